@@ -1,0 +1,87 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Dependencies point one way: services and clients import shared modules, never each other; `Models` imports nothing;
+// only the wrappers (`Bus`, `Postgres`, `Edge`, `Reactor`, `ServiceKit`) see a C module. `make build` passes
+// `--explicit-target-dependency-import-check error`, so an import that is not declared here does not compile.
+
+let settings: [SwiftSetting] = [
+    .treatAllWarnings(as: .error),
+    // The byte and JSON primitives live in modules of their own; this lets the optimiser inline them into the services.
+    .unsafeFlags(["-cross-module-optimization"], .when(configuration: .release)),
+]
+
+func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, path: "Shared/\(name)", swiftSettings: settings)
+}
+
+func executable(
+    _ name: String, _ path: String, _ dependencies: [Target.Dependency], exclude: [String] = [],
+    resources: [Resource] = []
+) -> Target {
+    .executableTarget(
+        name: name, dependencies: dependencies, path: path, exclude: exclude, resources: resources,
+        swiftSettings: settings)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(name: "\(name)Tests", dependencies: dependencies, path: "Tests/\(name)Tests", swiftSettings: settings)
+}
+
+func library(_ name: String) -> Target { .systemLibrary(name: name, path: "Shared/C/\(name)") }
+
+let package = Package(
+    name: "parley",
+    products: [
+        .executable(name: "ingest", targets: ["Ingest"]),
+        .executable(name: "store", targets: ["Store"]),
+        .executable(name: "receipt", targets: ["Receipt"]),
+        .executable(name: "fanout", targets: ["Fanout"]),
+        .executable(name: "parley", targets: ["ParleyCLI"]),
+    ],
+    targets: [
+        library("CLinux"), library("CZMQ"), library("CPQ"), library("CHTTPParser"), library("CJWT"), library("CCrypto"),
+
+        module("Models"),
+        module("Bytes", ["Models"]),
+        module("JSON", ["Bytes", "Models"]),
+        module("Reactor", ["CLinux"]),
+        module("Wire", ["Bytes", "JSON", "Models"]),
+        module("Bus", ["CZMQ", "CLinux", "Reactor", "Bytes", "Models", "Wire"]),
+        module("Postgres", ["CPQ", "CLinux", "Reactor", "Bytes", "Models"]),
+        module("Edge", ["CHTTPParser", "CCrypto", "CLinux", "Reactor", "Bytes"]),
+        module("ServiceKit", ["CJWT", "Reactor", "Bytes", "JSON", "Edge", "Models"]),
+
+        executable(
+            "Ingest", "Services/Ingest",
+            ["Bus", "Bytes", "CCrypto", "Edge", "JSON", "Models", "Reactor", "ServiceKit", "Wire"],
+            resources: [.embedInCode("openapi.json")]),
+        executable(
+            "Store", "Services/Store",
+            ["Bus", "Bytes", "Edge", "JSON", "Models", "Postgres", "Reactor", "ServiceKit", "Wire"]),
+        executable(
+            "Receipt", "Services/Receipt",
+            ["Bus", "Bytes", "Edge", "JSON", "Models", "Postgres", "Reactor", "ServiceKit", "Wire"]),
+        executable(
+            "Fanout", "Services/Fanout", ["Bus", "Bytes", "Edge", "JSON", "Models", "Reactor", "ServiceKit", "Wire"]),
+        executable(
+            "ParleyCLI", "Clients/parley",
+            ["Bytes", "CCrypto", "CJWT", "CLinux", "CHTTPParser", "JSON", "Models", "Reactor", "ServiceKit"]),
+
+        tests("Models", ["Models"]),
+        tests("Bytes", ["Bytes", "Models"]),
+        tests("JSON", ["JSON", "Bytes", "Models"]),
+        tests("Reactor", ["Reactor", "CLinux"]),
+        tests("Wire", ["Wire", "Bytes", "Models", "JSON"]),
+        tests("Bus", ["Bus", "Reactor", "Bytes", "Models", "Wire"]),
+        tests("Postgres", ["Postgres", "Reactor", "Bytes", "Models"]),
+        tests("Edge", ["Edge", "Reactor", "Bytes"]),
+        tests("ServiceKit", ["ServiceKit", "Reactor", "Bytes", "Models", "Edge", "CJWT"]),
+        tests("Ingest", ["Ingest", "Bytes", "JSON", "Models", "Wire", "Reactor", "Edge", "ServiceKit"]),
+        tests("Store", ["Store", "Bytes", "JSON", "Models", "Wire", "Postgres", "Reactor"]),
+        tests("Receipt", ["Receipt", "Bytes", "JSON", "Models", "Wire", "Postgres", "Reactor"]),
+        tests("Fanout", ["Fanout", "Bytes", "JSON", "Models", "Wire", "Reactor"]),
+        tests("ParleyCLI", ["ParleyCLI", "Bytes", "JSON"]),
+    ],
+    swiftLanguageModes: [.v6]
+)

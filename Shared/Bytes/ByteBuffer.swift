@@ -1,0 +1,115 @@
+import Glibc
+
+/// Bytes under construction: a growable buffer that is emptied and reused, so that the steady state allocates nothing.
+///
+/// Every frame, JSON document and parameter array on a hot path is written into one of these. It is move-only because
+/// two owners would share the same memory.
+package struct ByteBuffer: ~Copyable {
+    var storage: UnsafeMutablePointer<UInt8>
+    private var capacity: Int
+    package internal(set) var count = 0
+
+    package init(capacity: Int = 256) {
+        self.capacity = max(capacity, 16)
+        storage = .allocate(capacity: self.capacity)
+    }
+
+    deinit { storage.deallocate() }
+
+    package var isEmpty: Bool { count == 0 }
+
+    /// The bytes written so far. Valid until the next change of the buffer.
+    package var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: storage, count: count) }
+
+    /// A copy of the bytes written so far.
+    package var array: [UInt8] { Array(bytes) }
+
+    /// Forgets the bytes and keeps the memory.
+    package mutating func removeAll() { count = 0 }
+
+    /// Forgets everything behind the first `newCount` bytes.
+    package mutating func truncate(to newCount: Int) {
+        precondition(newCount <= count, "a buffer is only cut shorter")
+        count = newCount
+    }
+
+    /// Makes room for `additional` bytes, so that the appends that follow do not grow the buffer.
+    package mutating func reserve(_ additional: Int) {
+        if count + additional > capacity { grow(additional) }
+    }
+
+    package mutating func append(_ byte: UInt8) {
+        reserve(1)
+        storage[count] = byte
+        count += 1
+    }
+
+    package mutating func append<Integer: FixedWidthInteger>(bigEndian value: Integer) {
+        let size = MemoryLayout<Integer>.size
+        reserve(size)
+        UnsafeMutableRawPointer(storage + count).storeBytes(of: value.bigEndian, as: Integer.self)
+        count += size
+    }
+
+    package mutating func append(_ bytes: UnsafeRawBufferPointer) {
+        guard let start = bytes.baseAddress, bytes.count > 0 else { return }
+        reserve(bytes.count)
+        memcpy(storage + count, start, bytes.count)
+        count += bytes.count
+    }
+
+    package mutating func append(_ bytes: [UInt8]) {
+        bytes.withUnsafeBytes { append($0) }
+    }
+
+    package mutating func append(_ bytes: ArraySlice<UInt8>) {
+        bytes.withUnsafeBytes { append($0) }
+    }
+
+    package mutating func append(_ literal: StaticString) {
+        append(UnsafeRawBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount))
+    }
+
+    package mutating func append(utf8 text: String) {
+        var text = text
+        text.withUTF8 { append(UnsafeRawBufferPointer($0)) }
+    }
+
+    /// Overwrites bytes that were appended before, as for a length that is known only at the end.
+    package mutating func overwrite<Integer: FixedWidthInteger>(at offset: Int, bigEndian value: Integer) {
+        precondition(offset >= 0 && offset + MemoryLayout<Integer>.size <= count, "only written bytes are overwritten")
+        UnsafeMutableRawPointer(storage + offset).storeBytes(of: value.bigEndian, as: Integer.self)
+    }
+
+    /// The decimal digits of `value` in ASCII.
+    package mutating func append(decimal value: Int64) {
+        if value < 0 { append(UInt8(ascii: "-")) }
+        var rest = value.magnitude
+        reserve(20)
+        var digits = 1
+        var power: UInt64 = 10
+        while digits < 20, rest >= power {
+            digits += 1
+            let (product, overflow) = power.multipliedReportingOverflow(by: 10)
+            if overflow { break }
+            power = product
+        }
+        var position = count + digits
+        count = position
+        repeat {
+            position -= 1
+            storage[position] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+            rest /= 10
+        } while rest > 0
+    }
+
+    @inline(never)
+    private mutating func grow(_ additional: Int) {
+        let larger = max(capacity * 2, count + additional)
+        let moved = UnsafeMutablePointer<UInt8>.allocate(capacity: larger)
+        memcpy(moved, storage, count)
+        storage.deallocate()
+        storage = moved
+        capacity = larger
+    }
+}

@@ -1,0 +1,39 @@
+import Glibc
+
+/// The bytes ended before the value did, or a length points beyond them.
+package struct TruncatedBytes: Error, Equatable { package init() {} }
+
+/// Reads big-endian fields one after the other.
+///
+/// It borrows the memory: valid only as long as the bytes it was made from.
+package struct ByteReader {
+    private let bytes: UnsafeRawBufferPointer
+    package private(set) var offset = 0
+
+    package init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+    package var remaining: Int { bytes.count - offset }
+    package var isAtEnd: Bool { offset == bytes.count }
+
+    package mutating func read<Integer: FixedWidthInteger>(_: Integer.Type = Integer.self) throws(TruncatedBytes)
+        -> Integer
+    {
+        let size = MemoryLayout<Integer>.size
+        guard remaining >= size else { throw TruncatedBytes() }
+        defer { offset += size }
+        return Integer(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: Integer.self))
+    }
+
+    /// The next `count` bytes, still in the memory they came in.
+    package mutating func read(count: Int) throws(TruncatedBytes) -> UnsafeRawBufferPointer {
+        guard count >= 0, remaining >= count else { throw TruncatedBytes() }
+        defer { offset += count }
+        return UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + count])
+    }
+
+    /// Everything that is left.
+    package mutating func readRest() -> UnsafeRawBufferPointer {
+        defer { offset = bytes.count }
+        return UnsafeRawBufferPointer(rebasing: bytes[offset...])
+    }
+}

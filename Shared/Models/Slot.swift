@@ -1,0 +1,42 @@
+/// One of 256 parts into which conversations and users are divided: the unit of ownership by a store and of
+/// partitioning in the database.
+package struct Slot: Hashable, Sendable {
+    package static let count = 256
+
+    package let number: UInt8
+
+    package init(_ number: UInt8) { self.number = number }
+
+    /// FNV-1a over the bytes of the name, folded to eight bits: spread evenly, the same in every process and for ever
+    /// (rows are stored under it). Source: RFC 9923.
+    package init(ofUserNamed name: String) {
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for byte in name.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        hash ^= hash >> 32
+        hash ^= hash >> 16
+        number = UInt8(truncatingIfNeeded: hash ^ hash >> 8)
+    }
+
+    /// The group of slots whose traffic shares a bus topic.
+    package var group: SlotGroup { SlotGroup(number >> 4) }
+
+    package static var all: [Slot] { (0...255).map(Slot.init) }
+}
+
+extension Slot: Comparable {
+    package static func < (left: Self, right: Self) -> Bool { left.number < right.number }
+}
+
+/// One of 16 ranges of 16 slots. Topics are per group: a frame for each slot would cost more than it filters.
+package struct SlotGroup: Hashable, Sendable {
+    package static let count = 16
+
+    package let number: UInt8
+
+    package init(_ number: UInt8) {
+        precondition(number < Self.count, "there are \(Self.count) groups")
+        self.number = number
+    }
+
+    package static var all: [SlotGroup] { (0..<UInt8(count)).map(SlotGroup.init) }
+}
