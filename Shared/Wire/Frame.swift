@@ -1,0 +1,89 @@
+import Bytes
+
+/// Why bytes from the bus are not a frame. Such bytes are counted and dropped as a whole.
+package enum FrameError: Error, Equatable {
+    case truncated
+    case unknownTopic
+    case unknownVersion(UInt8)
+}
+
+/// The entries one process has for one topic in one turn of its reactor, under construction.
+///
+/// Layout, big-endian: topic · version 1 (u8) · origin instance (u64) · entries, each length (u32) · body.
+package struct FrameWriter: ~Copyable {
+    static let version: UInt8 = 1
+
+    private var buffer: ByteBuffer
+    private let headerCount: Int
+
+    package init(topic: Topic, origin: Instance) {
+        buffer = ByteBuffer(capacity: 256)
+        topic.encode(into: &buffer)
+        buffer.append(Self.version)
+        buffer.append(bigEndian: origin.number)
+        headerCount = buffer.count
+    }
+
+    package var hasEntries: Bool { buffer.count > headerCount }
+    package var count: Int { buffer.count }
+
+    /// The whole frame. Valid until the next change of the writer.
+    package var bytes: UnsafeRawBufferPointer { buffer.bytes }
+
+    /// Adds one entry, whose body is what `body` appends.
+    package mutating func append(_ body: (inout ByteBuffer) -> Void) {
+        let start = buffer.count
+        buffer.append(bigEndian: UInt32(0))
+        body(&buffer)
+        let length = buffer.count - start - MemoryLayout<UInt32>.size
+        buffer.overwrite(at: start, bigEndian: UInt32(length))
+    }
+
+    /// Forgets the entries; the header and the memory stay for the next turn.
+    package mutating func removeEntries() { buffer.truncate(to: headerCount) }
+}
+
+/// A frame that was received. All lengths are checked before the first entry is handed out, so a damaged frame does
+/// nothing at all.
+///
+/// It borrows the memory: valid only as long as the bytes it was made from.
+package struct FrameReader {
+    package let topic: Topic
+    package let origin: Instance
+    private let body: UnsafeRawBufferPointer
+
+    package init(_ bytes: UnsafeRawBufferPointer) throws(FrameError) {
+        var reader = ByteReader(bytes)
+        topic = try Topic(from: &reader)
+        do {
+            let version: UInt8 = try reader.read()
+            guard version == FrameWriter.version else { throw FrameError.unknownVersion(version) }
+            origin = Instance(try reader.read())
+            body = reader.readRest()
+            var entries = ByteReader(body)
+            while !entries.isAtEnd { _ = try entries.readEntry() }
+        } catch let error as FrameError {
+            throw error
+        } catch {
+            throw .truncated
+        }
+    }
+
+    package var entries: Entries { Entries(reader: ByteReader(body)) }
+
+    /// The bodies of the entries, in the order they were appended.
+    package struct Entries: Sequence, IteratorProtocol {
+        fileprivate var reader: ByteReader
+
+        package mutating func next() -> UnsafeRawBufferPointer? {
+            reader.isAtEnd ? nil : try? reader.readEntry()
+        }
+    }
+}
+
+extension ByteReader {
+    fileprivate mutating func readEntry() throws(TruncatedBytes) -> UnsafeRawBufferPointer {
+        let length: UInt32 = try read()
+        return try read(count: Int(length))
+    }
+}

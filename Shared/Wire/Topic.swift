@@ -1,0 +1,107 @@
+import Bytes
+import Models
+
+/// One start of one process, as an address on the bus: a random number, so that answers to a process that died never
+/// reach its successor.
+package struct Instance: Hashable, Sendable {
+    package let number: UInt64
+    package init(_ number: UInt64) { self.number = number }
+
+    package static func random() -> Instance { Instance(.random(in: .min ... .max)) }
+}
+
+/// What a frame of the bus is about; the prefix ZeroMQ filters subscriptions by.
+///
+/// Layout: kind (one letter) · group (u8), or for an answer kind · instance (u64, big-endian). No topic is a prefix
+/// of another one.
+package enum Topic: Hashable, Sendable {
+    /// Commands and queries for the stores that own a slot of the group.
+    case command(SlotGroup)
+    /// Commands and queries for the receipt services that own a slot of the group.
+    case receiptCommand(SlotGroup)
+    /// Answers to one process.
+    case answer(Instance)
+    /// Changes of conversations.
+    case change(SlotGroup)
+    /// Changes of users' private streams.
+    case privateChange(SlotGroup)
+    /// Receipts, coalesced.
+    case status(SlotGroup)
+    /// Positions of conversations and private streams that moved, told by a store.
+    case digest(SlotGroup)
+    /// Status versions that moved, told by a receipt service.
+    case receiptDigest(SlotGroup)
+    /// Typing and superseded sessions, from fanout to fanout. Never stored.
+    case ephemeral(SlotGroup)
+}
+
+extension Topic {
+    /// Number of topics that belong to a group; each has an `index` below it.
+    package static let indexedCount = 8 * SlotGroup.count
+
+    private static let letters: [UInt8] = Array("CRMUSDET".utf8)
+    private static let answerLetter = UInt8(ascii: "A")
+
+    /// A small number for a topic of a group, by which tables find it without hashing; nil for an answer's.
+    package var index: Int? {
+        kindAndGroup.map { $0 * SlotGroup.count + Int($1.number) }
+    }
+
+    private var kindAndGroup: (kind: Int, group: SlotGroup)? {
+        switch self {
+        case .command(let group): (0, group)
+        case .receiptCommand(let group): (1, group)
+        case .change(let group): (2, group)
+        case .privateChange(let group): (3, group)
+        case .status(let group): (4, group)
+        case .digest(let group): (5, group)
+        case .receiptDigest(let group): (6, group)
+        case .ephemeral(let group): (7, group)
+        case .answer: nil
+        }
+    }
+
+    private init?(letter: UInt8, group: SlotGroup) {
+        switch letter {
+        case UInt8(ascii: "C"): self = .command(group)
+        case UInt8(ascii: "R"): self = .receiptCommand(group)
+        case UInt8(ascii: "M"): self = .change(group)
+        case UInt8(ascii: "U"): self = .privateChange(group)
+        case UInt8(ascii: "S"): self = .status(group)
+        case UInt8(ascii: "D"): self = .digest(group)
+        case UInt8(ascii: "E"): self = .receiptDigest(group)
+        case UInt8(ascii: "T"): self = .ephemeral(group)
+        default: return nil
+        }
+    }
+
+    /// Reads the topic at the start of a frame.
+    init(from reader: inout ByteReader) throws(FrameError) {
+        do {
+            let letter: UInt8 = try reader.read()
+            if letter == Self.answerLetter {
+                self = .answer(Instance(try reader.read()))
+                return
+            }
+            let group: UInt8 = try reader.read()
+            guard group < SlotGroup.count, let topic = Topic(letter: letter, group: SlotGroup(group)) else {
+                throw FrameError.unknownTopic
+            }
+            self = topic
+        } catch let error as FrameError {
+            throw error
+        } catch {
+            throw .truncated
+        }
+    }
+
+    package func encode(into buffer: inout ByteBuffer) {
+        if case .answer(let instance) = self {
+            buffer.append(Self.answerLetter)
+            buffer.append(bigEndian: instance.number)
+        } else if let (kind, group) = kindAndGroup {
+            buffer.append(Self.letters[kind])
+            buffer.append(group.number)
+        }
+    }
+}
