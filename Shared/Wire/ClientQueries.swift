@@ -1,0 +1,212 @@
+import Bytes
+import Models
+
+// The queries that ingest asks for clients. Every answer is the client JSON of api.md, or a `Problem`.
+
+/// `listConversations`: the reader's conversations, latest activity first.
+///
+/// Layout: reader name · limit 2 · before: last activity 8 (ms; maximum: from the start) · conversation 16.
+package struct ListConversations: WireCodable, Hashable {
+    package var reader: UserID
+    package var limit: UInt16
+    package var before: ActivityCursor
+
+    package init(reader: UserID, limit: UInt16, before: ActivityCursor) {
+        self.reader = reader
+        self.limit = limit
+        self.before = before
+    }
+
+    package init(from bytes: inout ByteReader) throws(WireError) {
+        reader = try bytes.user()
+        limit = try bytes.number()
+        before = ActivityCursor(lastActivityAt: try bytes.time(), conversation: try bytes.conversation())
+    }
+
+    package func write(to buffer: inout ByteBuffer) {
+        buffer.append(reader)
+        buffer.append(bigEndian: limit)
+        buffer.append(before.lastActivityAt)
+        buffer.append(before.conversation)
+    }
+}
+
+/// A place in the list of conversations, ordered by last activity and, where that is equal, by id; both descending.
+/// Clients see its text as an opaque string: milliseconds, `_`, conversation id.
+package struct ActivityCursor: Hashable, Sendable {
+    package var lastActivityAt: Timestamp
+    package var conversation: ConversationID
+
+    package init(lastActivityAt: Timestamp, conversation: ConversationID) {
+        self.lastActivityAt = lastActivityAt
+        self.conversation = conversation
+    }
+
+    /// Before the first conversation.
+    package static let start = ActivityCursor(
+        // The year 9999 and the highest id: behind them comes everything.
+        lastActivityAt: Timestamp(milliseconds: 253_402_300_799_999),
+        conversation: ConversationID(UUIDBytes(high: .max, low: .max)))
+
+    package init?(text: String) {
+        let parts = text.split(separator: "_", omittingEmptySubsequences: false)
+        guard parts.count == 2, let milliseconds = Int64(parts[0]), let uuid = UUIDBytes(String(parts[1])),
+            (0...Self.start.lastActivityAt.milliseconds).contains(milliseconds)
+        else { return nil }
+        self.init(lastActivityAt: Timestamp(milliseconds: milliseconds), conversation: ConversationID(uuid))
+    }
+
+    package var text: String { "\(lastActivityAt.milliseconds)_\(conversation)" }
+}
+
+/// `conversation`, and the head of every query about one: who asks about which.
+///
+/// Layout: conversation 16 · reader name.
+package struct ConversationQuery: WireCodable, Hashable {
+    package var conversation: ConversationID
+    package var reader: UserID
+
+    package init(_ conversation: ConversationID, reader: UserID) {
+        self.conversation = conversation
+        self.reader = reader
+    }
+
+    package init(from bytes: inout ByteReader) throws(WireError) {
+        conversation = try bytes.conversation()
+        reader = try bytes.user()
+    }
+
+    package func write(to buffer: inout ByteBuffer) {
+        buffer.append(conversation)
+        buffer.append(reader)
+    }
+}
+
+/// `members`: the present members in the order of their names.
+///
+/// Layout: head · after name (empty: from the start) · limit 2.
+package struct MembersQuery: WireCodable, Hashable {
+    package var head: ConversationQuery
+    package var after: String
+    package var limit: UInt16
+
+    package init(_ head: ConversationQuery, after: String, limit: UInt16) {
+        self.head = head
+        self.after = after
+        self.limit = limit
+    }
+
+    package init(from bytes: inout ByteReader) throws(WireError) {
+        head = try ConversationQuery(from: &bytes)
+        after = String(decoding: try bytes.name(), as: UTF8.self)
+        limit = try bytes.number()
+    }
+
+    package func write(to buffer: inout ByteBuffer) {
+        head.write(to: &buffer)
+        buffer.append(name: after)
+        buffer.append(bigEndian: limit)
+    }
+}
+
+/// `history`: a page of messages.
+///
+/// Layout: head · anchor kind 1 · anchor 8 · limit 2.
+package struct HistoryQuery: WireCodable, Hashable {
+    package enum Anchor: Hashable, Sendable {
+        case latest
+        case before(Int64)
+        case after(Int64)
+        /// Half of the page on either side, the message at this position with the later ones.
+        case around(Int64)
+    }
+
+    package var head: ConversationQuery
+    package var anchor: Anchor
+    package var limit: UInt16
+
+    package init(_ head: ConversationQuery, anchor: Anchor, limit: UInt16) {
+        self.head = head
+        self.anchor = anchor
+        self.limit = limit
+    }
+
+    package init(from bytes: inout ByteReader) throws(WireError) {
+        head = try ConversationQuery(from: &bytes)
+        let kind: UInt8 = try bytes.number()
+        let seq: Int64 = try bytes.number()
+        anchor =
+            switch kind {
+            case 0: .latest
+            case 1: .before(seq)
+            case 2: .after(seq)
+            case 3: .around(seq)
+            default: throw .unknownValue(field: "history anchor", UInt64(kind))
+            }
+        limit = try bytes.number()
+    }
+
+    package func write(to buffer: inout ByteBuffer) {
+        head.write(to: &buffer)
+        let (kind, seq): (UInt8, Int64) =
+            switch anchor {
+            case .latest: (0, 0)
+            case .before(let seq): (1, seq)
+            case .after(let seq): (2, seq)
+            case .around(let seq): (3, seq)
+            }
+        buffer.append(kind)
+        buffer.append(bigEndian: seq)
+        buffer.append(bigEndian: limit)
+    }
+}
+
+/// `message`: one message as it is now.
+///
+/// Layout: head · message 16.
+package struct MessageQuery: WireCodable, Hashable {
+    package var head: ConversationQuery
+    package var message: MessageID
+
+    package init(_ head: ConversationQuery, message: MessageID) {
+        self.head = head
+        self.message = message
+    }
+
+    package init(from bytes: inout ByteReader) throws(WireError) {
+        head = try ConversationQuery(from: &bytes)
+        message = try bytes.message()
+    }
+
+    package func write(to buffer: inout ByteBuffer) {
+        head.write(to: &buffer)
+        buffer.append(message)
+    }
+}
+
+/// `changes`: the changes after a position, for a client that pages through a long gap.
+///
+/// Layout: head · after 8 · limit 2.
+package struct ChangesQuery: WireCodable, Hashable {
+    package var head: ConversationQuery
+    package var after: Int64
+    package var limit: UInt16
+
+    package init(_ head: ConversationQuery, after: Int64, limit: UInt16) {
+        self.head = head
+        self.after = after
+        self.limit = limit
+    }
+
+    package init(from bytes: inout ByteReader) throws(WireError) {
+        head = try ConversationQuery(from: &bytes)
+        after = try bytes.number()
+        limit = try bytes.number()
+    }
+
+    package func write(to buffer: inout ByteBuffer) {
+        head.write(to: &buffer)
+        buffer.append(bigEndian: after)
+        buffer.append(bigEndian: limit)
+    }
+}

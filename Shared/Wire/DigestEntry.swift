@@ -1,0 +1,39 @@
+import Bytes
+import Models
+
+/// store, receipt → fanout (topics `D`, `E`), every 250 ms for each slot the publisher owns: the positions that moved.
+///
+/// `number` counts the digests with content under one `epoch`, without gaps. A digest without content repeats the last
+/// number, so a subscriber that missed one learns it from the next: at a number beyond its own plus the content in hand,
+/// at a higher epoch too, it asks for everything it holds of the slot. A lower epoch is a former owner's and is ignored.
+///
+/// Layout: slot 1 · epoch 8 · number 8 · count 4 × position.
+package struct DigestEntry: WireCodable, Hashable {
+    package var slot: Slot
+    package var epoch: Int64
+    package var number: Int64
+    package var moved: [StreamPosition]
+
+    package init(slot: Slot, epoch: Int64, number: Int64, moved: [StreamPosition]) {
+        self.slot = slot
+        self.epoch = epoch
+        self.number = number
+        self.moved = moved
+    }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        slot = Slot(try reader.number())
+        epoch = try reader.number()
+        number = try reader.number()
+        moved = []
+        for _ in 0..<(try reader.number(UInt32.self)) { moved.append(try StreamPosition(from: &reader)) }
+    }
+
+    package func write(to buffer: inout ByteBuffer) {
+        buffer.append(slot.number)
+        buffer.append(bigEndian: epoch)
+        buffer.append(bigEndian: number)
+        buffer.append(bigEndian: UInt32(moved.count))
+        for position in moved { position.write(to: &buffer) }
+    }
+}

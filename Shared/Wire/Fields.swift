@@ -1,0 +1,93 @@
+import Bytes
+import Models
+
+// How the domain's types stand in a frame. Integers are big-endian; a name is one length byte and its bytes; an absent
+// identifier is sixteen zero bytes, which no UUID of version 4, 7 or 8 is.
+
+/// Something with a fixed place in a frame of the bus.
+package protocol WireCodable: Sendable {
+    init(from reader: inout ByteReader) throws(WireError)
+    func write(to buffer: inout ByteBuffer)
+}
+
+/// Why bytes from the bus could not be understood.
+package enum WireError: Error, Equatable {
+    case truncated
+    /// A number that stands for nothing this version knows.
+    case unknownValue(field: StaticString, UInt64)
+
+    package static func == (left: Self, right: Self) -> Bool {
+        switch (left, right) {
+        case (.truncated, .truncated): true
+        case (.unknownValue(_, let left), .unknownValue(_, let right)): left == right
+        default: false
+        }
+    }
+}
+
+extension ByteBuffer {
+    package mutating func append(_ conversation: ConversationID) { append(bigEndian: conversation.uuid) }
+    package mutating func append(_ message: MessageID) { append(bigEndian: message.uuid) }
+    package mutating func append(_ time: Timestamp) { append(bigEndian: time.milliseconds) }
+    package mutating func append(_ user: UserID) { append(name: user.name) }
+
+    package mutating func append(_ message: MessageID?) {
+        append(bigEndian: message?.uuid ?? UUIDBytes(high: 0, low: 0))
+    }
+
+    /// At most 255 bytes: user names, and what is derived from them.
+    package mutating func append(name: String) {
+        let length = name.utf8.count
+        precondition(length <= 255, "a name has one length byte")
+        append(UInt8(length))
+        append(utf8: name)
+    }
+
+    /// Up to 4 GiB of bytes behind a length of four bytes.
+    package mutating func append(long bytes: UnsafeRawBufferPointer) {
+        append(bigEndian: UInt32(bytes.count))
+        append(bytes)
+    }
+
+    /// Writes what `body` appends behind its length (four bytes), without knowing it before.
+    package mutating func appendLong(_ body: (inout ByteBuffer) -> Void) {
+        let start = count
+        append(bigEndian: UInt32(0))
+        body(&self)
+        overwrite(at: start, bigEndian: UInt32(count - start - 4))
+    }
+}
+
+extension ByteReader {
+    package mutating func number<Integer: FixedWidthInteger>(_: Integer.Type = Integer.self) throws(WireError)
+        -> Integer
+    {
+        do { return try read() } catch { throw .truncated }
+    }
+
+    package mutating func conversation() throws(WireError) -> ConversationID { ConversationID(try uuid()) }
+    package mutating func message() throws(WireError) -> MessageID { MessageID(try uuid()) }
+    package mutating func time() throws(WireError) -> Timestamp { Timestamp(milliseconds: try number()) }
+    package mutating func user() throws(WireError) -> UserID { UserID(trusted: try name()) }
+
+    package mutating func optionalMessage() throws(WireError) -> MessageID? {
+        let uuid = try uuid()
+        return uuid == UUIDBytes(high: 0, low: 0) ? nil : MessageID(uuid)
+    }
+
+    package mutating func uuid() throws(WireError) -> UUIDBytes {
+        do { return try readUUID() } catch { throw .truncated }
+    }
+
+    package mutating func name() throws(WireError) -> UnsafeRawBufferPointer {
+        try bytes(Int(try number(UInt8.self)))
+    }
+
+    package mutating func long() throws(WireError) -> UnsafeRawBufferPointer {
+        try bytes(Int(try number(UInt32.self)))
+    }
+
+    package mutating func bytes(_ count: Int) throws(WireError) -> UnsafeRawBufferPointer {
+        do { return try read(count: count) } catch { throw .truncated }
+    }
+}

@@ -1,0 +1,66 @@
+import Bytes
+import Models
+
+/// What can be asked of `receipt`, by number. Numbers are retired, never reused.
+package enum ReceiptRequestKind: UInt8, CaseIterable, Sendable {
+    case signal = 1
+    case status = 64
+    case positions = 65
+}
+
+/// `signal`: a user has stored, or read, a conversation up to here. Horizons only move forward, so any repetition and
+/// any order are harmless.
+///
+/// Layout: conversation 16 · user name · delivered 8 · read 8 (0: nothing said about it).
+/// Answer: 202 without a body once the horizons are committed at these positions or beyond, or a `Problem`.
+package struct ReceiptSignal: WireCodable, Hashable {
+    package var conversation: ConversationID
+    package var user: UserID
+    package var delivered: Int64
+    package var read: Int64
+
+    package init(_ conversation: ConversationID, user: UserID, delivered: Int64, read: Int64) {
+        self.conversation = conversation
+        self.user = user
+        self.delivered = delivered
+        self.read = read
+    }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        conversation = try reader.conversation()
+        user = try reader.user()
+        delivered = try reader.number()
+        read = try reader.number()
+    }
+
+    package func write(to buffer: inout ByteBuffer) {
+        buffer.append(conversation)
+        buffer.append(user)
+        buffer.append(bigEndian: delivered)
+        buffer.append(bigEndian: read)
+    }
+}
+
+/// `status`: everything that moved in a conversation after a version, merged.
+///
+/// Layout: conversation 16 · after version 8. Answer: one entry as in `StatusEntry`.
+/// `positions` of receipt has the layout of `StreamPositions`, with status versions.
+package struct StatusQuery: WireCodable, Hashable {
+    package var conversation: ConversationID
+    package var after: Int64
+
+    package init(_ conversation: ConversationID, after: Int64) {
+        self.conversation = conversation
+        self.after = after
+    }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        conversation = try reader.conversation()
+        after = try reader.number()
+    }
+
+    package func write(to buffer: inout ByteBuffer) {
+        buffer.append(conversation)
+        buffer.append(bigEndian: after)
+    }
+}

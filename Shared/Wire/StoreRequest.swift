@@ -1,0 +1,166 @@
+import Bytes
+import Models
+
+/// What can be asked of `store`, by number. Numbers are retired, never reused.
+package enum StoreRequestKind: UInt8, CaseIterable, Sendable {
+    // Commands: committed in batches, safe to repeat.
+    case createConversation = 1
+    case sendMessages = 2
+
+    // Queries of clients, answered with client JSON.
+    case listConversations = 64
+    case conversation = 65
+    case members = 66
+    case history = 67
+    case message = 68
+    case changes = 69
+
+    // Queries of fanout, answered with entries of its streams.
+    case bootstrap = 128
+    case replay = 129
+    case privateReplay = 130
+    case positions = 131
+
+    /// Whether it writes.
+    package var isCommand: Bool { rawValue < 64 }
+}
+
+/// `createConversation`: a group with these members besides its creator, or the direct conversation of a pair.
+///
+/// Layout: conversation 16 · kind 1 · creator name · title length 2, UTF-8 · members 2 × name.
+/// Answer: 201 or 200 with the conversation's JSON for its creator.
+package struct CreateConversation: WireCodable, Hashable {
+    package enum Kind: UInt8, Sendable {
+        case group = 1
+        case direct = 2
+    }
+
+    package var conversation: ConversationID
+    package var kind: Kind
+    package var creator: UserID
+    /// Empty: no title.
+    package var title: String
+    /// Without the creator and without repetitions.
+    package var members: [UserID]
+
+    package init(conversation: ConversationID, kind: Kind, creator: UserID, title: String, members: [UserID]) {
+        self.conversation = conversation
+        self.kind = kind
+        self.creator = creator
+        self.title = title
+        self.members = members
+    }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        conversation = try reader.conversation()
+        let number: UInt8 = try reader.number()
+        guard let kind = Kind(rawValue: number) else { throw .unknownValue(field: "conversation kind", UInt64(number)) }
+        self.kind = kind
+        creator = try reader.user()
+        title = String(decoding: try reader.bytes(Int(try reader.number(UInt16.self))), as: UTF8.self)
+        members = []
+        for _ in 0..<(try reader.number(UInt16.self)) { members.append(try reader.user()) }
+    }
+
+    package func write(to buffer: inout ByteBuffer) {
+        buffer.append(conversation)
+        buffer.append(kind.rawValue)
+        buffer.append(creator)
+        buffer.append(bigEndian: UInt16(title.utf8.count))
+        buffer.append(utf8: title)
+        buffer.append(bigEndian: UInt16(members.count))
+        for member in members { buffer.append(member) }
+    }
+}
+
+/// `sendMessages`: messages of one sender to one conversation, in order.
+///
+/// Layout: conversation 16 · sender name · count 2 · count × message (see `NewMessage`).
+/// Answer: count × item (see `SendAnswer`).
+package struct SendMessages {
+    package var conversation: ConversationID
+    package var sender: UserID
+    package var count: Int
+    private var messages: ByteReader
+
+    /// Reads the head; `forEachMessage` reads the messages in place. Valid as long as the bytes.
+    package init(from reader: inout ByteReader) throws(WireError) {
+        conversation = try reader.conversation()
+        sender = try reader.user()
+        count = Int(try reader.number(UInt16.self))
+        messages = ByteReader(reader.readRest())
+    }
+
+    package func forEachMessage(_ body: (NewMessage) -> Void) throws(WireError) {
+        var reader = messages
+        for _ in 0..<count { body(try NewMessage(from: &reader)) }
+    }
+
+    /// Writes the head; the messages follow with `NewMessage.write`.
+    package static func writeHead(
+        _ conversation: ConversationID, _ sender: UserID, count: Int, to buffer: inout ByteBuffer
+    ) {
+        buffer.append(conversation)
+        buffer.append(sender)
+        buffer.append(bigEndian: UInt16(count))
+    }
+}
+
+/// A message on its way to the store. It borrows its bytes from the frame or the request that it came in.
+///
+/// Layout: message 16 · sent at 8 (ms) · reply to 16 (zero: none) · mentions length 2, user names with commas between
+/// them (no name contains one) · text length 4, UTF-8.
+package struct NewMessage {
+    package var id: MessageID
+    package var sentAt: Timestamp
+    package var replyTo: MessageID?
+    package var mentions: UnsafeRawBufferPointer
+    package var text: UnsafeRawBufferPointer
+
+    package init(
+        id: MessageID, sentAt: Timestamp, replyTo: MessageID?, mentions: UnsafeRawBufferPointer,
+        text: UnsafeRawBufferPointer
+    ) {
+        self.id = id
+        self.sentAt = sentAt
+        self.replyTo = replyTo
+        self.mentions = mentions
+        self.text = text
+    }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        id = try reader.message()
+        sentAt = try reader.time()
+        replyTo = try reader.optionalMessage()
+        mentions = try reader.bytes(Int(try reader.number(UInt16.self)))
+        text = try reader.long()
+    }
+
+    package func write(to buffer: inout ByteBuffer) {
+        buffer.append(id)
+        buffer.append(sentAt)
+        buffer.append(replyTo)
+        buffer.append(bigEndian: UInt16(mentions.count))
+        buffer.append(mentions)
+        buffer.append(long: text)
+    }
+}
+
+/// The answer to `sendMessages`: for each message, in order, status 2 · length 4 · body, where the body is the
+/// message's JSON for its sender below status 400, and a `Problem` from there on.
+package enum SendAnswer {
+    package static func append(status: UInt16, to buffer: inout ByteBuffer, body: (inout ByteBuffer) -> Void) {
+        buffer.append(bigEndian: status)
+        buffer.appendLong(body)
+    }
+
+    package static func append(_ problem: Problem, to buffer: inout ByteBuffer) {
+        append(status: problem.code.status, to: &buffer) { problem.write(to: &$0) }
+    }
+
+    package static func next(from reader: inout ByteReader) throws(WireError) -> (
+        status: UInt16, body: UnsafeRawBufferPointer
+    ) {
+        (try reader.number(), try reader.long())
+    }
+}

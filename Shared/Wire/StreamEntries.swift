@@ -1,0 +1,145 @@
+import Bytes
+import Models
+
+/// The kinds of change, as far as a hop must tell them apart without reading JSON. Numbers are retired, never reused.
+package enum ChangeKind: UInt8, CaseIterable, Sendable {
+    case messageCreated = 1
+    case messageEdited = 2
+    case messageDeleted = 3
+    case tapbackSet = 4
+    case tapbackRemoved = 5
+    case memberAdded = 6
+    case memberRemoved = 7
+    case conversationCreated = 8
+    case conversationRenamed = 9
+
+    package var name: StaticString {
+        switch self {
+        case .messageCreated: "message.created"
+        case .messageEdited: "message.edited"
+        case .messageDeleted: "message.deleted"
+        case .tapbackSet: "tapback.set"
+        case .tapbackRemoved: "tapback.removed"
+        case .memberAdded: "member.added"
+        case .memberRemoved: "member.removed"
+        case .conversationCreated: "conversation.created"
+        case .conversationRenamed: "conversation.renamed"
+        }
+    }
+}
+
+/// store → fanout (topic `M`): a committed change.
+///
+/// It borrows its bytes. Layout: conversation 16 · seq 8 · kind 1 · user name (who was added or removed; else empty) ·
+/// length 4 · the change's JSON as in api.md, the same for every reader.
+package struct ChangeEntry {
+    package var conversation: ConversationID
+    package var seq: Int64
+    package var kind: ChangeKind
+    package var user: UnsafeRawBufferPointer
+    package var json: UnsafeRawBufferPointer
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        conversation = try reader.conversation()
+        seq = try reader.number()
+        let number: UInt8 = try reader.number()
+        guard let kind = ChangeKind(rawValue: number) else { throw .unknownValue(field: "change kind", UInt64(number)) }
+        self.kind = kind
+        user = try reader.name()
+        json = try reader.long()
+    }
+
+    package static func write(
+        _ conversation: ConversationID, seq: Int64, _ kind: ChangeKind, user: String = "", to buffer: inout ByteBuffer,
+        json: (inout ByteBuffer) -> Void
+    ) {
+        buffer.append(conversation)
+        buffer.append(bigEndian: seq)
+        buffer.append(kind.rawValue)
+        buffer.append(name: user)
+        buffer.appendLong(json)
+    }
+}
+
+/// The kinds of change on a user's private stream. Numbers are retired, never reused.
+package enum PrivateKind: UInt8, CaseIterable, Sendable {
+    case messageHidden = 1
+    case historyCleared = 2
+    case conversationJoined = 3
+    case conversationLeft = 4
+    case readMoved = 5
+    case settingsChanged = 6
+
+    package var name: StaticString {
+        switch self {
+        case .messageHidden: "message.hidden"
+        case .historyCleared: "history.cleared"
+        case .conversationJoined: "conversation.joined"
+        case .conversationLeft: "conversation.left"
+        case .readMoved: "read.moved"
+        case .settingsChanged: "settings.changed"
+        }
+    }
+}
+
+/// store → fanout (topic `U`): a committed change of a user's private stream.
+///
+/// It borrows its bytes. Layout: user name · useq 8 · kind 1 · conversation 16 (zero: none) · seq 8 (joined: the last
+/// position before the stay; else 0) · length 4 · the frame's JSON as in api.md, without `type`.
+package struct PrivateEntry {
+    package var user: UserID
+    package var useq: Int64
+    package var kind: PrivateKind
+    package var conversation: ConversationID
+    package var seq: Int64
+    package var json: UnsafeRawBufferPointer
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        user = try reader.user()
+        useq = try reader.number()
+        let number: UInt8 = try reader.number()
+        guard let kind = PrivateKind(rawValue: number) else {
+            throw .unknownValue(field: "private kind", UInt64(number))
+        }
+        self.kind = kind
+        conversation = try reader.conversation()
+        seq = try reader.number()
+        json = try reader.long()
+    }
+
+    package static func write(
+        _ user: UserID, useq: Int64, _ kind: PrivateKind, _ conversation: ConversationID, seq: Int64,
+        to buffer: inout ByteBuffer, json: (inout ByteBuffer) -> Void
+    ) {
+        buffer.append(user)
+        buffer.append(bigEndian: useq)
+        buffer.append(kind.rawValue)
+        buffer.append(conversation)
+        buffer.append(bigEndian: seq)
+        buffer.appendLong(json)
+    }
+}
+
+/// receipt → fanout (topic `S`): horizons of a conversation moved.
+///
+/// It borrows its bytes. Layout: conversation 16 · status version 8 · length 4 · the frame's JSON as in api.md, without
+/// `type`.
+package struct StatusEntry {
+    package var conversation: ConversationID
+    package var version: Int64
+    package var json: UnsafeRawBufferPointer
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        conversation = try reader.conversation()
+        version = try reader.number()
+        json = try reader.long()
+    }
+
+    package static func write(
+        _ conversation: ConversationID, version: Int64, to buffer: inout ByteBuffer, json: (inout ByteBuffer) -> Void
+    ) {
+        buffer.append(conversation)
+        buffer.append(bigEndian: version)
+        buffer.appendLong(json)
+    }
+}

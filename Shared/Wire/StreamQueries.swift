@@ -1,0 +1,231 @@
+import Bytes
+import Models
+
+// What fanout asks to bring its streams and sessions up to date.
+
+/// A dense sequence of positions that a subscriber can be behind on: a conversation's changes (`seq`), a user's private
+/// changes (`useq`), or, in digests of `receipt`, a conversation's status (`statusVersion`).
+///
+/// Layout: 0, conversation 16 | 1, user name.
+package enum StreamKey: WireCodable, Hashable {
+    case conversation(ConversationID)
+    case user(UserID)
+
+    package var slot: Slot {
+        switch self {
+        case .conversation(let conversation): conversation.slot
+        case .user(let user): user.slot
+        }
+    }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        let kind: UInt8 = try reader.number()
+        switch kind {
+        case 0: self = .conversation(try reader.conversation())
+        case 1: self = .user(try reader.user())
+        default: throw .unknownValue(field: "stream kind", UInt64(kind))
+        }
+    }
+
+    package func write(to buffer: inout ByteBuffer) {
+        switch self {
+        case .conversation(let conversation):
+            buffer.append(UInt8(0))
+            buffer.append(conversation)
+        case .user(let user):
+            buffer.append(UInt8(1))
+            buffer.append(user)
+        }
+    }
+}
+
+/// A stream and a position in it. Layout: key · position 8.
+package struct StreamPosition: WireCodable, Hashable {
+    package var key: StreamKey
+    package var position: Int64
+
+    package init(_ key: StreamKey, _ position: Int64) {
+        self.key = key
+        self.position = position
+    }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        key = try StreamKey(from: &reader)
+        position = try reader.number()
+    }
+
+    package func write(to buffer: inout ByteBuffer) {
+        key.write(to: &buffer)
+        buffer.append(bigEndian: position)
+    }
+}
+
+/// `positions`: what a subscriber holds of the streams of one slot; the answer has those that are further on in the
+/// database, with the position there. Also the layout of that answer: count 4 × position.
+package struct StreamPositions: WireCodable, Hashable {
+    package var positions: [StreamPosition]
+
+    package init(_ positions: [StreamPosition]) { self.positions = positions }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        positions = []
+        for _ in 0..<(try reader.number(UInt32.self)) { positions.append(try StreamPosition(from: &reader)) }
+    }
+
+    package func write(to buffer: inout ByteBuffer) {
+        buffer.append(bigEndian: UInt32(positions.count))
+        for position in positions { position.write(to: &buffer) }
+    }
+}
+
+/// `replay`: the changes of a conversation after `after` and up to `through`, at most `limit`, whoever may see them.
+/// `fanout` cuts them by the windows of its sessions.
+///
+/// Layout: conversation 16 · after 8 · through 8 · limit 4.
+/// Answer: last position of the conversation 8 · entries as in `ChangeEntry`, ascending, to the end. Fewer than asked
+/// for does not mean the end: a page also ends at 512 KiB.
+package struct ReplayQuery: WireCodable, Hashable {
+    package var conversation: ConversationID
+    package var after: Int64
+    package var through: Int64
+    package var limit: UInt32
+
+    package init(_ conversation: ConversationID, after: Int64, through: Int64, limit: UInt32) {
+        self.conversation = conversation
+        self.after = after
+        self.through = through
+        self.limit = limit
+    }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        conversation = try reader.conversation()
+        after = try reader.number()
+        through = try reader.number()
+        limit = try reader.number()
+    }
+
+    package func write(to buffer: inout ByteBuffer) {
+        buffer.append(conversation)
+        buffer.append(bigEndian: after)
+        buffer.append(bigEndian: through)
+        buffer.append(bigEndian: limit)
+    }
+}
+
+/// `privateReplay`: the private changes of a user after `after`, at most `limit`.
+///
+/// Layout: user name · after 8 · limit 4. Answer: last useq of the user 8 · entries as in `PrivateEntry`, to the end.
+package struct PrivateReplayQuery: WireCodable, Hashable {
+    package var user: UserID
+    package var after: Int64
+    package var limit: UInt32
+
+    package init(_ user: UserID, after: Int64, limit: UInt32) {
+        self.user = user
+        self.after = after
+        self.limit = limit
+    }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        user = try reader.user()
+        after = try reader.number()
+        limit = try reader.number()
+    }
+
+    package func write(to buffer: inout ByteBuffer) {
+        buffer.append(user)
+        buffer.append(bigEndian: after)
+        buffer.append(bigEndian: limit)
+    }
+}
+
+/// `bootstrap`: everything a session starts from. Layout: user name. The answer is a `Bootstrap`.
+package struct BootstrapQuery: WireCodable, Hashable {
+    package var user: UserID
+
+    package init(_ user: UserID) { self.user = user }
+    package init(from reader: inout ByteReader) throws(WireError) { user = try reader.user() }
+    package func write(to buffer: inout ByteBuffer) { buffer.append(user) }
+}
+
+/// The state of a user in one snapshot of the database.
+///
+/// Layout: log id 16 · server time 8 (ms) · useq 8 · more 1 (whether there are more conversations than the JSON has) ·
+/// count 4 × stay · length 4 · JSON array of the 100 latest conversations.
+package struct Bootstrap: WireCodable {
+    /// One stay of the user in a conversation. Layout: conversation 16 · last seq of the conversation 8 · from 8 ·
+    /// to 8 (0: a present member) · status version 8.
+    package struct Stay: Hashable, Sendable {
+        package var conversation: ConversationID
+        package var lastSeq: Int64
+        package var from: Int64
+        /// The position of the change that ended the stay; nil for a present member.
+        package var through: Int64?
+        package var statusVersion: Int64
+
+        package init(conversation: ConversationID, lastSeq: Int64, from: Int64, through: Int64?, statusVersion: Int64) {
+            self.conversation = conversation
+            self.lastSeq = lastSeq
+            self.from = from
+            self.through = through
+            self.statusVersion = statusVersion
+        }
+    }
+
+    package var logID: UUIDBytes
+    package var serverTime: Timestamp
+    package var useq: Int64
+    package var hasMore: Bool
+    package var stays: [Stay]
+    package var conversations: [UInt8]
+
+    package init(
+        logID: UUIDBytes, serverTime: Timestamp, useq: Int64, hasMore: Bool, stays: [Stay], conversations: [UInt8]
+    ) {
+        self.logID = logID
+        self.serverTime = serverTime
+        self.useq = useq
+        self.hasMore = hasMore
+        self.stays = stays
+        self.conversations = conversations
+    }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        logID = try reader.uuid()
+        serverTime = try reader.time()
+        useq = try reader.number()
+        hasMore = try reader.number(UInt8.self) == 1
+        stays = []
+        for _ in 0..<(try reader.number(UInt32.self)) { stays.append(try Stay(from: &reader)) }
+        conversations = Array(try reader.long())
+    }
+
+    package func write(to buffer: inout ByteBuffer) {
+        buffer.append(bigEndian: logID)
+        buffer.append(serverTime)
+        buffer.append(bigEndian: useq)
+        buffer.append(hasMore ? 1 : 0 as UInt8)
+        buffer.append(bigEndian: UInt32(stays.count))
+        for stay in stays { stay.write(to: &buffer) }
+        conversations.withUnsafeBytes { buffer.append(long: $0) }
+    }
+}
+
+extension Bootstrap.Stay: WireCodable {
+    package init(from reader: inout ByteReader) throws(WireError) {
+        conversation = try reader.conversation()
+        lastSeq = try reader.number()
+        from = try reader.number()
+        let end: Int64 = try reader.number()
+        through = end == 0 ? nil : end
+        statusVersion = try reader.number()
+    }
+
+    package func write(to buffer: inout ByteBuffer) {
+        buffer.append(conversation)
+        buffer.append(bigEndian: lastSeq)
+        buffer.append(bigEndian: from)
+        buffer.append(bigEndian: through ?? 0)
+        buffer.append(bigEndian: statusVersion)
+    }
+}
