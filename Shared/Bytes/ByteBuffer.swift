@@ -21,6 +21,8 @@ package struct ByteBuffer: ~Copyable {
     /// The bytes written so far. Valid until the next change of the buffer.
     package var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: storage, count: count) }
 
+    package var last: UInt8? { count == 0 ? nil : storage[count - 1] }
+
     /// A copy of the bytes written so far.
     package var array: [UInt8] { Array(bytes) }
 
@@ -56,6 +58,13 @@ package struct ByteBuffer: ~Copyable {
         reserve(bytes.count)
         memcpy(storage + count, start, bytes.count)
         count += bytes.count
+    }
+
+    /// Appends `length` bytes, which `body` must write all.
+    package mutating func append(count length: Int, writtenBy body: (UnsafeMutablePointer<UInt8>) -> Void) {
+        reserve(length)
+        body(storage + count)
+        count += length
     }
 
     package mutating func append(_ bytes: [UInt8]) {
