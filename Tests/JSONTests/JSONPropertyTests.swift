@@ -1,5 +1,6 @@
 import Foundation
 import JSON
+import TestSupport
 import Testing
 
 /// Each test prints its seed when it fails, and the seed alone reproduces the failure.

@@ -2,6 +2,7 @@ import Bytes
 import Foundation
 import JSON
 import Models
+import TestSupport
 import Testing
 
 @Suite struct TimestampTests {

@@ -1,0 +1,149 @@
+import Bytes
+import Models
+import TestSupport
+import Testing
+
+@testable import Wire
+
+private let conversation = ConversationID(UUIDBytes("01890000-0000-7000-8000-0000000000c5")!)
+private let message = MessageID(UUIDBytes("01890000-0000-7000-8000-00000000aaaa")!)
+private let alice = UserID("alice")!
+private let bob = UserID("bob")!
+private let head = ConversationQuery(conversation, reader: alice)
+
+private func encoded(_ value: some WireCodable) -> [UInt8] {
+    var buffer = ByteBuffer()
+    value.write(to: &buffer)
+    return buffer.array
+}
+
+private func decode<Value: WireCodable>(_: Value.Type, _ bytes: [UInt8]) throws -> Value {
+    try bytes.withUnsafeBytes { raw in
+        var reader = ByteReader(raw)
+        return try Value(from: &reader)
+    }
+}
+
+private func hex(_ bytes: some Sequence<UInt8>) -> String {
+    bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+}
+
+/// One value of every layout, with its golden bytes: a change of any of them is a change of the protocol.
+private let goldenBytes: [(any WireCodable & Hashable, String)] = [
+    (
+        CreateConversation(conversation: conversation, kind: .group, creator: alice, title: "Hé", members: [bob]),
+        "018900000000700080000000000000c5" + "01" + "05616c696365" + "000348c3a9" + "000103626f62"
+    ),
+    (
+        ListConversations(
+            reader: bob, limit: 50,
+            before: ActivityCursor(lastActivityAt: Timestamp(milliseconds: 1), conversation: conversation)),
+        "03626f62" + "0032" + "0000000000000001" + "018900000000700080000000000000c5"
+    ),
+    (MembersQuery(head, after: "", limit: 100), "018900000000700080000000000000c5" + "05616c696365" + "00" + "0064"),
+    (
+        HistoryQuery(head, anchor: .around(7), limit: 2),
+        "018900000000700080000000000000c5" + "05616c696365" + "03" + "0000000000000007" + "0002"
+    ),
+    (
+        MessageQuery(head, message: message),
+        "018900000000700080000000000000c5" + "05616c696365" + "0189000000007000800000000000aaaa"
+    ),
+    (
+        ChangesQuery(head, after: 9, limit: 200),
+        "018900000000700080000000000000c5" + "05616c696365" + "0000000000000009" + "00c8"
+    ),
+    (StreamPositions([StreamPosition(.user(bob), 4)]), "00000001" + "01" + "03626f62" + "0000000000000004"),
+    (
+        ReplayQuery(conversation, after: 1, through: 3, limit: 1000),
+        "018900000000700080000000000000c5" + "0000000000000001" + "0000000000000003" + "000003e8"
+    ),
+    (PrivateReplayQuery(bob, after: 2, limit: 5), "03626f62" + "0000000000000002" + "00000005"),
+    (
+        DigestEntry(slot: Slot(0xC5), epoch: 3, number: 8, moved: [StreamPosition(.conversation(conversation), 12)]),
+        "c5" + "0000000000000003" + "0000000000000008" + "00000001" + "00" + "018900000000700080000000000000c5"
+            + "000000000000000c"
+    ),
+    (
+        ReceiptSignal(conversation, user: bob, delivered: 5, read: 0),
+        "018900000000700080000000000000c5" + "03626f62" + "0000000000000005" + "0000000000000000"
+    ),
+    (StatusQuery(conversation, after: 6), "018900000000700080000000000000c5" + "0000000000000006"),
+    (Problem(.notFound, "no"), "04" + "6e6f"),
+]
+
+@Suite struct LayoutTests {
+    @Test("every layout has its golden bytes, and they read back", arguments: goldenBytes.indices)
+    func golden(index: Int) throws {
+        let (value, bytes) = goldenBytes[index]
+        #expect(hex(encoded(value)) == bytes)
+        try expectRoundTrip(value)
+    }
+
+    private func expectRoundTrip<Value: WireCodable & Hashable>(_ value: Value) throws {
+        #expect(try decode(Value.self, encoded(value)) == value)
+    }
+
+    @Test("a truncated value is refused at every length", arguments: goldenBytes.indices)
+    func truncated(index: Int) throws {
+        let (value, _) = goldenBytes[index]
+        // A problem's detail reaches to the end of its bytes, so only its code can be missing.
+        let shortest = value is Problem ? 1 : encoded(value).count
+        for length in 0..<shortest { expectTruncated(value, at: length) }
+    }
+
+    private func expectTruncated<Value: WireCodable>(_ value: Value, at length: Int) {
+        #expect(throws: WireError.truncated) { try decode(Value.self, Array(encoded(value).prefix(length))) }
+    }
+
+    @Test("messages of one request are read in place, in order")
+    func messages() throws {
+        var buffer = ByteBuffer()
+        SendMessages.writeHead(conversation, alice, count: 2, to: &buffer)
+        for text in ["one", "two"] {
+            Array(text.utf8).withUnsafeBytes { text in
+                let mentions = UnsafeRawBufferPointer(start: nil, count: 0)
+                NewMessage(
+                    id: message, sentAt: Timestamp(milliseconds: 1), replyTo: nil, mentions: mentions, text: text
+                )
+                .write(to: &buffer)
+            }
+        }
+        var reader = ByteReader(buffer.bytes)
+        let request = try SendMessages(from: &reader)
+        var texts: [String] = []
+        try request.forEachMessage { texts.append(String(decoding: $0.text, as: UTF8.self)) }
+        #expect(request.sender == alice && request.conversation == conversation)
+        #expect(texts == ["one", "two"])
+    }
+
+    @Test("a session's start reads back")
+    func bootstrap() throws {
+        let stay = Bootstrap.Stay(conversation: conversation, lastSeq: 9, from: 2, through: nil, statusVersion: 3)
+        let start = Bootstrap(
+            logID: conversation.uuid, serverTime: Timestamp(milliseconds: 5), useq: 7, hasMore: true, stays: [stay],
+            conversations: Array("[]".utf8))
+        let read = try decode(Bootstrap.self, encoded(start))
+        #expect(read.stays == [stay] && read.useq == 7 && read.hasMore && read.conversations == Array("[]".utf8))
+    }
+
+    @Test("random bytes never stop the process", arguments: UInt64(0)..<200)
+    func garbage(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        let bytes = (0..<Int.random(in: 0...200, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
+        for (value, _) in goldenBytes { tryDecode(value, bytes) }
+        _ = try? decode(Bootstrap.self, bytes)
+    }
+
+    private func tryDecode<Value: WireCodable>(_: Value, _ bytes: [UInt8]) { _ = try? decode(Value.self, bytes) }
+
+    @Test("a cursor of the conversation list survives its text form, and nothing else does")
+    func cursor() {
+        let cursor = ActivityCursor(
+            lastActivityAt: Timestamp(milliseconds: 1_700_000_000_123), conversation: conversation)
+        #expect(ActivityCursor(text: cursor.text) == cursor)
+        for text in ["", "_", "5", "-1_\(conversation)", "5_nothing", "99999999999999999999_\(conversation)"] {
+            #expect(ActivityCursor(text: text) == nil)
+        }
+    }
+}
