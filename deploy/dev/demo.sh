@@ -1,0 +1,48 @@
+# The demo users and their conversation, made through the public API. Sourced, never run.
+# shellcheck shell=bash disable=SC2154
+
+demo_users=(alice bob carol)
+demo_conversation=01900000-0000-7000-8000-00000000cafe
+
+token_of() { PARLEY_STATE=$state "$executables/parley" token --user "$1" 9>&-; } # USER
+
+# Creating it again answers 200, so this may run at every start.
+create_demo() {
+    local answer
+    ((instances[ingest] && instances[store])) || return 0
+    answer=$(curl --silent --show-error --max-time 10 --write-out '\n%{http_code}' \
+        --header "Authorization: Bearer $(token_of alice)" --header 'Content-Type: application/json' \
+        --data '{"id":"'$demo_conversation'","kind":"group","title":"Demo","members":["bob","carol"]}' \
+        "http://$(address_of ingest 0)/v1/conversations") || die "the demo conversation could not be created: see $logs."
+    [[ ${answer##*$'\n'} == 20[01] ]] || die "creating the demo conversation was refused:" "$answer"
+    say demo "alice, bob and carol in the conversation $demo_conversation"
+}
+
+print_introduction() {
+    local http ws user
+    http=http://$(address_of ingest 0)
+    ws=ws://$(address_of fanout 0)/v1/socket
+    printf '\nHTTP       %s      its description: %s/openapi.json\nWebSocket  %s\nLogs       %s\n\n' \
+        "$http" "$http" "$ws" "$logs"
+    for user in "${demo_users[@]}"; do printf 'Token of %-6s %s\n' "$user" "$(token_of "$user")"; done
+    print_examples "$http" "$ws" "$(token_of alice)"
+}
+
+print_examples() { # HTTP WS TOKEN
+    local authorization="-H 'Authorization: Bearer $3'" messages=$1/v1/conversations/$demo_conversation/messages
+    cat <<-END
+
+	Send a message as alice:
+	curl -sS $authorization -H 'Content-Type: application/json' -d '{"id":"'\$(cat /proc/sys/kernel/random/uuid)'","text":"Hello"}' $messages
+
+	Read the history:
+	curl -sS $authorization $messages
+
+	List alice's conversations:
+	curl -sS $authorization $1/v1/conversations
+
+	Watch what bob sees, live:
+	PARLEY_STATE=$state $executables/parley tail --user bob --ws $2
+
+	END
+}

@@ -1,0 +1,184 @@
+# The service processes of one development system. Sourced, never run.
+# shellcheck shell=bash disable=SC2154
+
+# In the order they start; they stop in the opposite one, so that no edge accepts what nobody answers.
+services=(store receipt fanout ingest)
+
+port_of() { # SERVICE NUMBER
+    case $1 in
+    ingest) echo $((http_port + 10 * $2)) ;;
+    fanout) echo $((ws_port + 10 * $2)) ;;
+    store) echo $((http_port + 2 + 10 * $2)) ;;
+    receipt) echo $((http_port + 3 + 10 * $2)) ;;
+    esac
+}
+
+address_of() { echo "$host:$(port_of "$1" "$2")"; }
+
+expected_processes() { # "SERVICE NUMBER" a line
+    local service number
+    for service in "${services[@]}"; do
+        for ((number = 0; number < instances["$service"]; number++)); do echo "$service $number"; done
+    done
+}
+
+# The process a pid file names, unless it is gone and the number means somebody else.
+service_pid() { # SERVICE NUMBER; empty when it is not running
+    local pid
+    pid=$(cat "$run_directory/$1-$2.pid" 2>/dev/null) || return 0
+    if is_running "$pid" "$1" && has_environment "$pid" "PARLEY_STATE=$state"; then echo "$pid"; fi
+}
+
+running_processes() { # "SERVICE NUMBER PID" a line, in the order they start
+    local service file number pid
+    for service in "${services[@]}"; do
+        for file in "$run_directory/$service"-*.pid; do
+            number=${file##*-}
+            number=${number%.pid}
+            pid=$(service_pid "$service" "$number")
+            [[ -z $pid ]] || echo "$service $number $pid"
+        done
+    done
+}
+
+# MARK: Building
+
+build_services() {
+    if [[ -n ${PARLEY_EXECUTABLES-} || ${PARLEY_NO_BUILD-} == 1 ]]; then
+        say build "nothing built, using $executables"
+    else
+        say build "release (the first time takes some minutes)"
+        (cd "$repository" && swift build --configuration release "${build_flags[@]}" 9>&-) ||
+            die "the build failed: correct what the compiler says above and run this again."
+    fi
+    require_executables
+}
+
+build_flags=(--explicit-target-dependency-import-check error)
+
+require_executables() {
+    local name
+    for name in "${services[@]}" parley; do
+        [[ -x $executables/$name ]] || die "$executables/$name is missing: run this without PARLEY_NO_BUILD, or make build."
+    done
+}
+
+# MARK: Migrating
+
+migrate_database() {
+    local service
+    for service in store receipt; do # receipt's tables refer to store's
+        PARLEY_DATABASE_URL=$(database_url "$service") "$executables/$service" migrate \
+            >>"$logs/migrate.log" 2>&1 9>&- ||
+            die "'$service migrate' failed. $logs/migrate.log ends:" "$(tail -8 "$logs/migrate.log")"
+    done
+    say migrations applied
+}
+
+# MARK: Starting
+
+start_services() {
+    local service number
+    require_distinct_ports
+    while read -r service number; do
+        [[ -n $(service_pid "$service" "$number") ]] || start_service "$service" "$number"
+    done < <(expected_processes)
+}
+
+require_distinct_ports() {
+    local repeated service number
+    repeated=$(while read -r service number; do port_of "$service" "$number"; done < <(expected_processes) | sort | uniq -d)
+    [[ -z $repeated ]] || die \
+        "two services would listen on port ${repeated//$'\n'/, }: PARLEY_HTTP_PORT ($http_port) also gives +2 and +3" \
+        "to store and receipt, and each further instance adds 10; choose another PARLEY_WS_PORT ($ws_port)."
+}
+
+start_service() { # SERVICE NUMBER
+    local name=$1-$2
+    require_free_port "$1" "$2"
+    rm -f "$sockets/$name.sock"
+    (
+        cd "$state" || exit
+        export PARLEY_STATE=$state PARLEY_INSTANCE=$2 PARLEY_LISTEN PARLEY_LOG_LEVEL=$log_level
+        PARLEY_LISTEN=$(address_of "$1" "$2")
+        export PARLEY_BUS_BIND="ipc://$sockets/$name.sock"
+        export PARLEY_BUS_INGEST="ipc://$sockets/ingest-*.sock" PARLEY_BUS_STORE="ipc://$sockets/store-*.sock"
+        export PARLEY_BUS_RECEIPT="ipc://$sockets/receipt-*.sock" PARLEY_BUS_FANOUT="ipc://$sockets/fanout-*.sock"
+        unset PARLEY_JWT_SECRET PARLEY_DATABASE_URL
+        case $1 in
+        store | receipt) export PARLEY_DATABASE_URL && PARLEY_DATABASE_URL=$(database_url "$1") ;;
+        ingest | fanout) export PARLEY_JWT_SECRET_FILE=$secret_file ;;
+        esac
+        # A session of its own: Ctrl-C in this terminal is for the script, which then stops the services in order.
+        exec setsid "$executables/$1" >>"$logs/$name.log" 2>&1 </dev/null 9>&-
+    ) &
+    echo $! >"$run_directory/$name.pid"
+    await_exec "$1" $!
+}
+
+# Returns when the subshell has become the service, so that a process by another name is not taken for a dead one.
+await_exec() { # SERVICE PID
+    while [[ -e /proc/$2 ]] && ! is_running "$2" "$1" && ! is_zombie "$2"; do sleep 0.01; done
+}
+
+require_free_port() { # SERVICE NUMBER
+    local port
+    port=$(port_of "$1" "$2")
+    ! (exec 3<>"/dev/tcp/$host/$port") 2>/dev/null || die \
+        "port $port, meant for $1-$2, is in use$(port_user "$port")." \
+        "Stop that process, or choose other ports with PARLEY_HTTP_PORT and PARLEY_WS_PORT."
+}
+
+port_user() { # PORT
+    local user
+    user=$(ss -Hltnp "sport = :$1" 2>/dev/null | sed -n 's/.*users:(("\([^"]*\)",pid=\([0-9]*\).*/ by \1 (pid \2)/p' | head -1)
+    echo "$user"
+}
+
+# MARK: Waiting until ready
+
+await_services() {
+    local deadline=$((SECONDS + start_seconds)) service number
+    while read -r service number; do
+        until is_ready "$service" "$number"; do
+            [[ -n $(service_pid "$service" "$number") ]] || explain_failure "$service" "$number" "stopped while starting"
+            ((SECONDS < deadline)) || explain_failure "$service" "$number" "is not ready after $start_seconds s"
+            sleep 0.1
+        done
+        say "$service-$number" "ready at http://$(address_of "$service" "$number")"
+    done < <(expected_processes)
+}
+
+is_ready() { # SERVICE NUMBER
+    curl --silent --fail --max-time 2 --output /dev/null "http://$(address_of "$1" "$2")/readyz"
+}
+
+explain_failure() { # SERVICE NUMBER WHAT
+    local log=$logs/$1-$2.log
+    warn "$1-$2 $3. $log ends:"
+    tail -12 "$log" >&2
+    die "Correct what it says and run this again; deploy/dev/down stops what is running."
+}
+
+# MARK: Stopping
+
+stop_services() {
+    local service number pid
+    while read -r service number pid; do
+        say stopping "$service-$number"
+        stop_process "$service" "$number" "$pid"
+        rm -f "$run_directory/$service-$number.pid" "$sockets/$service-$number.sock"
+    done < <(running_processes | tac)
+    rm -f "$run_directory"/*-*.pid
+}
+
+# SIGTERM drains. A service that has not ended after its drain and a margin is ended, and that is worth a word.
+has_ended() { ! is_running "$@"; } # PID NAME
+
+stop_process() { # SERVICE NUMBER PID
+    kill -TERM "$3" 2>/dev/null || return 0
+    kill -CONT "$3" 2>/dev/null || true # it may have been stopped by SIGSTOP
+    if await 20 has_ended "$3" "$1"; then return 0; fi
+    warn "$1-$2 (pid $3) did not end within 20 s of SIGTERM and is killed: see $logs/$1-$2.log."
+    kill -KILL "$3" 2>/dev/null || true
+}
