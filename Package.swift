@@ -25,7 +25,9 @@ func executable(
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .testTarget(name: "\(name)Tests", dependencies: dependencies, path: "Tests/\(name)Tests", swiftSettings: settings)
+    .testTarget(
+        name: "\(name)Tests", dependencies: dependencies + ["TestSupport"], path: "Tests/\(name)Tests",
+        swiftSettings: settings)
 }
 
 func library(_ name: String) -> Target { .systemLibrary(name: name, path: "Shared/C/\(name)") }
@@ -68,12 +70,12 @@ let package = Package(
             "ParleyCLI", "Clients/parley",
             ["Bytes", "CCrypto", "CJWT", "CLinux", "CHTTPParser", "JSON", "Models", "Reactor", "ServiceKit"]),
 
-        .target(name: "TestSupport", path: "Tests/Support", swiftSettings: settings),
+        .target(name: "TestSupport", dependencies: ["Reactor"], path: "Tests/Support", swiftSettings: settings),
         tests("Models", ["Models"]),
         tests("Bytes", ["Bytes", "Models"]),
-        tests("JSON", ["JSON", "Bytes", "Models", "TestSupport"]),
+        tests("JSON", ["JSON", "Bytes", "Models"]),
         tests("Reactor", ["Reactor", "CLinux"]),
-        tests("Wire", ["Wire", "Bytes", "Models", "JSON", "TestSupport"]),
+        tests("Wire", ["Wire", "Bytes", "Models", "JSON"]),
         tests("Bus", ["Bus", "Reactor", "Bytes", "Models", "Wire"]),
         tests("Postgres", ["Postgres", "Reactor", "Bytes", "Models"]),
         tests("Edge", ["Edge", "Reactor", "Bytes"]),
@@ -81,7 +83,7 @@ let package = Package(
         tests("Ingest", ["Ingest", "Bytes", "JSON", "Models", "Wire", "Reactor", "Edge", "ServiceKit"]),
         tests("Store", ["Store", "Bytes", "JSON", "Models", "Wire", "Postgres", "Reactor"]),
         tests("Receipt", ["Receipt", "Bytes", "JSON", "Models", "Wire", "Postgres", "Reactor"]),
-        tests("Fanout", ["Fanout", "Bytes", "JSON", "Models", "Wire", "Reactor"]),
+        tests("Fanout", ["Fanout", "Bus", "Edge", "ServiceKit", "Bytes", "JSON", "Models", "Wire", "Reactor"]),
         tests("ParleyCLI", ["ParleyCLI", "Bytes", "JSON"]),
     ],
     swiftLanguageModes: [.v6]

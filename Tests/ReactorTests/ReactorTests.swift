@@ -1,28 +1,13 @@
 import CLinux
 import Glibc
+import TestSupport
 import Testing
 
 @testable import Reactor
 
-/// Starts the reactor on a thread of its own, once for this test process.
-enum TestReactor {
-    static let started: Void = {
-        var thread = pthread_t()
-        pthread_create(
-            &thread, nil,
-            { _ in
-                Reactor.run()
-                return nil
-            }, nil)
-    }()
-
-    static func run<Result: Sendable>(_ body: @escaping @Reactor @Sendable () async -> Result) async -> Result {
-        started
-        return await body()
-    }
-}
-
 @Suite struct TimerHeapTests {
+    init() { ReactorThread.start() }
+
     @Test("timers come out by time, equal times in the order of their insertion, cancelled ones not at all")
     @Reactor func order() async {
         var heap = TimerHeap()
@@ -39,7 +24,7 @@ enum TestReactor {
 }
 
 @Suite struct ReactorTests {
-    init() { TestReactor.started }
+    init() { ReactorThread.start() }
 
     final class Pipe: DescriptorHandler {
         var descriptors: (read: CInt, write: CInt)

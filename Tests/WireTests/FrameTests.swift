@@ -1,5 +1,6 @@
 import Bytes
 import Models
+import TestSupport
 import Testing
 import Wire
 
@@ -107,7 +108,7 @@ import Wire
 
     @Test("random damage never traps, and what is accepted encodes to the same bytes", arguments: UInt64(0)..<50)
     func fuzz(seed: UInt64) {
-        var random = FrameRandom(state: seed &* 0x9E37_79B9_7F4A_7C15 | 1)
+        var random = SeededRandom(seed: seed)
         for _ in 0..<200 {
             var bytes = Self.frame(.change(SlotGroup(2)), [[1, 2, 3], [], [4]])
             for _ in 0...Int.random(in: 0...3, using: &random) {
@@ -119,16 +120,5 @@ import Wire
             for entry in decoded.entries { writer.append { $0.append(entry) } }
             #expect(Array(writer.bytes) == bytes, "seed \(seed)")
         }
-    }
-}
-
-/// xorshift64: a failure is reproduced by its seed alone.
-private struct FrameRandom: RandomNumberGenerator {
-    var state: UInt64
-    mutating func next() -> UInt64 {
-        state ^= state << 13
-        state ^= state >> 7
-        state ^= state << 17
-        return state
     }
 }
