@@ -39,8 +39,16 @@ package struct FrameWriter: ~Copyable {
         buffer.overwrite(at: start, bigEndian: UInt32(length))
     }
 
-    /// Forgets the entries; the header and the memory stay for the next turn.
-    package mutating func removeEntries() { buffer.truncate(to: headerCount) }
+    /// Forgets the entries; the header stays for the next turn, and the memory unless it grew beyond `keptLimit` bytes.
+    package mutating func removeEntries(keepingAtMost keptLimit: Int = .max) {
+        if buffer.count > keptLimit {
+            var smaller = ByteBuffer(capacity: 256)
+            smaller.append(UnsafeRawBufferPointer(rebasing: buffer.bytes[..<headerCount]))
+            buffer = smaller
+        } else {
+            buffer.truncate(to: headerCount)
+        }
+    }
 }
 
 /// A frame that was received. All lengths are checked before the first entry is handed out, so a damaged frame does

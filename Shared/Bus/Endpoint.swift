@@ -1,0 +1,44 @@
+/// Where processes of one kind are found. There may be any number of them, none included.
+package enum Endpoint: Hashable, Sendable {
+    /// All addresses of a name, or one literal address (IPv6 without brackets here).
+    case tcp(host: String, port: UInt16)
+    /// All UNIX sockets whose paths match a pattern of glob(7).
+    case ipc(pattern: String)
+
+    /// An endpoint that is neither `tcp://name:port` nor `ipc:///path`.
+    package struct Malformed: Error, CustomStringConvertible {
+        package let text: String
+        package var description: String { "'\(text)' is neither tcp://name:port nor ipc:///path" }
+    }
+
+    /// Parses a list with commas between its items; blanks and empty items are skipped.
+    package static func parse(list: String) throws(Malformed) -> [Endpoint] {
+        var endpoints: [Endpoint] = []
+        for item in list.split(separator: ",") {
+            let text = item.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed()
+            if !text.isEmpty { endpoints.append(try Endpoint(String(text))) }
+        }
+        return endpoints
+    }
+
+    package init(_ text: String) throws(Malformed) {
+        if text.hasPrefix("ipc://") {
+            let path = text.dropFirst(6)
+            guard path.hasPrefix("/") else { throw Malformed(text: text) }
+            self = .ipc(pattern: String(path))
+        } else if text.hasPrefix("tcp://"), let (host, port) = Self.hostAndPort(text.dropFirst(6)) {
+            self = .tcp(host: host, port: port)
+        } else {
+            throw Malformed(text: text)
+        }
+    }
+
+    private static func hostAndPort(_ text: Substring) -> (String, UInt16)? {
+        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]), port > 0 else {
+            return nil
+        }
+        var host = text[..<colon]
+        if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
+        return host.isEmpty ? nil : (String(host), port)
+    }
+}

@@ -1,0 +1,52 @@
+import CZMQ
+import Wire
+
+/// The memory of a frame as ZeroMQ received it.
+final class Message {
+    /// Allocated on its own: small frames lie inside the structure, so it must not move.
+    let handle = UnsafeMutablePointer<zmq_msg_t>.allocate(capacity: 1)
+
+    init() { zmq_msg_init(handle) }
+
+    deinit {
+        zmq_msg_close(handle)
+        handle.deallocate()
+    }
+
+    var bytes: UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: zmq_msg_data(handle), count: zmq_msg_size(handle))
+    }
+}
+
+/// A frame from the bus, never copied: its entries point into the memory ZeroMQ received it in.
+package final class InboundFrame: @unchecked Sendable {
+    // @unchecked: nothing writes to the message after it was received.
+    private let message: Message
+    private let reader: FrameReader
+
+    init(_ message: Message) throws(FrameError) {
+        reader = try FrameReader(message.bytes)
+        self.message = message
+    }
+
+    package var topic: Topic { reader.topic }
+    package var origin: Instance { reader.origin }
+    package var count: Int { message.bytes.count }
+
+    /// The bodies of the entries. Valid as long as the frame; to keep one longer than the call, keep its `slice`.
+    package var entries: FrameReader.Entries { reader.entries }
+
+    package func slice(_ bytes: UnsafeRawBufferPointer) -> FrameSlice { FrameSlice(frame: self, bytes: bytes) }
+}
+
+/// A part of a frame together with the frame, which it keeps alive.
+package struct FrameSlice: @unchecked Sendable {
+    // @unchecked: see `InboundFrame`.
+    private let frame: InboundFrame
+    package let bytes: UnsafeRawBufferPointer
+
+    fileprivate init(frame: InboundFrame, bytes: UnsafeRawBufferPointer) {
+        self.frame = frame
+        self.bytes = bytes
+    }
+}

@@ -1,0 +1,17 @@
+/// Which addresses are connected, given what each endpoint was last found to be. Two endpoints may name the same
+/// process; it is connected once, as long as one of them finds it.
+struct PeerSet {
+    private var found: [Endpoint: Set<String>] = [:]
+    private(set) var connected: Set<String> = []
+
+    /// Takes in what one endpoint was found to be now, as ZeroMQ endpoints.
+    mutating func update(_ endpoint: Endpoint, found addresses: Set<String>) -> (appeared: [String], vanished: [String])
+    {
+        found[endpoint] = addresses
+        let wanted = found.values.reduce(into: Set()) { $0.formUnion($1) }
+        let appeared = wanted.subtracting(connected).sorted()
+        let vanished = connected.subtracting(wanted).sorted()
+        connected = wanted
+        return (appeared, vanished)
+    }
+}

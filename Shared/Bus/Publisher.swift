@@ -1,0 +1,25 @@
+import Reactor
+
+/// The PUB socket on the reactor.
+///
+/// It has nothing to receive, but new subscribers and their subscriptions are taken in only while one of its functions
+/// runs: asking for its events does that.
+@Reactor
+final class Publisher: DescriptorHandler {
+    private let socket: Socket
+    private let descriptor: CInt
+
+    init(bind endpoint: String, in context: Context) throws(ZeroMQError) {
+        let socket = try Socket(.publisher, in: context)
+        try socket.bind(endpoint)
+        descriptor = socket.descriptor
+        self.socket = socket
+        Reactor.watch(descriptor, for: .read, handler: self)
+    }
+
+    func ready(_: Readiness) { _ = socket.isReadable }
+
+    func send(_ frame: UnsafeRawBufferPointer) -> Socket.SendResult { socket.send(frame) }
+
+    func close() { Reactor.forget(descriptor) }
+}

@@ -1,0 +1,94 @@
+import Reactor
+import Wire
+
+/// The requests of this process that wait for their answers: which to publish again, which to give up.
+///
+/// A slab, so that an answer finds its request by the place in its number, and a late one sees that the place has a
+/// later generation.
+struct RequestTable<Payload> {
+    /// Requests in flight. Beyond it a request is refused at once, as overload.
+    static var capacity: Int { 65_536 }
+    /// The first wait for an answer; each further one is twice as long.
+    static var firstWait: Duration { .milliseconds(100) }
+
+    enum Action {
+        case publishAgain(RequestNumber, Payload)
+        case timedOut(Payload)
+    }
+
+    private struct Pending {
+        var payload: Payload
+        var deadline: MonotonicTime
+        var wait: Duration
+    }
+
+    private struct Place {
+        var generation: UInt32 = 0
+        var pending: Pending?
+    }
+
+    private var places: [Place] = []
+    private var free: [UInt32] = []
+    private var wheel: TimerWheel
+    private(set) var count = 0
+
+    init(now: MonotonicTime) { wheel = TimerWheel(now: now) }
+
+    var isFull: Bool { count == Self.capacity }
+
+    /// Takes a request in, which is being published for the first time. The table must not be full.
+    mutating func start(_ payload: (RequestNumber) -> Payload, deadline: Duration, now: MonotonicTime) -> RequestNumber
+    {
+        precondition(!isFull, "the caller refuses requests when the table is full")
+        let place = takePlace()
+        let number = RequestNumber(UInt64(places[place].generation) << 32 | UInt64(place))
+        let pending = Pending(payload: payload(number), deadline: now + deadline, wait: Self.firstWait)
+        places[place].pending = pending
+        wheel.insert(number, at: min(now + pending.wait, pending.deadline))
+        count += 1
+        return number
+    }
+
+    /// Takes out the request that an answer is for; nil when the answer is late.
+    mutating func answer(_ number: RequestNumber) -> Payload? {
+        guard let place = place(of: number), let pending = places[place].pending else { return nil }
+        release(place)
+        return pending.payload
+    }
+
+    /// What has to be done by now.
+    mutating func advance(to now: MonotonicTime) -> [Action] {
+        wheel.advance(to: now).compactMap { lookAgain($0, now) }
+    }
+
+    private mutating func lookAgain(_ number: RequestNumber, _ now: MonotonicTime) -> Action? {
+        guard let place = place(of: number), let pending = places[place].pending else { return nil }
+        if pending.deadline <= now {
+            release(place)
+            return .timedOut(pending.payload)
+        }
+        let wait = pending.wait * 2
+        places[place].pending?.wait = wait
+        wheel.insert(number, at: min(now + wait, pending.deadline))
+        return .publishAgain(number, pending.payload)
+    }
+
+    private mutating func takePlace() -> Int {
+        if let place = free.popLast() { return Int(place) }
+        places.append(Place())
+        return places.count - 1
+    }
+
+    private func place(of number: RequestNumber) -> Int? {
+        let place = Int(number.rawValue & 0xFFFF_FFFF)
+        guard place < places.count, UInt64(places[place].generation) == number.rawValue >> 32 else { return nil }
+        return place
+    }
+
+    private mutating func release(_ place: Int) {
+        places[place].pending = nil
+        places[place].generation &+= 1
+        free.append(UInt32(place))
+        count -= 1
+    }
+}

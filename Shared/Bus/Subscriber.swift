@@ -1,0 +1,81 @@
+import Bytes
+import Reactor
+import Wire
+
+/// The SUB socket on the reactor: hands over what arrives, at most a budget per turn.
+///
+/// libzmq's descriptor tells only that something changed, so after everything that may have swallowed such a signal
+/// (connecting, subscribing, receiving without emptying the queue) the socket is asked again.
+@Reactor
+final class Subscriber: DescriptorHandler {
+    /// One turn handles this much, then timers and other descriptors get theirs.
+    private static let framesPerTurn = 512
+    private static let bytesPerTurn = 2 << 20
+
+    private let socket: Socket
+    private let descriptor: CInt
+    private let onMessage: @Reactor (Message) -> Void
+    private var isOpen = true
+    private var isCheckPlanned = false
+
+    init(in context: Context, onMessage: @escaping @Reactor (Message) -> Void) throws(ZeroMQError) {
+        let socket = try Socket(.subscriber, in: context)
+        descriptor = socket.descriptor
+        self.socket = socket
+        self.onMessage = onMessage
+        Reactor.watch(descriptor, for: .read, handler: self)
+    }
+
+    func connect(_ endpoint: String) throws(ZeroMQError) {
+        try socket.connect(endpoint)
+        checkNextTurn()
+    }
+
+    func disconnect(_ endpoint: String) throws(ZeroMQError) {
+        try socket.disconnect(endpoint)
+        checkNextTurn()
+    }
+
+    func subscribe(_ topic: Topic) {
+        var prefix = ByteBuffer(capacity: 16)
+        topic.encode(into: &prefix)
+        socket.subscribe(prefix.bytes)
+        checkNextTurn()
+    }
+
+    func unsubscribe(_ topic: Topic) {
+        var prefix = ByteBuffer(capacity: 16)
+        topic.encode(into: &prefix)
+        socket.unsubscribe(prefix.bytes)
+        checkNextTurn()
+    }
+
+    func ready(_: Readiness) { receive() }
+
+    func close() {
+        isOpen = false
+        Reactor.forget(descriptor)
+    }
+
+    private func receive() {
+        var frames = 0
+        var bytes = 0
+        while isOpen, socket.isReadable {
+            while isOpen, let message = socket.receive() {
+                frames += 1
+                bytes += message.bytes.count
+                onMessage(message)
+                guard frames < Self.framesPerTurn, bytes < Self.bytesPerTurn else { return checkNextTurn() }
+            }
+        }
+    }
+
+    private func checkNextTurn() {
+        guard !isCheckPlanned else { return }
+        isCheckPlanned = true
+        Reactor.after(.zero) { [weak self] in
+            self?.isCheckPlanned = false
+            self?.receive()
+        }
+    }
+}

@@ -1,0 +1,74 @@
+import Bytes
+import Models
+
+/// Names a request among those one process has in flight: generation (32 bits) and place in its table (32 bits). The
+/// generation makes answers to a former request at the same place fall away.
+package struct RequestNumber: Hashable, Sendable {
+    package let rawValue: UInt64
+    package init(_ rawValue: UInt64) { self.rawValue = rawValue }
+}
+
+/// Names a request among all processes.
+package struct RequestKey: Hashable, Sendable {
+    package let origin: Instance
+    package let number: RequestNumber
+
+    package init(origin: Instance, number: RequestNumber) {
+        self.origin = origin
+        self.number = number
+    }
+}
+
+/// A command or a query for the owner of a slot (topics `C`, `R`).
+///
+/// It borrows its bytes. Layout: number 8 · slot 1 · kind 1 (`StoreRequestKind` or `ReceiptRequestKind`) · the fields of
+/// that kind.
+package struct RequestEntry {
+    package let number: RequestNumber
+    package let slot: Slot
+    package let kind: UInt8
+    package let fields: UnsafeRawBufferPointer
+
+    package init(_ bytes: UnsafeRawBufferPointer) throws(WireError) {
+        var reader = ByteReader(bytes)
+        number = RequestNumber(try reader.number())
+        slot = Slot(try reader.number())
+        kind = try reader.number()
+        fields = reader.readRest()
+    }
+
+    package static func write(
+        _ number: RequestNumber, _ slot: Slot, kind: UInt8, to buffer: inout ByteBuffer,
+        fields: (inout ByteBuffer) -> Void
+    ) {
+        buffer.append(bigEndian: number.rawValue)
+        buffer.append(slot.number)
+        buffer.append(kind)
+        fields(&buffer)
+    }
+}
+
+/// The answer to a request (topic `A` of the process that asked).
+///
+/// It borrows its bytes. Layout: number 8 · status 2 (as in HTTP) · payload: what the request's kind says below status
+/// 400, and a `Problem` from there on.
+package struct AnswerEntry {
+    package let number: RequestNumber
+    package let status: UInt16
+    package let payload: UnsafeRawBufferPointer
+
+    package init(_ bytes: UnsafeRawBufferPointer) throws(WireError) {
+        var reader = ByteReader(bytes)
+        number = RequestNumber(try reader.number())
+        status = try reader.number()
+        payload = reader.readRest()
+    }
+
+    package static func write(
+        _ number: RequestNumber, status: UInt16, to buffer: inout ByteBuffer, payload: (inout ByteBuffer) -> Void
+    ) {
+        buffer.append(bigEndian: number.rawValue)
+        buffer.append(bigEndian: status)
+        payload(&buffer)
+    }
+}
