@@ -1,0 +1,37 @@
+# The commands of everyday work; README.md, "The two commands", has the two that matter.
+
+# An import of a module that Package.swift does not declare is an error: dependencies point one way.
+SWIFT_FLAGS := --explicit-target-dependency-import-check error
+
+.PHONY: help run up down status build test format format-check clean
+
+help:
+	@echo "make run           build, start a system, show how to use it; Ctrl-C stops it"
+	@echo "make test          everything that CI checks"
+	@echo "make up            like run, in the background; again: starts what is not running"
+	@echo "make status        the processes of that system"
+	@echo "make down          stops it; its data stays in .parley"
+	@echo "make build         the release executables, in .build/release"
+	@echo "make format        formats the Swift sources"
+	@echo "make format-check  checks formatting and shell scripts"
+	@echo "make clean         stops the system, removes its data and everything built"
+
+run up down status:
+	@deploy/dev/$@
+
+build:
+	@deploy/bootstrap
+	swift build --configuration release $(SWIFT_FLAGS)
+
+test:
+	@Tests/run
+
+format:
+	swift format --in-place --recursive --parallel --configuration .swift-format Package.swift Clients Services Shared Tests
+
+format-check:
+	@Tests/run format
+
+clean:
+	@deploy/dev/down --erase
+	rm -rf .build .venv
