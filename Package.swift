@@ -52,7 +52,7 @@ let package = Package(
         module("Bus", ["CZMQ", "CLinux", "Reactor", "Bytes", "Models", "Wire"]),
         module("Postgres", ["CPQ", "CLinux", "Reactor", "Bytes", "Models"]),
         module("Edge", ["CHTTPParser", "CCrypto", "CLinux", "Reactor", "Bytes"]),
-        module("ServiceKit", ["CJWT", "Reactor", "Bytes", "JSON", "Edge", "Models"]),
+        module("ServiceKit", ["CCrypto", "CJWT", "CLinux", "Reactor", "Bytes", "JSON", "Edge", "Models"]),
 
         executable(
             "Ingest", "Services/Ingest",
@@ -79,7 +79,7 @@ let package = Package(
         tests("Bus", ["Bus", "Reactor", "Bytes", "Models", "Wire"]),
         tests("Postgres", ["Postgres", "Reactor", "Bytes", "Models"]),
         tests("Edge", ["Edge", "Reactor", "Bytes"]),
-        tests("ServiceKit", ["ServiceKit", "Reactor", "Bytes", "Models", "Edge", "CJWT"]),
+        tests("ServiceKit", ["ServiceKit", "Reactor", "Bytes", "JSON", "Models", "Edge", "CCrypto", "CJWT"]),
         tests("Ingest", ["Ingest", "Bytes", "JSON", "Models", "Wire", "Reactor", "Edge", "ServiceKit"]),
         tests("Store", ["Store", "Bytes", "JSON", "Models", "Wire", "Postgres", "Reactor"]),
         tests("Receipt", ["Receipt", "Bytes", "JSON", "Models", "Wire", "Postgres", "Reactor"]),

@@ -1,0 +1,218 @@
+import Glibc
+
+/// The variables a process was started with, decoded once into a service's configuration.
+///
+/// Every variable that was asked for is remembered with its effective value, so that a service can say at start with
+/// what it runs; secrets are remembered as "set" only.
+///
+/// ```
+/// struct IngestConfiguration {
+///     let listen: ListenAddress
+///     init(environment: inout Environment) throws(ConfigurationError) {
+///         listen = try environment.address("PARLEY_LISTEN", default: "0.0.0.0:8080")
+///     }
+/// }
+/// ```
+/// A variable that is set to nothing counts as not set, as compose files leave them.
+package struct Environment: Sendable {
+    private let variables: [String: String]
+    /// In the order in which they were asked for.
+    package private(set) var summary: [(name: String, value: String)] = []
+
+    package init(_ variables: [String: String]) { self.variables = variables }
+
+    /// The environment of this process.
+    package static var process: Environment {
+        var variables: [String: String] = [:]
+        var entry = environ
+        while let line = entry.pointee {
+            let text = String(cString: line)
+            if let equals = text.firstIndex(of: "=") {
+                variables[String(text[..<equals])] = String(text[text.index(after: equals)...])
+            }
+            entry += 1
+        }
+        return Environment(variables)
+    }
+
+    // MARK: Plain values
+
+    package mutating func string(_ name: String, default value: String) -> String {
+        optionalString(name) ?? remember(name, value)
+    }
+
+    package mutating func optionalString(_ name: String) -> String? {
+        guard let value = raw(name) else { return nil }
+        return remember(name, value)
+    }
+
+    package mutating func requiredString(_ name: String) throws(ConfigurationError) -> String {
+        guard let value = optionalString(name) else { throw ConfigurationError(name, "must be set") }
+        return value
+    }
+
+    /// The items between commas, without white space around them; empty items are left out.
+    package mutating func list(_ name: String, default value: String) -> [String] {
+        string(name, default: value).split(separator: ",").map { $0.trimmingSpaces() }.filter { !$0.isEmpty }
+    }
+
+    package mutating func integer(
+        _ name: String, default value: Int, in range: ClosedRange<Int>
+    ) throws(ConfigurationError) -> Int {
+        try decode(name, default: value, must: "be a whole number from \(range.lowerBound) to \(range.upperBound)") {
+            Int($0).flatMap { range.contains($0) ? $0 : nil }
+        }
+    }
+
+    package mutating func flag(_ name: String, default value: Bool) throws(ConfigurationError) -> Bool {
+        try decode(name, default: value, must: "be 1, 0, true or false") { text in
+            switch text {
+            case "1", "true": true
+            case "0", "false": false
+            default: nil
+            }
+        }
+    }
+
+    /// A number with its unit: `250ms`, `5s`, `2m`.
+    package mutating func duration(_ name: String, default value: Duration) throws(ConfigurationError) -> Duration {
+        try decode(name, default: value, must: "be a whole number with the unit ms, s, m or h") { Duration(text: $0) }
+    }
+
+    package mutating func address(
+        _ name: String, default value: ListenAddress
+    ) throws(ConfigurationError) -> ListenAddress {
+        try decode(name, default: value, must: "be address:port, such as 127.0.0.1:8080") { ListenAddress($0) }
+    }
+
+    /// Any other type: `decode` gives nil for a value that is none, and `requirement` completes "NAME must …".
+    package mutating func decode<Value>(
+        _ name: String, default value: Value, must requirement: String, _ decode: (String) -> Value?
+    ) throws(ConfigurationError) -> Value {
+        guard let text = raw(name) else {
+            _ = remember(name, "\(value)")
+            return value
+        }
+        guard let decoded = decode(text) else { throw ConfigurationError(name, "must \(requirement), not \"\(text)\"") }
+        _ = remember(name, text)
+        return decoded
+    }
+
+    // MARK: Secrets
+
+    /// A value that is never shown, from the variable itself or from the file that NAME_FILE names (as container
+    /// platforms mount secrets), whose trailing line break does not belong to it.
+    package mutating func secret(_ name: String) throws(ConfigurationError) -> String? {
+        let inline = raw(name)
+        let path = raw(name + "_FILE")
+        if inline != nil, path != nil { throw ConfigurationError(name, "must not be set together with \(name)_FILE") }
+        if let path { return try secretFile(name + "_FILE", path) }
+        summary.append((name, inline == nil ? "(not set)" : "(set)"))
+        return inline
+    }
+
+    /// The content of a file that a variable names; nil when the variable is not set.
+    package mutating func file(_ name: String) throws(ConfigurationError) -> String? {
+        guard let path = raw(name) else { return nil }
+        return try secretFile(name, path)
+    }
+
+    private mutating func secretFile(_ name: String, _ path: String) throws(ConfigurationError) -> String {
+        guard let content = readTextFile(path) else {
+            throw ConfigurationError(name, "must name a readable file: \(path): \(String(cString: strerror(errno)))")
+        }
+        var text = Substring(content)
+        while let last = text.last, last.isNewline { text.removeLast() }
+        guard !text.isEmpty else { throw ConfigurationError(name, "names an empty file: \(path)") }
+        _ = remember(name, path)
+        return String(text)
+    }
+
+    private func raw(_ name: String) -> String? {
+        guard let value = variables[name], !value.isEmpty else { return nil }
+        return value
+    }
+
+    private mutating func remember(_ name: String, _ value: String) -> String {
+        summary.append((name, maskingPassword(in: value)))
+        return value
+    }
+}
+
+/// Why a service does not start: the variable and what it must be.
+package struct ConfigurationError: Error, Equatable, CustomStringConvertible {
+    package let variable: String
+    package let reason: String
+
+    package init(_ variable: String, _ reason: String) {
+        self.variable = variable
+        self.reason = reason
+    }
+
+    package var description: String { "\(variable) \(reason)" }
+}
+
+/// Where a server listens: a numeric address and a port.
+package struct ListenAddress: Equatable, Sendable, CustomStringConvertible, ExpressibleByStringLiteral {
+    package let host: String
+    package let port: UInt16
+
+    package init(host: String, port: UInt16) {
+        self.host = host
+        self.port = port
+    }
+
+    /// Parses `127.0.0.1:8080`, `[::1]:8080` or `*:8080` (every address).
+    package init?(_ text: String) {
+        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
+            return nil
+        }
+        var host = text[..<colon]
+        if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
+        guard !host.isEmpty else { return nil }
+        self.init(host: host == "*" ? "0.0.0.0" : String(host), port: port)
+    }
+
+    package init(stringLiteral text: String) {
+        guard let address = ListenAddress(text) else { preconditionFailure("\(text) is address:port") }
+        self = address
+    }
+
+    package var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+}
+
+extension Duration {
+    /// `250ms`, `5s`, `2m`, `1h`; nil for anything else.
+    package init?(text: String) {
+        let digits = text.prefix { $0.isASCII && $0.isNumber }
+        guard let number = Int64(digits), number <= 1_000_000_000 else { return nil }
+        switch text.dropFirst(digits.count) {
+        case "ms": self = .milliseconds(number)
+        case "s": self = .seconds(number)
+        case "m": self = .seconds(number * 60)
+        case "h": self = .seconds(number * 3600)
+        default: return nil
+        }
+    }
+}
+
+extension Substring {
+    fileprivate func trimmingSpaces() -> String {
+        var text = self
+        while text.first == " " { text.removeFirst() }
+        while text.last == " " { text.removeLast() }
+        return String(text)
+    }
+}
+
+/// Hides the password of a connection URL or connection string, which would otherwise be printed at start.
+func maskingPassword(in value: String) -> String {
+    if let at = value.lastIndex(of: "@"), let scheme = value.firstRange(of: "://"), scheme.upperBound < at,
+        let colon = value[scheme.upperBound..<at].firstIndex(of: ":")
+    {
+        return "\(value[...colon])***\(value[at...])"
+    }
+    guard value.contains("password=") else { return value }
+    return value.split(separator: " ").map { $0.hasPrefix("password=") ? "password=***" : String($0) }
+        .joined(separator: " ")
+}

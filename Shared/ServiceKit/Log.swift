@@ -1,0 +1,152 @@
+import Bytes
+import Glibc
+import JSON
+import Models
+import Synchronization
+
+/// The log of a process: one JSON object per line on standard error.
+///
+/// `{"time":…,"level":"info","service":"store","instance":0,"event":"started",…}`. Events are fixed texts, everything
+/// that varies is a field. Message bodies and tokens never become fields. A line is one `write`, so lines of several
+/// threads or processes on one pipe do not mix (up to PIPE_BUF, 4 KiB).
+package final class Log: Sendable {
+    package enum Level: Int, Comparable, Sendable, CaseIterable {
+        case debug, info, warning, error
+
+        package var name: StaticString {
+            switch self {
+            case .debug: "debug"
+            case .info: "info"
+            case .warning: "warning"
+            case .error: "error"
+            }
+        }
+
+        package init?(name: String) {
+            guard let level = Self.allCases.first(where: { $0.name.description == name }) else { return nil }
+            self = level
+        }
+
+        package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+    }
+
+    private let service: String
+    private let instance: Int
+    private let level: Level
+    private let descriptor: CInt
+    private let repeats = Mutex(RepeatLimiter(linesPerSecond: 20))
+
+    package init(service: String, instance: Int = 0, level: Level = .info, descriptor: CInt = STDERR_FILENO) {
+        self.service = service
+        self.instance = instance
+        self.level = level
+        self.descriptor = descriptor
+    }
+
+    package func debug(_ event: StaticString, _ fields: [LogField] = []) { write(.debug, event, fields) }
+    package func info(_ event: StaticString, _ fields: [LogField] = []) { write(.info, event, fields) }
+    package func warning(_ event: StaticString, _ fields: [LogField] = []) { write(.warning, event, fields) }
+    package func error(_ event: StaticString, _ fields: [LogField] = []) { write(.error, event, fields) }
+
+    /// Whether a line of this level would be written; to avoid gathering fields for nothing.
+    package func writes(_ level: Level) -> Bool { level >= self.level }
+
+    private func write(_ level: Level, _ event: StaticString, _ fields: [LogField]) {
+        guard writes(level) else { return }
+        let now = Timestamp.now
+        switch repeats.withLock({ $0.admit(event, atSecond: now.milliseconds / 1000) }) {
+        case .suppress: return
+        case .write(let suppressed):
+            let fields = suppressed == 0 ? fields : fields + [LogField("suppressed", suppressed)]
+            writeLine(level, event, fields, at: now)
+        }
+    }
+
+    private func writeLine(_ level: Level, _ event: StaticString, _ fields: [LogField], at time: Timestamp) {
+        var line = ByteBuffer()
+        line.beginObject()
+        line.append(key: "time", json: time)
+        line.append(key: "level", json: level.name)
+        line.append(key: "service", json: service)
+        line.append(key: "instance", json: instance)
+        line.append(key: "event", json: event)
+        for field in fields { field.write(to: &line) }
+        line.endObject()
+        line.append(UInt8(ascii: "\n"))
+        // A line that cannot be written is lost: there is nobody to tell.
+        _ = Glibc.write(descriptor, line.bytes.baseAddress, line.bytes.count)
+    }
+}
+
+/// One named value of a log line.
+package struct LogField: Sendable {
+    private enum Value: Sendable {
+        case text(String)
+        case integer(Int64)
+        case flag(Bool)
+    }
+    private let name: String
+    private let value: Value
+
+    package init(_ name: String, _ text: String) { (self.name, value) = (name, .text(text)) }
+    package init(_ name: String, _ number: some BinaryInteger) {
+        (self.name, value) = (name, .integer(Int64(clamping: number)))
+    }
+    package init(_ name: String, _ flag: Bool) { (self.name, value) = (name, .flag(flag)) }
+    /// An identifier or an error, by its description.
+    package init(_ name: String, describing value: some Any) { self.init(name, "\(value)") }
+
+    func write(to line: inout ByteBuffer) {
+        line.append(dynamicKey: name)
+        switch value {
+        case .text(let text): line.appendJSON(text)
+        case .integer(let number): line.appendJSON(number)
+        case .flag(let flag): line.appendJSON(flag)
+        }
+    }
+}
+
+/// Keeps a fault that recurs thousands of times a second from flooding the log: of each event a number of lines per
+/// second, then one that says how many were left out.
+struct RepeatLimiter {
+    enum Decision: Equatable {
+        case suppress
+        /// `suppressed`: lines of this event left out since the last one written.
+        case write(suppressed: Int)
+    }
+
+    private struct Count {
+        var second: Int64
+        var written = 0
+        var suppressed = 0
+    }
+
+    let linesPerSecond: Int
+    /// Bounded: events are literals in the code, known here by their addresses.
+    private var counts: [UInt: Count] = [:]
+
+    init(linesPerSecond: Int) { self.linesPerSecond = linesPerSecond }
+
+    mutating func admit(_ event: StaticString, atSecond second: Int64) -> Decision {
+        let key = event.hasPointerRepresentation ? UInt(bitPattern: event.utf8Start) : UInt(event.unicodeScalar.value)
+        var count = counts[key] ?? Count(second: second)
+        defer { counts[key] = count }
+        if count.second != second { count = Count(second: second, suppressed: count.suppressed) }
+        guard count.written < linesPerSecond else {
+            count.suppressed += 1
+            return .suppress
+        }
+        count.written += 1
+        defer { count.suppressed = 0 }
+        return .write(suppressed: count.suppressed)
+    }
+}
+
+extension Timestamp {
+    /// The system's clock: for logs and token lifetimes. Times that clients see come from PostgreSQL.
+    package static var now: Timestamp {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Timestamp(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+    }
+}

@@ -1,0 +1,46 @@
+/// The identities of tokens verified lately, found by the token's bytes.
+///
+/// Bounded by two generations: when the younger is full the older is forgotten and they change places. What was looked
+/// up since then has moved to the younger, so tokens in use stay.
+struct TokenCache {
+    private struct Entry {
+        let token: [UInt8]
+        let identity: Identity
+    }
+
+    private let capacity: Int
+    /// By a hash that is seeded per process, so nobody can make tokens that collide. Of two that do the later stands.
+    private var younger: [Int: Entry] = [:]
+    private var older: [Int: Entry] = [:]
+
+    init(capacity: Int) { self.capacity = max(1, capacity) }
+
+    var count: Int { younger.count + older.count }
+
+    mutating func identity(for token: UnsafeRawBufferPointer) -> Identity? {
+        let key = hash(token)
+        if let entry = younger[key], token.elementsEqual(entry.token) { return entry.identity }
+        guard let entry = older[key], token.elementsEqual(entry.token) else { return nil }
+        older[key] = nil
+        insert(entry, key)
+        return entry.identity
+    }
+
+    mutating func insert(_ identity: Identity, for token: UnsafeRawBufferPointer) {
+        insert(Entry(token: Array(token), identity: identity), hash(token))
+    }
+
+    private mutating func insert(_ entry: Entry, _ key: Int) {
+        if younger.count >= capacity {
+            older = younger
+            younger = [:]
+        }
+        younger[key] = entry
+    }
+
+    private func hash(_ token: UnsafeRawBufferPointer) -> Int {
+        var hasher = Hasher()
+        hasher.combine(bytes: token)
+        return hasher.finalize()
+    }
+}

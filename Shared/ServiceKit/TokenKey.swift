@@ -1,0 +1,46 @@
+import CCrypto
+import CJWT
+
+/// The key that tokens are verified with. It alone decides the algorithm: what a token's header claims is only compared
+/// with it, so that a public key cannot be abused as a shared secret (RFC 8725, 3.1).
+package struct TokenKey: Sendable {
+    let algorithm: jwt_alg_t
+    let bytes: [UInt8]
+
+    /// HS256. RFC 7518, 3.2 demands a secret of 256 bits or more.
+    package init(secret: String) throws(TokenKeyError) {
+        guard secret.utf8.count >= 32 else { throw .secretTooShort }
+        algorithm = JWT_ALG_HS256
+        bytes = Array(secret.utf8)
+    }
+
+    /// RS256 or ES256, by the kind of the key: RSA of 2048 bits or more, or an elliptic curve key on P-256.
+    package init(publicKeyPEM pem: String) throws(TokenKeyError) {
+        algorithm = try Self.algorithm(ofPublicKey: pem)
+        bytes = Array(pem.utf8)
+    }
+
+    private static func algorithm(ofPublicKey pem: String) throws(TokenKeyError) -> jwt_alg_t {
+        guard let source = BIO_new_mem_buf(pem, CInt(pem.utf8.count)) else { throw .notAPublicKey }
+        defer { BIO_free(source) }
+        guard let key = PEM_read_bio_PUBKEY(source, nil, nil, nil) else { throw .notAPublicKey }
+        defer { EVP_PKEY_free(key) }
+        switch (EVP_PKEY_get_base_id(key), EVP_PKEY_get_bits(key)) {
+        case (EVP_PKEY_RSA, 2048...): return JWT_ALG_RS256
+        case (EVP_PKEY_EC, 256): return JWT_ALG_ES256
+        default: throw .unsuitablePublicKey
+        }
+    }
+}
+
+package enum TokenKeyError: Error, Equatable, CustomStringConvertible {
+    case secretTooShort, notAPublicKey, unsuitablePublicKey
+
+    package var description: String {
+        switch self {
+        case .secretTooShort: "must be a secret of at least 32 bytes"
+        case .notAPublicKey: "must be a public key in PEM form"
+        case .unsuitablePublicKey: "must be an RSA key of at least 2048 bits or an EC key on P-256"
+        }
+    }
+}
