@@ -1,3 +1,4 @@
+import Glibc
 import Reactor
 
 /// The PUB socket on the reactor.
@@ -8,12 +9,14 @@ import Reactor
 final class Publisher: DescriptorHandler {
     private let socket: Socket
     private let descriptor: CInt
+    private let endpoint: String
 
     init(bind endpoint: String, in context: Context) throws(ZeroMQError) {
         let socket = try Socket(.publisher, in: context)
         try socket.bind(endpoint)
         descriptor = socket.descriptor
         self.socket = socket
+        self.endpoint = endpoint
         Reactor.watch(descriptor, for: .read, handler: self)
     }
 
@@ -21,5 +24,9 @@ final class Publisher: DescriptorHandler {
 
     func send(_ frame: UnsafeRawBufferPointer) -> Socket.SendResult { socket.send(frame) }
 
-    func close() { Reactor.forget(descriptor) }
+    func close() {
+        Reactor.forget(descriptor)
+        // libzmq leaves the file behind, and peers that look for sockets would go on connecting to it.
+        if endpoint.hasPrefix("ipc://") { unlink(String(endpoint.dropFirst(6))) }
+    }
 }

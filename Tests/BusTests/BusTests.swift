@@ -1,1 +1,227 @@
+import Bytes
+import Glibc
+import Models
+import Reactor
+import TestSupport
 import Testing
+import Wire
+
+@testable import Bus
+
+/// Real sockets, over paths of a directory of its own and over the loopback interface.
+@Suite(.serialized) struct BusTests {
+    init() { ReactorThread.start() }
+
+    static let slot = Slot(0x35)
+
+    /// A directory for the sockets of one test, removed with the test.
+    final class Directory {
+        let path: String
+
+        init() {
+            var template = Array("/tmp/parley-bus-XXXXXX".utf8CString)
+            path = String(cString: mkdtemp(&template)!)
+        }
+
+        deinit {
+            for match in AddressLookup.matches(path + "/*") { unlink(String(match.dropFirst(6))) }
+            rmdir(path)
+        }
+
+        func socket(_ name: String) -> String { "ipc://\(path)/\(name).sock" }
+        func pattern(_ name: String) -> [Endpoint] { [.ipc(pattern: "\(path)/\(name)-*.sock")] }
+    }
+
+    /// A peer that answers every request with its fields, except where it is told to lose the answer.
+    @Reactor
+    final class Answerer {
+        let bus: Bus
+        var arrivals: [RequestKey] = []
+        var admissions: [Admission] = []
+        var loseAnswers = 0
+
+        init(_ bus: Bus) {
+            self.bus = bus
+            bus.subscribe(.command(slot.group))
+            bus.onFrame = { [unowned self] frame in
+                for entry in frame.entries {
+                    let request = try! RequestEntry(entry)
+                    let key = RequestKey(origin: frame.origin, number: request.number)
+                    arrivals.append(key)
+                    answer(key, request.fields)
+                }
+            }
+        }
+
+        private func answer(_ key: RequestKey, _ fields: UnsafeRawBufferPointer) {
+            if loseAnswers > 0 {
+                loseAnswers -= 1
+                return
+            }
+            admissions.append(bus.beginWork(on: key))
+            bus.answer(key, status: 200) { $0.append(fields) }
+        }
+    }
+
+    @Reactor static func ask(_ bus: Bus, _ text: String, deadline: Duration = .seconds(5)) async -> String {
+        let outcome = await bus.request(.history, in: slot, deadline: deadline) { $0.append(utf8: text) }
+        switch outcome {
+        case .answered(let answer): return "\(answer.status) \(String(decoding: answer.payload.bytes, as: UTF8.self))"
+        case .timedOut: return "timed out"
+        case .full: return "full"
+        }
+    }
+
+    @Reactor static func eventually(_ condition: () -> Bool) async -> Bool {
+        for _ in 0..<1_000 where !condition() { await Reactor.sleep(for: .milliseconds(5)) }
+        return condition()
+    }
+
+    @Test("a request is answered by the process that subscribed to its slot", arguments: ["ipc", "tcp"])
+    @Reactor func answered(transport: String) async throws {
+        let directory = Directory()
+        let isPath = transport == "ipc"
+        let client = try Bus(bind: isPath ? directory.socket("client-0") : "tcp://127.0.0.1:17391")
+        let server = try Bus(bind: isPath ? directory.socket("server-0") : "tcp://127.0.0.1:17392")
+        defer { client.close(); server.close() }
+        client.follow(isPath ? directory.pattern("server") : [.tcp(host: "localhost", port: 17392)])
+        server.follow(isPath ? directory.pattern("client") : [.tcp(host: "127.0.0.1", port: 17391)])
+        let answerer = Answerer(server)
+        #expect(await Self.ask(client, "hello") == "200 hello")
+        #expect(answerer.arrivals.first?.origin == client.instance)
+        #expect(client.requestsInFlight == 0)
+        #expect(server.requestsBegun == 0)
+    }
+
+    @Test("a lost answer is asked for again under the same number until it comes")
+    @Reactor func lostAnswers() async throws {
+        let directory = Directory()
+        let client = try Bus(bind: directory.socket("client-0")), server = try Bus(bind: directory.socket("server-0"))
+        defer { client.close(); server.close() }
+        client.follow(directory.pattern("server"))
+        server.follow(directory.pattern("client"))
+        let answerer = Answerer(server)
+        #expect(await Self.ask(client, "first") == "200 first")
+        answerer.arrivals = []
+        answerer.loseAnswers = 2
+        #expect(await Self.ask(client, "again") == "200 again")
+        #expect(answerer.arrivals.count == 3)
+        #expect(Set(answerer.arrivals).count == 1)
+        #expect(client.counters.requestsRepeated >= 2)
+    }
+
+    @Test("a request nobody answers times out, and its late answer does nothing")
+    @Reactor func lateAnswer() async throws {
+        let directory = Directory()
+        let client = try Bus(bind: directory.socket("client-0")), server = try Bus(bind: directory.socket("server-0"))
+        defer { client.close(); server.close() }
+        client.follow(directory.pattern("server"))
+        server.follow(directory.pattern("client"))
+        let answerer = Answerer(server)
+        #expect(await Self.ask(client, "first") == "200 first")
+        answerer.loseAnswers = .max
+        answerer.arrivals = []
+        #expect(await Self.ask(client, "late", deadline: .milliseconds(150)) == "timed out")
+        let late = try #require(answerer.arrivals.first)
+        server.answer(late, status: 200)
+        #expect(await Self.eventually { client.counters.answersLate == 1 })
+    }
+
+    @Test("processes are connected as they appear and let go as they vanish")
+    @Reactor func peersComeAndGo() async throws {
+        let directory = Directory()
+        let client = try Bus(bind: directory.socket("client-0"))
+        defer { client.close() }
+        client.follow(directory.pattern("server"))
+        #expect(await Self.ask(client, "nobody", deadline: .milliseconds(50)) == "timed out")
+
+        var server: Bus? = try Bus(bind: directory.socket("server-0"))
+        server!.follow(directory.pattern("client"))
+        var answerer: Answerer? = Answerer(server!)
+        #expect(await Self.ask(client, "somebody") == "200 somebody")
+        #expect(client.connectedEndpoints == [directory.socket("server-0")])
+
+        server!.close()
+        (server, answerer) = (nil, nil)
+        _ = answerer
+        #expect(await Self.eventually { client.connectedEndpoints.isEmpty })
+    }
+
+    @Test("what a turn appends to a topic travels as one frame, and beyond the limit as several in order")
+    @Reactor func framePerTurn() async throws {
+        let directory = Directory()
+        let sender = try Bus(bind: directory.socket("sender-0")),
+            receiver = try Bus(bind: directory.socket("receiver-0"))
+        defer { sender.close(); receiver.close() }
+        var frames: [[Int]] = []
+        receiver.subscribe(.change(SlotGroup(1)))
+        receiver.onFrame = { frame in frames.append(frame.entries.map(\.count)) }
+        receiver.follow(directory.pattern("sender"))
+        let connected = await Self.eventually {
+            sender.append(to: .change(SlotGroup(1))) { _ in }
+            return !frames.isEmpty
+        }
+        #expect(connected)
+        await Reactor.sleep(for: .milliseconds(50))
+        frames = []
+
+        for size in 1...3 { sender.append(to: .change(SlotGroup(1))) { $0.append([UInt8](repeating: 0, count: size)) } }
+        sender.append(to: .change(SlotGroup(2))) { $0.append([9]) }
+        #expect(await Self.eventually { !frames.isEmpty })
+        #expect(frames == [[1, 2, 3]])
+
+        frames = []
+        let large = [UInt8](repeating: 1, count: Outbox.frameLimit / 2)
+        for _ in 0..<5 { sender.append(to: .change(SlotGroup(1))) { $0.append(large) } }
+        #expect(await Self.eventually { frames.joined().count == 5 })
+        #expect(frames.map(\.count) == [2, 2, 1])
+    }
+
+    @Test("bytes that are no frame are counted and do nothing else", arguments: UInt64(0)..<5)
+    @Reactor func damagedFrames(seed: UInt64) async throws {
+        let directory = Directory()
+        var random = SeededRandom(seed: seed)
+        let stranger = try Publisher(bind: directory.socket("stranger-0"), in: Context())
+        let bus = try Bus(bind: directory.socket("bus-0"))
+        defer { stranger.close(); bus.close() }
+        bus.subscribe(.change(SlotGroup(0)))
+        bus.follow(directory.pattern("stranger"))
+        var received = 0
+        bus.onFrame = { frame in received += 1 }
+        let damaged = await Self.eventually {
+            var bytes: [UInt8] = [0x4D, 0]
+            for _ in 0..<Int.random(in: 0...40, using: &random) { bytes.append(.random(in: 0...3, using: &random)) }
+            bytes.withUnsafeBytes { _ = stranger.send($0) }
+            return bus.counters.framesRefused >= 100
+        }
+        #expect(damaged, "seed \(seed)")
+        #expect(bus.counters.framesReceived == bus.counters.framesRefused + received)
+    }
+
+    @Test("frames that arrive in a burst beyond a turn's budget are all received")
+    @Reactor func burst() async throws {
+        let directory = Directory()
+        let sender = try Bus(bind: directory.socket("sender-0")),
+            receiver = try Bus(bind: directory.socket("receiver-0"))
+        defer { sender.close(); receiver.close() }
+        var numbers: [UInt32] = []
+        receiver.subscribe(.digest(SlotGroup(0)))
+        receiver.onFrame = { frame in
+            for entry in frame.entries where entry.count == 4 {
+                numbers.append(UInt32(bigEndian: entry.loadUnaligned(as: UInt32.self)))
+            }
+        }
+        receiver.follow(directory.pattern("sender"))
+        let connected = await Self.eventually {
+            sender.append(to: .digest(SlotGroup(0))) { _ in }
+            return receiver.counters.framesReceived > 0
+        }
+        #expect(connected)
+        for number in 0..<UInt32(5_000) {
+            sender.append(to: .digest(SlotGroup(0))) { $0.append(bigEndian: number) }
+            sender.flush()
+        }
+        #expect(await Self.eventually { numbers.count == 5_000 })
+        #expect(numbers == Array(0..<5_000))
+    }
+}

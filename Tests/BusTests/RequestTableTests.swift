@@ -1,0 +1,120 @@
+import Reactor
+import TestSupport
+import Testing
+import Wire
+
+@testable import Bus
+
+@Suite struct RequestTableTests {
+    static func time(_ milliseconds: UInt64) -> MonotonicTime {
+        MonotonicTime(nanoseconds: 5_000_000_000 + milliseconds * 1_000_000)
+    }
+
+    /// What a table does with one request that is never answered, as (milliseconds, what).
+    static func life(deadline: Duration) -> [(UInt64, String)] {
+        var table = RequestTable<String>(now: time(0))
+        _ = table.start({ _ in "request" }, deadline: deadline, now: time(0))
+        var actions: [(UInt64, String)] = []
+        for millisecond in UInt64(1)...5_000 {
+            for action in table.advance(to: time(millisecond)) {
+                switch action {
+                case .publishAgain: actions.append((millisecond, "again"))
+                case .timedOut: actions.append((millisecond, "timed out"))
+                }
+            }
+        }
+        #expect(table.count == 0)
+        return actions
+    }
+
+    @Test("a request without an answer is repeated after 100 ms, doubling, and given up at its deadline")
+    func repetitions() {
+        let actions = Self.life(deadline: .seconds(2))
+        #expect(actions.map(\.1) == ["again", "again", "again", "again", "timed out"])
+        for (actual, expected) in zip(actions.map(\.0), [100, 300, 700, 1_500, 2_000] as [UInt64]) {
+            #expect(actual >= expected && actual <= expected + 40, "\(actual) instead of \(expected) ms")
+        }
+    }
+
+    @Test("a deadline before the first repetition is met without one")
+    func shortDeadline() {
+        let actions = Self.life(deadline: .milliseconds(30))
+        #expect(actions.map(\.1) == ["timed out"])
+        #expect((30...50).contains(actions[0].0))
+    }
+
+    @Test("an answer takes its request out once; repeated, late and foreign answers find nothing")
+    func lateAnswers() {
+        var table = RequestTable<String>(now: Self.time(0))
+        let first = table.start({ _ in "first" }, deadline: .seconds(1), now: Self.time(0))
+        #expect(table.answer(first) == "first")
+        #expect(table.answer(first) == nil)
+        let second = table.start({ _ in "second" }, deadline: .seconds(1), now: Self.time(1))
+        #expect(second != first)
+        #expect(table.answer(first) == nil)
+        #expect(table.answer(RequestNumber(99)) == nil)
+        #expect(table.answer(second) == "second")
+        #expect(table.advance(to: Self.time(9_000)).isEmpty)
+    }
+
+    @Test("a table of stated size fills up, and has room again after answers")
+    func full() {
+        var table = RequestTable<Int>(now: Self.time(0))
+        let numbers = (0..<RequestTable<Int>.capacity).map { index in
+            table.start({ _ in index }, deadline: .seconds(1), now: Self.time(0))
+        }
+        #expect(table.isFull)
+        #expect(table.answer(numbers[77]) == 77)
+        #expect(!table.isFull)
+    }
+
+    @Test("every request ends exactly once, whatever is answered when", arguments: UInt64(0)..<100)
+    func everyRequestEndsOnce(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        var table = RequestTable<Int>(now: Self.time(0))
+        var ends = [Int](repeating: 0, count: 300)
+        var open: [(RequestNumber, Int)] = []
+        var now: UInt64 = 0
+        for request in 0..<300 {
+            now += .random(in: 0...30, using: &random)
+            let deadline = Duration.milliseconds(Int.random(in: 0...3_000, using: &random))
+            open.append((table.start({ _ in request }, deadline: deadline, now: Self.time(now)), request))
+            if Bool.random(using: &random), let (number, request) = open.randomElement(using: &random),
+                let ended = table.answer(number)
+            {
+                #expect(ended == request)
+                ends[ended] += 1
+            }
+            // A pause longer than the wheel's circumference now and then.
+            if Int.random(in: 0..<50, using: &random) == 0 { now += 4_000 }
+            for case .timedOut(let request) in table.advance(to: Self.time(now)) { ends[request] += 1 }
+        }
+        for case .timedOut(let request) in table.advance(to: Self.time(now + 10_000)) { ends[request] += 1 }
+        #expect(ends.allSatisfy { $0 == 1 })
+        #expect(table.count == 0)
+    }
+}
+
+@Suite struct RequestsInWorkTests {
+    @Test("a repetition is dropped while its request is in work, and taken up again after the answer")
+    func repetitions() {
+        var inWork = RequestsInWork()
+        let request = RequestKey(origin: Instance(1), number: RequestNumber(7))
+        let other = RequestKey(origin: Instance(2), number: RequestNumber(7))
+        #expect(inWork.begin(request) == .new)
+        #expect(inWork.begin(request) == .alreadyInWork)
+        #expect(inWork.begin(other) == .new)
+        inWork.end(request)
+        #expect(inWork.begin(request) == .new)
+        #expect(inWork.begin(other) == .alreadyInWork)
+    }
+
+    @Test("beyond its stated size the table refuses")
+    func full() {
+        var inWork = RequestsInWork()
+        for number in 0..<UInt64(RequestsInWork.capacity) {
+            _ = inWork.begin(RequestKey(origin: Instance(1), number: RequestNumber(number)))
+        }
+        #expect(inWork.begin(RequestKey(origin: Instance(2), number: RequestNumber(0))) == .full)
+    }
+}
