@@ -35,6 +35,13 @@ package struct ByteBuffer: ~Copyable {
         count = newCount
     }
 
+    /// Forgets the first `size` bytes and moves the others to the front.
+    package mutating func removeFirst(_ size: Int) {
+        precondition(size <= count, "only written bytes are removed")
+        memmove(storage, storage + size, count - size)
+        count -= size
+    }
+
     /// Makes room for `additional` bytes, so that the appends that follow do not grow the buffer.
     package mutating func reserve(_ additional: Int) {
         if count + additional > capacity { grow(additional) }

@@ -1,0 +1,60 @@
+import Reactor
+
+/// What the server asks of every open connection, HTTP or WebSocket.
+@Reactor
+protocol Connection: DescriptorHandler {
+    /// Writes what the turn collected.
+    func flush()
+    /// Closes the connection when it is overdue.
+    func checkTimeouts()
+    /// Ends the connection as soon as nothing is outstanding.
+    func drain()
+    /// Ends the connection now.
+    func close()
+}
+
+/// The open connections. Each keeps its place, so that leaving and looking at some at a time cost the same for ten
+/// thousand as for ten.
+struct ConnectionTable {
+    struct Place { fileprivate let index: Int }
+
+    private var entries: [(any Connection)?] = []
+    private var free: [Int] = []
+
+    var count: Int { entries.count - free.count }
+    var size: Int { entries.count }
+
+    mutating func makePlace() -> Place {
+        if let index = free.popLast() { return Place(index: index) }
+        entries.append(nil)
+        return Place(index: entries.count - 1)
+    }
+
+    mutating func replace(_ place: Place, with connection: any Connection) { entries[place.index] = connection }
+
+    mutating func remove(_ place: Place) {
+        entries[place.index] = nil
+        free.append(place.index)
+    }
+
+    /// The connections in a range of places.
+    func connections(in range: Range<Int>) -> [any Connection] { entries[range].compactMap { $0 } }
+}
+
+/// The connections with something to write, until the end of the turn: many answers to one connection leave by one
+/// system call.
+@Reactor
+final class FlushQueue {
+    private var waiting: [any Connection] = []
+
+    func add(_ connection: any Connection) {
+        if waiting.isEmpty { Reactor.atEndOfTurn { self.flush() } }
+        waiting.append(connection)
+    }
+
+    private func flush() {
+        let connections = waiting
+        waiting.removeAll(keepingCapacity: true)
+        for connection in connections { connection.flush() }
+    }
+}

@@ -1,0 +1,64 @@
+import Glibc
+
+/// The frames that wait for one WebSocket, oldest first, and how much of the oldest has been sent.
+struct FrameQueue {
+    private var frames: ContiguousArray<WebSocketFrame> = []
+    private var first: Int32 = 0
+    private var sentOfFirst: Int32 = 0
+    /// Bytes that have not been sent.
+    private(set) var bytes = 0
+
+    /// How many frames one system call writes at most.
+    private static let framesPerWrite = 64
+    /// Room that an idle WebSocket keeps.
+    private static let keptFrames = 8
+
+    var isEmpty: Bool { bytes == 0 }
+
+    mutating func append(_ frame: WebSocketFrame) {
+        frames.append(frame)
+        bytes += frame.count
+    }
+
+    /// Calls `body` with the places of the oldest frames in memory.
+    func withVectors<Result>(_ body: (UnsafeMutableBufferPointer<iovec>) -> Result) -> Result {
+        let count = min(Self.framesPerWrite, frames.count - Int(first))
+        return withUnsafeTemporaryAllocation(of: iovec.self, capacity: count) { vectors in
+            for index in 0..<count {
+                let frame = frames[Int(first) + index]
+                let skipped = index == 0 ? Int(sentOfFirst) : 0
+                vectors[index] = iovec(iov_base: frame.start + skipped, iov_len: frame.count - skipped)
+            }
+            return body(vectors)
+        }
+    }
+
+    /// Forgets `count` bytes at the front, which were sent.
+    mutating func removeFirst(_ count: Int) {
+        bytes -= count
+        var rest = count + Int(sentOfFirst)
+        while Int(first) < frames.count, rest >= frames[Int(first)].count {
+            rest -= frames[Int(first)].count
+            first += 1
+        }
+        sentOfFirst = Int32(rest)
+        if bytes == 0 {
+            frames.removeAll(keepingCapacity: frames.capacity <= Self.keptFrames)
+            first = 0
+        } else if first >= Self.framesPerWrite {
+            frames.removeFirst(Int(first))
+            first = 0
+        }
+    }
+
+    /// Drops what has not been begun: a frame once begun must be finished.
+    mutating func removeUnstarted() {
+        let begun = sentOfFirst > 0 ? frames[Int(first)] : nil
+        frames = []
+        first = 0
+        bytes = 0
+        guard let begun else { return }
+        frames.append(begun)
+        bytes = begun.count - Int(sentOfFirst)
+    }
+}

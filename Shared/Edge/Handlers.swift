@@ -1,0 +1,31 @@
+import Reactor
+
+/// Answers the HTTP requests of a server.
+@Reactor
+package protocol HTTPHandler: AnyObject {
+    /// The most bytes the body of `request` may have. Asked when its head has arrived; more is answered 413.
+    func maximumBodyBytes(for request: Request) -> Int
+
+    /// Must lead to one answer by `responder`, at once or later.
+    func handle(_ request: Request, _ responder: Responder)
+}
+
+/// Takes part in the WebSockets of a server. One handler serves all; `WebSocket.userInfo` tells them apart.
+@Reactor
+package protocol WebSocketHandler: AnyObject {
+    /// Whether a WebSocket may be opened now; otherwise the client gets 503 with `Retry-After`.
+    func admits(_ request: Request) -> Bool
+
+    /// The handshake is done; frames may be sent from now on.
+    func opened(_ socket: WebSocket)
+
+    /// A whole text message of valid UTF-8. The bytes are valid until this returns.
+    func received(_ text: UnsafeRawBufferPointer, from socket: WebSocket)
+
+    /// The queue of `socket` is over its bound. What was queued has been dropped; what is sent now is the last the
+    /// peer gets before it is closed.
+    func isTooSlow(_ socket: WebSocket)
+
+    /// The connection has ended, whoever ended it. Comes exactly once, and nothing comes after it.
+    func closed(_ socket: WebSocket)
+}

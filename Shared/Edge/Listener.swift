@@ -1,0 +1,112 @@
+import CLinux
+import Glibc
+import Reactor
+
+/// The server could not listen at its address.
+package struct ListenError: Error, CustomStringConvertible {
+    let address: String
+    let reason: String
+
+    package var description: String { "cannot listen at \(address): \(reason)" }
+}
+
+/// A listening socket that hands over every connection it accepts.
+@Reactor
+final class Listener: DescriptorHandler {
+    private let descriptor: CInt
+    private let accepted: @Reactor (StreamSocket) -> Void
+    private var isClosed = false
+
+    /// How many connections a turn accepts, so that a rush does not starve those that are open.
+    private static let acceptsPerTurn = 64
+    private static let backlog: CInt = 4096
+    /// How long to wait when the process or the system is out of descriptors or memory.
+    private static let pause = Duration.milliseconds(100)
+
+    /// - Parameter address: `host:port`, `[v6]:port`, or a port of 0 for any free one.
+    init(_ address: String, accepted: @escaping @Reactor (StreamSocket) -> Void) throws(ListenError) {
+        descriptor = try Self.listen(address)
+        self.accepted = accepted
+        Reactor.watch(descriptor, for: .read, handler: self)
+    }
+
+    /// The port that was bound.
+    var port: Int {
+        var address = sockaddr_in6()
+        var length = socklen_t(MemoryLayout<sockaddr_in6>.size)
+        withUnsafeMutableBytes(of: &address) { bytes in
+            _ = getsockname(descriptor, bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self), &length)
+        }
+        return Int(UInt16(bigEndian: address.sin6_port))  // At the same place as in `sockaddr_in`.
+    }
+
+    func ready(_: Readiness) {
+        for _ in 0..<Self.acceptsPerTurn where !isClosed {
+            let connection = linux_accept(descriptor, nil, nil)
+            if connection >= 0 {
+                accepted(StreamSocket(descriptor: connection))
+            } else if errno != EINTR, errno != ECONNABORTED {
+                return pauseUnlessIdle(errno)
+            }
+        }
+    }
+
+    func close() {
+        if isClosed { return }
+        isClosed = true
+        Reactor.forget(descriptor)
+        Glibc.close(descriptor)
+    }
+
+    /// Without a pause the loop would spin: the connection that could not be accepted stays ready.
+    private func pauseUnlessIdle(_ code: CInt) {
+        guard code != EAGAIN else { return }
+        Reactor.change(descriptor, to: [])
+        Reactor.after(Self.pause) { [self] in
+            if !isClosed { Reactor.change(descriptor, to: .read) }
+        }
+    }
+
+    private static func listen(_ text: String) throws(ListenError) -> CInt {
+        guard let colon = text.lastIndex(of: ":") else {
+            throw ListenError(address: text, reason: "it must have the form host:port")
+        }
+        let host = text[..<colon].trimmingBrackets()
+        var hints = addrinfo()
+        hints.ai_socktype = CInt(SOCK_STREAM.rawValue)
+        hints.ai_flags = AI_PASSIVE
+        var found: UnsafeMutablePointer<addrinfo>?
+        let code = getaddrinfo(host, String(text[text.index(after: colon)...]), &hints, &found)
+        guard code == 0, let first = found else {
+            throw ListenError(address: text, reason: String(cString: gai_strerror(code)))
+        }
+        defer { freeaddrinfo(first) }
+        let descriptor = bind(first.pointee)
+        guard descriptor >= 0 else { throw ListenError(address: text, reason: String(cString: strerror(errno))) }
+        return descriptor
+    }
+
+    /// The listening descriptor, or -1 with `errno`.
+    private static func bind(_ address: addrinfo) -> CInt {
+        let type = CInt(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+        let descriptor = socket(address.ai_family, type, 0)
+        guard descriptor >= 0 else { return -1 }
+        // A restart must not wait for the connections of the process before it.
+        var one: CInt = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<CInt>.size))
+        if Glibc.bind(descriptor, address.ai_addr, address.ai_addrlen) == 0, Glibc.listen(descriptor, backlog) == 0 {
+            return descriptor
+        }
+        let code = errno
+        Glibc.close(descriptor)
+        errno = code
+        return -1
+    }
+}
+
+extension Substring {
+    /// The address in `[::1]`.
+    fileprivate func trimmingBrackets() -> String {
+        hasPrefix("[") && hasSuffix("]") ? String(dropFirst().dropLast()) : String(self)
+    }
+}

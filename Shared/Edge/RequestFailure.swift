@@ -1,0 +1,89 @@
+import Bytes
+import CHTTPParser
+
+/// Why the server refuses a request before any handler sees it. The connection is closed after the answer, because
+/// where the next request would begin is unknown.
+enum RequestFailure: Error, Equatable {
+    /// libhttp-parser's number of the fault.
+    case malformed(UInt32)
+    case repeatedField, foldedField, hostMissing
+    case versionNotSupported, headTooLarge, bodyTooLarge, expectationUnknown
+    case headTimeout, bodyTimeout
+    case handshakeInvalid, webSocketVersion, webSocketProtocol, upgradeBehindRequests
+    case webSocketRefused
+
+    var status: Int {
+        switch self {
+        case .malformed(HPE_HEADER_OVERFLOW.rawValue), .headTooLarge: 431
+        case .malformed, .repeatedField, .foldedField, .hostMissing: 400
+        case .handshakeInvalid, .webSocketProtocol, .upgradeBehindRequests: 400
+        case .versionNotSupported: 505
+        case .bodyTooLarge: 413
+        case .expectationUnknown: 417
+        case .headTimeout, .bodyTimeout: 408
+        case .webSocketVersion: 426
+        case .webSocketRefused: 503
+        }
+    }
+
+    private var title: StaticString {
+        switch status {
+        case 408: "The request did not arrive in time"
+        case 413: "The body is too large"
+        case 431: "The header fields are too large"
+        case 503: "No WebSocket can be opened now"
+        default: "The request is malformed or not supported"
+        }
+    }
+
+    /// The stable code of the client contract.
+    private var code: StaticString {
+        switch status {
+        case 413, 431: "tooLarge"
+        case 503: "unavailable"
+        default: "invalid"
+        }
+    }
+
+    private var detail: String {
+        switch self {
+        case .malformed(let number): String(cString: http_errno_description(http_errno(rawValue: number)))
+        case .repeatedField: "a header field that may come once came twice"
+        case .foldedField: "a header value goes on in the next line"
+        case .hostMissing: "the header field Host is missing"
+        case .versionNotSupported: "only HTTP/1.1 and HTTP/1.0 are spoken here"
+        case .headTooLarge: "the request line and header fields are over the limit"
+        case .bodyTooLarge: "the body is over the limit of this call"
+        case .expectationUnknown: "the only expectation that is met is 100-continue"
+        case .headTimeout: "the header fields took too long"
+        case .bodyTimeout: "the body took too long"
+        case .handshakeInvalid: "the header field Sec-WebSocket-Key must be 16 bytes in base64"
+        case .webSocketVersion: "the header field Sec-WebSocket-Version must be 13"
+        case .webSocketProtocol: "none of the subprotocols in Sec-WebSocket-Protocol is spoken here"
+        case .upgradeBehindRequests: "an upgrade must wait for the answers of the requests before it"
+        case .webSocketRefused: "the server is full or shutting down: connect again"
+        }
+    }
+
+    var headers: [ResponseHeader] {
+        switch self {
+        case .webSocketVersion:
+            [ResponseHeader("Sec-WebSocket-Version", "13"), ResponseHeader("Upgrade", "websocket")]
+        case .webSocketRefused: [ResponseHeader("Retry-After", "1")]
+        default: []
+        }
+    }
+
+    /// The problem document (RFC 9457) that tells the client.
+    func writeProblem(to buffer: inout ByteBuffer) {
+        buffer.append("{\"status\":")
+        buffer.append(decimal: Int64(status))
+        buffer.append(",\"title\":\"")
+        buffer.append(title)
+        buffer.append("\",\"detail\":\"")
+        buffer.append(utf8: detail)
+        buffer.append("\",\"code\":\"")
+        buffer.append(code)
+        buffer.append("\"}")
+    }
+}

@@ -1,0 +1,261 @@
+import Bytes
+import CHTTPParser
+import Glibc
+
+/// Parses the requests of one connection: bytes in, one event at a time out.
+///
+/// libhttp-parser walks the bytes and refuses what RFC 9112 refuses (both lengths at once, unknown transfer codings,
+/// malformed chunks). It calls back; to turn that into events, the callbacks pause it, and `next` continues it. What a
+/// handler looks at is copied into two buffers that are reused for the next request.
+final class RequestParser {
+    enum Event: Equatable {
+        /// All input is used up and the request is not complete.
+        case needsMore
+        /// The head of a request with a body is complete; `bodyLimit` is to be set.
+        case head
+        /// A request is complete; its parts stay valid until `next` is called again.
+        case request
+        /// The bytes are not a request that is served. Nothing more can be parsed.
+        case failure(RequestFailure)
+    }
+
+    /// The most bytes the body of the current request may have. `next` fails beyond it.
+    var bodyLimit = 0
+
+    private(set) var isInRequest = false
+    private(set) var isHeadComplete = false
+    private(set) var asksForUpgrade = false
+
+    private let headLimit: Int
+    private let parser: UnsafeMutablePointer<http_parser>
+    private var pendingEvent: Event?
+    private var failure: RequestFailure?
+
+    private var head = ByteBuffer(capacity: 256)
+    private var bodyBytes = ByteBuffer(capacity: 256)
+    private var targetLength = 0
+    private var fields: [Range<Int>?] = Array(repeating: nil, count: HeaderName.allCases.count)
+    private var headSize = 0
+
+    // The header field that is arriving.
+    private var name = ByteBuffer(capacity: 32)
+    private var field: HeaderName?
+    private var valueStart = 0
+    private var isInValue = false
+    private var foldDetector = FoldDetector()
+
+    /// Bodies above this give their memory back when the request is done.
+    private static let keptBodyBytes = 64 * 1024
+
+    init(headLimit: Int) {
+        self.headLimit = headLimit
+        parser = .allocate(capacity: 1)
+        http_parser_init(parser, HTTP_REQUEST)
+        parser.pointee.data = Unmanaged.passUnretained(self).toOpaque()
+    }
+
+    deinit { parser.deallocate() }
+
+    /// Takes bytes off the front of `input` up to the next event.
+    func next(_ input: inout UnsafeMutableRawBufferPointer) -> Event {
+        if let failure { return .failure(failure) }
+        pendingEvent = nil
+        foldDetector.begin(UnsafeRawBufferPointer(input))
+        http_parser_pause(parser, 0)
+        let used = http_parser_execute(
+            parser, Self.callbacks, input.baseAddress?.assumingMemoryBound(to: CChar.self), input.count)
+        if failure == nil, let pendingEvent {
+            input = UnsafeMutableRawBufferPointer(rebasing: input[used...])
+            return pendingEvent
+        }
+        guard failure != nil || parser.pointee.http_errno != HPE_OK.rawValue else {
+            input = UnsafeMutableRawBufferPointer(rebasing: input[input.count...])
+            return .needsMore
+        }
+        let reason = failure ?? .malformed(parser.pointee.http_errno)
+        failure = reason
+        return .failure(reason)
+    }
+
+    // MARK: The current request
+
+    var method: Method { Method(parser.pointee.method) }
+
+    /// Whether the answer goes without its body (RFC 9110, 9.3.2).
+    var isHead: Bool { parser.pointee.method == HTTP_HEAD.rawValue }
+
+    var isVersion10: Bool { parser.pointee.http_minor == 0 }
+
+    /// Whether the connection stays open after the answer (RFC 9112, 9.3).
+    var keepsAlive: Bool { http_should_keep_alive(parser) != 0 }
+
+    /// Nil for a chunked body.
+    var announcedBodyBytes: UInt64? { isChunked ? nil : parser.pointee.content_length }
+
+    var target: RequestTarget { RequestTarget(UnsafeRawBufferPointer(rebasing: head.bytes[..<targetLength])) }
+
+    var body: UnsafeRawBufferPointer { bodyBytes.bytes }
+
+    /// The value of a field without white space around it.
+    func value(of name: HeaderName) -> UnsafeRawBufferPointer? {
+        fields[name.rawValue].map { UnsafeRawBufferPointer(rebasing: head.bytes[$0]).trimmingWhitespace() }
+    }
+
+    private var isChunked: Bool { parser.pointee.flags & F_CHUNKED.rawValue != 0 }
+
+    private var hasBody: Bool {
+        isChunked || (parser.pointee.content_length > 0 && parser.pointee.content_length != .max)
+    }
+
+    // MARK: Callbacks. The result is false when the request is refused.
+
+    private func began() -> Bool {
+        isInRequest = true
+        isHeadComplete = false
+        isInValue = false
+        (targetLength, headSize, bodyLimit) = (0, 0, 0)
+        head.removeAll()
+        name.removeAll()
+        bodyBytes.count > Self.keptBodyBytes ? bodyBytes = ByteBuffer(capacity: 256) : bodyBytes.removeAll()
+        for index in fields.indices { fields[index] = nil }
+        return true
+    }
+
+    private func targetArrived(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        head.append(bytes)
+        targetLength += bytes.count
+        return countHead(bytes.count)
+    }
+
+    private func nameArrived(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        if isHeadComplete { return countHead(bytes.count) }  // A trailer: nobody asks for one.
+        if isInValue { endField() }
+        // One byte more than the longest name tells that a name is none of ours.
+        let room = HeaderName.longestName + 1 - name.count
+        name.append(UnsafeRawBufferPointer(rebasing: bytes.prefix(max(0, room))))
+        return countHead(bytes.count)
+    }
+
+    private func valueArrived(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        if isHeadComplete { return countHead(bytes.count) }
+        if !isInValue {
+            isInValue = true
+            guard beginValue() else { return refuse(.repeatedField) }
+        } else if !foldDetector.continues(bytes) {
+            return refuse(.foldedField)
+        }
+        foldDetector.ended(bytes)
+        if field != nil { head.append(bytes) }
+        return countHead(bytes.count)
+    }
+
+    /// False when a field that must be unique comes again.
+    private func beginValue() -> Bool {
+        field = HeaderName(name.bytes)
+        valueStart = head.count
+        guard let field, let earlier = fields[field.rawValue] else { return true }
+        guard field.isList else { return false }
+        head.append(Array(head.bytes[earlier]))
+        head.append(", ")
+        return true
+    }
+
+    private func endField() {
+        if let field { fields[field.rawValue] = valueStart..<head.count }
+        name.removeAll()
+        isInValue = false
+    }
+
+    private func headEnded() -> Bool {
+        if isInValue { endField() }
+        isHeadComplete = true
+        asksForUpgrade = parser.pointee.upgrade != 0 && !hasBody && parser.pointee.method == HTTP_GET.rawValue
+        parser.pointee.upgrade = 0  // Or the library would take a body or the next request for another protocol.
+        guard parser.pointee.http_major == 1 else { return refuse(.versionNotSupported) }
+        guard isVersion10 || fields[HeaderName.host.rawValue] != nil else { return refuse(.hostMissing) }
+        if hasBody { pause(.head) }
+        return true
+    }
+
+    private func bodyArrived(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard bytes.count <= bodyLimit - bodyBytes.count else { return refuse(.bodyTooLarge) }
+        bodyBytes.append(bytes)
+        return true
+    }
+
+    private func ended() -> Bool {
+        isInRequest = false
+        pause(.request)
+        return true
+    }
+
+    private func countHead(_ count: Int) -> Bool {
+        headSize += count + 2  // And at least ":" or the end of the line.
+        return headSize <= headLimit || refuse(.headTooLarge)
+    }
+
+    private func pause(_ event: Event) {
+        pendingEvent = event
+        http_parser_pause(parser, 1)
+    }
+
+    private func refuse(_ reason: RequestFailure) -> Bool {
+        failure = reason
+        return false
+    }
+
+    // MARK: The library's table of callbacks
+
+    private typealias Parser = UnsafeMutablePointer<http_parser>
+
+    // Never changed after it was filled in.
+    nonisolated(unsafe) private static let callbacks: UnsafePointer<http_parser_settings> = {
+        let table = UnsafeMutablePointer<http_parser_settings>.allocate(capacity: 1)
+        http_parser_settings_init(table)
+        table.pointee.on_message_begin = { notify($0) { $0.began() } }
+        table.pointee.on_url = { pass($0, $1, $2) { $0.targetArrived($1) } }
+        table.pointee.on_header_field = { pass($0, $1, $2) { $0.nameArrived($1) } }
+        table.pointee.on_header_value = { pass($0, $1, $2) { $0.valueArrived($1) } }
+        table.pointee.on_headers_complete = { notify($0) { $0.headEnded() } }
+        table.pointee.on_body = { pass($0, $1, $2) { $0.bodyArrived($1) } }
+        table.pointee.on_message_complete = { notify($0) { $0.ended() } }
+        return UnsafePointer(table)
+    }()
+
+    private static func notify(_ parser: Parser?, _ body: (RequestParser) -> Bool) -> CInt {
+        let owner = Unmanaged<RequestParser>.fromOpaque(parser!.pointee.data).takeUnretainedValue()
+        return body(owner) ? 0 : -1
+    }
+
+    private static func pass(
+        _ parser: Parser?, _ start: UnsafePointer<CChar>?, _ count: Int,
+        _ body: (RequestParser, UnsafeRawBufferPointer) -> Bool
+    ) -> CInt {
+        notify(parser) { body($0, UnsafeRawBufferPointer(start: start, count: count)) }
+    }
+}
+
+/// Notices a header value that goes on in a line of its own (obs-fold), which a server must refuse (RFC 9112, 5.2).
+///
+/// libhttp-parser unfolds it silently: it reports such a value in two pieces, just as one that arrived in two reads.
+/// They differ in where the pieces lie: those of a split value end one input and begin the next.
+struct FoldDetector {
+    private var input = UnsafeRawBufferPointer(start: nil, count: 0)
+    private var inputNumber = 0
+    private var endedInput = -1
+
+    mutating func begin(_ bytes: UnsafeRawBufferPointer) {
+        input = bytes
+        inputNumber += 1
+    }
+
+    /// Whether `piece` continues the piece before it without a break between the lines.
+    func continues(_ piece: UnsafeRawBufferPointer) -> Bool {
+        piece.isEmpty || (piece.baseAddress == input.baseAddress && endedInput == inputNumber - 1)
+    }
+
+    mutating func ended(_ piece: UnsafeRawBufferPointer) {
+        let reachesEnd = piece.baseAddress.map { $0 + piece.count } == input.baseAddress.map { $0 + input.count }
+        endedInput = reachesEnd ? inputNumber : -1
+    }
+}

@@ -1,0 +1,126 @@
+/// What a request is about: a path and a query, still percent-encoded, in the memory of the request.
+package struct RequestTarget {
+    /// From the first "/" to the "?".
+    package let path: UnsafeRawBufferPointer
+    /// Behind the "?"; empty without one.
+    package let query: UnsafeRawBufferPointer
+
+    /// Takes origin form ("/a?b") and absolute form ("http://host/a?b"): RFC 9112, 3.2.
+    package init(_ target: UnsafeRawBufferPointer) {
+        let local = target.first == UInt8(ascii: "/") ? target : Self.withoutAuthority(target)
+        let end = local.firstIndex(of: UInt8(ascii: "#")) ?? local.count
+        let mark = local[..<end].firstIndex(of: UInt8(ascii: "?"))
+        path = UnsafeRawBufferPointer(rebasing: local[..<(mark ?? end)])
+        query = UnsafeRawBufferPointer(rebasing: local[(mark.map { $0 + 1 } ?? end)..<end])
+    }
+
+    /// The parts of the path between its slashes: "/v1/limits" has two, "/" one empty one.
+    package var segments: ByteFields {
+        ByteFields(UnsafeRawBufferPointer(rebasing: path.dropFirst()), separator: UInt8(ascii: "/"))
+    }
+
+    /// The decoded value of the first query item of this name; nil when there is none or it is malformed.
+    package func queryValue(_ name: StaticString) -> String? {
+        rawQueryValue(name).flatMap { percentDecoded($0, plusIsSpace: true) }
+    }
+
+    /// The value of the first query item of this name as it was sent.
+    package func rawQueryValue(_ name: StaticString) -> UnsafeRawBufferPointer? {
+        var items = ByteFields(query, separator: UInt8(ascii: "&"))
+        while let item = items.next() {
+            let end = item.firstIndex(of: UInt8(ascii: "=")) ?? item.count
+            guard item[..<end].elementsEqual(UnsafeRawBufferPointer(name)) else { continue }
+            return UnsafeRawBufferPointer(rebasing: item[min(end + 1, item.count)...])
+        }
+        return nil
+    }
+
+    private static func withoutAuthority(_ target: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+        guard let colon = target.firstIndex(of: UInt8(ascii: ":")),
+            target[colon...].starts(with: UnsafeRawBufferPointer("://"))
+        else { return UnsafeRawBufferPointer(start: nil, count: 0) }
+        let path = target[(colon + 3)...].firstIndex(of: UInt8(ascii: "/")) ?? target.count
+        return UnsafeRawBufferPointer(rebasing: target[path...])
+    }
+}
+
+/// The fields of some bytes between separators, without copies.
+package struct ByteFields: Sequence, IteratorProtocol {
+    private var rest: UnsafeRawBufferPointer?
+    private let separator: UInt8
+
+    package init(_ bytes: UnsafeRawBufferPointer, separator: UInt8) {
+        rest = bytes
+        self.separator = separator
+    }
+
+    package mutating func next() -> UnsafeRawBufferPointer? {
+        guard let bytes = rest else { return nil }
+        guard let end = bytes.firstIndex(of: separator) else {
+            rest = nil
+            return bytes
+        }
+        rest = UnsafeRawBufferPointer(rebasing: bytes[(end + 1)...])
+        return UnsafeRawBufferPointer(rebasing: bytes[..<end])
+    }
+}
+
+/// The text behind percent-encoding (RFC 3986, 2.1), or nil when an escape or the UTF-8 is malformed.
+package func percentDecoded(_ bytes: UnsafeRawBufferPointer, plusIsSpace: Bool = false) -> String? {
+    var decoded: [UInt8] = []
+    decoded.reserveCapacity(bytes.count)
+    var position = 0
+    while position < bytes.count {
+        switch bytes[position] {
+        case UInt8(ascii: "%"):
+            guard position + 2 < bytes.count, let high = hexDigit(bytes[position + 1]),
+                let low = hexDigit(bytes[position + 2])
+            else { return nil }
+            decoded.append(high << 4 | low)
+            position += 3
+        case UInt8(ascii: "+") where plusIsSpace:
+            decoded.append(UInt8(ascii: " "))
+            position += 1
+        case let byte:
+            decoded.append(byte)
+            position += 1
+        }
+    }
+    return String(validating: decoded, as: UTF8.self)
+}
+
+private func hexDigit(_ character: UInt8) -> UInt8? {
+    switch character {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): character - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): character - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): character - UInt8(ascii: "A") + 10
+    default: nil
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// The bytes of a literal, which live as long as the process.
+    package init(_ literal: StaticString) {
+        self.init(start: literal.utf8Start, count: literal.utf8CodeUnitCount)
+    }
+
+    /// The bytes without spaces and tabs at both ends (RFC 9110, 5.5).
+    func trimmingWhitespace() -> UnsafeRawBufferPointer {
+        var (start, end) = (0, count)
+        while start < end, isBlank(self[start]) { start += 1 }
+        while start < end, isBlank(self[end - 1]) { end -= 1 }
+        return UnsafeRawBufferPointer(rebasing: self[start..<end])
+    }
+
+    /// Whether the bytes are this ASCII text in lower case, whatever their own case.
+    func equalsIgnoringCase(_ lowercased: StaticString) -> Bool {
+        guard count == lowercased.utf8CodeUnitCount else { return false }
+        return (0..<count).allSatisfy { index in
+            let byte = self[index]
+            let isUpper = UInt8(ascii: "A") <= byte && byte <= UInt8(ascii: "Z")
+            return (isUpper ? byte | 0x20 : byte) == lowercased.utf8Start[index]
+        }
+    }
+}
+
+private func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }

@@ -1,0 +1,108 @@
+import Bytes
+import Glibc
+
+/// The media type of an answer's body.
+package struct ContentType: Sendable {
+    let name: StaticString
+    package init(_ name: StaticString) { self.name = name }
+
+    package static let json = ContentType("application/json")
+    package static let problem = ContentType("application/problem+json")
+    package static let text = ContentType("text/plain; charset=utf-8")
+    /// Prometheus' text format.
+    package static let metrics = ContentType("text/plain; version=0.0.4; charset=utf-8")
+}
+
+/// One more header field of an answer. The value must hold no control characters.
+package struct ResponseHeader: Sendable {
+    let name: StaticString
+    let value: String
+
+    package init(_ name: StaticString, _ value: String) {
+        self.name = name
+        self.value = value
+    }
+
+    package static func retryAfter(seconds: Int) -> ResponseHeader { ResponseHeader("Retry-After", "\(seconds)") }
+}
+
+/// What the answer's form takes from its request.
+struct AnswerTraits: Equatable {
+    var withoutBody = false
+    var closes = false
+    /// HTTP/1.0 closes unless the answer says otherwise.
+    var saysKeepAlive = false
+}
+
+/// Writes the status line and header fields of an answer (RFC 9112, 4 and 5).
+struct ResponseWriter {
+    private var date: HTTPDate
+
+    init(second: time_t) { date = HTTPDate(second: second) }
+
+    /// Takes over the time of the answers that follow.
+    mutating func update(to second: time_t) { date.update(to: second) }
+
+    func write(
+        _ status: Int, _ contentType: ContentType, _ headers: [ResponseHeader], _ body: UnsafeRawBufferPointer,
+        _ traits: AnswerTraits, to buffer: inout ByteBuffer
+    ) {
+        buffer.reserve(256 + body.count)
+        writeStatusLine(status, to: &buffer)
+        date.write(to: &buffer)
+        if status != 204 {
+            buffer.append("Content-Type: ")
+            buffer.append(contentType.name)
+            buffer.append("\r\nContent-Length: ")
+            buffer.append(decimal: Int64(body.count))
+            buffer.append("\r\n")
+        }
+        if traits.closes { buffer.append("Connection: close\r\n") }
+        if traits.saysKeepAlive { buffer.append("Connection: keep-alive\r\n") }
+        for header in headers { writeHeader(header, to: &buffer) }
+        buffer.append("\r\n")
+        if !traits.withoutBody, status != 204 { buffer.append(body) }
+    }
+
+    private func writeHeader(_ header: ResponseHeader, to buffer: inout ByteBuffer) {
+        buffer.append(header.name)
+        buffer.append(": ")
+        buffer.append(utf8: header.value)
+        buffer.append("\r\n")
+    }
+
+    private func writeStatusLine(_ status: Int, to buffer: inout ByteBuffer) {
+        buffer.append("HTTP/1.1 ")
+        buffer.append(decimal: Int64(status))
+        buffer.append(" ")
+        buffer.append(Self.reason(status))
+        buffer.append("\r\n")
+    }
+
+    private static func reason(_ status: Int) -> StaticString {
+        switch status {
+        case 200: "OK"
+        case 201: "Created"
+        case 202: "Accepted"
+        case 204: "No Content"
+        case 400: "Bad Request"
+        case 401: "Unauthorized"
+        case 403: "Forbidden"
+        case 404: "Not Found"
+        case 405: "Method Not Allowed"
+        case 408: "Request Timeout"
+        case 409: "Conflict"
+        case 413: "Content Too Large"
+        case 415: "Unsupported Media Type"
+        case 417: "Expectation Failed"
+        case 422: "Unprocessable Content"
+        case 426: "Upgrade Required"
+        case 429: "Too Many Requests"
+        case 431: "Request Header Fields Too Large"
+        case 500: "Internal Server Error"
+        case 503: "Service Unavailable"
+        case 505: "HTTP Version Not Supported"
+        default: ""  // The phrase is optional (RFC 9112, 4).
+        }
+    }
+}

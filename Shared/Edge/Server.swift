@@ -1,0 +1,169 @@
+import CLinux
+import Glibc
+import Reactor
+
+/// What a server has counted since its start.
+package struct ServerStatistics: Sendable {
+    package var accepted = 0
+    package var requests = 0
+    package var webSockets = 0
+    /// Connections beyond the bound.
+    package var refusedConnections = 0
+    /// Requests answered by the server itself: malformed, over a limit, too slow.
+    package var refusedRequests = 0
+    /// HTTP connections closed because the peer did not read.
+    package var slowReaders = 0
+    /// WebSockets closed because their queue went over its bound.
+    package var slowWebSockets = 0
+}
+
+/// An HTTP/1.1 and WebSocket server on the reactor.
+@Reactor
+package final class Server {
+    package let limits: ServerLimits
+    package internal(set) var statistics = ServerStatistics()
+    package private(set) var isDraining = false
+
+    let http: any HTTPHandler
+    let webSockets: (any WebSocketHandler)?
+    let webSocketPath: StaticString
+    let webSocketSubprotocol: StaticString
+    let timeouts: SweepTimeouts
+
+    /// Shared by all connections, because each takes or copies what it read before the next one reads.
+    let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 * 1024, alignment: 16)
+    let flushQueue = FlushQueue()
+    var connections = ConnectionTable()
+    private(set) var responseWriter = ResponseWriter(second: time(nil))
+    /// The clock of all timeouts: how many sweeps there have been.
+    private(set) var sweep: UInt32 = 0
+    private var sweepPosition = 0
+    private var isSweeping = false
+
+    private var listener: Listener?
+    private var whenDrained: (@Reactor () -> Void)?
+
+    package init(
+        _ http: any HTTPHandler, webSockets: (any WebSocketHandler)? = nil,
+        webSocketPath: StaticString = "/v1/socket", webSocketSubprotocol: StaticString = "parley.v1",
+        limits: ServerLimits = ServerLimits()
+    ) {
+        self.http = http
+        self.webSockets = webSockets
+        self.webSocketPath = webSocketPath
+        self.webSocketSubprotocol = webSocketSubprotocol
+        self.limits = limits
+        timeouts = SweepTimeouts(limits)
+    }
+
+    isolated deinit { readBuffer.deallocate() }
+
+    package var openConnections: Int { connections.count }
+
+    /// Starts to accept at `address`, such as `0.0.0.0:8080`; port 0 takes any free one.
+    /// - Returns: the port.
+    @discardableResult
+    package func listen(at address: String) throws(ListenError) -> Int {
+        raiseDescriptorLimit()
+        let listener = try Listener(address) { [unowned self] in accept($0) }
+        self.listener = listener
+        isSweeping = true
+        scheduleSweep()
+        return listener.port
+    }
+
+    /// Stops accepting, finishes the outstanding answers, and calls `whenDone` when no connection is left, at the
+    /// latest after `deadline`. The WebSocket handler ends its WebSockets itself.
+    package func drain(deadline: Duration, whenDone: @escaping @Reactor () -> Void) {
+        isDraining = true
+        whenDrained = whenDone
+        listener?.close()
+        for connection in connections.connections(in: 0..<connections.size) { connection.drain() }
+        Reactor.after(deadline) { [self] in closeAll() }
+        connectionEnded()
+    }
+
+    func isWebSocketRequest(_ request: Request) -> Bool {
+        guard webSockets != nil, let upgrade = request[.upgrade] else { return false }
+        return upgrade.equalsIgnoringCase("websocket")
+            && request.target.path.elementsEqual(UnsafeRawBufferPointer(webSocketPath))
+    }
+
+    /// Called by a connection that has left the table.
+    func connectionEnded() {
+        guard isDraining, connections.count == 0, let done = whenDrained else { return }
+        whenDrained = nil
+        isSweeping = false
+        done()
+    }
+
+    // MARK: Accepting
+
+    private func accept(_ socket: StreamSocket) {
+        guard connections.count < limits.connections else { return turnAway(socket) }
+        socket.setNoDelay()
+        statistics.accepted += 1
+        let place = connections.makePlace()
+        connections.replace(place, with: HTTPConnection(socket, at: place, of: self))
+    }
+
+    /// Says why in one attempt: whoever is one too many must not cost more.
+    private func turnAway(_ socket: StreamSocket) {
+        statistics.refusedConnections += 1
+        let answer: StaticString = """
+            HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\nContent-Length: 108\r\n\
+            Retry-After: 1\r\nConnection: close\r\n\r\n\
+            {"status":503,"title":"Too many connections","detail":"the server has its full number","code":"overloaded"}\n
+            """
+        _ = socket.write(UnsafeRawBufferPointer(answer))
+        socket.endWriting()
+        Glibc.close(socket.descriptor)
+    }
+
+    /// Each connection is a descriptor, and the usual soft limit is 1,024.
+    private func raiseDescriptorLimit() {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+        limit.rlim_cur = limit.rlim_max
+        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    }
+
+    // MARK: Timeouts
+
+    private func scheduleSweep() {
+        Reactor.after(limits.sweepInterval) { [weak self] in
+            guard let self, isSweeping else { return }
+            sweepOnce()
+            scheduleSweep()
+        }
+    }
+
+    private func sweepOnce() {
+        sweep &+= 1
+        responseWriter.update(to: time(nil))
+        if sweepPosition >= connections.size { sweepPosition = 0 }
+        let end = min(connections.size, sweepPosition + max(256, connections.size / 4 + 1))
+        for connection in connections.connections(in: sweepPosition..<end) { connection.checkTimeouts() }
+        sweepPosition = end
+    }
+
+    private func closeAll() {
+        for connection in connections.connections(in: 0..<connections.size) { connection.close() }
+        connectionEnded()
+    }
+}
+
+/// The timeouts of `ServerLimits` in sweeps.
+struct SweepTimeouts {
+    let head, request, idle, write, close, ping, silence: UInt32
+
+    init(_ limits: ServerLimits) {
+        head = limits.sweeps(in: limits.headTimeout)
+        request = limits.sweeps(in: limits.requestTimeout)
+        idle = limits.sweeps(in: limits.idleTimeout)
+        write = limits.sweeps(in: limits.writeTimeout)
+        close = limits.sweeps(in: limits.closeTimeout)
+        ping = limits.sweeps(in: limits.pingInterval)
+        silence = limits.sweeps(in: limits.silenceTimeout)
+    }
+}

@@ -1,0 +1,193 @@
+import Bytes
+import Glibc
+import Reactor
+
+/// One open WebSocket. Small, because most of them are idle: no buffers but those in use.
+@Reactor
+package final class WebSocket: Connection {
+    /// What the handler keeps with the WebSocket, such as its session.
+    package var userInfo: AnyObject?
+
+    private enum State: UInt8 {
+        case open
+        /// The server has sent a close frame and waits for the peer's.
+        case closing
+        /// A close frame has been sent and nothing is expected: what still comes is thrown away.
+        case finished
+        case closed
+    }
+
+    private let server: Server
+    private let handler: any WebSocketHandler
+    private let socket: StreamSocket
+    private let place: ConnectionTable.Place
+    private var decoder: WebSocketDecoder
+    private var queue = FrameQueue()
+    private var state = State.open
+    private var hasPeerClosed = false
+    private var isFlushScheduled = false
+    private var interest = Interest.read
+    /// In sweeps: when the peer was last heard, last pinged, and when the closing began.
+    private var lastHeard: UInt32
+    private var lastPing: UInt32
+    private var closingSince: UInt32 = 0
+
+    init(
+        _ socket: StreamSocket, at place: ConnectionTable.Place, of server: Server, handler: any WebSocketHandler,
+        opening: WebSocketFrame
+    ) {
+        self.socket = socket
+        self.place = place
+        self.server = server
+        self.handler = handler
+        decoder = WebSocketDecoder(maximumMessageBytes: server.limits.webSocketMessageBytes)
+        lastHeard = server.sweep
+        lastPing = server.sweep
+        Reactor.watch(socket.descriptor, for: .read, handler: self)
+        enqueue(opening)
+    }
+
+    /// Whether frames still reach the peer. Afterwards `send` does nothing.
+    package var isOpen: Bool { state == .open }
+
+    /// Bytes that were sent and that the kernel has not taken.
+    package var queuedBytes: Int { queue.bytes }
+
+    /// The most bytes a message of the peer may have, all its fragments together.
+    package var maximumMessageBytes: Int {
+        get { decoder.maximumMessageBytes }
+        set { decoder.maximumMessageBytes = newValue }
+    }
+
+    /// Queues `frame`; all of a turn leave by one system call. Over the bound of the queue the peer is closed.
+    package func send(_ frame: WebSocketFrame) {
+        guard state == .open else { return }
+        enqueue(frame)
+        if queue.bytes > server.limits.webSocketQueueBytes { tooSlow() }
+    }
+
+    /// Starts the closing handshake. What was sent before still arrives.
+    /// - Parameter reason: for developers, at most 123 bytes.
+    package func close(_ code: WebSocketCloseCode, reason: StaticString = "") {
+        guard state == .open else { return }
+        enqueue(.close(code, reason: reason))
+        state = .closing
+        closingSince = server.sweep
+    }
+
+    // MARK: Reading
+
+    package func ready(_ readiness: Readiness) {
+        if readiness.contains(.write) { flush() }
+        guard state != .closed, !readiness.isDisjoint(with: [.read, .hangup, .failure]) else { return }
+        switch socket.read(into: server.readBuffer) {
+        case .nothing: return
+        case .end: close()
+        case .bytes(let count): take(UnsafeMutableRawBufferPointer(rebasing: server.readBuffer[..<count]))
+        }
+    }
+
+    func take(_ bytes: UnsafeMutableRawBufferPointer) {
+        var input = bytes
+        lastHeard = server.sweep
+        do throws(WebSocketViolation) {
+            while state == .open || state == .closing, let event = try decoder.next(&input) { handle(event) }
+        } catch {
+            finish(error.code, error.reason)
+        }
+    }
+
+    private func handle(_ event: WebSocketEvent) {
+        switch event {
+        case .text(let text): if state == .open { handler.received(text, from: self) }
+        case .ping(let payload): if state == .open { send(.pong(payload)) }
+        case .pong: break
+        case .close(let code): peerCloses(code)
+        }
+    }
+
+    /// Answers with the same code (RFC 6455, 5.5.1) unless this was the answer, and ends.
+    private func peerCloses(_ code: WebSocketCloseCode?) {
+        hasPeerClosed = true
+        finish(code ?? .normal, "")
+    }
+
+    private func finish(_ code: WebSocketCloseCode, _ reason: StaticString) {
+        close(code, reason: reason)
+        state = .finished
+        closingSince = server.sweep
+        scheduleFlush()
+    }
+
+    // MARK: Writing
+
+    private func enqueue(_ frame: WebSocketFrame) {
+        queue.append(frame)
+        // Waiting for the peer to take bytes: it is `ready` that goes on.
+        if !interest.contains(.write) { scheduleFlush() }
+    }
+
+    private func scheduleFlush() {
+        if isFlushScheduled { return }
+        isFlushScheduled = true
+        server.flushQueue.add(self)
+    }
+
+    func flush() {
+        isFlushScheduled = false
+        while state != .closed, !queue.isEmpty {
+            switch queue.withVectors(socket.write) {
+            case .bytes(let count): queue.removeFirst(count)
+            case .full: return watch(for: [.read, .write])
+            case .failed: return close()
+            }
+        }
+        guard state != .closed else { return }
+        watch(for: .read)
+        if state == .finished { hasPeerClosed ? close() : socket.endWriting() }
+    }
+
+    private func watch(for interest: Interest) {
+        guard interest != self.interest else { return }
+        self.interest = interest
+        Reactor.change(socket.descriptor, to: interest)
+    }
+
+    private func tooSlow() {
+        server.statistics.slowWebSockets += 1
+        queue.removeUnstarted()
+        handler.isTooSlow(self)
+        finish(.policyViolation, "the client reads too slowly")
+    }
+
+    // MARK: Ending
+
+    func checkTimeouts() {
+        let timeouts = server.timeouts
+        switch state {
+        case .closed: break
+        case .closing, .finished:
+            if server.sweep &- closingSince > timeouts.close { close() }
+        case .open:
+            if server.sweep &- lastHeard > timeouts.silence { return close() }
+            guard server.sweep &- lastPing >= timeouts.ping else { return }
+            lastPing = server.sweep
+            send(.ping)
+        }
+    }
+
+    /// A WebSocket ends when its handler says so, which may first tell the client.
+    func drain() {}
+
+    func close() {
+        guard state != .closed else { return }
+        state = .closed
+        Reactor.forget(socket.descriptor)
+        Glibc.close(socket.descriptor)
+        queue = FrameQueue()
+        server.connections.remove(place)
+        handler.closed(self)
+        userInfo = nil
+        server.connectionEnded()
+    }
+}

@@ -1,0 +1,103 @@
+import Bytes
+import Glibc
+
+/// An encoded frame from server to client (RFC 6455, 5.2; never masked): made once, queued for any number of sessions.
+package struct WebSocketFrame: @unchecked Sendable {
+    // @unchecked: the bytes are not changed after `init`.
+    private let storage: ManagedBuffer<Int, UInt8>
+
+    /// A text frame of these pieces, one after the other. They must be valid UTF-8 together.
+    package static func text(_ pieces: UnsafeRawBufferPointer...) -> WebSocketFrame {
+        WebSocketFrame(.text, pieces)
+    }
+
+    package static func text(_ message: borrowing ByteBuffer) -> WebSocketFrame { text(message.bytes) }
+
+    static let ping = WebSocketFrame(.ping, [])
+
+    static func pong(_ payload: UnsafeRawBufferPointer) -> WebSocketFrame { WebSocketFrame(.pong, [payload]) }
+
+    static func close(_ code: WebSocketCloseCode, reason: StaticString) -> WebSocketFrame {
+        let number = code.rawValue.bigEndian
+        return withUnsafeBytes(of: number) {
+            // A control frame's payload has at most 125 bytes (RFC 6455, 5.5).
+            WebSocketFrame(.close, [$0, UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(reason).prefix(123))])
+        }
+    }
+
+    /// Bytes that are no frame: what is left of the HTTP answers, and the handshake's.
+    init(raw bytes: UnsafeRawBufferPointer) {
+        storage = Self.allocate(bytes.count)
+        Self.copy([bytes], to: storage, at: 0)
+    }
+
+    private init(_ opcode: WebSocketOpcode, _ pieces: [UnsafeRawBufferPointer]) {
+        let length = pieces.reduce(0) { $0 + $1.count }
+        let headerSize = length < 126 ? 2 : length <= UInt16.max ? 4 : 10
+        storage = Self.allocate(headerSize + length)
+        storage.withUnsafeMutablePointerToElements { start in
+            start[0] = 0x80 | opcode.rawValue  // The final fragment, which is the first.
+            start[1] = length < 126 ? UInt8(length) : length <= UInt16.max ? 126 : 127
+            for index in 2..<headerSize {
+                start[index] = UInt8(truncatingIfNeeded: length >> (8 * (headerSize - 1 - index)))
+            }
+        }
+        Self.copy(pieces, to: storage, at: headerSize)
+    }
+
+    package var count: Int { storage.header }
+
+    /// The bytes as they travel. They live as long as the frame.
+    var start: UnsafeMutablePointer<UInt8> { storage.withUnsafeMutablePointerToElements { $0 } }
+
+    private static func allocate(_ count: Int) -> ManagedBuffer<Int, UInt8> {
+        ManagedBuffer<Int, UInt8>.create(minimumCapacity: count) { _ in count }
+    }
+
+    private static func copy(
+        _ pieces: [UnsafeRawBufferPointer], to storage: ManagedBuffer<Int, UInt8>, at offset: Int
+    ) {
+        storage.withUnsafeMutablePointerToElements { start in
+            var position = start + offset
+            for piece in pieces where !piece.isEmpty {
+                memcpy(position, piece.baseAddress!, piece.count)
+                position += piece.count
+            }
+        }
+    }
+}
+
+/// RFC 6455, 5.2.
+enum WebSocketOpcode: UInt8 {
+    case continuation = 0
+    case text = 1
+    case binary = 2
+    case close = 8
+    case ping = 9
+    case pong = 10
+
+    var isControl: Bool { rawValue >= 8 }
+}
+
+/// Why a WebSocket is closed: RFC 6455, 7.4.1, and the IANA registry.
+package struct WebSocketCloseCode: RawRepresentable, Equatable, Sendable {
+    package let rawValue: UInt16
+    package init(rawValue: UInt16) { self.rawValue = rawValue }
+
+    package static let normal = WebSocketCloseCode(rawValue: 1000)
+    package static let goingAway = WebSocketCloseCode(rawValue: 1001)
+    package static let protocolError = WebSocketCloseCode(rawValue: 1002)
+    package static let unsupportedData = WebSocketCloseCode(rawValue: 1003)
+    package static let invalidPayload = WebSocketCloseCode(rawValue: 1007)
+    package static let policyViolation = WebSocketCloseCode(rawValue: 1008)
+    package static let messageTooBig = WebSocketCloseCode(rawValue: 1009)
+    package static let tryAgainLater = WebSocketCloseCode(rawValue: 1013)
+
+    /// Whether a peer may send this code: not those that only describe a missing one (RFC 6455, 7.4.2).
+    var maySent: Bool {
+        switch rawValue {
+        case 1000...1003, 1007...1014, 3000...4999: true
+        default: false
+        }
+    }
+}
