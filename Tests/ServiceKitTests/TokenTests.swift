@@ -149,3 +149,21 @@ import Testing
         #expect(bytes(1).withUnsafeBytes { cache.identity(for: $0) } == nil)
     }
 }
+
+@Suite struct TokenConfigurationTests {
+    private let secret = "0123456789abcdef0123456789abcdef"
+
+    @Test("exactly one key must be configured, and a bad one is refused by its variable")
+    func keys() throws {
+        var environment = Environment(["PARLEY_JWT_SECRET": secret, "PARLEY_JWT_ISSUER": "app"])
+        _ = try TokenVerifier(environment: &environment)
+        for variables in [[:], ["PARLEY_JWT_SECRET": "short"]] as [[String: String]] {
+            var environment = Environment(variables)
+            let error = #expect(throws: ConfigurationError.self) { try TokenVerifier(environment: &environment) }
+            #expect(error?.variable == "PARLEY_JWT_SECRET")
+        }
+        var missing = Environment(["PARLEY_JWT_PUBLIC_KEY_FILE": "/nowhere.pem"])
+        let error = #expect(throws: ConfigurationError.self) { try TokenVerifier(environment: &missing) }
+        #expect(error?.variable == "PARLEY_JWT_PUBLIC_KEY_FILE")
+    }
+}

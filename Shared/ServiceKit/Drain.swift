@@ -1,0 +1,61 @@
+import Glibc
+import Reactor
+
+/// The orderly end of a process: what it does between SIGTERM and its exit.
+///
+/// The steps run one after the other, in the order they were added: stop accepting, answer what is in flight, say good
+/// bye, let go of what others wait for. A step that takes too long must not keep the process alive: at the limit, or
+/// at a second signal, it ends as it is. Nothing acknowledged depends on a drain.
+@Reactor
+package final class Drain {
+    package typealias Step = @Reactor () async -> Void
+
+    private let limit: Duration
+    private let log: Log
+    private let end: @Reactor () -> Void
+    private var steps: [(name: StaticString, step: Step)] = []
+    package private(set) var hasBegun = false
+    private var hasEnded = false
+
+    /// - Parameter end: what ends the process; tests put in something else.
+    package init(limit: Duration, log: Log, end: @escaping @Reactor () -> Void = { Reactor.stop() }) {
+        self.limit = limit
+        self.log = log
+        self.end = end
+    }
+
+    package func add(_ name: StaticString, _ step: @escaping Step) { steps.append((name, step)) }
+
+    /// Begins at SIGTERM (a supervisor) and SIGINT (a person).
+    package func beginOnSignals() {
+        for signal in [SIGTERM, SIGINT] {
+            Reactor.onSignal(signal) { [self] in
+                if hasBegun { finish("ended by a second signal") } else { begin() }
+            }
+        }
+    }
+
+    package func begin() {
+        guard !hasBegun else { return }
+        hasBegun = true
+        log.info("draining", [LogField("steps", steps.count)])
+        Reactor.after(limit) { [self] in finish("drain took too long") }
+        Reactor.spawn { [self] in await runSteps() }
+    }
+
+    private func runSteps() async {
+        for (name, step) in steps {
+            log.debug("drain step", [LogField("step", name.description)])
+            await step()
+            if hasEnded { return }
+        }
+        finish(nil)
+    }
+
+    private func finish(_ complaint: StaticString?) {
+        guard !hasEnded else { return }
+        hasEnded = true
+        if let complaint { log.warning(complaint) } else { log.info("drained") }
+        end()
+    }
+}

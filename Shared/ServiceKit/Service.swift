@@ -1,0 +1,145 @@
+import Glibc
+import Reactor
+
+/// What every service has: its name, log, metrics, health and orderly end. A service's main reads:
+///
+/// ```
+/// @main
+/// enum Main {
+///     static func main() {
+///         Service.run("store", configuredBy: StoreConfiguration.init) { service, configuration in
+///             let store = try await MessageStore(configuration, log: service.log, metrics: service.metrics)
+///             service.health.require("database") { store.isConnected ? nil : "not connected" }
+///             service.drain.add("finish commits") { await store.finish() }
+///             try service.serveAdministration(at: configuration.listen)
+///         }
+///     }
+/// }
+/// ```
+@Reactor
+package final class Service {
+    package nonisolated let name: String
+    package nonisolated let instance: Int
+    package nonisolated let log: Log
+    package let metrics = Metrics()
+    package let health = Health()
+    package let drain: Drain
+
+    private init(_ settings: ServiceSettings, log: Log) {
+        name = settings.name
+        instance = settings.instance
+        self.log = log
+        drain = Drain(limit: settings.drainLimit, log: log)
+        metrics.addProcessMetrics(service: name, instance: instance)
+        health.require("draining") { [drain] in drain.hasBegun ? "the process is ending" : nil }
+    }
+
+    /// Decodes the configuration, starts the service on the reactor and runs until it is told to end. Exits with 0 after
+    /// a drain, with 1 when it cannot start: the last line of the log says why.
+    package nonisolated static func run<Configuration: Sendable>(
+        _ name: String,
+        configuredBy decode: (inout Environment) throws(ConfigurationError) -> Configuration,
+        start: @escaping @Reactor @Sendable (Service, Configuration) async throws -> Void
+    ) -> Never {
+        prepareSignals()
+        let (settings, configuration, log) = configure(name, decode)
+        Reactor.spawn { await begin(settings, configuration, log, start) }
+        Reactor.run()
+        log.info("stopped")
+        exit(0)
+    }
+
+    private nonisolated static func prepareSignals() {
+        // A peer that closes its connection is an error of write(2), not the end of the process.
+        signal(SIGPIPE, SIG_IGN)
+        // Blocked before there is a second thread, which would inherit them open and die of them: they are read from a
+        // descriptor by the reactor.
+        var mask = sigset_t()
+        sigemptyset(&mask)
+        sigaddset(&mask, SIGTERM)
+        sigaddset(&mask, SIGINT)
+        pthread_sigmask(SIG_BLOCK, &mask, nil)
+    }
+
+    private nonisolated static func configure<Configuration>(
+        _ name: String, _ decode: (inout Environment) throws(ConfigurationError) -> Configuration
+    ) -> (ServiceSettings, Configuration, Log) {
+        var environment = Environment.process
+        do throws(ConfigurationError) {
+            let settings = try ServiceSettings(name: name, environment: &environment)
+            let configuration = try decode(&environment)
+            let log = Log(service: name, instance: settings.instance, level: settings.logLevel)
+            log.info("starting", environment.summary.map { LogField($0.name, $0.value) })
+            return (settings, configuration, log)
+        } catch {
+            Log(service: name).error("configuration refused", [LogField("reason", describing: error)])
+            exit(1)
+        }
+    }
+
+    private static func begin<Configuration: Sendable>(
+        _ settings: ServiceSettings, _ configuration: Configuration, _ log: Log,
+        _ start: @Reactor (Service, Configuration) async throws -> Void
+    ) async {
+        let service = Service(settings, log: log)
+        service.drain.beginOnSignals()
+        do {
+            try await start(service, configuration)
+            log.info("started")
+        } catch {
+            log.error("cannot start", [LogField("reason", describing: error)])
+            exit(1)
+        }
+    }
+}
+
+/// What every service reads from its environment.
+struct ServiceSettings: Sendable {
+    let name: String
+    let instance: Int
+    let logLevel: Log.Level
+    let drainLimit: Duration
+
+    init(name: String, environment: inout Environment) throws(ConfigurationError) {
+        self.name = name
+        instance = try environment.integer("PARLEY_INSTANCE", default: 0, in: 0...999)
+        logLevel = try environment.decode("PARLEY_LOG_LEVEL", default: .info, must: "be debug, info, warning or error")
+        {
+            Log.Level(name: $0)
+        }
+        drainLimit = try environment.duration("PARLEY_DRAIN_LIMIT", default: .seconds(5))
+    }
+}
+
+extension TokenVerifier {
+    /// The verifier that `PARLEY_JWT_*` describe: exactly one key, and optionally issuer and audience.
+    package init(environment: inout Environment) throws(ConfigurationError) {
+        let key = try Self.key(&environment)
+        let policy = Policy(
+            issuer: environment.optionalString("PARLEY_JWT_ISSUER"),
+            audience: environment.optionalString("PARLEY_JWT_AUDIENCE"))
+        self.init(key: key, policy: policy)
+    }
+
+    private static func key(_ environment: inout Environment) throws(ConfigurationError) -> TokenKey {
+        let secret = try environment.secret("PARLEY_JWT_SECRET")
+        let publicKey = try environment.file("PARLEY_JWT_PUBLIC_KEY_FILE")
+        switch (secret, publicKey) {
+        case (let secret?, nil):
+            return try key("PARLEY_JWT_SECRET") { () throws(TokenKeyError) in try TokenKey(secret: secret) }
+        case (nil, let pem?):
+            return try key("PARLEY_JWT_PUBLIC_KEY_FILE") { () throws(TokenKeyError) in try TokenKey(publicKeyPEM: pem) }
+        case (nil, nil):
+            throw ConfigurationError(
+                "PARLEY_JWT_SECRET", "or PARLEY_JWT_SECRET_FILE or PARLEY_JWT_PUBLIC_KEY_FILE must be set")
+        case (_?, _?):
+            throw ConfigurationError("PARLEY_JWT_SECRET", "must not be set together with PARLEY_JWT_PUBLIC_KEY_FILE")
+        }
+    }
+
+    private static func key(
+        _ variable: String, _ make: () throws(TokenKeyError) -> TokenKey
+    ) throws(ConfigurationError) -> TokenKey {
+        do throws(TokenKeyError) { return try make() } catch { throw ConfigurationError(variable, error.description) }
+    }
+}
