@@ -1,0 +1,29 @@
+import Reactor
+
+/// For cold paths: one statement, one transaction, awaited.
+extension Connection {
+    package func query(
+        _ statement: Statement, _ build: (inout Parameters) -> Void = { _ in }
+    ) async throws(DatabaseError) -> Rows {
+        try await transaction { $0.execute(statement, build) }[0]
+    }
+
+    package func query(
+        sql: String, _ build: (inout Parameters) -> Void = { _ in }
+    ) async throws(DatabaseError) -> Rows {
+        try await transaction { $0.execute(sql: sql, build) }[0]
+    }
+
+    /// Runs a batch and returns the rows of each statement. Throws on an unknown outcome too: whoever must tell the
+    /// two apart uses `submit`.
+    package func transaction(_ build: (inout Batch) -> Void) async throws(DatabaseError) -> [Rows] {
+        guard isUp else { throw .notConnected }
+        let outcome = await withUnsafeContinuation { (continuation: UnsafeContinuation<BatchOutcome, Never>) in
+            submit(build) { continuation.resume(returning: $0) }
+        }
+        switch outcome {
+        case .committed(let rows): return rows
+        case .failed(let error, _), .unknown(let error): throw error
+        }
+    }
+}

@@ -1,0 +1,247 @@
+import Reactor
+
+/// A connection to PostgreSQL that lives on the reactor, never blocks it, and comes back by itself.
+///
+/// Work is submitted as batches. A batch is an ordered list of statements ended by one Sync, which makes it one implicit
+/// transaction (PostgreSQL Documentation 34.5 and 55.2.3). Several batches may be on their way; they are answered in the
+/// order of their submission. A completion runs synchronously when the Sync's answer is read and may submit the next
+/// batch first thing, so that the server works while the process encodes.
+@Reactor
+package final class Connection: DescriptorHandler {
+    package typealias Completion = @Reactor (BatchOutcome) -> Void
+
+    private let configuration: ConnectionConfiguration
+    private var state = State.down
+    private var inFlight: [InFlightBatch] = []
+    private var backoff = Backoff()
+    private var random = SystemRandomNumberGenerator()
+    private var watchedSocket: CInt?
+    private var isWaitingToWrite = false
+    private var attemptDeadline: TimerID?
+    private var upObservers: [@Reactor () -> Void] = []
+    private var lossObservers: [@Reactor (DatabaseError) -> Void] = []
+
+    /// How long an attempt to connect and to set up the session may take.
+    private static let attemptTimeout = Duration.seconds(5)
+
+    private enum State {
+        /// Before `open`, or between two attempts.
+        case down
+        /// A helper thread resolves the host's name.
+        case resolving
+        case connecting(Session)
+        case settingUp(Session)
+        case up(Session)
+        case closed
+    }
+
+    private struct InFlightBatch {
+        var progress: BatchProgress
+        /// Whether libpq took it to the Sync.
+        let isSent: Bool
+        let completion: Completion
+    }
+
+    package init(_ configuration: ConnectionConfiguration) { self.configuration = configuration }
+
+    /// Whether batches may be submitted: connected, session set up, statements prepared.
+    package var isUp: Bool {
+        if case .up = state { true } else { false }
+    }
+
+    /// How many submitted batches have not been answered yet.
+    package var inFlightCount: Int { isUp ? inFlight.count : 0 }
+
+    /// Calls `body` each time the connection has come up. Observers are called in the order they were added.
+    package func onUp(_ body: @escaping @Reactor () -> Void) { upObservers.append(body) }
+
+    /// Calls `body` each time an established connection was lost, after its batches were completed, and each time an
+    /// attempt to connect has failed.
+    package func onLoss(_ body: @escaping @Reactor (DatabaseError) -> Void) { lossObservers.append(body) }
+
+    // MARK: Connecting
+
+    /// Starts to connect, and to connect again whenever the connection is lost, until `close`.
+    package func open() {
+        guard case .down = state else { return }
+        state = .resolving
+        attemptDeadline = Reactor.after(Self.attemptTimeout) { [weak self] in
+            self?.lose(DatabaseError(.connectionFailure, "no connection within \(Self.attemptTimeout)"))
+        }
+        let keywords = configuration.keywords
+        Reactor.spawn { [weak self] in
+            // Detached: resolving a name blocks its thread.
+            let session = await Task.detached { Session(keywords) }.value
+            self?.resolved(session)
+        }
+    }
+
+    /// Ends the connection for good. Batches on their way complete first, as lost.
+    package func close() {
+        release(DatabaseError(.connectionDoesNotExist, "the connection was closed"), next: .closed)
+    }
+
+    private func resolved(_ session: Session) {
+        guard case .resolving = state else { return }
+        state = .connecting(session)
+        // libpq wants the first poll after the socket became writable (34.1).
+        session.isBroken ? lose(session.error) : watch(session.socket, for: .write)
+    }
+
+    private func continueConnecting(_ session: Session) {
+        // libpq may close the socket and open another one for the next address.
+        unwatch()
+        switch session.continueConnecting() {
+        case .waitToRead: watch(session.socket, for: .read)
+        case .waitToWrite: watch(session.socket, for: .write)
+        case .failed(let error): lose(error)
+        case .connected:
+            watch(session.socket, for: .read)
+            setUp(session)
+        }
+    }
+
+    /// Settings and statements go as one batch, before anything the owner submits.
+    private func setUp(_ session: Session) {
+        state = .settingUp(session)
+        send(
+            on: session,
+            { batch in
+                for (name, value) in ConnectionConfiguration.defaultSettings + configuration.settings {
+                    batch.execute(sql: "SELECT set_config($1, $2, false)") { parameters in
+                        parameters.add(name)
+                        parameters.add(value)
+                    }
+                }
+                for statement in configuration.statements { batch.prepare(statement) }
+            }, completion: { [unowned self] in isSetUp(session, $0) })
+    }
+
+    private func isSetUp(_ session: Session, _ outcome: BatchOutcome) {
+        switch outcome {
+        case .committed:
+            state = .up(session)
+            backoff.reset()
+            cancelDeadline()
+            for observer in upObservers { observer() }
+        case .failed(let error, _), .unknown(let error):
+            // A loss completes this batch too, and is on its way to `lose` already.
+            if case .settingUp = state { lose(error) }
+        }
+    }
+
+    // MARK: Losing
+
+    private func lose(_ error: DatabaseError) {
+        release(error, next: .down)
+        for observer in lossObservers { observer(error) }
+        guard case .down = state else { return }
+        Reactor.after(backoff.delay(using: &random)) { [weak self] in self?.open() }
+    }
+
+    private func release(_ error: DatabaseError, next: State) {
+        cancelDeadline()
+        unwatch()
+        state = next
+        let lost = inFlight
+        inFlight = []
+        // Only the last batch can be stuck in libpq's buffer: its Sync is the last thing there.
+        let isLastStuck = isWaitingToWrite
+        isWaitingToWrite = false
+        for (index, batch) in lost.enumerated() {
+            let isUnreached = !batch.isSent || (isLastStuck && index == lost.count - 1)
+            batch.completion(batch.progress.outcome(ofLoss: error, isUnreached: isUnreached))
+        }
+    }
+
+    private func cancelDeadline() {
+        if let attemptDeadline { Reactor.cancel(attemptDeadline) }
+        attemptDeadline = nil
+    }
+
+    // MARK: Sending
+
+    /// Sends the statements that `build` adds as one transaction. Only while `isUp`.
+    package func submit(_ build: (inout Batch) -> Void, completion: @escaping Completion) {
+        guard case .up(let session) = state else { preconditionFailure("batches are submitted while `isUp`") }
+        send(on: session, build, completion: completion)
+    }
+
+    private func send(on session: Session, _ build: (inout Batch) -> Void, completion: @escaping Completion) {
+        var batch = Batch(session)
+        build(&batch)
+        session.sync()
+        inFlight.append(
+            InFlightBatch(
+                progress: BatchProgress(statementCount: batch.statementCount), isSent: !session.refusedToSend,
+                completion: completion))
+        flush(session)
+        if session.refusedToSend || session.isBroken { loseAtEndOfTurn(session) }
+    }
+
+    /// Not at once: a completion never runs before `submit` has returned.
+    private func loseAtEndOfTurn(_ session: Session) {
+        Reactor.atEndOfTurn { [weak self] in
+            if let self, isCurrent(session) { lose(session.error) }
+        }
+    }
+
+    private func flush(_ session: Session) {
+        let isPending = !session.flush()
+        // libpq reads when it cannot write, and when it finds the end of the stream it closes the socket.
+        guard isPending != isWaitingToWrite, !session.isBroken, let watchedSocket else { return }
+        isWaitingToWrite = isPending
+        Reactor.change(watchedSocket, to: isPending ? [.read, .write] : .read)
+    }
+
+    // MARK: Receiving
+
+    package func ready(_ readiness: Readiness) {
+        switch state {
+        case .connecting(let session): continueConnecting(session)
+        case .settingUp(let session), .up(let session): exchange(session, readiness)
+        case .down, .resolving, .closed: break
+        }
+    }
+
+    private func exchange(_ session: Session, _ readiness: Readiness) {
+        if readiness.contains(.write) { flush(session) }
+        guard session.consumeInput() else { return lose(session.error) }
+        while !inFlight.isEmpty, let event = session.nextEvent() {
+            handle(event, session)
+            // A completion may have closed the connection.
+            guard isCurrent(session) else { return }
+        }
+        if session.isBroken { lose(session.error) }
+    }
+
+    private func handle(_ event: Session.Event, _ session: Session) {
+        if session.takeCommitWaitCancellation() { inFlight[0].progress.commitWaitWasCancelled() }
+        switch event {
+        case .rows(let rows): inFlight[0].progress.returned(rows)
+        case .error(let error): inFlight[0].progress.failed(error)
+        case .skipped: break
+        case .endOfBatch:
+            let batch = inFlight.removeFirst()
+            batch.completion(batch.progress.outcome)
+        case .broken(let error): lose(error)
+        }
+    }
+
+    private func isCurrent(_ session: Session) -> Bool {
+        switch state {
+        case .connecting(let current), .settingUp(let current), .up(let current): current === session
+        case .down, .resolving, .closed: false
+        }
+    }
+
+    private func watch(_ socket: CInt, for interest: Interest) {
+        watchedSocket = socket
+        Reactor.watch(socket, for: interest, handler: self)
+    }
+
+    private func unwatch() {
+        if let watchedSocket { Reactor.forget(watchedSocket) }
+        watchedSocket = nil
+    }
+}

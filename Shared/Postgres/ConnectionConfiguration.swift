@@ -1,0 +1,38 @@
+/// How a connection reaches its server and what it sets up there each time it comes up.
+package struct ConnectionConfiguration: Sendable {
+    /// A libpq URL or conninfo string. May hold a password: never logged.
+    package var url: String
+    /// Shown in `pg_stat_activity`.
+    package var applicationName: String
+    /// Run-time parameters of the session, on top of `defaultSettings`.
+    package var settings: [(name: String, value: String)]
+    package var statements: [Statement]
+
+    package init(
+        url: String, applicationName: String, settings: [(name: String, value: String)] = [],
+        statements: [Statement] = []
+    ) {
+        self.url = url
+        self.applicationName = applicationName
+        self.settings = settings
+        self.statements = statements
+    }
+
+    /// The server must notice a dead client soon, because until then it keeps the client's advisory locks, and with
+    /// them its slots: by default it would take two hours.
+    static let defaultSettings: [(name: String, value: String)] = [
+        ("client_connection_check_interval", "1s"),
+        ("tcp_keepalives_idle", "2"), ("tcp_keepalives_interval", "1"), ("tcp_keepalives_count", "3"),
+        ("tcp_user_timeout", "5s"),
+    ]
+
+    /// Keywords of libpq (34.1.2). What stands before `dbname`, which holds the URL, can be overridden by the URL.
+    var keywords: [(String, String)] {
+        [
+            ("application_name", applicationName),
+            ("keepalives_idle", "5"), ("keepalives_interval", "1"), ("keepalives_count", "3"),
+            ("tcp_user_timeout", "5000"), ("client_encoding", "UTF8"),
+            ("dbname", url),
+        ]
+    }
+}

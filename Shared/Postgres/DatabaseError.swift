@@ -1,0 +1,80 @@
+import CPQ
+
+/// A five-character code that says what went wrong (PostgreSQL Documentation, Appendix A).
+package struct SQLState: RawRepresentable, Hashable, Sendable {
+    package let rawValue: String
+    package init(rawValue: String) { self.rawValue = rawValue }
+
+    /// The first two characters, the class of the condition.
+    package var category: Substring { rawValue.prefix(2) }
+
+    package static let connectionDoesNotExist = SQLState(rawValue: "08003")
+    package static let connectionFailure = SQLState(rawValue: "08006")
+    package static let foreignKeyViolation = SQLState(rawValue: "23503")
+    package static let uniqueViolation = SQLState(rawValue: "23505")
+    package static let checkViolation = SQLState(rawValue: "23514")
+    package static let serializationFailure = SQLState(rawValue: "40001")
+    package static let deadlockDetected = SQLState(rawValue: "40P01")
+    package static let undefinedTable = SQLState(rawValue: "42P01")
+}
+
+/// Why PostgreSQL, or the way to it, refused.
+///
+/// `description` may be shown to anybody. `debugDescription` is for the operator's log. Neither has the server's DETAIL,
+/// HINT or CONTEXT, which quote rows and parameters: message text would end up in logs.
+package struct DatabaseError: Error, Hashable, Sendable {
+    package let sqlState: SQLState
+    /// The primary message of the server or of libpq.
+    package let message: String
+    package let constraint: String?
+    /// Whether the server ended the session with this error.
+    package let isFatal: Bool
+
+    package init(_ sqlState: SQLState, _ message: String, constraint: String? = nil, isFatal: Bool = false) {
+        self.sqlState = sqlState
+        self.message = message
+        self.constraint = constraint
+        self.isFatal = isFatal
+    }
+
+    /// Whether the same transaction, sent again, may well succeed: it lost against a concurrent one.
+    package var isRaceLost: Bool { sqlState == .serializationFailure || sqlState == .deadlockDetected }
+
+    static let notConnected = DatabaseError(.connectionDoesNotExist, "not connected to the database")
+}
+
+extension DatabaseError: CustomStringConvertible, CustomDebugStringConvertible {
+    package var description: String { "database error \(sqlState.rawValue)" }
+
+    package var debugDescription: String {
+        let suffix = constraint.map { " (constraint \($0))" } ?? ""
+        return "database error \(sqlState.rawValue): \(message)\(suffix)"
+    }
+}
+
+extension DatabaseError {
+    /// The error that the server put into `result`, or nil when libpq made the error itself: then the server said
+    /// nothing, and the fate of the statement is not known.
+    init?(serverErrorIn result: OpaquePointer) {
+        guard let state = DiagnosticField.sqlState.text(in: result) else { return nil }
+        let severity = DiagnosticField.severity.text(in: result)
+        self.init(
+            SQLState(rawValue: state), DiagnosticField.primaryMessage.text(in: result) ?? "",
+            constraint: DiagnosticField.constraint.text(in: result),
+            isFatal: severity == "FATAL" || severity == "PANIC")
+    }
+}
+
+/// The fields of errors and notices (postgres_ext.h, where they are character macros that Swift cannot import).
+enum DiagnosticField: Character {
+    /// Never translated, unlike the field `S`.
+    case severity = "V"
+    case sqlState = "C"
+    case primaryMessage = "M"
+    case constraint = "n"
+    case sourceFunction = "R"
+
+    func text(in result: OpaquePointer) -> String? {
+        PQresultErrorField(result, CInt(rawValue.asciiValue!)).map { String(cString: $0) }
+    }
+}

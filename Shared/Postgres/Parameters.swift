@@ -1,0 +1,139 @@
+import Bytes
+
+/// The parameters of one execution in PostgreSQL's binary format, written into memory that is used again.
+///
+/// `add` adds a scalar parameter. `addArray` begins an array parameter, which `append` then fills element by element.
+///
+///     parameters.add(slot)
+///     parameters.addArray(of: .uuid)
+///     for command in commands { parameters.append(command.messageID) }
+package struct Parameters: ~Copyable {
+    private var buffer = ByteBuffer(capacity: 65_536)
+    private var fields: [Field] = []
+    private var openArray: OpenArray?
+
+    /// One finished parameter: its place in the buffer, and its length or -1 for NULL, as libpq takes it.
+    private struct Field {
+        var type: PostgresType
+        var start: Int
+        var length: CInt
+    }
+
+    /// The array that `append` adds to. Layout (array_recv in PostgreSQL): dimensions 4 = 1 · has NULLs 4 · element
+    /// type 4 · element count 4 · lower bound 4 = 1 · elements, each length 4 (-1: NULL) · bytes.
+    private struct OpenArray {
+        static let hasNullsOffset = 4
+        static let countOffset = 12
+
+        var element: PostgresType
+        var start: Int
+        var count: Int32 = 0
+        var hasNulls = false
+    }
+
+    init() {}
+
+    mutating func removeAll() {
+        buffer.removeAll()
+        fields.removeAll(keepingCapacity: true)
+        openArray = nil
+    }
+
+    // MARK: Scalars
+
+    package mutating func add<Value: PostgresValue>(_ value: Value) {
+        closeArray()
+        let start = buffer.count
+        value.encode(into: &buffer)
+        fields.append(Field(type: Value.postgresType, start: start, length: CInt(buffer.count - start)))
+    }
+
+    package mutating func add<Value: PostgresValue>(_ value: Value?) {
+        if let value { add(value) } else { addNull(Value.postgresType) }
+    }
+
+    package mutating func addNull(_ type: PostgresType) {
+        closeArray()
+        fields.append(Field(type: type, start: buffer.count, length: -1))
+    }
+
+    // MARK: Arrays
+
+    /// Begins a parameter of type `element[]`; it ends where the next parameter begins.
+    package mutating func addArray(of element: PostgresType) {
+        closeArray()
+        openArray = OpenArray(element: element, start: buffer.count)
+        buffer.append(bigEndian: Int32(1))
+        buffer.append(bigEndian: Int32(0))
+        buffer.append(bigEndian: element.oid)
+        buffer.append(bigEndian: Int32(0))
+        buffer.append(bigEndian: Int32(1))
+    }
+
+    package mutating func append<Value: PostgresValue>(_ element: Value) {
+        assert(openArray?.element == Value.postgresType, "an element has the type its array was begun with")
+        buffer.append(bigEndian: Int32(element.encodedCount))
+        element.encode(into: &buffer)
+        openArray!.count += 1
+    }
+
+    package mutating func append<Value: PostgresValue>(_ element: Value?) {
+        if let element { append(element) } else { appendNull() }
+    }
+
+    package mutating func appendNull() {
+        buffer.append(bigEndian: Int32(-1))
+        openArray!.count += 1
+        openArray!.hasNulls = true
+    }
+
+    private mutating func closeArray() {
+        guard let array = openArray else { return }
+        openArray = nil
+        buffer.overwrite(at: array.start + OpenArray.hasNullsOffset, bigEndian: Int32(array.hasNulls ? 1 : 0))
+        buffer.overwrite(at: array.start + OpenArray.countOffset, bigEndian: array.count)
+        fields.append(
+            Field(type: .array(array.element), start: array.start, length: CInt(buffer.count - array.start)))
+    }
+
+    // MARK: For libpq
+
+    var types: [PostgresType] { fields.map(\.type) }
+
+    /// Ends the last parameter.
+    mutating func finish() { closeArray() }
+
+    /// Calls `body` with the arrays that the PQsend functions take.
+    func withArguments<Result>(_ body: (borrowing Arguments) -> Result) -> Result {
+        let count = fields.count
+        return withUnsafeTemporaryAllocation(of: UnsafePointer<CChar>?.self, capacity: count) { values in
+            withUnsafeTemporaryAllocation(of: CInt.self, capacity: 2 * count) { numbers in
+                fill(values, numbers)
+                return body(
+                    Arguments(
+                        count: CInt(count), values: UnsafePointer(values.baseAddress),
+                        lengths: UnsafePointer(numbers.baseAddress),
+                        formats: UnsafePointer(numbers.baseAddress! + count)))
+            }
+        }
+    }
+
+    private func fill(
+        _ values: UnsafeMutableBufferPointer<UnsafePointer<CChar>?>, _ numbers: UnsafeMutableBufferPointer<CInt>
+    ) {
+        let memory = buffer.bytes.baseAddress!.assumingMemoryBound(to: CChar.self)
+        for (index, field) in fields.enumerated() {
+            values.initializeElement(at: index, to: field.length < 0 ? nil : memory + field.start)
+            numbers.initializeElement(at: index, to: max(0, field.length))
+            numbers.initializeElement(at: fields.count + index, to: 1)
+        }
+    }
+
+    struct Arguments: ~Copyable {
+        let count: CInt
+        let values: UnsafePointer<UnsafePointer<CChar>?>?
+        let lengths: UnsafePointer<CInt>?
+        /// All 1: binary.
+        let formats: UnsafePointer<CInt>?
+    }
+}

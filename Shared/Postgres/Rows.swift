@@ -1,0 +1,62 @@
+import CPQ
+
+/// What one statement returned, in binary format. Owns the memory: pointers taken from it live as long as it does.
+package final class Rows: @unchecked Sendable {
+    // @unchecked: libpq never changes a result once it was handed out, and reading one is thread-safe (34.20).
+    fileprivate let result: OpaquePointer
+    package let count: Int
+
+    /// Takes over `result`.
+    init(_ result: OpaquePointer) {
+        self.result = result
+        count = Int(PQntuples(result))
+    }
+
+    deinit { PQclear(result) }
+
+    /// How many rows an INSERT, UPDATE or DELETE touched.
+    package var affectedCount: Int { Int(String(cString: PQcmdTuples(result))) ?? 0 }
+}
+
+extension Rows: RandomAccessCollection {
+    package var startIndex: Int { 0 }
+    package var endIndex: Int { count }
+    package subscript(index: Int) -> Row { Row(rows: self, index: CInt(index)) }
+}
+
+/// One row. Columns are numbered from 0 and read as the type the caller asks for:
+///
+///     let seq: Int64 = row[0]
+///     let editedAt: Timestamp? = row[1]
+package struct Row {
+    fileprivate let rows: Rows
+    fileprivate let index: CInt
+
+    package func isNull(_ column: Int) -> Bool { PQgetisnull(rows.result, index, CInt(column)) == 1 }
+
+    package subscript<Value: PostgresValue>(column: Int) -> Value { Value(decoding: bytes(column, Value.postgresType)) }
+
+    package subscript<Value: PostgresValue>(column: Int) -> Value? {
+        isNull(column) ? nil : Value(decoding: bytes(column, Value.postgresType))
+    }
+
+    /// A one-dimensional array without NULLs. Layout as in `Parameters`; an empty array has no dimensions.
+    package func array<Value: PostgresValue>(_ column: Int) -> [Value] {
+        let bytes = bytes(column, .array(Value.postgresType))
+        guard bytes.loadUnaligned(as: Int32.self) != 0 else { return [] }
+        let count = Int32(bigEndian: bytes.loadUnaligned(fromByteOffset: 12, as: Int32.self))
+        var offset = 20
+        return (0..<count).map { _ in
+            let length = Int(Int32(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: Int32.self)))
+            precondition(length >= 0, "the array has a NULL")
+            defer { offset += 4 + length }
+            return Value(decoding: UnsafeRawBufferPointer(rebasing: bytes[(offset + 4)..<(offset + 4 + length)]))
+        }
+    }
+
+    private func bytes(_ column: Int, _ type: PostgresType) -> UnsafeRawBufferPointer {
+        assert(PQftype(rows.result, CInt(column)) == type.oid, "column \(column) has another type")
+        let length = Int(PQgetlength(rows.result, index, CInt(column)))
+        return UnsafeRawBufferPointer(start: PQgetvalue(rows.result, index, CInt(column)), count: length)
+    }
+}

@@ -1,0 +1,165 @@
+import CPQ
+
+/// One libpq connection in non-blocking pipeline mode, closed when its owner lets go. The only place that calls libpq
+/// on the way of a batch.
+final class Session: @unchecked Sendable {
+    // @unchecked: made on a helper thread, then handed to the reactor, which alone uses it.
+    private let handle: OpaquePointer
+
+    /// Set by the notice receiver, for the batch whose results are being read.
+    private var commitWaitWasCancelled = false
+
+    /// Reused by every execution.
+    private var parameters = Parameters()
+
+    /// Once libpq has refused to take something, nothing more is sent: a batch without one of its statements must not
+    /// reach its Sync.
+    private(set) var refusedToSend = false
+
+    /// What libpq wants to wait for while it connects.
+    enum ConnectionStep { case waitToRead, waitToWrite, connected, failed(DatabaseError) }
+
+    /// One step of the answer to a batch.
+    enum Event { case rows(Rows), error(DatabaseError), skipped, endOfBatch, broken(DatabaseError) }
+
+    /// Begins to connect. Blocks while a host name is resolved, so it is not called on the reactor.
+    init(_ keywords: [(String, String)]) {
+        let names = CStringArray(keywords.map(\.0)), values = CStringArray(keywords.map(\.1))
+        let expandsURL: CInt = 1
+        guard let handle = PQconnectStartParams(names.pointer, values.pointer, expandsURL) else {
+            preconditionFailure("libpq could not allocate a connection")
+        }
+        self.handle = handle
+        receiveNotices()
+    }
+
+    deinit { PQfinish(handle) }
+
+    var socket: CInt { PQsocket(handle) }
+    var isBroken: Bool { PQstatus(handle) == CONNECTION_BAD }
+
+    /// libpq's own words, for when the server said nothing.
+    var error: DatabaseError {
+        let text = String(cString: PQerrorMessage(handle))
+        return DatabaseError(.connectionFailure, text.isEmpty ? "the connection was lost" : text.trimmedLines)
+    }
+
+    // MARK: Connecting
+
+    func continueConnecting() -> ConnectionStep {
+        switch PQconnectPoll(handle) {
+        case PGRES_POLLING_READING: return .waitToRead
+        case PGRES_POLLING_WRITING: return .waitToWrite
+        case PGRES_POLLING_OK:
+            guard PQsetnonblocking(handle, 1) == 0, PQenterPipelineMode(handle) == 1 else { return .failed(error) }
+            return .connected
+        default: return .failed(error)
+        }
+    }
+
+    // MARK: Sending
+
+    // The PQsend functions copy into libpq's output buffer and return 1. They refuse only when the connection is gone
+    // or memory is, and both end the session.
+
+    func prepare(_ statement: Statement) {
+        let types = statement.parameters.map(\.oid)
+        attempt { PQsendPrepare(handle, statement.name, statement.sql, CInt(types.count), types) }
+    }
+
+    func execute(_ statement: Statement, _ build: (inout Parameters) -> Void) {
+        encode(build)
+        assert(parameters.types == statement.parameters, "\(statement.name) gets the parameters it declares")
+        attempt {
+            parameters.withArguments { arguments in
+                PQsendQueryPrepared(
+                    handle, statement.name, arguments.count, arguments.values, arguments.lengths, arguments.formats, 1)
+            }
+        }
+    }
+
+    func execute(sql: String, _ build: (inout Parameters) -> Void) {
+        encode(build)
+        let types = parameters.types.map(\.oid)
+        attempt {
+            parameters.withArguments { arguments in
+                PQsendQueryParams(
+                    handle, sql, arguments.count, types, arguments.values, arguments.lengths, arguments.formats, 1)
+            }
+        }
+    }
+
+    func sync() { attempt { PQpipelineSync(handle) } }
+
+    private func encode(_ build: (inout Parameters) -> Void) {
+        parameters.removeAll()
+        build(&parameters)
+        parameters.finish()
+    }
+
+    private func attempt(_ send: () -> CInt) {
+        guard !refusedToSend else { return }
+        refusedToSend = send() != 1
+    }
+
+    /// Whether everything has been handed to the kernel. A write that fails shows when the answer is read.
+    func flush() -> Bool { PQflush(handle) == 0 }
+
+    // MARK: Receiving
+
+    func consumeInput() -> Bool { PQconsumeInput(handle) == 1 }
+
+    /// The next step of what has arrived, nil when more must arrive first. Call only while an answer is outstanding.
+    func nextEvent() -> Event? {
+        while !isBroken, PQisBusy(handle) == 0 {
+            // NULL marks the end of each statement's results, but not of the Sync's.
+            if let result = PQgetResult(handle) { return event(result) }
+        }
+        return nil
+    }
+
+    private func event(_ result: OpaquePointer) -> Event {
+        switch PQresultStatus(result) {
+        case PGRES_TUPLES_OK, PGRES_COMMAND_OK, PGRES_EMPTY_QUERY: return .rows(Rows(result))
+        case PGRES_PIPELINE_SYNC:
+            PQclear(result)
+            return .endOfBatch
+        case PGRES_PIPELINE_ABORTED:
+            PQclear(result)
+            return .skipped
+        default:
+            defer { PQclear(result) }
+            return DatabaseError(serverErrorIn: result).map(Event.error) ?? .broken(error)
+        }
+    }
+
+    // MARK: Notices
+
+    /// Without a receiver libpq prints notices to standard error.
+    private func receiveNotices() {
+        PQsetNoticeReceiver(
+            handle,
+            { context, result in
+                guard let context, let result else { return }
+                Unmanaged<Session>.fromOpaque(context).takeUnretainedValue().noticed(result)
+            }, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    func takeCommitWaitCancellation() -> Bool {
+        defer { commitWaitWasCancelled = false }
+        return commitWaitWasCancelled
+    }
+
+    /// A cancelled wait for a standby reports success and this warning. It is recognised by the function that raises
+    /// it, since its text is translated and its SQLSTATE says only "warning".
+    private func noticed(_ notice: OpaquePointer) {
+        if DiagnosticField.sourceFunction.text(in: notice) == "SyncRepWaitForLSN" {
+            commitWaitWasCancelled = true
+        }
+    }
+}
+
+extension String {
+    /// libpq ends its messages with a line feed and joins several with it.
+    var trimmedLines: String { split(separator: "\n").joined(separator: "; ") }
+}

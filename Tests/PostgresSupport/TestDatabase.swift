@@ -1,0 +1,64 @@
+import Postgres
+import Reactor
+import Synchronization
+
+/// A new, empty database of the shared cluster, dropped with the last reference: make it a property of the suite.
+package final class TestDatabase: Sendable {
+    package let name: String
+    package let url: String
+    private let cluster: TestCluster
+    private let connections = Mutex<[Connection]>([])
+
+    package init(on cluster: TestCluster = .shared) throws {
+        self.cluster = cluster
+        name = cluster.nextDatabaseName()
+        url = cluster.url(database: name)
+        try Self.administer(cluster, "CREATE DATABASE \(name)")
+    }
+
+    deinit {
+        let opened = connections.withLock { $0 }
+        let cluster = cluster, name = name
+        Reactor.spawn {
+            for connection in opened { connection.close() }
+            try? Self.administer(cluster, "DROP DATABASE \(name) WITH (FORCE)")
+        }
+    }
+
+    /// A connection on the reactor, opened here and closed before the database is dropped.
+    @Reactor package func open(
+        name: String = "parley-test", settings: [(name: String, value: String)] = [], statements: [Statement] = []
+    ) -> Connection {
+        let connection = Connection(
+            ConnectionConfiguration(url: url, applicationName: name, settings: settings, statements: statements))
+        connections.withLock { $0.append(connection) }
+        connection.open()
+        return connection
+    }
+
+    /// A plain connection of its own, to look at the database from outside.
+    package func connect() throws -> BlockingConnection {
+        try BlockingConnection(url: url, applicationName: "test")
+    }
+
+    /// Runs statements on a connection of their own.
+    package func execute(_ sql: String) throws { try connect().execute(sql) }
+
+    package func query(_ sql: String, _ build: (inout Parameters) -> Void = { _ in }) throws -> Rows {
+        try connect().query(sql, build)
+    }
+
+    /// Ends every session whose application name is `applicationName`, as an operator or a crash would.
+    package func endSessions(of applicationName: String) throws {
+        _ = try query(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1 AND datname = $2"
+        ) { parameters in
+            parameters.add(applicationName)
+            parameters.add(name)
+        }
+    }
+
+    private static func administer(_ cluster: TestCluster, _ sql: String) throws {
+        try BlockingConnection(url: cluster.url(), applicationName: "test").execute(sql)
+    }
+}

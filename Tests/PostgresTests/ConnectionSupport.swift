@@ -1,0 +1,33 @@
+import PostgresSupport
+import Reactor
+import Testing
+
+@testable import Postgres
+
+/// Opens a connection to `database` and waits until it is up.
+@Reactor func connect(
+    _ database: TestDatabase, name: String = "parley-test", settings: [(name: String, value: String)] = [],
+    statements: [Statement] = []
+) async -> Connection {
+    let connection = database.open(name: name, settings: settings, statements: statements)
+    await waitUntil { connection.isUp }
+    return connection
+}
+
+/// Polls: for conditions that have no event.
+@Reactor func waitUntil(_ condition: @Reactor () -> Bool) async {
+    for _ in 0..<5000 {
+        if condition() { return }
+        await Reactor.sleep(for: .milliseconds(2))
+    }
+    Issue.record("the condition did not come true within ten seconds")
+}
+
+/// Submits a batch and waits for its outcome.
+@Reactor func outcome(
+    on connection: Connection, _ build: @Reactor (inout Batch) -> Void
+) async -> BatchOutcome {
+    await withUnsafeContinuation { continuation in
+        connection.submit(build) { continuation.resume(returning: $0) }
+    }
+}
