@@ -1,3 +1,4 @@
+import Edge
 import Glibc
 import Reactor
 
@@ -24,8 +25,9 @@ package final class Service {
     package let metrics = Metrics()
     package let health = Health()
     package let drain: Drain
+    var administration: (server: Server, handler: AdministrationHandler)?
 
-    private init(_ settings: ServiceSettings, log: Log) {
+    init(_ settings: ServiceSettings, log: Log) {
         name = settings.name
         instance = settings.instance
         self.log = log

@@ -1,0 +1,84 @@
+import Bytes
+import Edge
+import Reactor
+
+/// The routes every service has, without a token: `/healthz`, `/readyz`, `/metrics`.
+extension Service {
+    /// Answers `request` if it is for one of these routes, so that `ingest` and `fanout` have them beside their own.
+    ///
+    /// - Returns: whether it was.
+    package func answerAdministration(_ request: Request, _ responder: Responder) -> Bool {
+        switch request.target.path {
+        case "/healthz": answer(request, responder, answerHealth)
+        case "/readyz": answer(request, responder, answerReadiness)
+        case "/metrics": answer(request, responder, answerMetrics)
+        default: return false
+        }
+        return true
+    }
+
+    /// Serves these routes alone, for `store` and `receipt`.
+    package func serveAdministration(at address: ListenAddress) throws(ListenError) {
+        let handler = AdministrationHandler(self)
+        var limits = ServerLimits()
+        limits.connections = 64
+        let server = Server(handler, limits: limits)
+        try server.listen(at: address.description)
+        // Kept for the life of the process: a draining service still tells what it does.
+        administration = (server, handler)
+    }
+
+    private func answer(_ request: Request, _ responder: Responder, _ body: (Responder) -> Void) {
+        guard request.method == .get else {
+            return responder.answer(
+                405, .problem, headers: [ResponseHeader("Allow", "GET, HEAD")],
+                body: UnsafeRawBufferPointer(Problem.method))
+        }
+        body(responder)
+    }
+
+    private func answerHealth(_ responder: Responder) {
+        var body = ByteBuffer()
+        body.append("{\"status\":\"ok\"}" as StaticString)
+        responder.answer(200, body: body)
+    }
+
+    private func answerReadiness(_ responder: Responder) {
+        var body = ByteBuffer()
+        let isReady = health.write(to: &body)
+        responder.answer(isReady ? 200 : 503, headers: isReady ? [] : [.retryAfter(seconds: 1)], body: body)
+    }
+
+    private func answerMetrics(_ responder: Responder) {
+        var body = ByteBuffer(capacity: 16 * 1024)
+        metrics.write(to: &body)
+        responder.answer(200, .metrics, body: body)
+    }
+}
+
+@Reactor
+final class AdministrationHandler: HTTPHandler {
+    private unowned let service: Service
+
+    init(_ service: Service) { self.service = service }
+
+    func maximumBodyBytes(for _: Request) -> Int { 0 }
+
+    func handle(_ request: Request, _ responder: Responder) {
+        if !service.answerAdministration(request, responder) {
+            responder.answer(404, .problem, body: UnsafeRawBufferPointer(Problem.notFound))
+        }
+    }
+}
+
+/// The problems of these routes (RFC 9457), in the form of the contract.
+private enum Problem {
+    static let notFound: StaticString =
+        #"{"status":404,"title":"Not found","detail":"there is no such resource","code":"notFound"}"#
+    static let method: StaticString =
+        #"{"status":405,"title":"Method not allowed","detail":"only GET is allowed here","code":"invalid"}"#
+}
+
+private func ~= (path: StaticString, requested: UnsafeRawBufferPointer) -> Bool {
+    requested.elementsEqual(UnsafeRawBufferPointer(path))
+}
