@@ -87,7 +87,7 @@ let package = Package(
         tests("Store", ["Store", "Bytes", "JSON", "Models", "Wire", "Postgres", "PostgresSupport", "Reactor"]),
         tests("Receipt", ["Receipt", "Bytes", "JSON", "Models", "Wire", "Postgres", "PostgresSupport", "Reactor"]),
         tests("Fanout", ["Fanout", "Bus", "Edge", "ServiceKit", "Bytes", "JSON", "Models", "Wire", "Reactor"]),
-        tests("ParleyCLI", ["ParleyCLI", "Bytes", "JSON"]),
+        tests("ParleyCLI", ["ParleyCLI", "Bytes", "Edge", "JSON", "Models", "Reactor", "ServiceKit"]),
     ],
     swiftLanguageModes: [.v6]
 )
