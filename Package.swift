@@ -52,7 +52,7 @@ let package = Package(
         module("Bus", ["CZMQ", "CLinux", "Reactor", "Bytes", "Models", "Wire"]),
         module("Postgres", ["CPQ", "CLinux", "Reactor", "Bytes", "Models"]),
         module("Edge", ["CHTTPParser", "CCrypto", "CLinux", "Reactor", "Bytes"]),
-        module("ServiceKit", ["CCrypto", "CJWT", "CLinux", "Reactor", "Bytes", "JSON", "Edge", "Models"]),
+        module("ServiceKit", ["Bus", "CCrypto", "CJWT", "CLinux", "Reactor", "Bytes", "JSON", "Edge", "Models"]),
 
         executable(
             "Ingest", "Services/Ingest",

@@ -137,7 +137,7 @@ extension Bus {
 // MARK: Answering
 
 extension Bus {
-    /// Whether a request that arrived has to be worked on. After `.new` it has to be answered, whatever happens.
+    /// Whether a request that arrived has to be worked on. After `.new` it has to be answered or abandoned, whatever happens.
     package func beginWork(on request: RequestKey) -> Admission {
         let admission = requestsInWork.begin(request)
         if case .alreadyInWork = admission { counters.repetitionsDropped += 1 }
@@ -154,6 +154,9 @@ extension Bus {
             AnswerEntry.write(request.number, status: status, to: &buffer, payload: payload)
         }
     }
+
+    /// Gives a request back unanswered, as when the database went away under it: its next repetition is worked on anew.
+    package func abandon(_ request: RequestKey) { requestsInWork.end(request) }
 
     package func answer(_ request: RequestKey, _ problem: Problem) {
         answer(request, status: problem.code.status) { problem.write(to: &$0) }

@@ -1,0 +1,55 @@
+import Bus
+import Bytes
+import Models
+import Wire
+
+/// A command on its way through the writer. Its bytes stay in the frame they came in until it is answered.
+struct Command {
+    enum Action {
+        case create(CreateConversation)
+        case send(Send)
+    }
+
+    struct Send {
+        let conversation: ConversationID
+        let sender: UserID
+        let messages: [NewMessage]
+    }
+
+    let request: RequestKey
+    let slot: Slot
+    let action: Action
+    /// Keeps the bytes that `action` borrows alive.
+    private let frame: FrameSlice
+
+    init(_ entry: RequestEntry, kind: StoreRequestKind, request: RequestKey, frame: FrameSlice) throws(WireError) {
+        var reader = ByteReader(entry.fields)
+        self.request = request
+        self.frame = frame
+        slot = entry.slot
+        action =
+            switch kind {
+            case .createConversation: .create(try CreateConversation(from: &reader))
+            case .sendMessages: .send(try Send(from: &reader))
+            default: throw .unknownValue(field: "command kind", UInt64(kind.rawValue))
+            }
+    }
+
+    /// How many rows it adds to a batch.
+    var rowCount: Int {
+        switch action {
+        case .create(let creation): creation.members.count + 1
+        case .send(let send): send.messages.count
+        }
+    }
+}
+
+extension Command.Send {
+    fileprivate init(from reader: inout ByteReader) throws(WireError) {
+        let request = try SendMessages(from: &reader)
+        var messages: [NewMessage] = []
+        messages.reserveCapacity(request.count)
+        try request.forEachMessage { messages.append($0) }
+        self.init(conversation: request.conversation, sender: request.sender, messages: messages)
+    }
+}

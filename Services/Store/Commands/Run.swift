@@ -1,0 +1,67 @@
+import Models
+import Wire
+
+/// One message of a batch.
+struct SendItem {
+    /// The index of its command in the batch.
+    let command: Int
+    let conversation: ConversationID
+    let sender: UserID
+    let message: NewMessage
+}
+
+/// What one statement does: neighbours of one kind, in the order they arrived.
+enum Run {
+    /// Indices into the batch's items.
+    case send(Range<Int>)
+    /// The index of the command.
+    case create(Int)
+}
+
+/// A batch cut into runs, so that one statement sees no two rows that depend on each other: within a run of messages no
+/// message occurs twice, and no reply stands beside its parent.
+struct BatchPlan {
+    private(set) var items: [SendItem] = []
+    private(set) var runs: [Run] = []
+    private var runStart = 0
+    private var idsInRun: Set<MessageKey> = []
+
+    private struct MessageKey: Hashable {
+        let conversation: ConversationID
+        let message: MessageID
+    }
+
+    init(_ commands: some Collection<Command.Action>) {
+        for (index, action) in commands.enumerated() { add(action, at: index) }
+        endRun()
+    }
+
+    private mutating func add(_ action: Command.Action, at index: Int) {
+        switch action {
+        case .create:
+            endRun()
+            runs.append(.create(index))
+        case .send(let send):
+            for message in send.messages {
+                add(SendItem(command: index, conversation: send.conversation, sender: send.sender, message: message))
+            }
+        }
+    }
+
+    private mutating func add(_ item: SendItem) {
+        let key = MessageKey(conversation: item.conversation, message: item.message.id)
+        let parent = item.message.replyTo.map { MessageKey(conversation: item.conversation, message: $0) }
+        if idsInRun.contains(key) || parent.map(idsInRun.contains) == true { endRun() }
+        idsInRun.insert(key)
+        items.append(item)
+    }
+
+    private mutating func endRun() {
+        if runStart < items.count { runs.append(.send(runStart..<items.count)) }
+        runStart = items.count
+        idsInRun.removeAll(keepingCapacity: true)
+    }
+
+    /// The conversations that the batch writes to and that may exist already.
+    var conversationsToLock: Set<ConversationID> { Set(items.map(\.conversation)) }
+}

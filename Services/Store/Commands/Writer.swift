@@ -1,0 +1,128 @@
+import Bus
+import Models
+import Postgres
+import Reactor
+import Wire
+
+/// Commits commands in batches, by back-pressure: what arrives while the batches before are on their way forms the next
+/// one, so a lone command never waits and a crowd shares its commit.
+@Reactor
+final class Writer {
+    /// Rows waiting for a batch. Beyond it a command is refused as overload; at 30,000 rows/s this is a second's work.
+    static let waitingRowsLimit = 32_768
+    /// Rows in one batch.
+    static let batchRowsLimit = 1_000
+    /// Two: PostgreSQL has its next batch while this process encodes the answers of the last one.
+    static let batchesInFlight = 2
+
+    private let connection: Connection
+    private let outcomes: CommandOutcomes
+    private let bus: Bus
+    private let log: (DatabaseError) -> Void
+    private(set) var metrics = WriterMetrics()
+    private var queue = CommandQueue()
+    private var isKickPlanned = false
+    private var inFlight = 0
+
+    init(_ connection: Connection, bus: Bus, outcomes: CommandOutcomes, log: @escaping (DatabaseError) -> Void) {
+        self.connection = connection
+        self.bus = bus
+        self.outcomes = outcomes
+        self.log = log
+        connection.onUp { [unowned self] in kick() }
+        connection.onLoss { [unowned self] _ in abandonWaiting() }
+    }
+
+    static let statements = [LockStatement.statement, SendStatement.statement, CreateStatement.statement]
+
+    var waitingRows: Int { queue.rowCount }
+    var isIdle: Bool { inFlight == 0 && queue.isEmpty }
+
+    /// Takes a command, to be committed with what else arrives in this turn. False when too many are waiting.
+    func add(_ command: Command) -> Bool {
+        guard queue.rowCount + command.rowCount <= Self.waitingRowsLimit else { return false }
+        queue.append(command)
+        planKick()
+        return true
+    }
+
+    private func planKick() {
+        guard !isKickPlanned else { return }
+        isKickPlanned = true
+        Reactor.atEndOfTurn { [self] in
+            isKickPlanned = false
+            kick()
+        }
+    }
+
+    private func kick() {
+        while connection.isUp, inFlight < Self.batchesInFlight,
+            let commands = queue.nextBatch(rows: Self.batchRowsLimit)
+        {
+            submit(commands)
+        }
+    }
+
+    private func submit(_ commands: [Command]) {
+        let plan = BatchPlan(commands.lazy.map(\.action))
+        let start = MonotonicTime.now
+        inFlight += 1
+        connection.submit { batch in
+            LockStatement.add(to: &batch, plan.conversationsToLock)
+            for run in plan.runs { add(run, of: plan, commands, to: &batch) }
+        } completion: { [self] outcome in
+            inFlight -= 1
+            metrics.observe(rows: plan.items.count, time: .now - start)
+            finish(commands, plan, outcome)
+        }
+    }
+
+    private func add(_ run: Run, of plan: BatchPlan, _ commands: [Command], to batch: inout Batch) {
+        switch run {
+        case .send(let range): SendStatement.add(to: &batch, plan.items[range])
+        case .create(let index):
+            if case .create(let creation) = commands[index].action { CreateStatement.add(to: &batch, creation) }
+        }
+    }
+
+    private func finish(_ commands: [Command], _ plan: BatchPlan, _ outcome: BatchOutcome) {
+        switch outcome {
+        case .committed(let rows):
+            kick()  // First: PostgreSQL works while the answers are encoded.
+            outcomes.announceAndAnswer(commands, plan, rows.dropFirst())
+        case .failed(let error, _) where error.isRaceLost:
+            metrics.racesLost += 1
+            queue.retry([commands])
+        case .failed(let error, _) where error.isFaultOfData:
+            log(error)
+            isolateCulprit(commands)
+        case .failed(let error, _), .unknown(let error):
+            // Nobody may be told anything. The repetitions of these commands find out what was committed.
+            log(error)
+            for command in commands { bus.abandon(command.request) }
+        }
+        kick()
+    }
+
+    /// Halves a batch that the database refuses until the culprit stands alone; only that one is refused.
+    private func isolateCulprit(_ commands: [Command]) {
+        guard commands.count > 1 else {
+            return bus.answer(commands[0].request, Problem(.invalid, "the database refuses this request"))
+        }
+        metrics.batchesHalved += 1
+        let half = commands.count / 2
+        queue.retry([Array(commands[..<half]), Array(commands[half...])])
+    }
+
+    private func abandonWaiting() {
+        while let commands = queue.nextBatch(rows: Self.batchRowsLimit) {
+            for command in commands { bus.abandon(command.request) }
+        }
+    }
+}
+
+extension DatabaseError {
+    /// Whether the same statement would fail for ever: a value that PostgreSQL cannot take, or a constraint (classes 22
+    /// and 23).
+    var isFaultOfData: Bool { sqlState.category == "22" || sqlState.category == "23" }
+}

@@ -1,0 +1,75 @@
+import Bytes
+import JSON
+import Models
+import Wire
+
+/// A change of a conversation, the same for every reader.
+struct ChangeFields {
+    enum Content {
+        /// Creation, edit or deletion of a message, or a tapback on it: the message.
+        case message(MessageFields)
+        /// The conversation as it was created; only what never depends on the reader.
+        case conversation(kind: ConversationKind, title: String?, createdAt: Timestamp, memberCount: Int)
+    }
+
+    var conversation: ConversationID
+    var seq: Int64
+    var kind: ChangeKind
+    var at: Timestamp
+    var actor: UserID
+    var content: Content
+}
+
+extension ByteBuffer {
+    /// The `Change` of api.md.
+    mutating func append(_ change: ChangeFields) {
+        beginObject()
+        append(key: "conversationId", json: change.conversation)
+        append(key: "seq", json: change.seq)
+        append(key: "kind", json: change.kind.name)
+        append(key: "at", json: change.at)
+        append(key: "actorId", json: change.actor)
+        append(change.content, of: change.conversation)
+        endObject()
+    }
+
+    private mutating func append(_ content: ChangeFields.Content, of conversation: ConversationID) {
+        switch content {
+        case .message(let message):
+            append(key: "message")
+            append(change: message)
+        case .conversation(let kind, let title, let createdAt, let memberCount):
+            append(key: "conversation")
+            beginObject()
+            append(key: "id", json: conversation)
+            append(key: "kind", json: kind.name)
+            append(key: "title", json: title)
+            append(key: "createdAt", json: createdAt)
+            append(key: "memberCount", json: memberCount)
+            endObject()
+        }
+    }
+}
+
+/// A change of a user's private stream.
+struct PrivateChangeFields {
+    var useq: Int64
+    var kind: PrivateKind
+    var at: Timestamp
+    var conversation: ConversationID?
+    /// `conversation.joined`: the session is live after this position.
+    var lastSeq: Int64?
+}
+
+extension ByteBuffer {
+    /// The private change of api.md, without the frame's `type`.
+    mutating func append(_ change: PrivateChangeFields) {
+        beginObject()
+        append(key: "useq", json: change.useq)
+        append(key: "kind", json: change.kind.name)
+        append(key: "at", json: change.at)
+        append(key: "conversationId", json: change.conversation)
+        append(key: "lastSeq", json: change.lastSeq)
+        endObject()
+    }
+}

@@ -1,0 +1,89 @@
+import Bytes
+import JSON
+import Models
+import Wire
+
+typealias ConversationKind = CreateConversation.Kind
+
+extension ConversationKind {
+    var name: StaticString {
+        switch self {
+        case .group: "group"
+        case .direct: "direct"
+        }
+    }
+}
+
+/// What a member may do; the numbers stand in `store.memberships`.
+enum Role: Int16 {
+    case member = 1
+    case owner = 2
+
+    var name: StaticString {
+        switch self {
+        case .member: "member"
+        case .owner: "owner"
+        }
+    }
+}
+
+/// A conversation as one of its members, present or former, sees it.
+struct ConversationFields {
+    /// One stay. `through` is nil for the present one.
+    struct Window {
+        var from: Int64
+        var through: Int64?
+    }
+
+    var id: ConversationID
+    var kind: ConversationKind
+    var title: String?
+    var createdAt: Timestamp
+    var lastSeq: Int64
+    var lastActivityAt: Timestamp
+    var memberCount: Int
+    var role: Role
+    var windows: [Window]
+    var clearedSeq: Int64
+    var unreadCount: Int
+    var readSeq: Int64
+    var deliveredSeq: Int64
+}
+
+extension ByteBuffer {
+    /// The `Conversation` of api.md. `lastMessage` writes the latest message that the reader sees, if there is one.
+    mutating func append(_ conversation: ConversationFields, lastMessage: ((inout ByteBuffer) -> Void)?) {
+        beginObject()
+        append(key: "id", json: conversation.id)
+        append(key: "kind", json: conversation.kind.name)
+        append(key: "title", json: conversation.title)
+        append(key: "createdAt", json: conversation.createdAt)
+        append(key: "lastSeq", json: conversation.lastSeq)
+        append(key: "lastActivityAt", json: conversation.lastActivityAt)
+        if let lastMessage {
+            append(key: "lastMessage")
+            lastMessage(&self)
+        }
+        append(key: "memberCount", json: conversation.memberCount)
+        append(key: "role", json: conversation.role.name)
+        append(conversation.windows)
+        append(key: "clearedSeq", json: conversation.clearedSeq)
+        append(key: "unreadCount", json: conversation.unreadCount)
+        append(key: "readSeq", json: conversation.readSeq)
+        append(key: "deliveredSeq", json: conversation.deliveredSeq)
+        endObject()
+    }
+
+    private mutating func append(_ windows: [ConversationFields.Window]) {
+        append(key: "windows")
+        beginArray()
+        for window in windows {
+            beginElement()
+            beginObject()
+            append(key: "from", json: window.from)
+            append(key: "to", json: window.through)
+            endObject()
+        }
+        endArray()
+    }
+}

@@ -1,0 +1,48 @@
+import Models
+import Postgres
+import Wire
+
+/// A user's private changes after a position, with the position the stream is at, in one snapshot. Always at least one
+/// row; its change is missing when there is none.
+enum PrivateFeedStatement {
+    static let statement = Statement(
+        "private_feed", parameters: [.int2, .text, .int8, .int8],
+        """
+        SELECT coalesce((SELECT u.last_useq FROM store.user_streams u WHERE u.user_slot = $1 AND u.user_id = $2), 0),
+            f.useq, f.kind, f.at, f.conversation_id, f.seq, f.last_seq
+        FROM (VALUES (1)) one
+        LEFT JOIN LATERAL (
+            SELECT h.useq, h.kind, h.at, h.conversation_id, h.seq, c.last_seq
+            FROM store.user_changes h
+            LEFT JOIN store.conversations c ON c.slot = h.slot AND c.id = h.conversation_id
+            WHERE h.user_slot = $1 AND h.user_id = $2 AND h.useq > $3
+            ORDER BY h.useq LIMIT $4
+        ) f ON true
+        ORDER BY f.useq
+        """)
+
+    static func add(_ query: PrivateReplayQuery, to parameters: inout Parameters) {
+        parameters.add(query.user.slot)
+        parameters.add(query.user)
+        parameters.add(query.after)
+        parameters.add(Int64(query.limit))
+    }
+
+    static func lastUseq(_ row: Row) -> Int64 { row[0] }
+
+    /// The position that the entry for fanout carries.
+    static func seq(_ row: Row) -> Int64 { row[5] ?? 0 }
+}
+
+extension PrivateChangeFields {
+    init?(_ row: Row) {
+        guard !row.isNull(1), let kind = PrivateKind(rawValue: UInt8(row[2] as Int16)) else { return nil }
+        self.kind = kind
+        useq = row[1]
+        at = row[3]
+        conversation = row[4]
+        // Replayed, a joining tells where the conversation is by now: the session of a client that was away has it from
+        // `welcome` on, and what came before is history.
+        lastSeq = kind == .conversationJoined ? row[6] : nil
+    }
+}

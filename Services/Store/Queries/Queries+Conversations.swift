@@ -1,0 +1,95 @@
+import Bytes
+import JSON
+import Models
+import Postgres
+import Wire
+
+// Conversations and their members.
+extension Queries {
+    /// `Conversation`
+    func conversation(_ query: ConversationQuery) async throws -> [UInt8] {
+        let rows = try await connection.query(ConversationStatement.single) {
+            ConversationStatement.add(query, to: &$0)
+        }
+        guard let row = rows.first else { throw Problem.unknownConversation }
+        return try await encode(row, for: query.reader)
+    }
+
+    /// `{conversations, nextCursor?}`
+    func list(_ query: ListConversations) async throws -> [UInt8] {
+        let page = try await latestConversations(query)
+        var buffer = ByteBuffer(capacity: 4096)
+        buffer.beginObject()
+        buffer.append(key: "conversations")
+        buffer.append(page.json)
+        if page.hasMore, let last = page.conversations.last {
+            let cursor = ActivityCursor(lastActivityAt: last.lastActivityAt, conversation: last.id)
+            buffer.append(key: "nextCursor", json: cursor.text)
+        }
+        buffer.endObject()
+        return buffer.array
+    }
+
+    /// `[Conversation]`, and what it holds.
+    func latestConversations(
+        _ query: ListConversations, where isWanted: (ConversationFields) -> Bool = { _ in true }
+    ) async throws -> (json: [UInt8], conversations: [ConversationFields], hasMore: Bool) {
+        let rows = try await connection.query(ConversationStatement.list) { ConversationStatement.add(query, to: &$0) }
+        var conversations: [ConversationFields] = []
+        var buffer = ByteBuffer(capacity: 4096)
+        buffer.beginArray()
+        for row in rows.prefix(Int(query.limit)) {
+            let conversation = ConversationFields(row)
+            guard isWanted(conversation) else { continue }
+            conversations.append(conversation)
+            buffer.beginElement()
+            buffer.append(try await encode(row, for: query.reader))
+        }
+        buffer.endArray()
+        return (buffer.array, conversations, rows.count > Int(query.limit))
+    }
+
+    private func encode(_ row: Row, for reader: UserID) async throws -> [UInt8] {
+        let conversation = ConversationFields(row)
+        let column = ConversationStatement.messageColumn
+        let message = MessageFields(row, first: column, conversation: conversation.id)
+        let head = ConversationQuery(conversation.id, reader: reader)
+        let receipts = try await receipts(of: message.map { [$0] } ?? [], for: head)
+        var buffer = ByteBuffer(capacity: 1024)
+        buffer.append(
+            conversation,
+            lastMessage: message.map { message in
+                { $0.append(message, parent: ParentView(row, first: column), receipts: receipts[message.seq]) }
+            })
+        return buffer.array
+    }
+
+    /// `{members: [{userId, role, joinedSeq, deliveredSeq, readSeq}], nextCursor?}`
+    func members(_ query: MembersQuery) async throws -> [UInt8] {
+        let rows = try await connection.query(MembersStatement.statement) { MembersStatement.add(query, to: &$0) }
+        guard !rows.isEmpty else { throw Problem.unknownConversation }
+        let limit = Int(query.limit)
+        var buffer = ByteBuffer(capacity: 4096)
+        buffer.beginObject()
+        buffer.append(key: "members")
+        buffer.beginArray()
+        for row in rows.prefix(limit) where !row.isNull(0) { buffer.append(member: row) }
+        buffer.endArray()
+        if rows.count > limit { buffer.append(key: "nextCursor", json: rows[limit - 1][0] as String) }
+        buffer.endObject()
+        return buffer.array
+    }
+}
+
+extension ByteBuffer {
+    fileprivate mutating func append(member row: Row) {
+        beginElement()
+        beginObject()
+        append(key: "userId", json: row[0] as UserID)
+        append(key: "role", json: (Role(rawValue: row[1]) ?? .member).name)
+        append(key: "joinedSeq", json: row[2] as Int64)
+        append(key: "deliveredSeq", json: row[3] as Int64)
+        append(key: "readSeq", json: row[4] as Int64)
+        endObject()
+    }
+}

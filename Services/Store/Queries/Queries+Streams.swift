@@ -1,0 +1,128 @@
+import Bytes
+import JSON
+import Models
+import Postgres
+import Wire
+
+// Changes by position: for clients that page through a gap, and for the sessions and streams of fanout.
+extension Queries {
+    /// A page ends here, whatever its limit.
+    static let pageByteLimit = 512 * 1024
+
+    /// `{changes, lastSeq, more}`
+    func changes(_ query: ChangesQuery) async throws -> [UInt8] {
+        // One more tells whether there are more.
+        let limit = Int(query.limit)
+        let rows = try await connection.query(FeedStatement.changes) { parameters in
+            FeedStatement.add(
+                query.head.conversation, after: query.after, through: .max, limit: limit + 1, to: &parameters)
+            parameters.add(query.head.reader)
+        }
+        guard let first = rows.first else { throw Problem.unknownConversation }
+        var buffer = ByteBuffer(capacity: 4096)
+        buffer.beginObject()
+        buffer.append(key: "changes")
+        buffer.beginArray()
+        var written = 0
+        for change in rows.lazy.compactMap({ ChangeFields($0, conversation: query.head.conversation) }).prefix(limit) {
+            guard written == 0 || buffer.count < Self.pageByteLimit else { break }
+            buffer.beginElement()
+            buffer.append(change)
+            written += 1
+        }
+        buffer.endArray()
+        buffer.append(key: "lastSeq", json: FeedStatement.lastSeq(first))
+        buffer.append(key: "more", json: !first.isNull(5) && written < rows.count)
+        buffer.endObject()
+        return buffer.array
+    }
+
+    func replay(_ query: ReplayQuery) async throws -> [UInt8] {
+        let rows = try await connection.query(FeedStatement.replay) { parameters in
+            FeedStatement.add(
+                query.conversation, after: query.after, through: query.through, limit: Int(query.limit), to: &parameters
+            )
+        }
+        guard let first = rows.first else { throw Problem.unknownConversation }
+        var buffer = ByteBuffer(capacity: 4096)
+        buffer.append(bigEndian: FeedStatement.lastSeq(first))
+        for row in rows where buffer.count < Self.pageByteLimit {
+            guard let change = ChangeFields(row, conversation: query.conversation) else { continue }
+            let user = FeedStatement.user(row)
+            ChangeEntry.write(change.conversation, seq: change.seq, change.kind, user: user, to: &buffer) {
+                $0.append(change)
+            }
+        }
+        return buffer.array
+    }
+
+    func privateReplay(_ query: PrivateReplayQuery) async throws -> [UInt8] {
+        let rows = try await connection.query(PrivateFeedStatement.statement) {
+            PrivateFeedStatement.add(query, to: &$0)
+        }
+        var buffer = ByteBuffer()
+        buffer.append(bigEndian: rows.first.map(PrivateFeedStatement.lastUseq) ?? 0)
+        for row in rows where buffer.count < Self.pageByteLimit {
+            guard let change = PrivateChangeFields(row) else { continue }
+            let conversation = change.conversation ?? ConversationID(UUIDBytes(high: 0, low: 0))
+            PrivateEntry.write(
+                query.user, useq: change.useq, change.kind, conversation, seq: PrivateFeedStatement.seq(row),
+                to: &buffer
+            ) { $0.append(change) }
+        }
+        return buffer.array
+    }
+
+    /// How many conversations `welcome` brings.
+    static let welcomeConversations: UInt16 = 100
+
+    /// The positions are read first, the contents second. Where a conversation moved in between, the position of its
+    /// content counts, because that is what the client sees and goes on from.
+    func bootstrap(_ query: BootstrapQuery) async throws -> [UInt8] {
+        let rows = try await connection.query(BootstrapStatement.statement) { BootstrapStatement.add(query, to: &$0) }
+        guard let first = rows.first else { throw Problem(.unavailable, "the deployment is not set up") }
+        var stays = rows.compactMap(BootstrapStatement.stay)
+        let known = Set(stays.map(\.conversation))
+        let latest = try await latestConversations(
+            ListConversations(reader: query.user, limit: Self.welcomeConversations, before: .start),
+            where: { known.contains($0.id) })
+        let lastSeqs = Dictionary(uniqueKeysWithValues: latest.conversations.map { ($0.id, $0.lastSeq) })
+        for index in stays.indices where stays[index].through == nil {
+            stays[index].lastSeq = lastSeqs[stays[index].conversation] ?? stays[index].lastSeq
+        }
+        var buffer = ByteBuffer(capacity: 4096)
+        Bootstrap(
+            logID: first[0], serverTime: first[1], useq: first[2], hasMore: latest.hasMore, stays: stays,
+            conversations: latest.json
+        ).write(to: &buffer)
+        return buffer.array
+    }
+
+    func positions(_ held: StreamPositions) async throws -> [UInt8] {
+        var conversations: [Slot: [(ConversationID, Int64)]] = [:]
+        var users: [Slot: [(UserID, Int64)]] = [:]
+        for position in held.positions {
+            switch position.key {
+            case .conversation(let conversation):
+                conversations[conversation.slot, default: []].append((conversation, position.position))
+            case .user(let user): users[user.slot, default: []].append((user, position.position))
+            }
+        }
+        var ahead: [StreamPosition] = []
+        for (slot, held) in conversations {
+            let rows = try await connection.query(PositionsStatement.conversations) {
+                PositionsStatement.add(conversations: held, in: slot, to: &$0)
+            }
+            ahead += rows.map { StreamPosition(.conversation($0[0]), $0[1]) }
+        }
+        for (slot, held) in users {
+            let rows = try await connection.query(PositionsStatement.users) {
+                PositionsStatement.add(users: held, in: slot, to: &$0)
+            }
+            ahead += rows.map { StreamPosition(.user($0[0]), $0[1]) }
+        }
+        var buffer = ByteBuffer()
+        StreamPositions(ahead).write(to: &buffer)
+        return buffer.array
+    }
+}
