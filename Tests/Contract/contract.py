@@ -1,0 +1,197 @@
+"""The OpenAPI document as a judge: whatever it does not describe, the services must not do.
+
+Clients have to ignore what they do not know, so the document leaves its objects open. The judge closes them: a field
+that is answered but not described fails the test.
+"""
+
+import copy
+import json
+import re
+from pathlib import Path
+
+import httpx
+from jsonschema import Draft202012Validator
+from referencing import Registry
+from referencing.jsonschema import DRAFT202012
+
+PATH = Path(__file__).parents[2] / "Services/Ingest/openapi.json"
+DOCUMENT = json.loads(PATH.read_text(encoding="utf-8"))
+PROBLEM = "application/problem+json"
+
+
+class Contract:
+    """Judges responses and frames, and remembers which of the described outcomes were seen."""
+
+    def __init__(self, document=DOCUMENT):
+        self.document = document
+        self.seen: set[tuple[str, str]] = set()
+        self._validators: dict[str, Draft202012Validator] = {}
+        self._registry = Registry().with_resource("urn:api", DRAFT202012.create_resource(_closed(document)))
+        self._paths = [(_path_pattern(path), item) for path, item in document["paths"].items()]
+
+    # MARK: HTTP
+
+    def check_response(self, response: httpx.Response):
+        """Fails unless the document describes this status for this operation, with these headers and this body."""
+        response.read()
+        request = response.request
+        item = self._path_item(request.url.raw_path.decode().partition("?")[0])
+        if item and request.method == "HEAD":
+            return self._check_head(response, item)
+        operation = item and item.get(request.method.lower())
+        if not operation:
+            return self._check_edge_refusal(response)
+        status = str(response.status_code)
+        if status not in operation["responses"]:
+            refused = status in ("408", "417", "431")
+            assert refused, f"{operation['operationId']} answered {status}, undocumented: {response.text[:300]}"
+            return self._check_edge_refusal(response)
+        self.seen.add((operation["operationId"], status))
+        self._check_described(response, self._resolve(operation["responses"][status]))
+
+    def _check_edge_refusal(self, response: httpx.Response):
+        """The path or the method is unknown, or HTTP itself was broken."""
+        refusals = self.document["x-parley-edge-refusals"]["statuses"]
+        assert str(response.status_code) in refusals, (
+            f"undocumented status {response.status_code}: {response.text[:300]}"
+        )
+        self.check_problem(response)
+
+    def _check_head(self, response: httpx.Response, item: dict):
+        assert str(response.status_code) in item.get("get", {}).get("responses", {"405": None})
+        assert response.content == b""
+
+    def check_problem(self, response: httpx.Response):
+        assert response.headers["content-type"] == PROBLEM
+        self.validate("#/components/schemas/Problem", response.json())
+        assert response.json()["status"] == response.status_code
+
+    def _check_described(self, response: httpx.Response, described: dict):
+        for name, header in described.get("headers", {}).items():
+            self._check_header(response, name, self._resolve(header))
+        content = described.get("content")
+        if content is None:
+            assert response.content == b"", f"a body where none is described: {response.text[:300]}"
+            return
+        media_type = response.headers.get("content-type")
+        assert media_type in content, f"content type {media_type}, described: {list(content)}"
+        if media_type.endswith("json"):
+            self.validate_schema(content[media_type]["schema"], _strict_json(response.content))
+
+    def _check_header(self, response: httpx.Response, name: str, header: dict):
+        value = response.headers.get(name)
+        assert value is not None or not header.get("required"), f"the header {name} is missing"
+        if value is not None:
+            is_number = header["schema"].get("type") == "integer"
+            self.validate_schema(header["schema"], int(value) if is_number else value)
+
+    def _path_item(self, path: str):
+        return next((item for pattern, item in self._paths if pattern.fullmatch(path)), None)
+
+    def _resolve(self, node: dict) -> dict:
+        while "$ref" in node:
+            target = self.document
+            for part in node["$ref"].removeprefix("#/").split("/"):
+                target = target[part]
+            node = target
+        return node
+
+    # MARK: WebSocket
+
+    def check_frame(self, side: str, text: str) -> dict:
+        """`side` is `clientFrames` or `serverFrames`. Returns the frame."""
+        frame = _strict_json(text)
+        described = self.document["x-parley-websocket"][side]
+        kind = frame.get("type")
+        assert kind in described, f"a frame of the undocumented type {kind!r}: {text[:300]}"
+        self.validate(described[kind]["$ref"], frame)
+        self.seen.add((side, kind))
+        return frame
+
+    # MARK: Schemas
+
+    def validate(self, reference: str, value):
+        self.validate_schema({"$ref": reference}, value)
+
+    def validate_schema(self, schema: dict, value):
+        key = json.dumps(schema, sort_keys=True)
+        if key not in self._validators:
+            closed = _rebased(_closed_use(copy.deepcopy(schema), self.document))
+            self._validators[key] = Draft202012Validator(closed, registry=self._registry)
+        errors = sorted(self._validators[key].iter_errors(value), key=lambda error: error.json_path)
+        assert not errors, "\n".join(f"{error.json_path}: {error.message[:300]}" for error in errors[:5])
+
+
+def is_valid(reference: str, value) -> bool:
+    """Whether the value has the schema's form, unknown fields allowed: what a client's generated code would accept."""
+    registry = Registry().with_resource("urn:api", DRAFT202012.create_resource(DOCUMENT))
+    return Draft202012Validator({"$ref": f"urn:api{reference}"}, registry=registry).is_valid(value)
+
+
+def _strict_json(text: str | bytes):
+    """JSON as RFC 8259 has it: UTF-8, no key twice, no NaN."""
+
+    def unique(pairs):
+        names = [name for name, _ in pairs]
+        assert len(names) == len(set(names)), f"a key twice in {names}"
+        return dict(pairs)
+
+    def refuse(constant):
+        raise AssertionError(f"{constant} is not JSON")
+
+    if isinstance(text, bytes):
+        text = text.decode("utf-8")
+    return json.loads(text, object_pairs_hook=unique, parse_constant=refuse)
+
+
+def _path_pattern(path: str) -> re.Pattern:
+    return re.compile("[^/]+".join(re.escape(part) for part in re.split(r"\{[^}]+\}", path)))
+
+
+# MARK: Closing the schemas
+
+# A schema is closed where it is used as a property, an item or a whole body. Inside `allOf`, `if` and the like it is
+# one condition among several and has to stay open.
+
+
+def _closed(document: dict) -> dict:
+    document = copy.deepcopy(document)
+    for schema in document["components"]["schemas"].values():
+        _close_below(schema, document)
+    return document
+
+
+def _close_below(schema, document: dict):
+    for keyword, value in schema.items():
+        if keyword in ("properties", "patternProperties"):
+            for name in value:
+                value[name] = _closed_use(value[name], document)
+        elif keyword in ("items", "additionalProperties"):
+            schema[keyword] = _closed_use(value, document)
+
+
+def _closed_use(schema, document: dict):
+    if not isinstance(schema, dict):
+        return schema
+    _close_below(schema, document)
+    if _describes_object(schema, document) and "additionalProperties" not in schema:
+        schema["unevaluatedProperties"] = False
+    return schema
+
+
+def _describes_object(schema: dict, document: dict) -> bool:
+    if "properties" in schema:
+        return True
+    name = schema.get("$ref", "").removeprefix("#/components/schemas/")
+    target = document["components"]["schemas"].get(name, {})
+    return "properties" in target
+
+
+def _rebased(schema):
+    """References of a schema that was taken out of the document, made absolute."""
+    if isinstance(schema, dict):
+        return {
+            key: f"urn:api{value}" if key == "$ref" and value.startswith("#") else _rebased(value)
+            for key, value in schema.items()
+        }
+    return [_rebased(item) for item in schema] if isinstance(schema, list) else schema

@@ -1,0 +1,94 @@
+"""What every service tells about itself, and what it says to calls that it does not have."""
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from contract import DOCUMENT
+
+CONVERSATION = "0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90"
+LATER = [
+    ("PATCH", f"/v1/conversations/{CONVERSATION}"),
+    ("PUT", f"/v1/conversations/{CONVERSATION}/members/ben"),
+    ("DELETE", f"/v1/conversations/{CONVERSATION}/members/ben"),
+    ("PATCH", f"/v1/conversations/{CONVERSATION}/messages/{CONVERSATION}"),
+    ("DELETE", f"/v1/conversations/{CONVERSATION}/messages/{CONVERSATION}"),
+    ("GET", f"/v1/conversations/{CONVERSATION}/messages/{CONVERSATION}/revisions"),
+    ("PUT", f"/v1/conversations/{CONVERSATION}/messages/{CONVERSATION}/tapback"),
+    ("GET", f"/v1/conversations/{CONVERSATION}/messages/{CONVERSATION}/receipts"),
+    ("DELETE", f"/v1/conversations/{CONVERSATION}/history"),
+    ("GET", "/v1/sync"),
+    ("GET", "/v1/search"),
+    ("GET", "/v1/settings"),
+    ("DELETE", "/v1/users/ben"),
+]
+UNKNOWN = [
+    "/",
+    "/v1",
+    "/v1/",
+    "/v2/conversations",
+    "/v1/conversations/",
+    "/v1/conversations//members",
+    "/V1/limits",
+    "/v1/limits/",
+    "//v1/limits",
+    "/v1/../v1/limits",
+    "/healthz/x",
+    "/favicon.ico",
+    "/v1/messages",
+    "/v1/messages%3Abatch/x",
+]
+
+
+@pytest.mark.parametrize("offset, service", enumerate(["ingest", "fanout", "store", "receipt"]))
+def test_every_service_is_alive_ready_and_measured(system, offset, service):
+    http = system.http(system.http_port + offset)
+    assert http.get("/healthz").status_code == 200
+    assert http.get("/readyz").status_code == 200
+    families = list(text_string_to_metric_families(http.get("/metrics").text))
+    assert families and all(family.documentation and family.type != "unknown" for family in families)
+    assert http.get("/nothing").status_code == 404
+
+
+def test_the_limits_in_force_are_the_documented_defaults(system):
+    described = DOCUMENT["components"]["schemas"]["Limits"]["properties"]
+    assert system.http().get("/v1/limits").json() == {name: schema["examples"][0] for name, schema in described.items()}
+
+
+@pytest.mark.parametrize("path", ["/v1/limits", "/openapi.json", "/healthz", "/readyz", "/metrics"])
+def test_head_is_get_without_the_body(system, path):
+    get, head = system.http().get(path), system.http().head(path)
+    assert (head.status_code, head.content) == (200, b"")
+    assert head.headers["content-type"] == get.headers["content-type"]
+
+
+@pytest.mark.parametrize("method, path", LATER)
+def test_what_comes_in_a_later_version_is_not_found(anna, method, path):
+    assert anna.http.request(method, path).status_code == 404
+
+
+@pytest.mark.parametrize("path", UNKNOWN)
+def test_an_unknown_path_is_not_found_with_and_without_a_token(system, anna, path):
+    for http in (system.http(), anna.http):
+        response = http.request("GET", path)
+        assert response.status_code == 404
+        assert response.json()["code"] == "notFound"
+
+
+@pytest.mark.parametrize(
+    "method, path, allowed",
+    [
+        ("PUT", "/v1/conversations", {"GET", "POST"}),
+        ("DELETE", "/v1/conversations", {"GET", "POST"}),
+        ("POST", f"/v1/conversations/{CONVERSATION}", {"GET"}),
+        ("POST", f"/v1/conversations/{CONVERSATION}/changes", {"GET"}),
+        ("GET", f"/v1/conversations/{CONVERSATION}/receipts", {"POST"}),
+        ("GET", "/v1/messages:batch", {"POST"}),
+        ("POST", "/v1/limits", {"GET"}),
+        ("DELETE", "/healthz", {"GET"}),
+        ("TRACE", "/v1/limits", {"GET"}),
+    ],
+)
+def test_a_method_that_a_path_does_not_have_is_told_so(anna, method, path, allowed):
+    response = anna.http.request(method, path)
+    assert response.status_code == 405
+    assert {name.strip() for name in response.headers["allow"].split(",")} - {"HEAD"} == allowed
