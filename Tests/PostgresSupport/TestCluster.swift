@@ -14,23 +14,30 @@ package final class TestCluster: Sendable {
     private let lifeline: CInt
     private let databaseCount = Atomic<Int>(0)
 
-    /// Starts a cluster. `isDurable` keeps PostgreSQL's default of syncing every commit to disk, for measurements.
-    package init(isDurable: Bool = false) {
+    /// Starts a cluster with settings of its own. `fsync=on` makes it sync every commit to disk, for measurements.
+    package init(settings: String...) {
         var template = Array("/tmp/parley-test-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { fatalError("mkdtemp failed: errno \(errno)") }
         directory = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
-        lifeline = Self.runScript(directory: directory, durability: isDurable ? "on" : "off")
+        lifeline = Self.runScript(directory: directory, settings: settings)
     }
+
+    deinit { close(lifeline) }
 
     /// A libpq conninfo for `database`.
     package func url(database: String = "postgres") -> String { "host=\(directory) user=postgres dbname=\(database)" }
+
+    /// Ends a process of the cluster at once, as the system does when memory runs out. PostgreSQL then ends all other
+    /// sessions of the cluster too.
+    package func kill(backend: Int32) { Glibc.kill(backend, SIGKILL) }
 
     func nextDatabaseName() -> String { "test_\(databaseCount.add(1, ordering: .relaxed).newValue)" }
 
     private static let script = """
         set -e
         trap '' INT TERM HUP
-        dir=$1 fsync=$2
+        dir=$1
+        shift
         bin=$(ls -d /usr/lib/postgresql/*/bin | sort -V | tail -1)
         as=''
         if [ "$(id -u)" = 0 ]; then
@@ -39,8 +46,8 @@ package final class TestCluster: Sendable {
         fi
         cd "$dir"
         $as "$bin/initdb" -D "$dir/data" -U postgres -A trust -E UTF8 --locale=C --no-sync >"$dir/initdb.log" 2>&1
-        $as "$bin/postgres" -D "$dir/data" -k "$dir" -c listen_addresses= -c fsync=$fsync -c max_connections=200 \\
-            -c shared_buffers=128MB -c max_prepared_transactions=10 >"$dir/postgres.log" 2>&1 &
+        $as "$bin/postgres" -D "$dir/data" -k "$dir" -c listen_addresses= -c max_connections=200 \\
+            -c fsync=off "$@" >"$dir/postgres.log" 2>&1 &
         server=$!
         until $as "$bin/pg_isready" -q -h "$dir" -U postgres; do kill -0 $server; sleep 0.02; done
         echo ready
@@ -51,14 +58,14 @@ package final class TestCluster: Sendable {
         """
 
     /// Returns when the server accepts connections, with the end of the pipe that keeps it alive.
-    private static func runScript(directory: String, durability: String) -> CInt {
+    private static func runScript(directory: String, settings: [String]) -> CInt {
         let (input, lifeline) = closeOnExecPipe(), (answer, output) = closeOnExecPipe()
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_adddup2(&actions, input, 0)
         posix_spawn_file_actions_adddup2(&actions, output, 1)
-        let words = ["setsid", "sh", "-c", script, "cluster", directory, durability]
+        let words = ["setsid", "sh", "-c", script, "cluster", directory] + settings.flatMap { ["-c", $0] }
         var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
         defer { for argument in arguments { free(argument) } }
         var process = pid_t()

@@ -31,3 +31,21 @@ import Testing
         connection.submit(build) { continuation.resume(returning: $0) }
     }
 }
+
+/// Submits `sql` on its own and keeps the outcome.
+@Reactor final class Submission {
+    private(set) var outcome: BatchOutcome?
+
+    init(_ sql: String, on connection: Connection) {
+        connection.submit({ $0.execute(sql: sql) }, completion: { [unowned self] in outcome = $0 })
+    }
+
+    var summary: String {
+        switch outcome {
+        case nil: "none"
+        case .committed: "committed"
+        case .failed(let error, let statement): "failed \(error.sqlState.rawValue) \(statement.map(String.init) ?? "-")"
+        case .unknown(let error): "unknown \(error.sqlState.rawValue)"
+        }
+    }
+}

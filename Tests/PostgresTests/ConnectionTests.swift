@@ -95,15 +95,19 @@ import PostgresSupport
         try database.execute("CREATE TABLE t (n bigint PRIMARY KEY)")
         let insert = Statement("insert", parameters: [.int8], "INSERT INTO t VALUES ($1)")
         let connection = await connect(database, statements: [insert])
-        func execute(_ numbers: Int64...) async -> BatchOutcome {
-            await outcome(on: connection) { batch in
+        var outcomes: [BatchOutcome] = []
+        func submit(_ numbers: Int64...) {
+            connection.submit { batch in
                 for number in numbers { batch.execute(insert) { $0.add(number) } }
+            } completion: {
+                outcomes.append($0)
             }
         }
-        async let first = execute(1, 2, 1, 3)
-        async let second = execute(1, 5)
-        guard case .failed(let error, statement: 2) = await first, case .committed(let rows) = await second else {
-            Issue.record("the outcomes are not as expected")
+        submit(1, 2, 1, 3)
+        submit(1, 5)
+        await waitUntil { outcomes.count == 2 }
+        guard case .failed(let error, statement: 2) = outcomes[0], case .committed(let rows) = outcomes[1] else {
+            Issue.record("\(outcomes)")
             return
         }
         #expect(error.sqlState == .uniqueViolation && error.constraint == "t_pkey" && !error.isFatal)

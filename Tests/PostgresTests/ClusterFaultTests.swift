@@ -1,0 +1,41 @@
+import PostgresSupport
+import Reactor
+import TestSupport
+import Testing
+
+@testable import Postgres
+
+/// Faults that strike a whole cluster: each test has one of its own.
+@Suite(.timeLimit(.minutes(1))) struct ClusterFaultTests {
+    init() { ReactorThread.start() }
+
+    @Test("a backend killed outright leaves its batch in doubt, and the connection comes back")
+    @Reactor func kill() async throws {
+        let cluster = TestCluster()
+        let database = try TestDatabase(on: cluster)
+        let connection = await connect(database)
+        let backend = try await connection.query(sql: "SELECT pg_backend_pid()")[0][0] as Int32
+        let running = Submission("SELECT pg_sleep(30)", on: connection)
+        await Reactor.sleep(for: .milliseconds(50))
+        cluster.kill(backend: backend)
+        await waitUntil { running.outcome != nil }
+        #expect(running.summary == "unknown 08006")
+        #expect(!connection.isUp)
+        await waitUntil { connection.isUp }
+    }
+
+    @Test("a commit whose wait for a standby is cancelled is in doubt, though PostgreSQL calls it a success")
+    @Reactor func cancelledWait() async throws {
+        let cluster = TestCluster(settings: "synchronous_standby_names=absent", "synchronous_commit=local")
+        let database = try TestDatabase(on: cluster)
+        try database.execute("CREATE TABLE t (n bigint)")
+        let connection = await connect(database, settings: [("synchronous_commit", "on")])
+        let insert = Submission("INSERT INTO t VALUES (1)", on: connection)
+        let cancel = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+        await waitUntil { (try? database.query(cancel).count) == 1 }
+        await waitUntil { insert.outcome != nil }
+        #expect(insert.summary == "unknown 01000")
+        #expect(try database.query("SELECT count(*) FROM t")[0][0] as Int64 == 1)
+        #expect(connection.isUp)
+    }
+}
