@@ -4,7 +4,7 @@
 demo_users=(alice bob carol)
 demo_conversation=01900000-0000-7000-8000-00000000cafe
 
-token_of() { PARLEY_STATE=$state "$executables/parley" token --user "$1" 9>&-; } # USER
+token_of() { "$executables/parley" token --user "$1" --secret-file "$secret_file" 9>&-; } # USER
 
 # Creating it again answers 200, so this may run at every start.
 create_demo() {

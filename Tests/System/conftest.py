@@ -1,0 +1,81 @@
+import secrets
+
+import aiohttp
+import pytest
+
+from client import User
+from system import System, is_alive
+
+SYSTEMS = {"single", "double", "system"}
+
+
+@pytest.fixture(scope="session")
+def single():
+    """A system with one process of every service."""
+    yield from _running(System(instances=1))
+
+
+@pytest.fixture(scope="session")
+def double():
+    """A system with two processes of every service."""
+    yield from _running(System(instances=2))
+
+
+def _running(system: System):
+    try:
+        system.up()
+        yield system
+    finally:
+        system.remove()
+
+
+@pytest.fixture(params=["single", "double"])
+def system(request) -> System:
+    """The system under test: every test that asks for it runs with one and with two processes of every service."""
+    return request.getfixturevalue(request.param)
+
+
+@pytest.fixture
+async def people():
+    """Makes users nobody else has: `alice, bob = people(system, 2)`. Their sessions end with the test.
+
+    They take turns in which processes they talk to, so with two of each every conversation crosses them.
+    """
+    async with aiohttp.ClientSession() as http:
+        made: list[User] = []
+
+        def make(system: System, count: int) -> list[User]:
+            users = [
+                User(system, f"user-{n}-{secrets.token_hex(6)}", http, home=n % system.instances) for n in range(count)
+            ]
+            made.extend(users)
+            return users
+
+        yield make
+        for user in made:
+            await user.leave()
+
+
+@pytest.fixture(autouse=True)
+def processes_stay_up(request):
+    """Whatever a test sends, the same processes are there after it; unless it is marked `kills`, then they come back."""
+    systems = {request.getfixturevalue(name) for name in SYSTEMS if name in request.fixturenames}
+    pids = {system: system.pids() for system in systems}
+    yield
+    if request.node.get_closest_marker("kills"):
+        for system in systems:
+            system.up()
+    else:
+        dead = [name for system in systems for name, pid in pids[system].items() if not is_alive(pid)]
+        for system in systems if dead else ():
+            system.up()
+        assert not dead
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Adds the ends of the services' logs to the report of a failure."""
+    report = (yield).get_result()
+    if report.failed:
+        for name in SYSTEMS & getattr(item, "funcargs", {}).keys():
+            report.sections.append((f"logs of {name}", item.funcargs[name].log_ends()))

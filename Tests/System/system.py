@@ -1,0 +1,117 @@
+"""A Parley system of the test's own: real processes, a real PostgreSQL, started and removed through deploy/dev."""
+
+import os
+import random
+import signal
+import socket
+import subprocess
+import tempfile
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+DEV = REPOSITORY / "deploy" / "dev"
+EXECUTABLES = Path(os.environ.get("PARLEY_EXECUTABLES", REPOSITORY / ".build" / "release"))
+SERVICES = ("store", "receipt", "fanout", "ingest")
+SECRET = "a secret of the system tests, long enough for HS256"
+
+
+class System:
+    """`instances` processes of every service, with a state directory and ports of their own."""
+
+    def __init__(self, instances: int = 1):
+        self.instances = instances
+        self.state = Path(tempfile.mkdtemp(prefix="parley-test-"))
+        self.state.chmod(0o755)  # PostgreSQL's user has to get in
+        self.http_port = _free_ports(instances)
+        self._guard = _start_guard(self.state)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        counts = {f"PARLEY_{service.upper()}S": str(self.instances) for service in SERVICES}
+        return os.environ | counts | {
+            "PARLEY_STATE": str(self.state),
+            "PARLEY_HTTP_PORT": str(self.http_port),
+            "PARLEY_WS_PORT": str(self.http_port + 1),
+            "PARLEY_JWT_SECRET": SECRET,
+            "PARLEY_NO_BUILD": "1",
+        }
+
+    def up(self):
+        """Starts whatever is not running and returns when everything is ready."""
+        done = self.run(DEV / "up")
+        assert done.returncode == 0, f"deploy/dev/up failed:\n{done.stdout}"
+
+    def run(self, *command, **settings: str) -> subprocess.CompletedProcess:
+        """Runs a command for this system and returns how it ended and what it said."""
+        return subprocess.run(command, env=self.environment | settings, stdin=subprocess.DEVNULL, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=110)
+
+    def remove(self):
+        """Stops the processes and removes their data. Happens also when the test process dies: see `_start_guard`."""
+        self._guard.stdin.close()
+        self._guard.wait()
+
+    def address(self, service: str, number: int = 0) -> str:
+        offset = {"ingest": 0, "fanout": 1, "store": 2, "receipt": 3}[service]
+        return f"http://127.0.0.1:{self.http_port + offset + 10 * number}"
+
+    def pid(self, service: str, number: int = 0) -> int:
+        return int((self.state / "run" / f"{service}-{number}.pid").read_text())
+
+    def signal(self, service: str, number: int, which: signal.Signals):
+        os.kill(self.pid(service, number), which)
+
+    def kill(self, service: str, number: int = 0):
+        """Ends the process as a crash would: nothing is drained, closed or said goodbye to."""
+        self.signal(service, number, signal.SIGKILL)
+
+    def kill_database(self):
+        os.kill(self.database_pid(), signal.SIGKILL)
+
+    def database_pid(self) -> int:
+        return int((self.state / "postgres" / "postmaster.pid").read_text().split()[0])
+
+    def is_up(self, service: str, number: int = 0) -> bool:
+        return is_alive(self.pid(service, number))
+
+    def pids(self) -> dict[str, int]:
+        return {f"{service}-{n}": self.pid(service, n) for service in SERVICES for n in range(self.instances)}
+
+    def log_ends(self) -> str:
+        logs = sorted((self.state / "logs").glob("*-*.log"))
+        return "\n".join(f"── {log.name}\n" + "\n".join(log.read_text().splitlines()[-15:]) for log in logs)
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
+def _start_guard(state: Path) -> subprocess.Popen:
+    """Removes the system when its standard input ends, which happens when the test process ends, however it does.
+
+    In a session of its own, so that Ctrl-C reaches the tests and not the guard.
+    """
+    script = 'cat; PARLEY_STATE=$1 "$2" --erase >"$1.log" 2>&1 && rm -f "$1.log"'
+    return subprocess.Popen(["bash", "-c", script, "guard", state, DEV / "down"], stdin=subprocess.PIPE,
+                            start_new_session=True)
+
+
+def _free_ports(instances: int) -> int:
+    """The first of a range of ports that nobody uses, below those that the kernel hands out by itself."""
+    while True:
+        base = random.randrange(20_000, 32_000, 100)
+        if all(_is_free(base + 10 * n + offset) for n in range(instances) for offset in range(4)):
+            return base
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True

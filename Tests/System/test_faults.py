@@ -1,0 +1,197 @@
+"""Processes that die or stand still: nothing acknowledged is lost, nothing happens twice."""
+
+import asyncio
+import signal
+
+import aiohttp
+import pytest
+
+from client import new_id
+
+pytestmark = pytest.mark.kills
+
+
+@pytest.mark.parametrize("service", ["store", "ingest", "receipt"])
+async def test_others_take_over_when_a_process_is_killed(double, people, service):
+    users = people(double, 6)
+    conversations = [await users[0].create_group(*users[1:]) for _ in range(8)]
+    session = await users[0].connect()
+    acknowledged: dict[str, dict] = {}
+
+    async def send_many(user):
+        for n in range(60):
+            id, conversation = new_id(), conversations[n % len(conversations)]
+            answer = await user.send_until_answered(conversation, f"{user.name} {n}", id=id)
+            assert answer.status in (200, 201), answer
+            acknowledged[id] = answer.body
+
+    sending = asyncio.gather(*map(send_many, users))
+    await until(lambda: len(acknowledged) > 60)
+    double.kill(service, 1)
+    await sending
+
+    assert len(acknowledged) == 360
+    for conversation in conversations:
+        await expect_exactly(users[1], conversation, acknowledged, instance=0)
+        await session.reach(conversation, 46)
+        assert session.positions(conversation) == list(range(2, 47))
+
+
+async def test_a_store_that_comes_back_shares_the_work_again(double, people):
+    [alice] = people(double, 1)
+    conversations = [await alice.create_group() for _ in range(20)]
+    for killed in (0, 1):
+        double.kill("store", killed)
+        for conversation in conversations:
+            answer = await alice.send_until_answered(conversation, f"after {killed}", id=new_id())
+            assert answer.status in (200, 201)
+        double.up()
+    for conversation in conversations:
+        assert [message["text"] for message in await alice.history(conversation)] == ["after 0", "after 1"]
+
+
+async def test_a_client_of_a_killed_fanout_resumes_elsewhere_with_nothing_missing(double, people):
+    alice, bob = people(double, 2)
+    conversation = await alice.create_group(bob)
+    session = await bob.connect(instance=1)
+    sending = asyncio.create_task(send_numbers(alice, conversation, 400))
+    await session.until(lambda: len(session.positions(conversation)) > 50)
+
+    double.kill("fanout", 1)
+    await session.ended()
+    seen = session.positions(conversation)
+    resumed = await bob.connect(instance=0, cursors={conversation: seen[-1]})
+    last = await sending
+    await resumed.reach(conversation, last)
+
+    assert seen + resumed.positions(conversation) == list(range(2, 402))
+
+
+async def test_a_fanout_that_stood_still_catches_up_in_order(double, people):
+    alice, bob = people(double, 2)
+    conversations = [await alice.create_group(bob) for _ in range(4)]
+    session = await bob.connect(instance=1)
+
+    double.signal("fanout", 1, signal.SIGSTOP)
+    try:
+        lasts = await asyncio.gather(*(send_batches(alice, conversation, 10) for conversation in conversations))
+    finally:
+        double.signal("fanout", 1, signal.SIGCONT)
+
+    for conversation, last in zip(conversations, lasts):
+        await session.reach(conversation, last, within=30)
+        assert session.positions(conversation) == list(range(2, last + 1))
+
+
+async def test_a_change_nobody_announced_again_is_found_by_the_digest(double, people):
+    """The store dies right after the commit, before or while it announces: no later change of the conversation tells."""
+    alice, bob = people(double, 2)
+    conversations = [await alice.create_group(bob) for _ in range(16)]
+    session = await bob.connect(instance=0)
+    ids = {conversation: new_id() for conversation in conversations}
+
+    sends = [asyncio.create_task(alice.send_until_answered(conversation, "the only one", id=id))
+             for conversation, id in ids.items()]
+    await asyncio.sleep(0.003)
+    double.kill("store", 0)
+    answers = await asyncio.gather(*sends)
+
+    assert {answer.status for answer in answers} <= {200, 201}
+    for conversation, id in ids.items():
+        await session.reach(conversation, 2, within=30)
+        assert [change["message"]["id"] for change in session.changes(conversation)] == [id]
+
+
+async def test_receipts_survive_the_death_of_their_service(double, people):
+    alice, bob = people(double, 2)
+    conversations = [await alice.create_group(bob) for _ in range(12)]
+    messages = [await alice.sent(conversation, "read me") for conversation in conversations]
+    alices, bobs = await alice.connect(), await bob.connect()
+
+    double.kill("receipt", 0)
+    await bobs.say("read", items=[
+        {"conversationId": message["conversationId"], "seq": message["seq"]} for message in messages])
+
+    for message in messages:
+        await alices.next("status", within=30, where=lambda frame: (
+            frame["conversationId"] == message["conversationId"] and frame.get("read", {}).get(bob.name) == message["seq"]))
+    for conversation in conversations:
+        assert (await alice.history(conversation))[-1]["status"] == "read"
+
+
+@pytest.mark.parametrize("service", ["store", "receipt", "fanout", "ingest"])
+async def test_a_service_drains_when_asked_to_stop(double, people, service):
+    alice, bob = people(double, 2)
+    conversation = await alice.create_group(bob)
+    session = await bob.connect(instance=1)
+    sending = asyncio.create_task(send_numbers(alice, conversation, 100))
+    await until(lambda: len(session.positions(conversation)) > 10)
+
+    double.signal(service, 1, signal.SIGTERM)
+
+    last = await sending
+    await until(lambda: not double.is_up(service, 1))
+    if service == "fanout":
+        assert (await session.next("bye"))["code"] == "draining"
+        await session.ended()
+    else:
+        await session.reach(conversation, last)
+        assert session.positions(conversation) == list(range(2, last + 1))
+
+
+async def test_without_any_store_requests_are_refused_and_accepted_again_later(single, people):
+    [alice] = people(single, 1)
+    conversation = await alice.create_group()
+    single.kill("store")
+
+    refused = await alice.send(conversation, "hello?", id=(id := new_id()))
+    assert (refused.status, refused.code) in [(503, "unavailable"), (503, "overloaded")]
+    assert int(refused.headers["Retry-After"]) > 0
+
+    single.up()
+    answer = await alice.send_until_answered(conversation, "hello?", id=id)
+    assert answer.status in (200, 201)
+    assert [message["id"] for message in await alice.history(conversation)] == [id]
+
+
+async def test_the_database_may_go_away_and_come_back(single, people):
+    [alice] = people(single, 1)
+    conversation = await alice.create_group()
+    before = await alice.sent(conversation, "before")
+
+    single.kill_database()
+    answering = asyncio.create_task(alice.send_until_answered(conversation, "meanwhile", id=new_id()))
+    await asyncio.sleep(0.5)
+    single.up()
+
+    assert (await answering).status in (200, 201)
+    assert [message["seq"] for message in await alice.history(conversation)] == [before["seq"], before["seq"] + 1]
+
+
+async def send_numbers(user, conversation, count) -> int:
+    """Sends so many messages one after the other and returns the position of the last."""
+    for n in range(count):
+        answer = await user.send_until_answered(conversation, f"{n}", id=new_id())
+        assert answer.status in (200, 201), answer
+    return answer.body["seq"]
+
+
+async def send_batches(user, conversation, count) -> int:
+    for _ in range(count):
+        messages = await user.fill(conversation, 100)
+        await asyncio.sleep(0.2)
+    return messages[-1]["seq"]
+
+
+async def expect_exactly(user, conversation, acknowledged, *, instance):
+    history = await user.history(conversation, instance=instance)
+    expected = {id: message for id, message in acknowledged.items() if message["conversationId"] == conversation}
+    assert [message["seq"] for message in history] == list(range(2, len(expected) + 2))
+    assert {message["id"]: (message["seq"], message["text"]) for message in history} == {
+        id: (message["seq"], message["text"]) for id, message in expected.items()}
+
+
+async def until(condition, *, within: float = 30):
+    async with asyncio.timeout(within):
+        while not condition():
+            await asyncio.sleep(0.01)
