@@ -1,0 +1,228 @@
+/// A stream and its subscribers on this process: who gets which entry when.
+///
+/// Almost all subscribers are *live*: they have had everything up to the stream's last entry, so nothing is kept for
+/// them but their place in a list. The others are *catching up*: each has a position of its own and fetches what it
+/// misses, page by page, until it reaches the stream's last entry. While somebody does, the latest entries are kept, so
+/// that a busy stream does not run away from those who chase it.
+///
+/// Pure: entries go out by the closure `deliver`, and what else is to be done is returned as `Work`.
+struct Feed<Entry: StreamEntry> {
+    typealias Subscriber = Entry.Subscriber
+    typealias Deliver = (Entry, Subscriber) -> Void
+
+    /// The latest entries kept while somebody is catching up.
+    static var recentLimit: Int { 1024 }
+
+    /// What the owner of the feed has to do.
+    struct Work {
+        /// Call `beginRepair` after this time.
+        var repairIn: Duration?
+        /// Fetch for a subscriber, then call `fetched` or `fetchFailed`.
+        var fetches: [Fetch] = []
+        /// The fetch brought nothing: call `resume` after `DenseStream.pause`.
+        var stalled: [Subscriber] = []
+        /// They have seen all they may see, and are subscribers no more.
+        var ended: [Subscriber] = []
+    }
+
+    /// The entries behind `after` and up to `through`.
+    struct Fetch {
+        var subscriber: Subscriber
+        var after: Int64
+        var through: Int64
+    }
+
+    private struct CatchUp {
+        var subscriber: Subscriber
+        var position: Int64
+        var stays: Stays
+        var isFetching = false
+    }
+
+    private enum Progress { case live, ended, waiting, fetch(Fetch) }
+
+    private var stream: DenseStream<Entry>
+    private(set) var live: ContiguousArray<Subscriber> = []
+    private var catchUps: [CatchUp] = []
+    /// Contiguous, up to the stream's last entry.
+    private var recent: ContiguousArray<Entry> = []
+
+    init(last: Int64) { stream = DenseStream(last: last) }
+
+    /// Everything up to here has been delivered to the live subscribers.
+    var last: Int64 { stream.last }
+    var isEmpty: Bool { live.isEmpty && catchUps.isEmpty }
+    var catchingUp: Int { catchUps.count }
+
+    // MARK: Entries
+
+    /// An entry came by the bus.
+    mutating func announce(_ entry: Entry, _ deliver: Deliver) -> Work {
+        var work = Work()
+        take(entry, &work, deliver)
+        finish(&work, deliver)
+        return work
+    }
+
+    /// Everything up to `position` is known to exist.
+    mutating func learn(_ position: Int64) -> Work {
+        stream.learn(position)
+        var work = Work()
+        work.repairIn = stream.planRepair()
+        return work
+    }
+
+    /// What to fetch for all, now that missing entries had their time to come.
+    mutating func beginRepair() -> (after: Int64, through: Int64)? { stream.beginRepair() }
+
+    /// The entries that `beginRepair` asked for, or a first part of them; none when the fetch failed.
+    mutating func repaired(_ entries: [Entry], last: Int64, _ deliver: Deliver) -> Work {
+        var work = Work()
+        for entry in entries { take(entry, &work, deliver) }
+        stream.learn(last)
+        work.repairIn = stream.endRepair()
+        finish(&work, deliver)
+        return work
+    }
+
+    private mutating func take(_ entry: Entry, _ work: inout Work, _ deliver: Deliver) {
+        guard stream.announce(entry) == .next else { return }
+        pass(entry, &work, deliver)
+        while let next = stream.takeNext() { pass(next, &work, deliver) }
+    }
+
+    /// Gives the stream's next entry to everyone who is live.
+    private mutating func pass(_ entry: Entry, _ work: inout Work, _ deliver: Deliver) {
+        var hasLast = false
+        for subscriber in live {
+            deliver(entry, subscriber)
+            if entry.isLast(for: subscriber) { hasLast = true }
+        }
+        if hasLast {
+            work.ended += live.filter { entry.isLast(for: $0) }
+            live.removeAll { entry.isLast(for: $0) }
+        }
+        if !catchUps.isEmpty { remember(entry) }
+    }
+
+    private mutating func remember(_ entry: Entry) {
+        // Dropped by half, so that moving the rest costs nothing on average.
+        if recent.count == Self.recentLimit { recent.removeFirst(Self.recentLimit / 2) }
+        recent.append(entry)
+    }
+
+    private mutating func finish(_ work: inout Work, _ deliver: Deliver) {
+        if work.repairIn == nil { work.repairIn = stream.planRepair() }
+        if !catchUps.isEmpty { advanceCatchUps(&work, deliver) }
+    }
+
+    // MARK: Subscribers
+
+    /// Adds a subscriber that has everything up to `position`. For one who is here already, `stays` tells of a new stay.
+    mutating func add(_ subscriber: Subscriber, after position: Int64, _ stays: Stays, _ deliver: Deliver) -> Work {
+        if let index = catchUps.firstIndex(where: { $0.subscriber === subscriber }) {
+            catchUps[index].stays.append(from: stays.latestStart)
+        } else if let index = live.firstIndex(where: { $0 === subscriber }) {
+            // A stay that began before is the one the subscriber is in.
+            guard stays.latestStart > last else { return Work() }
+            live.remove(at: index)
+            var both = Stays.unlimited
+            both.append(from: stays.latestStart)
+            catchUps.append(CatchUp(subscriber: subscriber, position: last, stays: both))
+        } else {
+            catchUps.append(CatchUp(subscriber: subscriber, position: position, stays: stays))
+        }
+        var work = Work()
+        finish(&work, deliver)
+        return work
+    }
+
+    mutating func remove(_ subscriber: Subscriber) {
+        if let index = live.firstIndex(where: { $0 === subscriber }) {
+            live.swapAt(index, live.count - 1)
+            live.removeLast()
+        }
+        catchUps.removeAll { $0.subscriber === subscriber }
+        forgetRecentIfUnused()
+    }
+
+    // MARK: Catching up
+
+    /// The entries that a `Fetch` asked for, or a first part of them.
+    mutating func fetched(_ entries: [Entry], for subscriber: Subscriber, _ deliver: Deliver) -> Work {
+        guard let index = catchUps.firstIndex(where: { $0.subscriber === subscriber }) else { return Work() }
+        var catchUp = catchUps[index]
+        let before = catchUp.position
+        for entry in entries { give(entry, to: &catchUp, deliver) }
+        // Without progress it stays marked as fetching until `resume`.
+        let hasStalled = catchUp.position == before && before < last
+        catchUp.isFetching = hasStalled
+        catchUps[index] = catchUp
+        var work = Work()
+        if hasStalled { work.stalled.append(subscriber) }
+        finish(&work, deliver)
+        return work
+    }
+
+    mutating func fetchFailed(for subscriber: Subscriber) -> Work {
+        var work = Work()
+        if catchUps.contains(where: { $0.subscriber === subscriber }) { work.stalled.append(subscriber) }
+        return work
+    }
+
+    /// Goes on after a pause.
+    mutating func resume(_ subscriber: Subscriber, _ deliver: Deliver) -> Work {
+        guard let index = catchUps.firstIndex(where: { $0.subscriber === subscriber }) else { return Work() }
+        catchUps[index].isFetching = false
+        var work = Work()
+        finish(&work, deliver)
+        return work
+    }
+
+    private mutating func advanceCatchUps(_ work: inout Work, _ deliver: Deliver) {
+        var remaining: [CatchUp] = []
+        for var catchUp in catchUps {
+            switch advance(&catchUp, deliver) {
+            case .live: live.append(catchUp.subscriber)
+            case .ended: work.ended.append(catchUp.subscriber)
+            case .waiting: remaining.append(catchUp)
+            case .fetch(let fetch):
+                catchUp.isFetching = true
+                work.fetches.append(fetch)
+                remaining.append(catchUp)
+            }
+        }
+        catchUps = remaining
+        forgetRecentIfUnused()
+    }
+
+    private func advance(_ catchUp: inout CatchUp, _ deliver: Deliver) -> Progress {
+        while true {
+            guard let next = catchUp.stays.next(after: catchUp.position) else { return .ended }
+            catchUp.position = next - 1  // What lies between is not for this reader.
+            guard let entry = recentEntry(at: next) else { break }
+            give(entry, to: &catchUp, deliver)
+        }
+        if catchUp.position == last, catchUp.stays.latestStart <= last + 1 { return .live }
+        if catchUp.position >= last || catchUp.isFetching { return .waiting }
+        let through = min(last, catchUp.stays.end ?? .max)
+        return .fetch(Fetch(subscriber: catchUp.subscriber, after: catchUp.position, through: through))
+    }
+
+    private func give(_ entry: Entry, to catchUp: inout CatchUp, _ deliver: Deliver) {
+        guard entry.position == catchUp.position + 1 else { return }
+        catchUp.position = entry.position
+        guard catchUp.stays.contains(entry.position) else { return }
+        deliver(entry, catchUp.subscriber)
+        if entry.isLast(for: catchUp.subscriber) { catchUp.stays.close(at: entry.position) }
+    }
+
+    private func recentEntry(at position: Int64) -> Entry? {
+        guard let first = recent.first, position >= first.position, position <= last else { return nil }
+        return recent[Int(position - first.position)]
+    }
+
+    private mutating func forgetRecentIfUnused() {
+        if catchUps.isEmpty, !recent.isEmpty { recent = [] }
+    }
+}

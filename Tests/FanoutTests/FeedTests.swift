@@ -1,0 +1,143 @@
+import TestSupport
+import Testing
+
+@testable import Fanout
+
+/// A session of a user, as far as a feed knows it.
+final class TestReader {
+    let user: Int
+    var seen: [Int64] = []
+    var hasEnded = false
+    init(user: Int = 0) { self.user = user }
+}
+
+struct TestEntry: StreamEntry {
+    var position: Int64
+    var removedUser: Int?
+    func isLast(for reader: TestReader) -> Bool { reader.user == removedUser }
+}
+
+func see(_ entry: TestEntry, _ reader: TestReader) { reader.seen.append(entry.position) }
+
+@Suite struct FeedTests {
+    typealias Work = Feed<TestEntry>.Work
+
+    @Test("a live subscriber gets the next entry at once and a repeated one never")
+    func live() {
+        var feed = Feed<TestEntry>(last: 4)
+        let reader = TestReader()
+        _ = feed.add(reader, after: 4, .unlimited, see)
+        _ = feed.announce(TestEntry(position: 5), see)
+        _ = feed.announce(TestEntry(position: 5), see)
+        _ = feed.announce(TestEntry(position: 3), see)
+        #expect(reader.seen == [5])
+    }
+
+    @Test("a hole is waited out, then fetched once, then what came early goes on")
+    func hole() {
+        var feed = Feed<TestEntry>(last: 0)
+        let reader = TestReader()
+        _ = feed.add(reader, after: 0, .unlimited, see)
+        #expect(feed.announce(TestEntry(position: 3), see).repairIn == .milliseconds(10))
+        #expect(feed.announce(TestEntry(position: 4), see).repairIn == nil)
+        #expect(reader.seen.isEmpty)
+        let range = feed.beginRepair()
+        #expect(range?.after == 0 && range?.through == 2)
+        #expect(feed.beginRepair() == nil)
+        _ = feed.repaired([TestEntry(position: 1), TestEntry(position: 2)], last: 4, see)
+        #expect(reader.seen == [1, 2, 3, 4])
+    }
+
+    @Test("a hole that fills itself asks for nothing")
+    func selfHealing() {
+        var feed = Feed<TestEntry>(last: 0)
+        _ = feed.announce(TestEntry(position: 2), see)
+        _ = feed.announce(TestEntry(position: 1), see)
+        #expect(feed.beginRepair() == nil)
+        #expect(feed.last == 2)
+    }
+
+    @Test("a fetch without effect is repeated after a pause")
+    func failedRepair() {
+        var feed = Feed<TestEntry>(last: 0)
+        _ = feed.learn(2)
+        #expect(feed.beginRepair()?.through == 2)
+        #expect(feed.repaired([], last: 0, see).repairIn == .seconds(1))
+        #expect(feed.beginRepair()?.through == 2)
+        #expect(feed.repaired([TestEntry(position: 1)], last: 2, see).repairIn == .zero)
+    }
+
+    @Test("who catches up gets pages, then what came meanwhile, then is live")
+    func catchingUp() {
+        var feed = Feed<TestEntry>(last: 10)
+        let reader = TestReader()
+        let fetch = feed.add(reader, after: 6, .unlimited, see).fetches.first
+        #expect(fetch?.after == 6 && fetch?.through == 10)
+        _ = feed.announce(TestEntry(position: 11), see)
+        #expect(reader.seen.isEmpty)
+        let next = feed.fetched([TestEntry(position: 7), TestEntry(position: 8)], for: reader, see).fetches.first
+        #expect(next?.after == 8 && next?.through == 11)
+        _ = feed.fetched([TestEntry(position: 9), TestEntry(position: 10)], for: reader, see)
+        #expect(reader.seen == [7, 8, 9, 10, 11])
+        #expect(feed.catchingUp == 0)
+        _ = feed.announce(TestEntry(position: 12), see)
+        #expect(reader.seen.last == 12)
+    }
+
+    @Test("who is ahead of the stream waits for it and misses nothing")
+    func ahead() {
+        var feed = Feed<TestEntry>(last: 3)
+        let reader = TestReader()
+        _ = feed.add(reader, after: 5, .unlimited, see)
+        for position in Int64(4)...7 { _ = feed.announce(TestEntry(position: position), see) }
+        #expect(reader.seen == [6, 7])
+    }
+
+    @Test("a removed member gets the change that removes them, and nothing behind it")
+    func removal() {
+        var feed = Feed<TestEntry>(last: 0)
+        let leaver = TestReader(user: 1), stayer = TestReader(user: 2)
+        _ = feed.add(leaver, after: 0, .unlimited, see)
+        _ = feed.add(stayer, after: 0, .unlimited, see)
+        let work = feed.announce(TestEntry(position: 1, removedUser: 1), see)
+        #expect(work.ended.first === leaver && work.ended.count == 1)
+        _ = feed.announce(TestEntry(position: 2), see)
+        #expect(leaver.seen == [1])
+        #expect(stayer.seen == [1, 2])
+    }
+
+    @Test("a former member reads their stays from the cursor on, and is then let go")
+    func formerMember() {
+        var feed = Feed<TestEntry>(last: 30)
+        let reader = TestReader()
+        let stays = Stays([.init(from: 3, through: 5), .init(from: 10, through: 12)])
+        let fetch = feed.add(reader, after: 4, stays, see).fetches.first
+        #expect(fetch?.after == 4 && fetch?.through == 12)
+        let work = feed.fetched((Int64(5)...12).map { TestEntry(position: $0) }, for: reader, see)
+        #expect(reader.seen == [5, 10, 11, 12])
+        #expect(work.ended.first === reader)
+        #expect(feed.isEmpty)
+    }
+
+    @Test("an answer without progress pauses the catching up, and a pause ends with a new attempt")
+    func stalled() {
+        var feed = Feed<TestEntry>(last: 5)
+        let reader = TestReader()
+        _ = feed.add(reader, after: 3, .unlimited, see)
+        let work = feed.fetched([], for: reader, see)
+        #expect(work.fetches.isEmpty && work.stalled.first === reader)
+        #expect(feed.resume(reader, see).fetches.first?.after == 3)
+        #expect(feed.fetchFailed(for: reader).stalled.first === reader)
+    }
+
+    @Test("the entries kept for those who catch up are bounded, and forgotten with the last of them")
+    func recentIsBounded() {
+        var feed = Feed<TestEntry>(last: 1)
+        let reader = TestReader()
+        _ = feed.add(reader, after: 0, .unlimited, see)
+        for position in Int64(2)...10_000 { _ = feed.announce(TestEntry(position: position), see) }
+        // Too far behind for what was kept: another page is needed.
+        let fetch = feed.fetched([TestEntry(position: 1)], for: reader, see).fetches.first
+        #expect(fetch?.after == 1 && fetch?.through == 10_000)
+    }
+}
