@@ -5,6 +5,8 @@ import Glibc
 package enum HeaderName: Int, CaseIterable, Sendable {
     case host, authorization, contentType, idempotencyKey, parleyUser, expect, upgrade
     case webSocketKey, webSocketVersion, webSocketProtocol
+    /// Looked at for its repetition only: the library obeys it, and takes `chunked` twice for once.
+    case transferEncoding
 
     private var lowercased: StaticString {
         switch self {
@@ -18,6 +20,7 @@ package enum HeaderName: Int, CaseIterable, Sendable {
         case .webSocketKey: "sec-websocket-key"
         case .webSocketVersion: "sec-websocket-version"
         case .webSocketProtocol: "sec-websocket-protocol"
+        case .transferEncoding: "transfer-encoding"
         }
     }
 

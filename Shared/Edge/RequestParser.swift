@@ -130,6 +130,7 @@ final class RequestParser {
     private func nameArrived(_ bytes: UnsafeRawBufferPointer) -> Bool {
         if isHeadComplete { return countHead(bytes.count) }  // A trailer: nobody asks for one.
         if isInValue { endField() }
+        guard !bytes.contains(UInt8(ascii: " ")) else { return refuse(.spaceInName) }
         // One byte more than the longest name tells that a name is none of ours.
         let room = HeaderName.longestName + 1 - name.count
         name.append(UnsafeRawBufferPointer(rebasing: bytes.prefix(max(0, room))))

@@ -26,6 +26,8 @@ package final class Service {
     package let health = Health()
     package let drain: Drain
     var administration: (server: Server, handler: AdministrationHandler)?
+    /// The service of this process. Nobody else keeps it: what `start` builds refers to it unowned.
+    private static var running: Service?
 
     init(_ settings: ServiceSettings, log: Log) {
         name = settings.name
@@ -84,6 +86,7 @@ package final class Service {
         _ start: @Reactor (Service, Configuration) async throws -> Void
     ) async {
         let service = Service(settings, log: log)
+        running = service
         service.drain.beginOnSignals()
         do {
             try await start(service, configuration)
