@@ -1,0 +1,76 @@
+import Bytes
+import Models
+import Testing
+import Wire
+
+@testable import Store
+
+/// A message of a test; the numbers become identifiers.
+private func message(_ id: UInt64, replyTo parent: UInt64? = nil) -> NewMessage {
+    let empty = UnsafeRawBufferPointer(start: nil, count: 0)
+    return NewMessage(
+        id: MessageID(UUIDBytes(high: 7, low: id)), sentAt: Timestamp(milliseconds: 0),
+        replyTo: parent.map { MessageID(UUIDBytes(high: 7, low: $0)) }, mentions: empty, text: empty)
+}
+
+private func send(_ conversation: UInt64, _ messages: NewMessage...) -> Command.Action {
+    .send(
+        Command.Send(
+            conversation: ConversationID(UUIDBytes(high: 1, low: conversation)), sender: UserID("alice")!,
+            messages: messages))
+}
+
+private func create(_ conversation: UInt64) -> Command.Action {
+    .create(
+        CreateConversation(
+            conversation: ConversationID(UUIDBytes(high: 1, low: conversation)), kind: .group,
+            creator: UserID("alice")!,
+            title: "", members: []))
+}
+
+extension Run: Equatable {
+    public static func == (left: Run, right: Run) -> Bool {
+        switch (left, right) {
+        case (.send(let left), .send(let right)): left == right
+        case (.create(let left), .create(let right)): left == right
+        default: false
+        }
+    }
+}
+
+@Suite struct BatchPlanTests {
+    @Test("messages of many commands and conversations share one run")
+    func oneRun() {
+        let plan = BatchPlan([send(1, message(1)), send(2, message(1), message(2)), send(1, message(3))])
+        #expect(plan.runs == [.send(0..<4)])
+        #expect(plan.items.map(\.command) == [0, 1, 1, 2])
+    }
+
+    @Test("the same message twice begins a new run, so that the second finds the first")
+    func repetition() {
+        #expect(BatchPlan([send(1, message(1)), send(1, message(1))]).runs == [.send(0..<1), .send(1..<2)])
+    }
+
+    @Test("the same id in another conversation is another message")
+    func sameIDElsewhere() {
+        #expect(BatchPlan([send(1, message(1)), send(2, message(1))]).runs == [.send(0..<2)])
+    }
+
+    @Test("a reply never shares a run with its parent, even within one command")
+    func reply() {
+        #expect(BatchPlan([send(1, message(1), message(2, replyTo: 1))]).runs == [.send(0..<1), .send(1..<2)])
+        #expect(BatchPlan([send(1, message(1)), send(1, message(3, replyTo: 2))]).runs == [.send(0..<2)])
+    }
+
+    @Test("a creation stands alone, in its place between the messages")
+    func creation() {
+        let plan = BatchPlan([send(1, message(1)), create(2), send(2, message(2)), create(3)])
+        #expect(plan.runs == [.send(0..<1), .create(1), .send(1..<2), .create(3)])
+    }
+
+    @Test("the conversations of all messages are locked, each once")
+    func locks() {
+        let plan = BatchPlan([send(2, message(1)), create(3), send(1, message(1)), send(2, message(2))])
+        #expect(plan.conversationsToLock.map(\.uuid.low).sorted() == [1, 2])
+    }
+}
