@@ -60,7 +60,11 @@ let package = Package(
             resources: [.embedInCode("openapi.json")]),
         executable(
             "Store", "Services/Store",
-            ["Bus", "Bytes", "Edge", "JSON", "Models", "Postgres", "Reactor", "ServiceKit", "Wire"]),
+            ["Bus", "Bytes", "Edge", "JSON", "Models", "Postgres", "Reactor", "ServiceKit", "Wire"],
+            resources: [
+                .embedInCode("Migrations/0001_ownership.sql"), .embedInCode("Migrations/0002_conversations.sql"),
+                .embedInCode("Migrations/0003_messages.sql"), .embedInCode("Migrations/0004_private_streams.sql"),
+            ]),
         executable(
             "Receipt", "Services/Receipt",
             ["Bus", "Bytes", "Edge", "JSON", "Models", "Postgres", "Reactor", "ServiceKit", "Wire"]),

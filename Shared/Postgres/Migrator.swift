@@ -4,7 +4,7 @@
 /// transaction with its entry there, under an advisory lock, so several may start at once. Blocks: it runs before the
 /// reactor does.
 package struct Migrator {
-    private let schema: String
+    let schema: String
     private let migrations: [Migration]
 
     /// `schema` is an identifier of the code's own, never of a user: it is not quoted.

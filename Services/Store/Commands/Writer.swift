@@ -2,6 +2,7 @@ import Bus
 import Models
 import Postgres
 import Reactor
+import ServiceKit
 import Wire
 
 /// Commits commands in batches, by back-pressure: what arrives while the batches before are on their way forms the next
@@ -15,16 +16,16 @@ final class Writer {
     /// Two: PostgreSQL has its next batch while this process encodes the answers of the last one.
     static let batchesInFlight = 2
 
-    private let connection: Connection
+    let connection: Connection
     private let outcomes: CommandOutcomes
     private let bus: Bus
-    private let log: (DatabaseError) -> Void
+    private let log: Log
     private(set) var metrics = WriterMetrics()
     private var queue = CommandQueue()
     private var isKickPlanned = false
     private var inFlight = 0
 
-    init(_ connection: Connection, bus: Bus, outcomes: CommandOutcomes, log: @escaping (DatabaseError) -> Void) {
+    init(_ connection: Connection, bus: Bus, outcomes: CommandOutcomes, log: Log) {
         self.connection = connection
         self.bus = bus
         self.outcomes = outcomes
@@ -33,7 +34,7 @@ final class Writer {
         connection.onLoss { [unowned self] _ in abandonWaiting() }
     }
 
-    static let statements = [LockStatement.statement, SendStatement.statement, CreateStatement.statement]
+    nonisolated static let statements = [LockStatement.statement, SendStatement.statement, CreateStatement.statement]
 
     var waitingRows: Int { queue.rowCount }
     var isIdle: Bool { inFlight == 0 && queue.isEmpty }
@@ -94,11 +95,11 @@ final class Writer {
             metrics.racesLost += 1
             queue.retry([commands])
         case .failed(let error, _) where error.isFaultOfData:
-            log(error)
+            logFailure(error)
             isolateCulprit(commands)
         case .failed(let error, _), .unknown(let error):
             // Nobody may be told anything. The repetitions of these commands find out what was committed.
-            log(error)
+            logFailure(error)
             for command in commands { bus.abandon(command.request) }
         }
         kick()
@@ -112,6 +113,10 @@ final class Writer {
         metrics.batchesHalved += 1
         let half = commands.count / 2
         queue.retry([Array(commands[..<half]), Array(commands[half...])])
+    }
+
+    private func logFailure(_ error: DatabaseError) {
+        log.warning("batch failed", [LogField("reason", error.debugDescription)])
     }
 
     private func abandonWaiting() {

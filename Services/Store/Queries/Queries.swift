@@ -12,7 +12,7 @@ final class Queries {
     /// Queries being answered at once. Beyond it a query is refused as overload.
     static let limit = 4_096
 
-    static let statements = [
+    nonisolated static let statements = [
         ConversationStatement.list, ConversationStatement.single, MembersStatement.statement,
         HistoryStatement.statement,
         MessageStatement.statement, ReceiptCounts.statement, FeedStatement.changes, FeedStatement.replay,
@@ -32,36 +32,41 @@ final class Queries {
         self.log = log
     }
 
-    /// Begins to answer a query whose fields start at `reader`.
-    func answer(_ request: RequestKey, _ kind: StoreRequestKind, _ reader: inout ByteReader) throws(WireError) {
+    /// A decoded query, ready to be answered.
+    typealias Query = @Reactor () async throws -> [UInt8]
+
+    /// Decodes a query of this kind.
+    func decode(_ kind: StoreRequestKind, _ reader: inout ByteReader) throws(WireError) -> Query {
         switch kind {
-        case .listConversations: answer(request, try ListConversations(from: &reader), list)
-        case .conversation: answer(request, try ConversationQuery(from: &reader), conversation)
-        case .members: answer(request, try MembersQuery(from: &reader), members)
-        case .history: answer(request, try HistoryQuery(from: &reader), history)
-        case .message: answer(request, try MessageQuery(from: &reader), message)
-        case .changes: answer(request, try ChangesQuery(from: &reader), changes)
-        case .bootstrap: answer(request, try BootstrapQuery(from: &reader), bootstrap)
-        case .replay: answer(request, try ReplayQuery(from: &reader), replay)
-        case .privateReplay: answer(request, try PrivateReplayQuery(from: &reader), privateReplay)
-        case .positions: answer(request, try StreamPositions(from: &reader), positions)
+        case .listConversations: prepare(list, try ListConversations(from: &reader))
+        case .conversation: prepare(conversation, try ConversationQuery(from: &reader))
+        case .members: prepare(members, try MembersQuery(from: &reader))
+        case .history: prepare(history, try HistoryQuery(from: &reader))
+        case .message: prepare(message, try MessageQuery(from: &reader))
+        case .changes: prepare(changes, try ChangesQuery(from: &reader))
+        case .bootstrap: prepare(bootstrap, try BootstrapQuery(from: &reader))
+        case .replay: prepare(replay, try ReplayQuery(from: &reader))
+        case .privateReplay: prepare(privateReplay, try PrivateReplayQuery(from: &reader))
+        case .positions: prepare(positions, try StreamPositions(from: &reader))
         case .createConversation, .sendMessages: preconditionFailure("commands go to the writer")
         }
     }
 
-    private func answer<Query: Sendable>(
-        _ request: RequestKey, _ query: Query, _ body: @escaping @Reactor (Query) async throws -> [UInt8]
-    ) {
-        guard inWork < Self.limit else {
-            return bus.answer(request, Problem(.overloaded, "too many queries are being answered"))
-        }
-        Reactor.spawn { [self] in await finish(request) { try await body(query) } }
+    private func prepare<Fields>(_ body: @escaping @Reactor (Fields) async throws -> [UInt8], _ fields: Fields) -> Query
+    {
+        { try await body(fields) }
+    }
+
+    /// Begins to answer. False when too many queries are being answered.
+    func answer(_ request: RequestKey, _ query: @escaping Query) -> Bool {
+        guard inWork < Self.limit else { return false }
+        Reactor.spawn { [self] in await finish(request, query) }
+        return true
     }
 
     /// Answers `request` with what `body` makes. When the database fails, the request is given back: its repetition
     /// finds it working again, here or at another store, or runs into its deadline.
-    private func finish(_ request: RequestKey, status: UInt16 = 200, _ body: @Reactor () async throws -> [UInt8]) async
-    {
+    private func finish(_ request: RequestKey, status: UInt16 = 200, _ body: Query) async {
         inWork += 1
         defer { inWork -= 1 }
         do {

@@ -1,0 +1,19 @@
+import Postgres
+
+/// The schema `store`: the tables that only this service writes.
+///
+/// The names in `PackageResources` lack the first digit of the files: an identifier cannot begin with one.
+enum Schema {
+    static let name = "store"
+
+    static var migrator: Migrator {
+        Migrator(
+            schema: name,
+            [
+                Migration(1, "ownership", sql: PackageResources._001_ownership_sql),
+                Migration(2, "conversations", sql: PackageResources._002_conversations_sql),
+                Migration(3, "messages", sql: PackageResources._003_messages_sql),
+                Migration(4, "private streams", sql: PackageResources._004_private_streams_sql),
+            ])
+    }
+}

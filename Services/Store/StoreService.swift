@@ -1,0 +1,95 @@
+import Bus
+import Bytes
+import Models
+import Postgres
+import Reactor
+import ServiceKit
+import Wire
+
+/// Takes commands and queries for the slots this store owns from the bus, and hands them to the writer and the queries.
+@Reactor
+final class StoreService {
+    private let bus: Bus
+    private let writer: Writer
+    private let queries: Queries
+    private let owns: (Slot) -> Bool
+    private(set) var entriesRefused = 0
+
+    init(bus: Bus, writer: Writer, queries: Queries, owns: @escaping (Slot) -> Bool) {
+        self.bus = bus
+        self.writer = writer
+        self.queries = queries
+        self.owns = owns
+    }
+
+    func start() {
+        bus.onFrame = { [self] frame in receive(frame) }
+        writer.connection.open()
+        queries.connection.open()
+    }
+
+    func addMetrics(to metrics: Metrics) {
+        metrics.counter("parley_store_batches_total", "Batches that ended") { [writer] in Double(writer.metrics.batches)
+        }
+        metrics.counter("parley_store_rows_total", "Messages in those batches") { [writer] in
+            Double(writer.metrics.rows)
+        }
+        metrics.counter("parley_store_commit_seconds_total", "Time from sending a batch to its end, summed") {
+            [writer] in
+            writer.metrics.commitTime.milliseconds / 1000
+        }
+        metrics.counter("parley_store_races_lost_total", "Batches repeated after 40001 or 40P01") { [writer] in
+            Double(writer.metrics.racesLost)
+        }
+        metrics.counter("parley_store_batches_halved_total", "Batches halved to find a refused row") { [writer] in
+            Double(writer.metrics.batchesHalved)
+        }
+        metrics.counter("parley_store_queries_total", "Queries answered") { [queries] in Double(queries.answered) }
+        metrics.counter("parley_store_entries_refused_total", "Entries of no known layout") { [self] in
+            Double(entriesRefused)
+        }
+        metrics.gauge("parley_store_rows_waiting", "Rows waiting for a batch") { [writer] in Double(writer.waitingRows)
+        }
+        metrics.gauge("parley_store_queries_in_work", "Queries being answered") { [queries] in Double(queries.inWork) }
+    }
+
+    private func receive(_ frame: InboundFrame) {
+        guard case .command = frame.topic else { return }
+        for bytes in frame.entries {
+            do throws(WireError) {
+                try receive(try RequestEntry(bytes), in: frame, bytes)
+            } catch {
+                entriesRefused += 1
+            }
+        }
+    }
+
+    private func receive(
+        _ entry: RequestEntry, in frame: InboundFrame, _ bytes: UnsafeRawBufferPointer
+    ) throws(WireError) {
+        // The topic is a group of slots. Those of other owners are theirs to answer.
+        guard owns(entry.slot) else { return }
+        guard let kind = StoreRequestKind(rawValue: entry.kind) else {
+            throw .unknownValue(field: "request kind", UInt64(entry.kind))
+        }
+        let request = RequestKey(origin: frame.origin, number: entry.number)
+        if kind.isCommand {
+            let command = try Command(entry, kind: kind, request: request, frame: frame.slice(bytes))
+            begin(request) { writer.add(command) }
+        } else {
+            var reader = ByteReader(entry.fields)
+            let query = try queries.decode(kind, &reader)
+            begin(request) { queries.answer(request, query) }
+        }
+    }
+
+    /// Works on a request unless it is a repetition of one in work. `body` says whether there was room for it.
+    private func begin(_ request: RequestKey, _ body: () -> Bool) {
+        switch bus.beginWork(on: request) {
+        case .alreadyInWork: break
+        case .full: break  // Nobody can be told here; the asker's deadline tells them.
+        case .new:
+            if !body() { bus.answer(request, Problem(.overloaded, "the store has too much to do")) }
+        }
+    }
+}
