@@ -19,7 +19,7 @@ package struct Identity: Equatable, Sendable {
 
 /// Why a token was refused: for logs and metrics. The client only learns that it is not authenticated.
 package enum TokenError: Error, Equatable, Sendable {
-    case malformed, wrongAlgorithm, badSignature
+    case malformed, wrongAlgorithm, unknownExtension, badSignature
     case missingExpiry, expired, notYetValid
     case invalidSubject, invalidClaim, wrongIssuer, wrongAudience
 }

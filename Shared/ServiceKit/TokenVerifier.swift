@@ -89,6 +89,7 @@ package struct TokenVerifier {
         // libjwt verifies by the algorithm that the token names. With a public key it would take `HS256` and use the
         // key's text, which everybody knows, as the secret.
         guard jwt_get_alg(decoded) == key.algorithm else { throw .wrongAlgorithm }
+        guard !hasCriticalExtension(decoded) else { throw .unknownExtension }
         guard let payload = jwt_get_grants_json(decoded, nil) else { throw .malformed }
         defer { free(payload) }
         do throws(JSONError) {
@@ -96,6 +97,14 @@ package struct TokenVerifier {
         } catch {
             throw .invalidClaim
         }
+    }
+
+    /// Whether the header demands something of the verifier. We know no extension, so such a token must be refused
+    /// (RFC 7515, 4.1.11); libjwt passes over the demand.
+    private func hasCriticalExtension(_ decoded: OpaquePointer) -> Bool {
+        guard let critical = jwt_get_headers_json(decoded, "crit") else { return false }
+        free(critical)
+        return true
     }
 
     /// Three parts in base64url. libjwt takes a C string, so a NUL must not pass.
