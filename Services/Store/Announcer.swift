@@ -28,12 +28,13 @@ final class Announcer {
         let content = ChangeFields.Content.conversation(
             kind: creation.kind, title: creation.title.isEmpty ? nil : creation.title, createdAt: at,
             memberCount: joined.count)
+        // First: a session that hears of the conversation by then takes its first change as any other.
+        for member in joined { announceJoining(member, creation.conversation) }
         announce(
             ChangeFields(
                 conversation: creation.conversation, seq: 1, kind: .conversationCreated, at: at,
                 actor: creation.creator,
                 content: content))
-        for member in joined { announceJoining(member, creation.conversation) }
     }
 
     private func announce(_ change: ChangeFields) {

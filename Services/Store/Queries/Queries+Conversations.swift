@@ -11,8 +11,11 @@ extension Queries {
         let rows = try await connection.query(ConversationStatement.single) {
             ConversationStatement.add(query, to: &$0)
         }
-        guard let row = rows.first else { throw Problem.unknownConversation }
-        return try await encode(row, for: query.reader)
+        guard let conversation = rows.first.map(ListedConversation.init) else { throw Problem.unknownConversation }
+        let receipts = try await receipts(of: [conversation].compactMap(\.message), for: query.reader)
+        var buffer = ByteBuffer(capacity: 1024)
+        buffer.append(conversation, receipts)
+        return buffer.array
     }
 
     /// `{conversations, nextCursor?}`
@@ -35,33 +38,17 @@ extension Queries {
         _ query: ListConversations, where isWanted: (ConversationFields) -> Bool = { _ in true }
     ) async throws -> (json: [UInt8], conversations: [ConversationFields], hasMore: Bool) {
         let rows = try await connection.query(ConversationStatement.list) { ConversationStatement.add(query, to: &$0) }
-        var conversations: [ConversationFields] = []
+        defer { extendLifetime(rows) }  // The texts lie in them.
+        let listed = rows.prefix(Int(query.limit)).map(ListedConversation.init).filter { isWanted($0.conversation) }
+        let receipts = try await receipts(of: listed.compactMap(\.message), for: query.reader)
         var buffer = ByteBuffer(capacity: 4096)
         buffer.beginArray()
-        for row in rows.prefix(Int(query.limit)) {
-            let conversation = ConversationFields(row)
-            guard isWanted(conversation) else { continue }
-            conversations.append(conversation)
+        for conversation in listed {
             buffer.beginElement()
-            buffer.append(try await encode(row, for: query.reader))
+            buffer.append(conversation, receipts)
         }
         buffer.endArray()
-        return (buffer.array, conversations, rows.count > Int(query.limit))
-    }
-
-    private func encode(_ row: Row, for reader: UserID) async throws -> [UInt8] {
-        let conversation = ConversationFields(row)
-        let column = ConversationStatement.messageColumn
-        let message = MessageFields(row, first: column, conversation: conversation.id)
-        let head = ConversationQuery(conversation.id, reader: reader)
-        let receipts = try await receipts(of: message.map { [$0] } ?? [], for: head)
-        var buffer = ByteBuffer(capacity: 1024)
-        buffer.append(
-            conversation,
-            lastMessage: message.map { message in
-                { $0.append(message, parent: ParentView(row, first: column), receipts: receipts[message.seq]) }
-            })
-        return buffer.array
+        return (buffer.array, listed.map(\.conversation), rows.count > Int(query.limit))
     }
 
     /// `{members: [{userId, role, joinedSeq, deliveredSeq, readSeq}], nextCursor?}`
@@ -81,7 +68,29 @@ extension Queries {
     }
 }
 
+/// A row of the list. The texts of its message live as long as the row.
+private struct ListedConversation {
+    let conversation: ConversationFields
+    let message: MessageFields?
+    let parent: ParentView
+
+    init(_ row: Row) {
+        let column = ConversationStatement.messageColumn
+        conversation = ConversationFields(row)
+        message = MessageFields(row, first: column, conversation: conversation.id)
+        parent = ParentView(row, first: column)
+    }
+}
+
 extension ByteBuffer {
+    fileprivate mutating func append(_ listed: ListedConversation, _ receipts: [Queries.MessageKey: Receipts]) {
+        append(
+            listed.conversation,
+            lastMessage: listed.message.map { message in
+                { $0.append(message, parent: listed.parent, receipts: receipts[Queries.MessageKey(message)]) }
+            })
+    }
+
     fileprivate mutating func append(member row: Row) {
         beginElement()
         beginObject()

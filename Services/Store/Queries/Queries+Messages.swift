@@ -9,40 +9,65 @@ extension Queries {
     /// `Message`
     func message(_ query: MessageQuery) async throws -> [UInt8] {
         let rows = try await connection.query(MessageStatement.statement) { MessageStatement.add(query, to: &$0) }
+        defer { extendLifetime(rows) }  // The texts lie in them.
         guard let row = rows.first, let message = MessageFields(row, conversation: query.head.conversation) else {
             throw Problem(.notFound, "there is no such message")
         }
-        let receipts = try await receipts(of: [message], for: query.head)
+        let receipts = try await receipts(of: [message], for: query.head.reader)
         var buffer = ByteBuffer()
-        buffer.append(message, parent: ParentView(row), receipts: receipts[message.seq])
+        buffer.append(message, parent: ParentView(row), receipts: receipts[MessageKey(message)])
         return buffer.array
     }
 
     /// `{messages, hasMoreBefore, hasMoreAfter, lastSeq}`
     func history(_ query: HistoryQuery) async throws -> [UInt8] {
         let rows = try await connection.query(HistoryStatement.statement) { HistoryStatement.add(query, to: &$0) }
+        defer { extendLifetime(rows) }  // The texts lie in them.
         guard let first = rows.first else { throw Problem.unknownConversation }
         let found = rows.compactMap { row in
             MessageFields(row, conversation: query.head.conversation).map { (message: $0, parent: ParentView(row)) }
         }
-        let receipts = try await receipts(of: found.map(\.message), for: query.head)
+        let receipts = try await receipts(of: found.map(\.message), for: query.head.reader)
         let page = HistoryPage(HistoryBounds(query), seqs: found.map(\.message.seq)) { index in
             var encoded = ByteBuffer(capacity: 1024)
             let (message, parent) = found[index]
-            encoded.append(message, parent: parent, receipts: receipts[message.seq])
+            encoded.append(message, parent: parent, receipts: receipts[MessageKey(message)])
             return encoded.array
         }
         return page.json(lastSeq: HistoryStatement.lastSeq(first))
     }
 
-    /// The receipts of those messages that the reader sent, by `seq`.
-    func receipts(of messages: [MessageFields], for head: ConversationQuery) async throws -> [Int64: Receipts] {
-        let own = messages.filter { $0.sender == head.reader && $0.kind != .system }.map(\.seq).sorted()
+    /// The receipts of those messages that the reader sent, in one round trip whatever conversations they are in.
+    func receipts(of messages: [MessageFields], for reader: UserID) async throws -> [MessageKey: Receipts] {
+        let own = messages.filter { $0.sender == reader && $0.kind != .system }
         guard !own.isEmpty else { return [:] }
-        let rows = try await connection.query(ReceiptCounts.statement) {
-            ReceiptCounts.add(head.conversation, sender: head.reader, seqs: own, to: &$0)
+        let seqs = Dictionary(grouping: own, by: \.conversation).mapValues { $0.map(\.seq).sorted() }
+        let conversations = Array(seqs.keys)
+        let results = try await connection.transaction { batch in
+            for conversation in conversations {
+                batch.execute(ReceiptCounts.statement) {
+                    ReceiptCounts.add(conversation, sender: reader, seqs: seqs[conversation]!, to: &$0)
+                }
+            }
         }
-        let receipts = ReceiptCounts.sum(ReceiptCounts.decode(rows), messageCount: own.count)
-        return Dictionary(uniqueKeysWithValues: zip(own, receipts))
+        var receipts: [MessageKey: Receipts] = [:]
+        for (conversation, rows) in zip(conversations, results) {
+            let sums = ReceiptCounts.sum(ReceiptCounts.decode(rows), messageCount: seqs[conversation]!.count)
+            for (seq, sum) in zip(seqs[conversation]!, sums) { receipts[MessageKey(conversation, seq)] = sum }
+        }
+        return receipts
+    }
+
+    /// A message by its place.
+    struct MessageKey: Hashable {
+        let conversation: ConversationID
+        let seq: Int64
+
+        init(_ conversation: ConversationID, _ seq: Int64) {
+            self.conversation = conversation
+            self.seq = seq
+        }
+
+        init(_ message: MessageFields) { self.init(message.conversation, message.seq) }
     }
 }
