@@ -11,6 +11,7 @@ extension Queries {
         let rows = try await connection.query(ConversationStatement.single) {
             ConversationStatement.add(query, to: &$0)
         }
+        defer { extendLifetime(rows) }  // The texts lie in them.
         guard let conversation = rows.first.map(ListedConversation.init) else { throw Problem.unknownConversation }
         let receipts = try await receipts(of: [conversation].compactMap(\.message), for: query.reader)
         var buffer = ByteBuffer(capacity: 1024)
