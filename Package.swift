@@ -51,6 +51,7 @@ let package = Package(
         module("Wire", ["Bytes", "JSON", "Models"]),
         module("Bus", ["CZMQ", "CLinux", "Reactor", "Bytes", "Models", "Wire"]),
         module("Postgres", ["CPQ", "CLinux", "Reactor", "Bytes", "Models"]),
+        module("Slots", ["Models", "Postgres", "Reactor", "Wire"]),
         module("Edge", ["CHTTPParser", "CCrypto", "CLinux", "Reactor", "Bytes"]),
         module("ServiceKit", ["Bus", "CCrypto", "CJWT", "CLinux", "Reactor", "Bytes", "JSON", "Edge", "Models"]),
 
@@ -60,14 +61,14 @@ let package = Package(
             resources: [.embedInCode("openapi.json")]),
         executable(
             "Store", "Services/Store",
-            ["Bus", "Bytes", "Edge", "JSON", "Models", "Postgres", "Reactor", "ServiceKit", "Wire"],
+            ["Bus", "Bytes", "Edge", "JSON", "Models", "Postgres", "Reactor", "ServiceKit", "Slots", "Wire"],
             resources: [
                 .embedInCode("Migrations/0001_ownership.sql"), .embedInCode("Migrations/0002_conversations.sql"),
                 .embedInCode("Migrations/0003_messages.sql"), .embedInCode("Migrations/0004_private_streams.sql"),
             ]),
         executable(
             "Receipt", "Services/Receipt",
-            ["Bus", "Bytes", "Edge", "JSON", "Models", "Postgres", "Reactor", "ServiceKit", "Wire"]),
+            ["Bus", "Bytes", "Edge", "JSON", "Models", "Postgres", "Reactor", "ServiceKit", "Slots", "Wire"]),
         executable(
             "Fanout", "Services/Fanout", ["Bus", "Bytes", "Edge", "JSON", "Models", "Reactor", "ServiceKit", "Wire"]),
         executable(
@@ -85,10 +86,11 @@ let package = Package(
         tests("Wire", ["Wire", "Bytes", "Models", "JSON"]),
         tests("Bus", ["Bus", "Reactor", "Bytes", "Models", "Wire"]),
         tests("Postgres", ["Postgres", "Reactor", "Bytes", "Models", "PostgresSupport"]),
+        tests("Slots", ["Slots", "Models", "Postgres", "PostgresSupport", "Reactor", "Wire"]),
         tests("Edge", ["Edge", "Reactor", "Bytes"]),
         tests("ServiceKit", ["ServiceKit", "Reactor", "Bytes", "JSON", "Models", "Edge", "CCrypto", "CJWT"]),
         tests("Ingest", ["Ingest", "Bytes", "JSON", "Models", "Wire", "Reactor", "Edge", "ServiceKit"]),
-        tests("Store", ["Store", "Bytes", "JSON", "Models", "Wire", "Postgres", "PostgresSupport", "Reactor"]),
+        tests("Store", ["Store", "Bytes", "JSON", "Models", "Wire", "Postgres", "PostgresSupport", "Reactor", "Slots"]),
         tests("Receipt", ["Receipt", "Bytes", "JSON", "Models", "Wire", "Postgres", "PostgresSupport", "Reactor"]),
         tests("Fanout", ["Fanout", "Bus", "Edge", "ServiceKit", "Bytes", "JSON", "Models", "Wire", "Reactor"]),
         tests("ParleyCLI", ["ParleyCLI", "Bytes", "Edge", "JSON", "Models", "Reactor", "ServiceKit"]),

@@ -76,9 +76,12 @@ package final class Connection: DescriptorHandler {
         }
     }
 
-    /// Ends the connection for good. Batches on their way complete first, as lost.
+    /// Ends the connection for good. Batches on their way complete first, as lost; then observers learn of the loss.
     package func close() {
-        release(DatabaseError(.connectionDoesNotExist, "the connection was closed"), next: .closed)
+        let wasUp = isUp
+        let error = DatabaseError(.connectionDoesNotExist, "the connection was closed")
+        release(error, next: .closed)
+        if wasUp { notifyLoss(error) }
     }
 
     private func resolved(_ session: Session) {
@@ -134,9 +137,13 @@ package final class Connection: DescriptorHandler {
 
     private func lose(_ error: DatabaseError) {
         release(error, next: .down)
-        for observer in lossObservers { observer(error) }
+        notifyLoss(error)
         guard case .down = state else { return }
         Reactor.after(backoff.delay(using: &random)) { [weak self] in self?.open() }
+    }
+
+    private func notifyLoss(_ error: DatabaseError) {
+        for observer in lossObservers { observer(error) }
     }
 
     private func release(_ error: DatabaseError, next: State) {

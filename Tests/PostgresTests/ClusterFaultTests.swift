@@ -7,12 +7,17 @@ import Testing
 
 /// Faults that strike a whole cluster: each test has one of its own.
 @Suite(.timeLimit(.minutes(1))) struct ClusterFaultTests {
-    init() { ReactorThread.start() }
+    let cluster: TestCluster
+    let database: TestDatabase
+
+    init() throws {
+        ReactorThread.start()
+        cluster = TestCluster(settings: "synchronous_standby_names=absent", "synchronous_commit=local")
+        database = try TestDatabase(on: cluster)
+    }
 
     @Test("a backend killed outright leaves its batch in doubt, and the connection comes back")
     @Reactor func kill() async throws {
-        let cluster = TestCluster()
-        let database = try TestDatabase(on: cluster)
         let connection = await connect(database)
         let backend = try await connection.query(sql: "SELECT pg_backend_pid()")[0][0] as Int32
         let running = Submission("SELECT pg_sleep(30)", on: connection)
@@ -26,8 +31,6 @@ import Testing
 
     @Test("a commit whose wait for a standby is cancelled is in doubt, though PostgreSQL calls it a success")
     @Reactor func cancelledWait() async throws {
-        let cluster = TestCluster(settings: "synchronous_standby_names=absent", "synchronous_commit=local")
-        let database = try TestDatabase(on: cluster)
         try database.execute("CREATE TABLE t (n bigint)")
         let connection = await connect(database, settings: [("synchronous_commit", "on")])
         let insert = Submission("INSERT INTO t VALUES (1)", on: connection)

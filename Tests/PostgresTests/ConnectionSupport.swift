@@ -1,5 +1,6 @@
 import PostgresSupport
 import Reactor
+import TestSupport
 import Testing
 
 @testable import Postgres
@@ -12,15 +13,6 @@ import Testing
     let connection = database.open(name: name, settings: settings, statements: statements)
     await waitUntil { connection.isUp }
     return connection
-}
-
-/// Polls: for conditions that have no event.
-@Reactor func waitUntil(_ condition: @Reactor () -> Bool) async {
-    for _ in 0..<5000 {
-        if condition() { return }
-        await Reactor.sleep(for: .milliseconds(2))
-    }
-    Issue.record("the condition did not come true within ten seconds")
 }
 
 /// Submits a batch and waits for its outcome.

@@ -1,0 +1,41 @@
+import Models
+import Wire
+
+/// Which streams moved since the last digest, slot by slot: what a subscriber needs to find out that it missed a frame.
+///
+/// Digests with content are numbered under the slot's epoch, from 1 and without gaps; one without content repeats the
+/// last number, so the loss of a digest is found by the next one.
+package struct DigestLog {
+    private var slots: [Slot: SlotLog] = [:]
+
+    private struct SlotLog {
+        let epoch: Int64
+        var number: Int64 = 0
+        var moved: [StreamKey: Int64] = [:]
+
+        /// The content so far as the next digest, in an order of no meaning.
+        mutating func takeDigest(of slot: Slot) -> DigestEntry {
+            if !moved.isEmpty { number += 1 }
+            defer { moved.removeAll(keepingCapacity: true) }
+            return DigestEntry(
+                slot: slot, epoch: epoch, number: number, moved: moved.map { StreamPosition($0.key, $0.value) })
+        }
+    }
+
+    package init() {}
+
+    package mutating func acquired(_ slot: Slot, epoch: Int64) { slots[slot] = SlotLog(epoch: epoch) }
+    package mutating func lost(_ slot: Slot) { slots[slot] = nil }
+
+    /// Notes that a transaction of `slot` moved a stream. Of several positions the highest counts. A slot that is not
+    /// owned any more is left to its next owner: under the new epoch subscribers ask for everything they hold.
+    package mutating func note(_ position: StreamPosition, in slot: Slot) {
+        let former = slots[slot]?.moved[position.key] ?? 0
+        slots[slot]?.moved[position.key] = max(former, position.position)
+    }
+
+    /// The digests that are due, one for each owned slot, in order of the slots.
+    package mutating func takeDigests() -> [DigestEntry] {
+        slots.keys.sorted().map { slots[$0]!.takeDigest(of: $0) }
+    }
+}

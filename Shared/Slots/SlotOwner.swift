@@ -1,0 +1,141 @@
+import Models
+import Postgres
+import Reactor
+
+/// Who must know which slots this process owns.
+@Reactor
+package protocol SlotOwnerDelegate: AnyObject {
+    /// From now on this process serves `slot`. Digests carry `epoch`, higher than any former owner's.
+    func acquired(_ slot: Slot, epoch: Int64)
+    /// Nothing of `slot` may be sent to the database from now on.
+    func lost(_ slot: Slot)
+}
+
+/// Shares the slots evenly among the running processes of one kind.
+///
+/// A slot is owned by holding a session-level advisory lock on the very connection that writes, so a dead process's
+/// slots free themselves when the server ends its session. A second lock, one per member, tells the others at once that
+/// the session is there; a row in `services`, renewed every second, tells them that the process still works. Ownership
+/// makes the work efficient, never correct: that rests on row locks and constraints.
+///
+/// Reads and writes `<schema>.slots (slot, epoch)` and `<schema>.services (id, seen_at)`.
+@Reactor
+package final class SlotOwner {
+    /// Held slots and the epochs under which they are held.
+    package private(set) var epochs: [Slot: Int64] = [:]
+
+    private let connection: Connection
+    private let statements: Statements
+    private weak let delegate: (any SlotOwnerDelegate)?
+    private let member = Int32.random(in: 1 ... .max)
+    private var nextLook: TimerID?
+    private var isDrained = false
+
+    private static let heartbeat = Duration.seconds(1)
+    /// While slots that belong here are held elsewhere: their owner gives them up at its next heartbeat.
+    private static let impatientHeartbeat = Duration.milliseconds(100)
+
+    /// `lockClass` and `lockClass + 1` are the first keys of the advisory locks: different for each kind of service.
+    package init(connection: Connection, schema: String, lockClass: Int32, delegate: any SlotOwnerDelegate) {
+        self.connection = connection
+        self.delegate = delegate
+        statements = Statements(schema: schema, lockClass: lockClass)
+        connection.onUp { [weak self] in self?.join() }
+        connection.onLoss { [weak self] _ in self?.loseEverything() }
+        if connection.isUp { join() }
+    }
+
+    /// Gives everything up and calls `completion`. For a process that is about to end.
+    package func drain(completion: @escaping @Reactor () -> Void) {
+        isDrained = true
+        loseEverything()
+        guard connection.isUp else { return completion() }
+        connection.submit {
+            statements.leave(&$0, member)
+        } completion: { _ in
+            completion()
+        }
+    }
+
+    // MARK: The others
+
+    private func join() {
+        guard !isDrained else { return }
+        connection.submit({ statements.join(&$0, member) }, completion: { [weak self] _ in self?.look() })
+    }
+
+    /// Renews the heartbeat, counts the members and takes or gives what follows from that.
+    private func look() {
+        guard connection.isUp, !isDrained else { return }
+        connection.submit {
+            statements.heartbeat(&$0, member)
+        } completion: { [weak self] outcome in
+            guard let self, !isDrained else { return }
+            if case .committed(let rows) = outcome { share(among: rows[1].map { Int32($0[0] as Int64) }) }
+            if connection.isUp, nextLook == nil { look(after: Self.heartbeat) }
+        }
+    }
+
+    private func look(after delay: Duration) {
+        nextLook = Reactor.after(delay) { [weak self] in
+            self?.nextLook = nil
+            self?.look()
+        }
+    }
+
+    private func share(among members: [Int32]) {
+        let share = SlotShare(members: members, own: member, held: Set(epochs.keys))
+        if !share.release.isEmpty { release(share.release) }
+        if share.wanted > 0 { acquire(share) }
+    }
+
+    // MARK: The slots
+
+    private func release(_ slots: [Slot]) {
+        for slot in slots { lose(slot) }
+        // Behind whatever was sent for these slots: the next owner comes after it is committed.
+        connection.submit({ statements.unlock(&$0, slots) }, completion: { _ in })
+    }
+
+    private func acquire(_ share: SlotShare) {
+        connection.submit {
+            statements.acquire(&$0, share)
+        } completion: { [weak self] outcome in
+            self?.acquired(outcome, share)
+        }
+    }
+
+    private func acquired(_ outcome: BatchOutcome, _ share: SlotShare) {
+        switch outcome {
+        case .committed(let rows):
+            for row in rows[0] where !isDrained { hold(row[0], epoch: row[1]) }
+            if rows[0].count < share.wanted { hurry() }
+        case .failed:
+            // Advisory locks outlive the transaction that took them.
+            if connection.isUp { connection.submit({ statements.unlock(&$0, share.candidates) }, completion: { _ in }) }
+        case .unknown:
+            break  // The session is gone, and its locks with it.
+        }
+    }
+
+    private func hurry() {
+        if let nextLook { Reactor.cancel(nextLook) }
+        look(after: Self.impatientHeartbeat)
+    }
+
+    private func hold(_ slot: Slot, epoch: Int64) {
+        epochs[slot] = epoch
+        delegate?.acquired(slot, epoch: epoch)
+    }
+
+    private func lose(_ slot: Slot) {
+        epochs[slot] = nil
+        delegate?.lost(slot)
+    }
+
+    private func loseEverything() {
+        if let nextLook { Reactor.cancel(nextLook) }
+        nextLook = nil
+        for slot in epochs.keys.sorted() { lose(slot) }
+    }
+}

@@ -1,0 +1,73 @@
+import Models
+import Postgres
+
+/// The SQL of ownership. Run about once a second, so not prepared.
+struct Statements {
+    /// An identifier of the code's own: it is not quoted.
+    let schema: String
+    let lockClass: Int32
+
+    private var memberLockClass: Int32 { lockClass + 1 }
+
+    /// Shows the others that this session is there.
+    func join(_ batch: inout Batch, _ member: Int32) {
+        batch.execute(sql: "SELECT pg_advisory_lock($1, $2)") { parameters in
+            parameters.add(memberLockClass)
+            parameters.add(member)
+        }
+    }
+
+    /// Gives up everything that belongs to this member.
+    func leave(_ batch: inout Batch, _ member: Int32) {
+        batch.execute(sql: "DELETE FROM \(schema).services WHERE id = $1") { $0.add(Int64(member)) }
+        batch.execute(sql: "SELECT pg_advisory_unlock_all()")
+    }
+
+    /// Renews the member's row, then lists the members: those who renewed theirs within three seconds and whose session
+    /// still holds its lock. Rows of the dead go after a minute.
+    func heartbeat(_ batch: inout Batch, _ member: Int32) {
+        batch.execute(
+            sql: """
+                INSERT INTO \(schema).services (id, seen_at) VALUES ($1, clock_timestamp())
+                ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at
+                """
+        ) { $0.add(Int64(member)) }
+        batch.execute(
+            sql: """
+                SELECT id FROM \(schema).services
+                WHERE seen_at > clock_timestamp() - interval '3 seconds' AND EXISTS (
+                    SELECT FROM pg_locks
+                    WHERE locktype = 'advisory' AND classid::bigint = $1 AND objid::bigint = id AND objsubid = 2
+                    AND granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))
+                """
+        ) { $0.add(Int64(memberLockClass)) }
+        batch.execute(
+            sql: "DELETE FROM \(schema).services WHERE seen_at < clock_timestamp() - interval '1 minute'")
+    }
+
+    /// Locks up to `wanted` free slots and raises their epochs. Returns slot, epoch.
+    func acquire(_ batch: inout Batch, _ share: SlotShare) {
+        batch.execute(
+            sql: """
+                WITH free AS MATERIALIZED (
+                    SELECT slot FROM unnest($1) AS slot WHERE pg_try_advisory_lock($2, slot::integer) LIMIT $3
+                )
+                UPDATE \(schema).slots SET epoch = epoch + 1 FROM free WHERE slots.slot = free.slot
+                RETURNING slots.slot, slots.epoch
+                """
+        ) { parameters in
+            parameters.addArray(of: .int2)
+            for slot in share.candidates { parameters.append(slot) }
+            parameters.add(lockClass)
+            parameters.add(Int64(share.wanted))
+        }
+    }
+
+    func unlock(_ batch: inout Batch, _ slots: [Slot]) {
+        batch.execute(sql: "SELECT pg_advisory_unlock($1, slot::integer) FROM unnest($2) AS slot") { parameters in
+            parameters.add(lockClass)
+            parameters.addArray(of: .int2)
+            for slot in slots { parameters.append(slot) }
+        }
+    }
+}

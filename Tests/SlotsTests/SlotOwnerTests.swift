@@ -1,0 +1,100 @@
+import Models
+import Postgres
+import PostgresSupport
+import Reactor
+import TestSupport
+import Testing
+
+@testable import Slots
+
+@Suite(.timeLimit(.minutes(1))) struct SlotOwnerTests {
+    let database: TestDatabase
+
+    init() throws {
+        ReactorThread.start()
+        database = try TestDatabase()
+        try database.execute(
+            """
+            CREATE SCHEMA shop;
+            CREATE TABLE shop.slots (slot smallint PRIMARY KEY, epoch bigint NOT NULL DEFAULT 0);
+            INSERT INTO shop.slots (slot) SELECT generate_series(0, 255);
+            CREATE TABLE shop.services (id bigint PRIMARY KEY, seen_at timestamptz NOT NULL)
+            """)
+    }
+
+    /// One process that owns slots.
+    @Reactor final class Member: SlotOwnerDelegate {
+        let connection: Connection
+        private(set) var owner: SlotOwner!
+        private(set) var held: [Slot: Int64] = [:]
+
+        init(_ name: String, _ database: TestDatabase) {
+            connection = database.open(name: name)
+            owner = SlotOwner(connection: connection, schema: "shop", lockClass: 100, delegate: self)
+        }
+
+        func acquired(_ slot: Slot, epoch: Int64) { held[slot] = epoch }
+        func lost(_ slot: Slot) { held[slot] = nil }
+
+        func drain() async {
+            await withUnsafeContinuation { continuation in owner.drain { continuation.resume() } }
+        }
+    }
+
+    @Test("a member alone owns every slot, under an epoch that is in the database")
+    @Reactor func alone() async throws {
+        let member = Member("a", database)
+        await waitUntil { member.held.count == 256 }
+        #expect(member.held.values.allSatisfy { $0 == 1 } && member.held == member.owner.epochs)
+        #expect(try database.query("SELECT FROM shop.slots WHERE epoch = 1").count == 256)
+    }
+
+    @Test("two members share evenly, without a slot between them or owned twice, and a third gets its part")
+    @Reactor func joining() async {
+        let first = Member("a", database)
+        await waitUntil { first.held.count == 256 }
+        let second = Member("b", database)
+        await waitUntil { second.held.count == 128 }
+        #expect(first.held.count == 128 && Set(first.held.keys).isDisjoint(with: second.held.keys))
+        #expect(second.held.values.allSatisfy { $0 == 2 })
+        let third = Member("c", database)
+        await waitUntil { [first, second, third].allSatisfy { (85...86).contains($0.held.count) } }
+        #expect(Set([first, second, third].flatMap { $0.held.keys }).count == 256)
+    }
+
+    @Test("the slots of a member that dies are taken over within two seconds, under higher epochs")
+    @Reactor func takeover() async throws {
+        let survivor = Member("a", database), victim = Member("b", database)
+        await waitUntil { survivor.held.count == 128 && victim.held.count == 128 }
+        let inherited = victim.held
+        let death = MonotonicTime.now
+        victim.connection.close()
+        #expect(victim.held.isEmpty)
+        await waitUntil { survivor.held.count == 256 }
+        #expect(MonotonicTime.now - death < .seconds(2))
+        #expect(inherited.allSatisfy { slot, epoch in survivor.held[slot]! > epoch })
+    }
+
+    @Test("a member that loses its connection owns nothing from then on, comes back and gets its share again")
+    @Reactor func reconnection() async throws {
+        let steady = Member("a", database), shaken = Member("b", database)
+        await waitUntil { steady.held.count == 128 && shaken.held.count == 128 }
+        var heldAtLoss = -1
+        shaken.connection.onLoss { _ in heldAtLoss = shaken.held.count }
+        try database.endSessions(of: "b")
+        await waitUntil { heldAtLoss == 0 }
+        await waitUntil { steady.held.count == 128 && shaken.held.count == 128 }
+        #expect(Set(steady.held.keys).isDisjoint(with: shaken.held.keys))
+    }
+
+    @Test("a drained member hands its slots over and takes none again")
+    @Reactor func draining() async throws {
+        let leaving = Member("a", database), staying = Member("b", database)
+        await waitUntil { leaving.held.count == 128 && staying.held.count == 128 }
+        await leaving.drain()
+        #expect(leaving.held.isEmpty)
+        await waitUntil { staying.held.count == 256 }
+        #expect(leaving.held.isEmpty && leaving.connection.isUp)
+        #expect(try database.query("SELECT FROM shop.services").count == 1)
+    }
+}
