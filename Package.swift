@@ -51,7 +51,7 @@ let package = Package(
         module("Wire", ["Bytes", "JSON", "Models"]),
         module("Bus", ["CZMQ", "CLinux", "Reactor", "Bytes", "Models", "Wire"]),
         module("Postgres", ["CPQ", "CLinux", "Reactor", "Bytes", "Models"]),
-        module("Slots", ["Models", "Postgres", "Reactor", "Wire"]),
+        module("Slots", ["Bus", "Models", "Postgres", "Reactor", "Wire"]),
         module("Edge", ["CHTTPParser", "CCrypto", "CLinux", "Reactor", "Bytes"]),
         module("ServiceKit", ["Bus", "CCrypto", "CJWT", "CLinux", "Reactor", "Bytes", "JSON", "Edge", "Models"]),
 
@@ -70,7 +70,7 @@ let package = Package(
             "Receipt", "Services/Receipt",
             ["Bus", "Bytes", "Edge", "JSON", "Models", "Postgres", "Reactor", "ServiceKit", "Slots", "Wire"]),
         executable(
-            "Fanout", "Services/Fanout", ["Bus", "Bytes", "Edge", "JSON", "Models", "Reactor", "ServiceKit", "Wire"]),
+            "Fanout", "Services/Fanout", ["Bus", "Bytes", "Edge", "JSON", "Models", "Reactor", "ServiceKit", "Slots", "Wire"]),
         executable(
             "ParleyCLI", "Clients/parley",
             ["Bytes", "CCrypto", "CJWT", "CLinux", "CHTTPParser", "JSON", "Models", "Reactor", "ServiceKit"]),

@@ -2,6 +2,7 @@ import Bus
 import Bytes
 import Models
 import Reactor
+import Slots
 import Wire
 
 /// Tells the bus what was committed: once per change, encoded once, to whoever listens. Nothing depends on it arriving;
@@ -9,12 +10,11 @@ import Wire
 @Reactor
 final class Announcer {
     private let bus: Bus
-    private let moved: (StreamPosition, Slot) -> Void
+    private let slots: OwnedSlots
 
-    /// `moved` notes for the digest that a transaction of a slot moved a stream.
-    init(bus: Bus, moved: @escaping (StreamPosition, Slot) -> Void) {
+    init(bus: Bus, slots: OwnedSlots) {
         self.bus = bus
-        self.moved = moved
+        self.slots = slots
     }
 
     func announce(_ item: SendItem, _ created: SendStatement.Created) {
@@ -42,7 +42,7 @@ final class Announcer {
         bus.append(to: .change(slot.group)) { buffer in
             ChangeEntry.write(change.conversation, seq: change.seq, change.kind, to: &buffer) { $0.append(change) }
         }
-        moved(StreamPosition(.conversation(change.conversation), change.seq), slot)
+        slots.note(StreamPosition(.conversation(change.conversation), change.seq), in: slot)
     }
 
     private func announceJoining(_ member: CreateStatement.Joined, _ conversation: ConversationID) {
@@ -53,6 +53,6 @@ final class Announcer {
                 $0.append(change)
             }
         }
-        moved(StreamPosition(.user(member.user), member.useq), conversation.slot)
+        slots.note(StreamPosition(.user(member.user), member.useq), in: conversation.slot)
     }
 }

@@ -6,6 +6,9 @@ import Postgres
 enum Schema {
     static let name = "store"
 
+    /// First key of the advisory locks by which stores own slots; the next number is taken with it.
+    static let slotLocks: Int32 = 7101
+
     static var migrator: Migrator {
         Migrator(
             schema: name,

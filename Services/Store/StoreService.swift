@@ -4,6 +4,7 @@ import Models
 import Postgres
 import Reactor
 import ServiceKit
+import Slots
 import Wire
 
 /// Takes commands and queries for the slots this store owns from the bus, and hands them to the writer and the queries.
@@ -12,20 +13,26 @@ final class StoreService {
     private let bus: Bus
     private let writer: Writer
     private let queries: Queries
-    private let owns: (Slot) -> Bool
+    private let slots: OwnedSlots
     private(set) var entriesRefused = 0
 
-    init(bus: Bus, writer: Writer, queries: Queries, owns: @escaping (Slot) -> Bool) {
+    init(bus: Bus, writer: Writer, queries: Queries, slots: OwnedSlots) {
         self.bus = bus
         self.writer = writer
         self.queries = queries
-        self.owns = owns
+        self.slots = slots
     }
 
     func start() {
         bus.onFrame = { [self] frame in receive(frame) }
         writer.connection.open()
         queries.connection.open()
+    }
+
+    /// Stops to take requests, and waits for the answers to those that were taken.
+    func finish() async {
+        bus.onFrame = { _ in }
+        while !writer.isIdle || queries.inWork > 0 { await Reactor.sleep(for: .milliseconds(5)) }
     }
 
     func addMetrics(to metrics: Metrics) {
@@ -48,6 +55,7 @@ final class StoreService {
         metrics.counter("parley_store_entries_refused_total", "Entries of no known layout") { [self] in
             Double(entriesRefused)
         }
+        metrics.gauge("parley_store_slots", "Slots owned") { [slots] in Double(slots.count) }
         metrics.gauge("parley_store_rows_waiting", "Rows waiting for a batch") { [writer] in Double(writer.waitingRows)
         }
         metrics.gauge("parley_store_queries_in_work", "Queries being answered") { [queries] in Double(queries.inWork) }
@@ -68,7 +76,7 @@ final class StoreService {
         _ entry: RequestEntry, in frame: InboundFrame, _ bytes: UnsafeRawBufferPointer
     ) throws(WireError) {
         // The topic is a group of slots. Those of other owners are theirs to answer.
-        guard owns(entry.slot) else { return }
+        guard slots.contains(entry.slot) else { return }
         guard let kind = StoreRequestKind(rawValue: entry.kind) else {
             throw .unknownValue(field: "request kind", UInt64(entry.kind))
         }

@@ -1,0 +1,76 @@
+import Bus
+import Models
+import Postgres
+import Reactor
+import Wire
+
+/// What a service does with the slots it owns: it listens to the topics of their groups, and publishes their digests.
+@Reactor
+package final class OwnedSlots: SlotOwnerDelegate {
+    /// Between two digests: how late a lost frame that no later one reveals is found.
+    package static let digestInterval = Duration.milliseconds(250)
+
+    /// Which requests a kind of service takes, and under which topic its digests go.
+    package struct Topics: Sendable {
+        let requests: @Sendable (SlotGroup) -> Topic
+        let digests: @Sendable (SlotGroup) -> Topic
+
+        package static let store = Topics(requests: { .command($0) }, digests: { .digest($0) })
+        package static let receipt = Topics(requests: { .receiptCommand($0) }, digests: { .receiptDigest($0) })
+    }
+
+    private let bus: Bus
+    private let topics: Topics
+    private var owner: SlotOwner!
+    private var digests = DigestLog()
+    private var ownedInGroup = Array(repeating: 0, count: SlotGroup.count)
+    private var isOwned = Array(repeating: false, count: Slot.count)
+    package private(set) var count = 0
+
+    /// `connection` is the one that writes, and not open yet.
+    package init(_ bus: Bus, _ topics: Topics, connection: Connection, schema: String, lockClass: Int32) {
+        self.bus = bus
+        self.topics = topics
+        owner = SlotOwner(connection: connection, schema: schema, lockClass: lockClass, delegate: self)
+        Reactor.every(Self.digestInterval) { [weak self] in self?.publishDigests() }
+    }
+
+    package func contains(_ slot: Slot) -> Bool { isOwned[Int(slot.number)] }
+
+    /// Notes for the digest that a transaction of `slot` moved a stream.
+    package func note(_ position: StreamPosition, in slot: Slot) { digests.note(position, in: slot) }
+
+    /// Gives all slots to the others, for the end of the process. What was committed is in the digests that go out here.
+    package func drain() async {
+        publishDigests()
+        await withUnsafeContinuation { continuation in owner.drain { continuation.resume() } }
+    }
+
+    // MARK: SlotOwnerDelegate
+
+    package func acquired(_ slot: Slot, epoch: Int64) {
+        isOwned[Int(slot.number)] = true
+        count += 1
+        digests.acquired(slot, epoch: epoch)
+        let group = slot.group
+        ownedInGroup[Int(group.number)] += 1
+        if ownedInGroup[Int(group.number)] == 1 { bus.subscribe(topics.requests(group)) }
+    }
+
+    package func lost(_ slot: Slot) {
+        isOwned[Int(slot.number)] = false
+        count -= 1
+        digests.lost(slot)
+        let group = slot.group
+        ownedInGroup[Int(group.number)] -= 1
+        if ownedInGroup[Int(group.number)] == 0 { bus.unsubscribe(topics.requests(group)) }
+    }
+
+    // MARK: Digests
+
+    private func publishDigests() {
+        for digest in digests.takeDigests() {
+            bus.append(to: topics.digests(digest.slot.group)) { digest.write(to: &$0) }
+        }
+    }
+}
