@@ -70,7 +70,7 @@ migrate_database() {
     for service in store receipt; do # receipt's tables refer to store's
         PARLEY_DATABASE_URL=$(database_url "$service") "$executables/$service" migrate \
             >>"$logs/migrate.log" 2>&1 9>&- ||
-            die "'$service migrate' failed. $logs/migrate.log ends:" "$(tail -8 "$logs/migrate.log")"
+            die "'$service migrate' failed. $logs/migrate.log ends:" "$(tail -n 8 "$logs/migrate.log")"
     done
     say migrations applied
 }
@@ -142,7 +142,7 @@ await_services() {
     while read -r service number; do
         until is_ready "$service" "$number"; do
             [[ -n $(service_pid "$service" "$number") ]] || explain_failure "$service" "$number" "stopped while starting"
-            ((SECONDS < deadline)) || explain_failure "$service" "$number" "is not ready after $start_seconds s"
+            ((SECONDS < deadline)) || explain_failure "$service" "$number" "is not ready after $start_seconds s: $(reasons "$service" "$number")"
             sleep 0.1
         done
         say "$service-$number" "ready at http://$(address_of "$service" "$number")"
@@ -153,10 +153,14 @@ is_ready() { # SERVICE NUMBER
     curl --silent --fail --max-time 2 --output /dev/null "http://$(address_of "$1" "$2")/readyz"
 }
 
+reasons() { # SERVICE NUMBER; why it says it is not ready
+    curl --silent --max-time 2 "http://$(address_of "$1" "$2")/readyz" || echo "no answer"
+}
+
 explain_failure() { # SERVICE NUMBER WHAT
     local log=$logs/$1-$2.log
     warn "$1-$2 $3. $log ends:"
-    tail -12 "$log" >&2
+    tail -n 12 "$log" >&2
     die "Correct what it says and run this again; deploy/dev/down stops what is running."
 }
 
