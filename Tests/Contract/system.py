@@ -2,7 +2,6 @@
 
 import os
 import random
-import shutil
 import socket
 import subprocess
 import tempfile
@@ -23,6 +22,10 @@ class System:
         self.http_port = _free_ports()
         self.ws_port = self.http_port + 1
         self.contract = Contract()
+        # Erases the system when this process ends, however it does; in a session that Ctrl-C does not reach.
+        self.guard = subprocess.Popen(
+            [REPOSITORY / "Tests/guard"], env=self.environment, stdin=subprocess.PIPE, start_new_session=True
+        )
 
     @property
     def environment(self):
@@ -41,14 +44,11 @@ class System:
         return Path(os.environ.get("PARLEY_EXECUTABLES", REPOSITORY / ".build/release"))
 
     def start(self):
-        self._deploy("up")
+        subprocess.run([REPOSITORY / "deploy/dev/up"], env=self.environment, check=True)
 
     def remove(self):
-        self._deploy("down", "--erase")
-        shutil.rmtree(self.state, ignore_errors=True)
-
-    def _deploy(self, command: str, *arguments: str):
-        subprocess.run([REPOSITORY / "deploy/dev" / command, *arguments], env=self.environment, check=True)
+        self.guard.stdin.close()
+        self.guard.wait()
 
     def http(self, port: int | None = None, **options) -> httpx.Client:
         """A client whose every response is judged by the document."""

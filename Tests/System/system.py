@@ -10,6 +10,7 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 DEV = REPOSITORY / "deploy" / "dev"
+GUARD = REPOSITORY / "Tests" / "guard"
 EXECUTABLES = Path(os.environ.get("PARLEY_EXECUTABLES", REPOSITORY / ".build" / "release"))
 SERVICES = ("store", "receipt", "fanout", "ingest")
 SECRET = "a secret of the system tests, long enough for HS256"
@@ -23,17 +24,20 @@ class System:
         self.state = Path(tempfile.mkdtemp(prefix="parley-test-"))
         self.state.chmod(0o755)  # PostgreSQL's user has to get in
         self.http_port = _free_ports(instances)
-        self._guard = _start_guard(self.state)
+        # In a session of its own, so that Ctrl-C reaches the tests and not the guard.
+        self._guard = subprocess.Popen([GUARD], env=self.environment, stdin=subprocess.PIPE, start_new_session=True)
 
     @property
     def environment(self) -> dict[str, str]:
+        """The caller's environment without its own Parley, and with this one."""
+        others = {name: value for name, value in os.environ.items() if not name.startswith("PARLEY_")}
         counts = {f"PARLEY_{service.upper()}S": str(self.instances) for service in SERVICES}
-        return os.environ | counts | {
+        return others | counts | {
             "PARLEY_STATE": str(self.state),
             "PARLEY_HTTP_PORT": str(self.http_port),
             "PARLEY_WS_PORT": str(self.http_port + 1),
             "PARLEY_JWT_SECRET": SECRET,
-            "PARLEY_NO_BUILD": "1",
+            "PARLEY_EXECUTABLES": str(EXECUTABLES),
         }
 
     def up(self):
@@ -47,7 +51,7 @@ class System:
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=110)
 
     def remove(self):
-        """Stops the processes and removes their data. Happens also when the test process dies: see `_start_guard`."""
+        """Stops the processes and removes their data. Happens also when the test process dies: see Tests/guard."""
         self._guard.stdin.close()
         self._guard.wait()
 
@@ -88,16 +92,6 @@ def is_alive(pid: int) -> bool:
     except FileNotFoundError:
         return False
     return state != "Z"
-
-
-def _start_guard(state: Path) -> subprocess.Popen:
-    """Removes the system when its standard input ends, which happens when the test process ends, however it does.
-
-    In a session of its own, so that Ctrl-C reaches the tests and not the guard.
-    """
-    script = 'cat; PARLEY_STATE=$1 "$2" --erase >"$1.log" 2>&1 && rm -f "$1.log"'
-    return subprocess.Popen(["bash", "-c", script, "guard", state, DEV / "down"], stdin=subprocess.PIPE,
-                            start_new_session=True)
 
 
 def _free_ports(instances: int) -> int:
