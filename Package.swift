@@ -70,7 +70,8 @@ let package = Package(
             "Receipt", "Services/Receipt",
             ["Bus", "Bytes", "Edge", "JSON", "Models", "Postgres", "Reactor", "ServiceKit", "Slots", "Wire"]),
         executable(
-            "Fanout", "Services/Fanout", ["Bus", "Bytes", "Edge", "JSON", "Models", "Reactor", "ServiceKit", "Slots", "Wire"]),
+            "Fanout", "Services/Fanout",
+            ["Bus", "Bytes", "Edge", "JSON", "Models", "Reactor", "ServiceKit", "Slots", "Wire"]),
         executable(
             "ParleyCLI", "Clients/parley",
             ["Bytes", "CCrypto", "CJWT", "CLinux", "CHTTPParser", "JSON", "Models", "Reactor", "ServiceKit"]),
@@ -90,7 +91,8 @@ let package = Package(
         tests("Edge", ["Edge", "Reactor", "Bytes"]),
         tests("ServiceKit", ["ServiceKit", "Reactor", "Bytes", "JSON", "Models", "Edge", "CCrypto", "CJWT"]),
         tests("Ingest", ["Ingest", "Bytes", "JSON", "Models", "Wire", "Reactor", "Edge", "ServiceKit"]),
-        tests("Store", ["Store", "Bytes", "JSON", "Models", "Wire", "Postgres", "PostgresSupport", "Reactor", "Slots"]),
+        tests(
+            "Store", ["Store", "Bytes", "JSON", "Models", "Wire", "Postgres", "PostgresSupport", "Reactor", "Slots"]),
         tests("Receipt", ["Receipt", "Bytes", "JSON", "Models", "Wire", "Postgres", "PostgresSupport", "Reactor"]),
         tests("Fanout", ["Fanout", "Bus", "Edge", "ServiceKit", "Bytes", "JSON", "Models", "Wire", "Reactor"]),
         tests("ParleyCLI", ["ParleyCLI", "Bytes", "Edge", "JSON", "Models", "Reactor", "ServiceKit"]),
