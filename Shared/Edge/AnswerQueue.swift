@@ -37,8 +37,9 @@ struct AnswerQueue {
     mutating func removeNext() {
         start += 1
         firstTicket &+= 1
-        guard start == entries.count else { return }
-        entries.removeAll(keepingCapacity: true)
+        // The places of what has left are given back now and then, also when the queue is never empty.
+        guard start == entries.count || start >= 64 else { return }
+        entries.removeFirst(start)
         start = 0
     }
 

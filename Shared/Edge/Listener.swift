@@ -68,7 +68,7 @@ final class Listener: DescriptorHandler {
     }
 
     private static func listen(_ text: String) throws(ListenError) -> CInt {
-        guard let colon = text.lastIndex(of: ":") else {
+        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
             throw ListenError(address: text, reason: "it must have the form host:port")
         }
         let host = text[..<colon].trimmingBrackets()
@@ -76,7 +76,7 @@ final class Listener: DescriptorHandler {
         hints.ai_socktype = CInt(SOCK_STREAM.rawValue)
         hints.ai_flags = AI_PASSIVE
         var found: UnsafeMutablePointer<addrinfo>?
-        let code = getaddrinfo(host, String(text[text.index(after: colon)...]), &hints, &found)
+        let code = getaddrinfo(host, String(port), &hints, &found)
         guard code == 0, let first = found else {
             throw ListenError(address: text, reason: String(cString: gai_strerror(code)))
         }

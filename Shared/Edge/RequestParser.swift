@@ -128,9 +128,10 @@ final class RequestParser {
     }
 
     private func nameArrived(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        // libhttp-parser takes "Content-Length :" for a length; other readers do not (RFC 9112, 5.1).
+        if bytes.contains(UInt8(ascii: " ")) { return refuse(.spaceInName) }
         if isHeadComplete { return countHead(bytes.count) }  // A trailer: nobody asks for one.
         if isInValue { endField() }
-        guard !bytes.contains(UInt8(ascii: " ")) else { return refuse(.spaceInName) }
         // One byte more than the longest name tells that a name is none of ours.
         let room = HeaderName.longestName + 1 - name.count
         name.append(UnsafeRawBufferPointer(rebasing: bytes.prefix(max(0, room))))

@@ -1,0 +1,202 @@
+import Reactor
+import Testing
+
+@testable import Edge
+
+@Suite struct WebSocketServerTests {
+    private func open(
+        _ change: @Sendable (inout ServerLimits) -> Void = { _ in }
+    ) async throws -> (TestServer, Client) {
+        let (server, port) = await TestServer.start(change)
+        let client = try Client(port: port)
+        #expect(try client.openWebSocket().status == 101)
+        #expect(try client.receiveFrame().text == "welcome")
+        return (server, client)
+    }
+
+    @Test("the handshake answers with the accept key and the subprotocol")
+    func handshake() async throws {
+        let (_, port) = await TestServer.start()
+        let answer = try Client(port: port).openWebSocket()
+        #expect(answer.status == 101 && answer["Sec-WebSocket-Accept"] == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")
+        #expect(answer["Sec-WebSocket-Protocol"] == "parley.v1" && answer["Upgrade"] == "websocket")
+    }
+
+    @Test("a client that names no subprotocol is served without one")
+    func noSubprotocol() async throws {
+        let (_, port) = await TestServer.start()
+        let client = try Client(port: port)
+        try client.send(Client.handshake.replacing("Sec-WebSocket-Protocol: other, parley.v1\r\n", with: ""))
+        let answer = try client.receiveAnswer()
+        #expect(answer.status == 101 && answer["Sec-WebSocket-Protocol"] == nil)
+    }
+
+    @Test(
+        "a wrong handshake is refused",
+        arguments: [
+            ("Version: 13", "Version: 12", 426), ("Sec-WebSocket-Version: 13\r\n", "", 426),
+            ("dGhlIHNhbXBsZSBub25jZQ==", "short", 400), ("dGhlIHNhbXBsZSBub25jZQ==", "dGhlIHNhbXBsZSBub25jZQ!=", 400),
+            ("Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n", "", 400), ("parley.v1", "parley.v2", 400),
+            ("/v1/socket", "/elsewhere", 200), ("GET", "POST", 200), ("Upgrade: websocket\r\n", "", 200),
+        ])
+    func wrongHandshake(part: String, replacement: String, status: Int) async throws {
+        let (_, port) = await TestServer.start()
+        let client = try Client(port: port)
+        try client.send(Client.handshake.replacing(part, with: replacement))
+        let answer = try client.receiveAnswer()
+        #expect(answer.status == status)
+        if status == 426 { #expect(answer["Sec-WebSocket-Version"] == "13") }
+    }
+
+    @Test("a handler that admits nobody gives 503")
+    func notAdmitted() async throws {
+        let (server, port) = await TestServer.start()
+        await refuse(server)
+        let answer = try Client(port: port).openWebSocket()
+        #expect(answer.status == 503 && answer["Retry-After"] == "1")
+    }
+
+    @Reactor private func refuse(_ server: TestServer) { server.isAdmitting = false }
+
+    @Test("frames that come together with the handshake, and behind an answered request, are taken")
+    func together() async throws {
+        let (_, port) = await TestServer.start()
+        let client = try Client(port: port)
+        try client.send(Array("GET /a HTTP/1.1\r\nHost: h\r\n\r\n\(Client.handshake)".utf8) + clientFrame(1, "early"))
+        #expect(try client.receiveAnswer().body == "get ")
+        #expect(try client.receiveAnswer().status == 101)
+        #expect(try client.receiveFrame().text == "welcome")
+        #expect(try client.receiveFrame().text == "echo early")
+    }
+
+    @Test("an upgrade behind an unanswered request is refused")
+    func behindRequest() async throws {
+        let (server, port) = await TestServer.start()
+        let client = try Client(port: port)
+        try client.send("GET /later HTTP/1.1\r\nHost: h\r\n\r\n\(Client.handshake)")
+        #expect(await eventually { server.server.statistics.refusedRequests == 1 })
+        let other = try Client(port: port)
+        try other.send("GET /release HTTP/1.1\r\nHost: h\r\n\r\n")
+        #expect(try client.receiveAnswer().body == "later")
+        #expect(try client.receiveAnswer().status == 400)
+    }
+
+    @Test("text, fragments and pings are answered")
+    func conversation() async throws {
+        let (_, client) = try await open()
+        try client.send(clientFrame(1, "hällo"))
+        #expect(try client.receiveFrame() == Client.Frame(opcode: 1, payload: Array("echo hällo".utf8)))
+        try client.send(clientFrame(1, "a", isFinal: false) + clientFrame(9, "now") + clientFrame(0, "b"))
+        #expect(try client.receiveFrame() == Client.Frame(opcode: 10, payload: Array("now".utf8)))
+        #expect(try client.receiveFrame().text == "echo ab")
+        let large = String(repeating: "x", count: 90_000)
+        try client.send(clientFrame(1, large))
+        #expect(try client.receiveFrame().text == "echo " + large)
+    }
+
+    @Test("the limit of a message can be changed between two messages of one read")
+    func changedLimit() async throws {
+        let (_, client) = try await open()
+        try client.send(clientFrame(1, "small") + clientFrame(1, "0123456789") + clientFrame(1, "0123456789a"))
+        #expect(try client.receiveFrame().text == "echo 0123456789")
+        #expect(try client.receiveFrame().code == 1009)
+        #expect(try client.receiveToEnd() == "")
+    }
+
+    @Test(
+        "a broken rule is answered by a close frame of its code and the end",
+        arguments: [
+            (clientFrame(1, Array("a".utf8), isMasked: false), 1002), (clientFrame(2, [1]), 1003),
+            (clientFrame(1, [0xFF]), 1007), (clientFrame(0, "a"), 1002),
+        ])
+    func violation(bytes: [UInt8], code: Int) async throws {
+        let (server, client) = try await open()
+        try client.send(bytes + [UInt8](repeating: 0, count: 100_000))
+        let frame = try client.receiveFrame()
+        #expect(frame.opcode == 8 && frame.code == code)
+        #expect(try client.receiveToEnd() == "")
+        client.close()
+        #expect(await eventually { server.socketsClosed == 1 && server.server.openConnections == 0 })
+    }
+
+    @Test("a client's close is answered with its code, and the server closes")
+    func clientCloses() async throws {
+        let (server, client) = try await open()
+        try client.send(clientFrame(1, "last") + clientFrame(8, [0x0F, 0xA0]) + clientFrame(1, "too late"))
+        #expect(try client.receiveFrame().text == "echo last")
+        #expect(try client.receiveFrame() == Client.Frame(opcode: 8, payload: [0x0F, 0xA0]))
+        #expect(try client.receiveToEnd() == "")
+        #expect(await eventually { server.socketsClosed == 1 })
+    }
+
+    @Test("the server's close waits for the client's, but not for ever", arguments: [true, false])
+    func serverCloses(answers: Bool) async throws {
+        let (server, client) = try await open {
+            $0.sweepInterval = .milliseconds(5)
+            $0.closeTimeout = answers ? .seconds(60) : .milliseconds(50)
+        }
+        try client.send(clientFrame(1, "close"))
+        let frame = try client.receiveFrame()
+        #expect(frame.code == 1001 && frame.payload.dropFirst(2).elementsEqual("as asked".utf8))
+        if answers { try client.send(clientFrame(8, [0x03, 0xE9])) }
+        #expect(try client.receiveToEnd() == "")
+        #expect(await eventually { server.socketsClosed == 1 })
+    }
+
+    @Test("a client that vanishes is noticed and its handler told once")
+    func vanishes() async throws {
+        let (server, client) = try await open()
+        client.close()
+        #expect(await eventually { server.socketsClosed == 1 && server.server.openConnections == 0 })
+    }
+
+    @Test("pings go out, and a peer that stays silent is closed")
+    func pings() async throws {
+        let (server, client) = try await open {
+            $0.sweepInterval = .milliseconds(5)
+            $0.pingInterval = .milliseconds(40)
+            $0.silenceTimeout = .milliseconds(150)
+        }
+        for _ in 0..<6 {
+            #expect(try client.receiveFrame() == Client.Frame(opcode: 9, payload: []))
+            try client.send(clientFrame(10, []))
+        }
+        #expect(await server.socketsClosed == 0)
+        while let frame = try? client.receiveFrame() { #expect(frame.opcode == 9) }
+        #expect(await eventually { server.socketsClosed == 1 })
+    }
+
+    @Test("a peer that does not read gets a last frame and is closed, whole frames only")
+    func tooSlow() async throws {
+        let (server, client) = try await open { $0.webSocketQueueBytes = 1_000_000 }
+        try client.send(clientFrame(1, "flood"))
+        #expect(await eventually { server.socketsTooSlow == 1 })
+        var frames: [Client.Frame] = []
+        while let frame = try? client.receiveFrame() { frames.append(frame) }
+        #expect(frames.last?.code == 1008)
+        #expect(frames.dropLast().last?.text == "bye")
+        #expect(frames.dropLast(2).allSatisfy { $0.text == "0123456789abcdef" })
+        client.close()
+        #expect(await eventually { server.socketsClosed == 1 && server.socketsTooSlow == 1 })
+    }
+
+    @Test("a message to many is one buffer, and each gets all of it in order")
+    func broadcast() async throws {
+        let (server, port) = await TestServer.start()
+        let clients = try (0..<50).map { _ in try Client(port: port) }
+        for client in clients { #expect(try client.openWebSocket().status == 101) }
+        #expect(await eventually { server.sockets.count == 50 })
+        await broadcast(server)
+        for client in clients {
+            let texts = try (0..<101).map { _ in try client.receiveFrame().text }
+            #expect(texts == ["welcome"] + (0..<100).map { "number \($0)" })
+        }
+    }
+
+    @Reactor private func broadcast(_ server: TestServer) {
+        for number in 0..<100 {
+            let frame = Array("number \(number)".utf8).withUnsafeBytes { WebSocketFrame.text($0) }
+            for socket in server.sockets { socket.send(frame) }
+        }
+    }
+}
