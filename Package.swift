@@ -68,7 +68,10 @@ let package = Package(
             ]),
         executable(
             "Receipt", "Services/Receipt",
-            ["Bus", "Bytes", "Edge", "JSON", "Models", "Postgres", "Reactor", "ServiceKit", "Slots", "Wire"]),
+            ["Bus", "Bytes", "Edge", "JSON", "Models", "Postgres", "Reactor", "ServiceKit", "Slots", "Wire"],
+            resources: [
+                .embedInCode("Migrations/0001_ownership.sql"), .embedInCode("Migrations/0002_horizons.sql"),
+            ]),
         executable(
             "Fanout", "Services/Fanout",
             ["Bus", "Bytes", "Edge", "JSON", "Models", "Reactor", "ServiceKit", "Slots", "Wire"]),

@@ -1,4 +1,32 @@
+import Bus
+import Postgres
+import Reactor
+import ServiceKit
+
+/// receipt: merges delivered and read signals into horizons, keeps their history, announces coalesced status.
+///
+/// Listens to signals and queries of ingest, fanout and store for the slots it owns; publishes answers, status and
+/// digests. `receipt migrate` brings the schema of the database up to this build.
 @main
 enum Main {
-    static func main() {}
+    static func main() {
+        if CommandLine.arguments.dropFirst().first == "migrate" {
+            var environment = Environment.process
+            Schema.migrator.runAsCommand(databaseURL: environment.optionalString("PARLEY_DATABASE_URL"))
+        }
+        Service.run("receipt", configuredBy: ReceiptConfiguration.init, start: start)
+    }
+
+    @Reactor private static func start(_ service: Service, _ configuration: ReceiptConfiguration) throws {
+        try Schema.migrator.requireVersion(ofDatabaseAt: configuration.databaseURL)
+        let bus = try service.openBus(configuration.bus)
+        let receipt = ReceiptService(configuration, bus: bus, log: service.log)
+        receipt.addHealth(to: service.health)
+        receipt.addMetrics(to: service.metrics)
+        service.drain.add("finish what is in work") { await receipt.finish() }
+        service.drain.add("give the slots away") { await receipt.slots.drain() }
+        service.drain.add("close the bus") { bus.close() }
+        try service.serveAdministration(at: configuration.listen)
+        receipt.start()
+    }
 }

@@ -1,0 +1,40 @@
+import Postgres
+import ServiceKit
+
+/// What a receipt service reads from its environment.
+struct ReceiptConfiguration: Sendable {
+    let databaseURL: String
+    let listen: ListenAddress
+    let bus: BusConfiguration
+    /// How long signals of one user in one conversation are gathered after the first.
+    let window: Duration
+
+    init(environment: inout Environment) throws(ConfigurationError) {
+        databaseURL = try environment.requiredString("PARLEY_DATABASE_URL")
+        listen = try environment.address("PARLEY_LISTEN", default: "127.0.0.1:8083")
+        window = .milliseconds(try environment.integer("PARLEY_RECEIPT_WINDOW_MS", default: 100, in: 0...10_000))
+        bus = try BusConfiguration(.receipt, listeningTo: [.ingest, .fanout, .store], environment: &environment)
+    }
+
+    /// The statements of a batch are written for index lookups, whatever the planner believes about the size of an
+    /// array: one plan for all, and nothing but lookups to choose from.
+    var writer: ConnectionConfiguration {
+        ConnectionConfiguration(
+            url: databaseURL, applicationName: "parley-receipt-writer",
+            settings: [
+                ("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off"), ("enable_hashjoin", "off"),
+                ("enable_mergejoin", "off"), ("synchronous_commit", "on"),
+            ],
+            statements: HorizonStatements.all)
+    }
+
+    var queries: ConnectionConfiguration {
+        ConnectionConfiguration(
+            url: databaseURL, applicationName: "parley-receipt-queries",
+            settings: [
+                ("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off"),
+                ("default_transaction_read_only", "on"), ("statement_timeout", "5s"),
+            ],
+            statements: StatusStatements.all)
+    }
+}

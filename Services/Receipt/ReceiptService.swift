@@ -1,0 +1,122 @@
+import Bus
+import Bytes
+import Models
+import Postgres
+import Reactor
+import ServiceKit
+import Slots
+import Wire
+
+/// Takes signals and queries for the slots this service owns from the bus, and hands them to the writer and the queries.
+@Reactor
+final class ReceiptService {
+    let slots: OwnedSlots
+    let writer: HorizonWriter
+    let queries: StatusQueries
+    private let writing: Connection
+    private let announcer: StatusAnnouncer
+    private let bus: Bus
+    private(set) var entriesRefused = 0
+
+    init(_ configuration: ReceiptConfiguration, bus: Bus, log: Log) {
+        self.bus = bus
+        writing = Connection(configuration.writer)
+        slots = OwnedSlots(bus, .receipt, connection: writing, schema: Schema.name, lockClass: Schema.slotLocks)
+        announcer = StatusAnnouncer(bus: bus, slots: slots)
+        writer = HorizonWriter(
+            writing, bus: bus, announcer: announcer, window: configuration.window, log: log)
+        queries = StatusQueries(Connection(configuration.queries), bus: bus, log: log)
+    }
+
+    func start() {
+        bus.onFrame = { [self] frame in receive(frame) }
+        writing.open()
+        queries.connection.open()
+    }
+
+    /// Stops to take requests, and waits for the answers to those that were taken.
+    func finish() async {
+        bus.onFrame = { _ in }
+        writer.hasten()
+        while !writer.isIdle || queries.inWork > 0 { await Reactor.sleep(for: .milliseconds(5)) }
+    }
+
+    // MARK: Requests
+
+    private func receive(_ frame: InboundFrame) {
+        guard case .receiptCommand = frame.topic else { return }
+        for bytes in frame.entries {
+            do throws(WireError) {
+                try receive(try RequestEntry(bytes), from: frame.origin)
+            } catch {
+                entriesRefused += 1
+            }
+        }
+    }
+
+    private func receive(_ entry: RequestEntry, from origin: Instance) throws(WireError) {
+        // The topic is a group of slots. Those of other owners are theirs to answer.
+        guard slots.contains(entry.slot) else { return }
+        guard let kind = ReceiptRequestKind(rawValue: entry.kind) else {
+            throw .unknownValue(field: "request kind", UInt64(entry.kind))
+        }
+        let request = RequestKey(origin: origin, number: entry.number)
+        var reader = ByteReader(entry.fields)
+        switch kind {
+        case .signal:
+            let signal = try ReceiptSignal(from: &reader)
+            begin(request) { take(signal, request) }
+        case .status:
+            let query = try StatusQuery(from: &reader)
+            begin(request) { queries.answer(request, query) }
+        case .positions:
+            let query = try StreamPositions(from: &reader)
+            begin(request) { queries.answer(request, query, in: entry.slot) }
+        }
+    }
+
+    /// Works on a request unless it is a repetition of one in work.
+    private func begin(_ request: RequestKey, _ body: () -> Void) {
+        switch bus.beginWork(on: request) {
+        case .alreadyInWork: break
+        case .full: break  // Nobody can be told here; the asker's deadline tells them.
+        case .new: body()
+        }
+    }
+
+    private func take(_ signal: ReceiptSignal, _ request: RequestKey) {
+        guard signal.delivered >= 0, signal.read >= 0 else {
+            return bus.answer(request, Problem(.invalid, "deliveredSeq and readSeq must not be negative"))
+        }
+        writer.add(signal, request)
+    }
+
+    // MARK: Operation
+
+    func addHealth(to health: Health) {
+        health.require("writing connection") { [writing] in writing.isUp ? nil : "not connected to the database" }
+        health.require("query connection") { [queries] in
+            queries.connection.isUp ? nil : "not connected to the database"
+        }
+        health.require("slots") { [slots] in slots.count > 0 ? nil : "owns no slot yet" }
+    }
+
+    func addMetrics(to metrics: Metrics) {
+        metrics.counter("parley_receipt_signals_total", "Signals taken") { [writer] in Double(writer.metrics.signals) }
+        metrics.counter("parley_receipt_batches_total", "Batches sent") { [writer] in Double(writer.metrics.batches) }
+        metrics.counter("parley_receipt_advances_total", "Signals that moved a horizon") { [writer] in
+            Double(writer.metrics.advances)
+        }
+        metrics.counter("parley_receipt_status_frames_total", "Status frames published") { [announcer] in
+            Double(announcer.announced)
+        }
+        metrics.counter("parley_receipt_queries_total", "Queries answered") { [queries] in Double(queries.answered) }
+        metrics.counter("parley_receipt_entries_refused_total", "Entries of no known layout") { [self] in
+            Double(entriesRefused)
+        }
+        metrics.gauge("parley_receipt_slots", "Slots owned") { [slots] in Double(slots.count) }
+        metrics.gauge("parley_receipt_signals_waiting", "Signals ready for a batch") { [writer] in
+            Double(writer.waitingCount)
+        }
+    }
+}

@@ -1,0 +1,20 @@
+import Postgres
+
+/// The schema `receipt`: the tables that only this service writes.
+///
+/// The names in `PackageResources` lack the first digit of the files: an identifier cannot begin with one.
+enum Schema {
+    static let name = "receipt"
+
+    /// First key of the advisory locks by which receipt services own slots; the next number is taken with it.
+    static let slotLocks: Int32 = 7201
+
+    static var migrator: Migrator {
+        Migrator(
+            schema: name,
+            [
+                Migration(1, "ownership", sql: PackageResources._001_ownership_sql),
+                Migration(2, "horizons", sql: PackageResources._002_horizons_sql),
+            ])
+    }
+}

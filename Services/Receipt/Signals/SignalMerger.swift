@@ -1,0 +1,114 @@
+import Reactor
+import Wire
+
+/// Signals of one user in one conversation that go to the database as one.
+struct MergedSignal {
+    let key: HorizonKey
+    var horizons: Horizons
+    /// The requests to be answered when it is committed.
+    var requests: [RequestKey]
+
+    mutating func merge(_ other: MergedSignal) {
+        horizons = horizons.merged(with: other.horizons)
+        requests += other.requests
+    }
+}
+
+/// Merges signals per conversation and user: the first one passes at once and opens a window of fixed length, what
+/// arrives within it goes as one when it closes. Later signals never make it longer, so nobody waits for more than one
+/// window.
+///
+/// Pure: time is a parameter. What it holds is bounded by the requests in work (`RequestsInWork.capacity` in `Bus`).
+struct SignalMerger {
+    enum Admission { case accepted, alreadyCommitted }
+
+    private let window: Duration
+    private var open: [HorizonKey: Window] = [:]
+    /// The ends of the open windows. They all have the same length, so the order of their opening is that of their ends.
+    private var ends = FIFO<WindowEnd>()
+    /// What may go to the database, each key once, in the order in which it became ready.
+    private var ready: [MergedSignal] = []
+    private var readyIndex: [HorizonKey: Int] = [:]
+
+    private struct Window {
+        var waiting: MergedSignal?
+        /// What is known to be committed since the window opened.
+        var committed = Horizons.none
+    }
+
+    private struct WindowEnd {
+        let key: HorizonKey
+        let time: MonotonicTime
+    }
+
+    init(window: Duration) { self.window = window }
+
+    /// When `closeWindows` has something to do next.
+    var nextEnd: MonotonicTime? { ends.first?.time }
+    var readyCount: Int { ready.count }
+    var isEmpty: Bool { ready.isEmpty && open.isEmpty }
+
+    mutating func add(_ signal: MergedSignal, at now: MonotonicTime) -> Admission {
+        guard var window = open[signal.key] else {
+            makeReady(signal)
+            openWindow(signal.key, at: now)
+            return .accepted
+        }
+        if window.committed.covers(signal.horizons) { return .alreadyCommitted }
+        window.waiting.merge(signal)
+        open[signal.key] = window
+        return .accepted
+    }
+
+    /// Makes ready what waited in the windows that have ended. Such a window is followed by the next; one in which nothing
+    /// arrived is forgotten.
+    mutating func closeWindows(at now: MonotonicTime) {
+        while let end = ends.first, end.time <= now {
+            ends.removeFirst()
+            guard let waiting = open.removeValue(forKey: end.key)?.waiting else { continue }
+            makeReady(waiting)
+            openWindow(end.key, at: now)
+        }
+    }
+
+    /// Takes up to `limit` signals that are ready, the oldest first.
+    mutating func takeReady(_ limit: Int) -> [MergedSignal] {
+        let taken = ready.prefix(limit)
+        ready.removeFirst(taken.count)
+        readyIndex.removeAll(keepingCapacity: true)
+        for (index, signal) in ready.enumerated() { readyIndex[signal.key] = index }
+        return Array(taken)
+    }
+
+    /// Takes everything, windows included.
+    mutating func takeAll() -> [MergedSignal] {
+        defer { self = SignalMerger(window: window) }
+        return ready + open.values.compactMap(\.waiting)
+    }
+
+    /// Learns that these horizons, or higher ones, are in the database.
+    mutating func committed(_ key: HorizonKey, _ horizons: Horizons) {
+        guard let known = open[key]?.committed else { return }
+        open[key]?.committed = known.merged(with: horizons)
+    }
+
+    private mutating func makeReady(_ signal: MergedSignal) {
+        if let index = readyIndex[signal.key] {
+            ready[index].merge(signal)
+        } else {
+            readyIndex[signal.key] = ready.count
+            ready.append(signal)
+        }
+    }
+
+    private mutating func openWindow(_ key: HorizonKey, at now: MonotonicTime) {
+        open[key] = Window()
+        ends.append(WindowEnd(key: key, time: now + window))
+    }
+}
+
+extension MergedSignal? {
+    fileprivate mutating func merge(_ signal: MergedSignal) {
+        if self == nil { self = signal } else { self?.merge(signal) }
+    }
+}

@@ -1,0 +1,50 @@
+import Bus
+import Models
+import Reactor
+import Slots
+import Wire
+
+/// Tells the bus which horizons moved: one frame per conversation and commit. Nothing depends on it arriving; the digest
+/// brings up what was lost.
+@Reactor
+final class StatusAnnouncer {
+    private let bus: Bus
+    private let slots: OwnedSlots
+    private(set) var announced = 0
+
+    init(bus: Bus, slots: OwnedSlots) {
+        self.bus = bus
+        self.slots = slots
+    }
+
+    /// `signals` of a conversation stand together.
+    func announce(_ signals: [MergedSignal], _ outcomes: [SignalOutcome]) {
+        var status: StatusFields?
+        for (signal, outcome) in zip(signals, outcomes) {
+            guard case .moved(let advance) = outcome else { continue }
+            let conversation = signal.key.conversation
+            if status?.conversation != conversation {
+                if let status { announce(status) }
+                status = StatusFields(conversation: conversation, version: advance.version, at: advance.at)
+                slots.note(StreamPosition(.conversation(conversation), advance.version), in: conversation.slot)
+            }
+            if advance.memberCount <= StatusFields.namedMembersLimit { status?.add(signal.key.user, advance) }
+        }
+        if let status { announce(status) }
+    }
+
+    private func announce(_ status: StatusFields) {
+        guard status.namesAnybody else { return }
+        announced += 1
+        bus.append(to: .status(status.conversation.slot.group)) { status.writeEntry(to: &$0) }
+    }
+}
+
+extension StatusFields {
+    fileprivate var namesAnybody: Bool { !delivered.isEmpty || !read.isEmpty }
+
+    fileprivate mutating func add(_ user: UserID, _ advance: SignalOutcome.Advance) {
+        if let seq = advance.delivered { delivered.append((user, seq)) }
+        if let seq = advance.read { read.append((user, seq)) }
+    }
+}

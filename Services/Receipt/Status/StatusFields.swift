@@ -1,0 +1,46 @@
+import Bytes
+import JSON
+import Models
+import Wire
+
+/// A status frame: whose horizons moved, and where they are now.
+struct StatusFields {
+    let conversation: ConversationID
+    let version: Int64
+    var delivered: [(user: UserID, seq: Int64)] = []
+    var read: [(user: UserID, seq: Int64)] = []
+    /// When the last of them moved; nil when nothing ever did.
+    var at: Timestamp?
+
+    /// In conversations of up to this many members a frame names who is where.
+    static let namedMembersLimit = 50
+
+    /// The entry that carries it: from receipt to fanout, and in the answer to a `StatusQuery`.
+    func writeEntry(to buffer: inout ByteBuffer) {
+        StatusEntry.write(conversation, version: version, to: &buffer) { write(to: &$0) }
+    }
+
+    /// `{conversationId, statusVersion, delivered?:{userId: seq}, read?:{userId: seq}, at?}`
+    private func write(to buffer: inout ByteBuffer) {
+        buffer.beginObject()
+        buffer.append(key: "conversationId", json: conversation)
+        buffer.append(key: "statusVersion", json: version)
+        Self.write("delivered", delivered, to: &buffer)
+        Self.write("read", read, to: &buffer)
+        buffer.append(key: "at", json: at)
+        buffer.endObject()
+    }
+
+    private static func write(
+        _ key: StaticString, _ horizons: [(user: UserID, seq: Int64)], to buffer: inout ByteBuffer
+    ) {
+        guard !horizons.isEmpty else { return }
+        buffer.append(key: key)
+        buffer.beginObject()
+        for (user, seq) in horizons {
+            buffer.append(dynamicKey: user.name)
+            buffer.appendJSON(seq)
+        }
+        buffer.endObject()
+    }
+}
