@@ -6,7 +6,7 @@ import CHTTPParser
 enum RequestFailure: Error, Equatable {
     /// libhttp-parser's number of the fault.
     case malformed(UInt32)
-    case repeatedField, foldedField, spaceInName, hostMissing
+    case repeatedField, foldedField, spaceInName, bareLineFeed, hostMissing
     case versionNotSupported, headTooLarge, bodyTooLarge, expectationUnknown
     case headTimeout, bodyTimeout
     case handshakeInvalid, webSocketVersion, webSocketProtocol, upgradeBehindRequests
@@ -15,7 +15,7 @@ enum RequestFailure: Error, Equatable {
     var status: Int {
         switch self {
         case .malformed(HPE_HEADER_OVERFLOW.rawValue), .headTooLarge: 431
-        case .malformed, .repeatedField, .foldedField, .spaceInName, .hostMissing: 400
+        case .malformed, .repeatedField, .foldedField, .spaceInName, .bareLineFeed, .hostMissing: 400
         case .handshakeInvalid, .webSocketProtocol, .upgradeBehindRequests: 400
         case .versionNotSupported: 505
         case .bodyTooLarge: 413
@@ -51,6 +51,7 @@ enum RequestFailure: Error, Equatable {
         case .repeatedField: "a header field that may come once came twice"
         case .foldedField: "a header value goes on in the next line"
         case .spaceInName: "the name of a header field holds a space"
+        case .bareLineFeed: "a line of the head ends without a carriage return"
         case .hostMissing: "the header field Host is missing"
         case .versionNotSupported: "only HTTP/1.1 and HTTP/1.0 are spoken here"
         case .headTooLarge: "the request line and header fields are over the limit"

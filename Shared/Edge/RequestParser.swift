@@ -43,6 +43,7 @@ final class RequestParser {
     private var valueStart = 0
     private var isInValue = false
     private var foldDetector = FoldDetector()
+    private var lineEnds = LineEndCheck()
 
     /// Bodies above this give their memory back when the request is done.
     private static let keptBodyBytes = 64 * 1024
@@ -60,10 +61,14 @@ final class RequestParser {
     func next(_ input: inout UnsafeMutableRawBufferPointer) -> Event {
         if let failure { return .failure(failure) }
         pendingEvent = nil
+        let wasInHead = !isInRequest || !isHeadComplete
         foldDetector.begin(UnsafeRawBufferPointer(input))
         http_parser_pause(parser, 0)
         let used = http_parser_execute(
             parser, Self.callbacks, input.baseAddress?.assumingMemoryBound(to: CChar.self), input.count)
+        // At the end of a head with a body, the library stops before the last byte.
+        let head = UnsafeRawBufferPointer(rebasing: input[..<(pendingEvent == .head ? used + 1 : used)])
+        if failure == nil, wasInHead, !lineEnds.accept(head) { failure = .bareLineFeed }
         if failure == nil, let pendingEvent {
             input = UnsafeMutableRawBufferPointer(rebasing: input[used...])
             return pendingEvent
@@ -259,5 +264,24 @@ struct FoldDetector {
     mutating func ended(_ piece: UnsafeRawBufferPointer) {
         let reachesEnd = piece.baseAddress.map { $0 + piece.count } == input.baseAddress.map { $0 + input.count }
         endedInput = reachesEnd ? inputNumber : -1
+    }
+}
+
+/// Notices a line of a head that ends without a carriage return. A recipient may take it (RFC 9112, 2.2), and the
+/// library does; but where one server sees two lines and another sees one, they disagree about a request's length.
+struct LineEndCheck {
+    private var last: UInt8 = 0
+
+    /// Goes on with `bytes`; false when one of their line feeds stands alone.
+    mutating func accept(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard let start = bytes.baseAddress, !bytes.isEmpty else { return true }
+        var rest = start
+        while let feed = memchr(rest, CInt(UInt8(ascii: "\n")), bytes.count - (rest - start)) {
+            let before = feed == start ? last : feed.load(fromByteOffset: -1, as: UInt8.self)
+            if before != UInt8(ascii: "\r") { return false }
+            rest = UnsafeRawPointer(feed + 1)
+        }
+        last = bytes[bytes.count - 1]
+        return true
     }
 }

@@ -50,10 +50,13 @@ struct ResponseWriter {
         buffer.reserve(256 + body.count)
         writeStatusLine(status, to: &buffer)
         date.write(to: &buffer)
-        if status != 204 {
+        if !body.isEmpty {
             buffer.append("Content-Type: ")
             buffer.append(contentType.name)
-            buffer.append("\r\nContent-Length: ")
+            buffer.append("\r\n")
+        }
+        if status != 204 {
+            buffer.append("Content-Length: ")
             buffer.append(decimal: Int64(body.count))
             buffer.append("\r\n")
         }

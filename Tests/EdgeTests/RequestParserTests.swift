@@ -94,6 +94,10 @@ private func request(_ parser: RequestParser) -> Seen {
             ("folded value", "GET / HTTP/1.1\r\nHost: h\r\nAuthorization: a\r\n b\r\n\r\n", 400),
             ("folded in other field", "GET / HTTP/1.1\r\nHost: h\r\nOther: a\r\n\tb\r\n\r\n", 400),
             ("field without name", "GET / HTTP/1.1\r\nHost: h\r\n: x\r\n\r\n", 400),
+            ("bare line feed", "GET / HTTP/1.1\r\nHost: h\nA: b\r\n\r\n", 400),
+            ("bare line feed at the end", "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\n\r\n", 400),
+            ("bare line feed as the end", "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\n", 400),
+            ("bare line feed before", "\nGET / HTTP/1.1\r\nHost: h\r\n\r\n", 400),
             ("NUL in a value", "GET / HTTP/1.1\r\nHost: h\r\nA: x\u{0}y\r\n\r\n", 400),
             ("no host", "GET / HTTP/1.1\r\n\r\n", 400),
             ("two hosts", "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400),
@@ -126,6 +130,16 @@ private func request(_ parser: RequestParser) -> Seen {
                     guard case .failure(let reason) = seen else { return nil }
                     return reason.status
                 }, "\(name): \(parse(text))")
+    }
+
+    @Test("a bare line feed is noticed wherever the reads cut it, one in a body is not looked at")
+    func lineFeeds() {
+        for head in ["GET / HTTP/1.1\r\nHost: h\nA: b\r\n\r\n", "GET / HTTP/1.1\r\nHost: h\r\n\n"] {
+            #expect(parse(head.utf8.map { [$0] }).contains(.failure(.bareLineFeed)))
+        }
+        let body = "POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\n\n\n\n\n"
+        for _ in 0..<2 { #expect(parse((body + body).utf8.map { [$0] }).count == 2) }
+        #expect(parse(body + body).count == 2)
     }
 
     @Test("a folded value is noticed wherever the reads cut it", arguments: 0..<50)
