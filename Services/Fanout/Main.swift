@@ -1,4 +1,25 @@
+import Bus
+import Edge
+import Reactor
+import ServiceKit
+
+/// fanout: the WebSockets of clients. Listens to changes, receipts and digests; asks `store` and `receipt` for what was
+/// missed; keeps nothing but sessions.
 @main
 enum Main {
-    static func main() {}
+    static func main() {
+        Service.run("fanout", configuredBy: FanoutConfiguration.init) { service, configuration in
+            let bus = try service.openBus(configuration.bus)
+            let fanout = Fanout(bus: bus, tokens: configuration.tokens)
+            fanout.counters.add(to: service.metrics)
+            service.metrics.gauge("parley_fanout_sessions", "Open sessions") { Double(fanout.gateway.sessions.count) }
+            service.metrics.gauge("parley_fanout_rooms", "Conversations with sessions") { Double(fanout.rooms.count) }
+            fanout.start()
+
+            let server = Server(PublicRoutes(service), webSockets: fanout.gateway, limits: configuration.limits)
+            try server.listen(at: configuration.listen.description)
+            service.drain.add("close sessions") { await fanout.drain(server) }
+            service.drain.add("close the bus") { bus.close() }
+        }
+    }
 }

@@ -137,7 +137,8 @@ extension Bus {
 // MARK: Answering
 
 extension Bus {
-    /// Whether a request that arrived has to be worked on. After `.new` it has to be answered or abandoned, whatever happens.
+    /// Whether a request that arrived has to be worked on. After `.new` it has to be answered or abandoned, whatever
+    /// happens.
     package func beginWork(on request: RequestKey) -> Admission {
         let admission = requestsInWork.begin(request)
         if case .alreadyInWork = admission { counters.repetitionsDropped += 1 }

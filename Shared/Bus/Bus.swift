@@ -101,6 +101,8 @@ package final class Bus {
             counters.framesRefused += 1
             return
         }
+        // A pattern that finds all processes of a kind finds this one too.
+        guard frame.origin != instance else { return }
         if case .answer = frame.topic { receiveAnswers(frame) } else { onFrame(frame) }
     }
 }

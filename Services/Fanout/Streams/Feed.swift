@@ -137,6 +137,11 @@ struct Feed<Entry: StreamEntry> {
         return work
     }
 
+    func forEachSubscriber(_ body: (Subscriber) -> Void) {
+        live.forEach(body)
+        for catchUp in catchUps { body(catchUp.subscriber) }
+    }
+
     mutating func remove(_ subscriber: Subscriber) {
         if let index = live.firstIndex(where: { $0 === subscriber }) {
             live.swapAt(index, live.count - 1)

@@ -34,6 +34,11 @@ struct Stays: Equatable {
         return nil
     }
 
+    /// How many positions behind `position` and up to `end` are visible.
+    func count(after position: Int64, through end: Int64) -> Int64 {
+        stays.reduce(0) { $0 + max(0, min($1.through ?? .max, end) - max($1.from - 1, position)) }
+    }
+
     /// Takes in that the reader left with the change at `position`. The change that a stay begins with ends none.
     mutating func close(at position: Int64) {
         guard let index = index(of: position), stays[index].from < position else { return }

@@ -1,0 +1,66 @@
+import Bus
+import Bytes
+import Models
+import Reactor
+import Wire
+
+/// Hands every frame from the bus to whom it concerns.
+@Reactor
+final class BusReader {
+    private let bus: Bus
+    private let rooms: Rooms
+    private let streams: PrivateStreams
+    private let digests: Digests
+    private let typing: TypingRelay
+    private let supersession: Supersession
+    private let counters: Counters
+
+    init(
+        bus: Bus, rooms: Rooms, streams: PrivateStreams, digests: Digests, typing: TypingRelay,
+        supersession: Supersession, counters: Counters
+    ) {
+        self.bus = bus
+        self.rooms = rooms
+        self.streams = streams
+        self.digests = digests
+        self.typing = typing
+        self.supersession = supersession
+        self.counters = counters
+    }
+
+    /// Any session may need any group, so all are subscribed; what concerns nobody here costs a look-up.
+    func start() {
+        bus.onFrame = { [unowned self] in receive($0) }
+        for group in SlotGroup.all {
+            bus.subscribe(.change(group))
+            bus.subscribe(.privateChange(group))
+            bus.subscribe(.status(group))
+            bus.subscribe(.digest(group))
+            bus.subscribe(.receiptDigest(group))
+            bus.subscribe(.ephemeral(group))
+        }
+    }
+
+    private func receive(_ frame: InboundFrame) {
+        switch frame.topic {
+        case .change: rooms.receiveChanges(frame)
+        case .privateChange: streams.receive(frame)
+        case .status: rooms.receiveStatuses(frame)
+        case .digest: digests.receiveFromStore(frame)
+        case .receiptDigest: digests.receiveFromReceipt(frame)
+        case .ephemeral: receiveEphemeral(frame)
+        case .command, .receiptCommand, .answer: break
+        }
+    }
+
+    private func receiveEphemeral(_ frame: InboundFrame) {
+        for bytes in frame.entries {
+            var reader = ByteReader(bytes)
+            switch try? EphemeralEntry(from: &reader) {
+            case .typing(let conversation, let user, let isActive): typing.receive(conversation, user, isActive)
+            case .superseded(let user, let device): supersession.superseded(user, device: device)
+            case nil: counters.entriesRefused += 1
+            }
+        }
+    }
+}

@@ -1,0 +1,46 @@
+import Bus
+import Edge
+import Reactor
+import ServiceKit
+
+/// The parts of a fanout, put together.
+@Reactor
+final class Fanout {
+    /// For clients to take their leave.
+    private static let drainDeadline = Duration.seconds(3)
+
+    let counters = Counters()
+    let rooms: Rooms
+    let gateway: Gateway
+    private let reader: BusReader
+
+    init(bus: Bus, tokens: TokenVerifier) {
+        let fetches = FetchQueue()
+        rooms = Rooms(bus: bus, fetches: fetches, counters: counters)
+        let streams = PrivateStreams(bus: bus, fetches: fetches, counters: counters, rooms: rooms)
+        let typing = TypingRelay(bus: bus, rooms: rooms)
+        let supersession = Supersession(bus: bus)
+        gateway = Gateway(
+            tokens: tokens,
+            starter: SessionStarter(bus: bus, rooms: rooms, streams: streams, counters: counters),
+            rooms: rooms, streams: streams, receipts: ReceiptSender(bus: bus, rooms: rooms, counters: counters),
+            typing: typing, supersession: supersession)
+        reader = BusReader(
+            bus: bus, rooms: rooms, streams: streams,
+            digests: Digests(bus: bus, rooms: rooms, streams: streams, counters: counters), typing: typing,
+            supersession: supersession, counters: counters)
+    }
+
+    func start() {
+        reader.start()
+        gateway.start()
+    }
+
+    /// Sends all clients away and returns when they are gone.
+    func drain(_ server: Server) async {
+        gateway.drain()
+        await withUnsafeContinuation { continuation in
+            server.drain(deadline: Self.drainDeadline) { continuation.resume() }
+        }
+    }
+}

@@ -1,0 +1,153 @@
+import JSON
+import Models
+
+/// A frame from a client, as in api.md.
+enum ClientFrame {
+    case hello(Hello)
+    case delivered([ReceiptItem])
+    case read([ReceiptItem])
+    case typing(ConversationID, isActive: Bool)
+    case auth(token: String)
+    /// The id as it stands between its quotes; borrowed from the frame.
+    case ping(id: JSONString?)
+    /// Of a type this version does not know: ignored.
+    case unknown
+
+    struct ReceiptItem: Equatable {
+        var conversation: ConversationID
+        var seq: Int64
+    }
+
+    init(_ json: UnsafeRawBufferPointer) throws(JSONError) {
+        switch try Self.type(of: json) {
+        case "hello": self = .hello(try Hello(json))
+        case "delivered": self = .delivered(try Self.receiptItems(json))
+        case "read": self = .read(try Self.receiptItems(json))
+        case "typing": self = try Self.typing(json)
+        case "auth": self = .auth(token: try Self.token(json))
+        case "ping": self = .ping(id: try Self.pingID(json))
+        default: self = .unknown
+        }
+    }
+
+    /// Reads the whole frame, so that what follows reads valid JSON. The type need not come first.
+    private static func type(of json: UnsafeRawBufferPointer) throws(JSONError) -> JSONString {
+        var reader = JSONReader(json)
+        var type: JSONString?
+        try reader.beginObject()
+        while let key = try reader.nextKey() {
+            switch key {
+            case "type": type = try reader.slice()
+            default: try reader.skip()
+            }
+        }
+        try reader.end()
+        guard let type else { throw reader.failure(.expected("a type"), at: 0) }
+        return type
+    }
+
+    private static func receiptItems(_ json: UnsafeRawBufferPointer) throws(JSONError) -> [ReceiptItem] {
+        var reader = JSONReader(json)
+        var items: [ReceiptItem]?
+        let single = try ReceiptFields(&reader) { (reader) throws(JSONError) in
+            var list: [ReceiptItem] = []
+            try reader.beginArray()
+            while try reader.nextElement() {
+                guard let item = try ReceiptFields(&reader).item else {
+                    throw reader.failure(.invalidValue("a conversationId and a seq"))
+                }
+                list.append(item)
+            }
+            items = list
+        }.item
+        guard let result = items ?? single.map({ [$0] }) else {
+            throw reader.failure(.expected("conversationId and seq, or items"), at: 0)
+        }
+        return result
+    }
+
+    private static func typing(_ json: UnsafeRawBufferPointer) throws(JSONError) -> ClientFrame {
+        var reader = JSONReader(json)
+        var conversation: ConversationID?
+        var isActive: Bool?
+        try reader.beginObject()
+        while let key = try reader.nextKey() {
+            switch key {
+            case "conversationId": conversation = try reader.conversationID()
+            case "active": isActive = try reader.bool()
+            default: try reader.skip()
+            }
+        }
+        guard let conversation, let isActive else {
+            throw reader.failure(.expected("conversationId and active"), at: 0)
+        }
+        return .typing(conversation, isActive: isActive)
+    }
+
+    private static func token(_ json: UnsafeRawBufferPointer) throws(JSONError) -> String {
+        var reader = JSONReader(json)
+        var token: String?
+        try reader.beginObject()
+        while let key = try reader.nextKey() {
+            switch key {
+            case "token": token = try reader.string()
+            default: try reader.skip()
+            }
+        }
+        guard let token else { throw reader.failure(.expected("a token"), at: 0) }
+        return token
+    }
+
+    private static let pingIDLimit = 64
+
+    private static func pingID(_ json: UnsafeRawBufferPointer) throws(JSONError) -> JSONString? {
+        var reader = JSONReader(json)
+        var id: JSONString?
+        try reader.beginObject()
+        while let key = try reader.nextKey() {
+            switch key {
+            case "id": id = try reader.consumeNull() ? nil : try reader.slice()
+            default: try reader.skip()
+            }
+        }
+        if let id, id.encoded.count > pingIDLimit {
+            throw reader.failure(.invalidValue("an id of at most 64 bytes"), at: 0)
+        }
+        return id
+    }
+}
+
+/// The fields of `{conversationId, seq}`, which stand in a receipt frame itself or in each of its items.
+private struct ReceiptFields {
+    private var conversation: ConversationID?
+    private var seq: Int64?
+
+    var item: ClientFrame.ReceiptItem? {
+        guard let conversation, let seq else { return nil }
+        return ClientFrame.ReceiptItem(conversation: conversation, seq: seq)
+    }
+
+    init(
+        _ reader: inout JSONReader,
+        items: (inout JSONReader) throws(JSONError) -> Void = { (reader) throws(JSONError) in try reader.skip() }
+    ) throws(JSONError) {
+        try reader.beginObject()
+        while let key = try reader.nextKey() {
+            switch key {
+            case "conversationId": conversation = try reader.conversationID()
+            case "seq": seq = try reader.position()
+            case "items": try items(&reader)
+            default: try reader.skip()
+            }
+        }
+    }
+}
+
+extension JSONReader {
+    /// A position in a stream: an integer that is not negative.
+    mutating func position() throws(JSONError) -> Int64 {
+        let value = try integer()
+        guard value >= 0 else { throw failure(.invalidValue("a position")) }
+        return value
+    }
+}

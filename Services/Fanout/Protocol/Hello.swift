@@ -1,0 +1,44 @@
+import JSON
+import Models
+
+/// The first frame of a session: who it is and what it has already.
+struct Hello {
+    var token = ""
+    /// By conversation, the position of the last change the client has.
+    var cursors: [ConversationID: Int64] = [:]
+    var useq: Int64?
+    var statusVersions: [ConversationID: Int64] = [:]
+    var logID: String?
+
+    init(_ json: UnsafeRawBufferPointer) throws(JSONError) {
+        var reader = JSONReader(json)
+        var hasToken = false
+        try reader.beginObject()
+        while let key = try reader.nextKey() {
+            switch key {
+            case "token":
+                token = try reader.string()
+                hasToken = true
+            case "cursors": cursors = try Self.positions(&reader)
+            case "useq": useq = try reader.consumeNull() ? nil : try reader.position()
+            case "statusVersions": statusVersions = try Self.positions(&reader)
+            case "logId": logID = try reader.consumeNull() ? nil : try reader.string()
+            default: try reader.skip()
+            }
+        }
+        guard hasToken else { throw reader.failure(.expected("a token"), at: 0) }
+    }
+
+    private static func positions(_ reader: inout JSONReader) throws(JSONError) -> [ConversationID: Int64] {
+        if try reader.consumeNull() { return [:] }
+        var positions: [ConversationID: Int64] = [:]
+        try reader.beginObject()
+        while let key = try reader.nextKey() {
+            guard let uuid = key.withBytes({ UUIDBytes(text: $0) }) else {
+                throw reader.failure(.invalidValue("a conversation id"))
+            }
+            positions[ConversationID(uuid)] = try reader.position()
+        }
+        return positions
+    }
+}

@@ -1,0 +1,120 @@
+import Bytes
+import Edge
+import JSON
+import Models
+import Wire
+
+/// The frames to clients, as in api.md. Those about a stream are made once and shared by all sessions.
+enum ServerFrame {
+    static let heartbeatSeconds = 25
+
+    /// `{"type":"change","change":…}`
+    static func change(_ json: UnsafeRawBufferPointer) -> WebSocketFrame {
+        .text(bytes(#"{"type":"change","change":"#), json, bytes("}"))
+    }
+
+    /// `{"type":"private",…}`, from an object without `type`.
+    static func privateChange(_ json: UnsafeRawBufferPointer) -> WebSocketFrame {
+        .text(bytes(#"{"type":"private","#), withoutBrace(json))
+    }
+
+    /// `{"type":"status",…}`, from an object without `type`.
+    static func status(_ json: UnsafeRawBufferPointer) -> WebSocketFrame {
+        .text(bytes(#"{"type":"status","#), withoutBrace(json))
+    }
+
+    static func welcome(_ session: Session, _ bootstrap: Bootstrap) -> WebSocketFrame {
+        object("welcome") { frame in
+            frame.append(key: "userId", json: session.user)
+            frame.append(key: "sessionId", json: session.id)
+            frame.append(key: "serverTime", json: bootstrap.serverTime)
+            frame.append(key: "logId", json: bootstrap.logID)
+            frame.append(key: "useq", json: bootstrap.useq)
+            frame.append(key: "heartbeatSeconds", json: heartbeatSeconds)
+            frame.append(key: "capabilities")
+            frame.beginArray()
+            frame.endArray()
+            frame.append(key: "conversations")
+            frame.append(bootstrap.conversations)
+            frame.append(key: "more", json: bootstrap.hasMore)
+        }
+    }
+
+    /// Without a conversation: everything.
+    static func reset(_ conversation: ConversationID? = nil) -> WebSocketFrame {
+        object("reset") { $0.append(key: "conversationId", json: conversation) }
+    }
+
+    static func reload(_ conversation: ConversationID, lastSeq: Int64) -> WebSocketFrame {
+        object("reload") { frame in
+            frame.append(key: "conversationId", json: conversation)
+            frame.append(key: "lastSeq", json: lastSeq)
+        }
+    }
+
+    static func typing(_ conversation: ConversationID, _ user: UserID, isActive: Bool) -> WebSocketFrame {
+        object("typing") { frame in
+            frame.append(key: "conversationId", json: conversation)
+            frame.append(key: "userId", json: user)
+            frame.append(key: "active", json: isActive)
+        }
+    }
+
+    static func pong(id: JSONString?) -> WebSocketFrame {
+        object("pong") { $0.append(key: "id", json: id) }
+    }
+
+    static func tokenExpiring(at time: Timestamp) -> WebSocketFrame {
+        object("tokenExpiring") { $0.append(key: "at", json: time) }
+    }
+
+    static func bye(_ goodbye: Goodbye, reason: String, retryAfter: Int? = nil) -> WebSocketFrame {
+        object("bye") { frame in
+            frame.append(key: "code", json: goodbye.name)
+            frame.append(key: "reason", json: reason)
+            frame.append(key: "retryAfter", json: retryAfter)
+        }
+    }
+
+    private static func object(_ type: StaticString, _ members: (inout ByteBuffer) -> Void) -> WebSocketFrame {
+        var frame = ByteBuffer()
+        frame.beginObject()
+        frame.append(key: "type", json: type)
+        members(&frame)
+        frame.endObject()
+        return .text(frame)
+    }
+
+    private static func bytes(_ text: StaticString) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+    }
+
+    private static func withoutBrace(_ json: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: json.dropFirst())
+    }
+}
+
+/// Why the server ends a session, with the close code that follows the `bye` frame.
+enum Goodbye {
+    case unauthenticated, slowConsumer, draining, protocolError, superseded
+
+    var name: StaticString {
+        switch self {
+        case .unauthenticated: "unauthenticated"
+        case .slowConsumer: "slowConsumer"
+        case .draining: "draining"
+        case .protocolError: "protocolError"
+        case .superseded: "superseded"
+        }
+    }
+
+    var closeCode: WebSocketCloseCode {
+        switch self {
+        case .unauthenticated: WebSocketCloseCode(rawValue: 4401)
+        case .slowConsumer: WebSocketCloseCode(rawValue: 4429)
+        case .draining: .goingAway
+        case .protocolError: .policyViolation
+        case .superseded: WebSocketCloseCode(rawValue: 4409)
+        }
+    }
+}

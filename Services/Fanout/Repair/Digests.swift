@@ -1,0 +1,111 @@
+import Bus
+import Bytes
+import Models
+import Reactor
+import Wire
+
+/// Finds what was lost without a trace, by the digests of the stores and the receipt services.
+@Reactor
+final class Digests {
+    private let rooms: Rooms
+    private let streams: PrivateStreams
+    private let counters: Counters
+    private var stores = DigestTracker()
+    private var receipts = DigestTracker()
+    private let changes: PositionCheck
+    private let privateChanges: PositionCheck
+    private let statuses: PositionCheck
+
+    init(bus: Bus, rooms: Rooms, streams: PrivateStreams, counters: Counters) {
+        self.rooms = rooms
+        self.streams = streams
+        self.counters = counters
+        let askStore: PositionCheck.Ask = { slot, held, then in
+            let kind = StoreRequestKind.positions
+            bus.request(kind, in: slot, deadline: Rooms.deadline, fields: { held.write(to: &$0) }, completion: then)
+        }
+        let askReceipt: PositionCheck.Ask = { slot, held, then in
+            let kind = ReceiptRequestKind.positions
+            bus.request(kind, in: slot, deadline: Rooms.deadline, fields: { held.write(to: &$0) }, completion: then)
+        }
+        changes = PositionCheck(held: { rooms.positions(in: $0) }, ask: askStore) { rooms.learnChange($0) }
+        privateChanges = PositionCheck(held: { streams.positions(in: $0) }, ask: askStore) { streams.learn($0) }
+        statuses = PositionCheck(held: { rooms.statusPositions(in: $0) }, ask: askReceipt) { rooms.learnStatus($0) }
+        rooms.doubtChanges = { [changes] in changes.doubt($0) }
+        rooms.doubtStatuses = { [statuses] in statuses.doubt($0) }
+        streams.doubt = { [privateChanges] in privateChanges.doubt($0) }
+    }
+
+    /// From a store: changes of the slot's conversations, and of the private streams that moved along with them.
+    func receiveFromStore(_ frame: InboundFrame) {
+        forEachEntry(of: frame) { digest in
+            switch verdict(of: digest, &stores) {
+            case .outdated: return
+            case .complete: break
+            case .incomplete: doubtChanges(in: digest.slot)
+            }
+            for position in digest.moved {
+                rooms.learnChange(position)
+                streams.learn(position)
+            }
+        }
+    }
+
+    func receiveFromReceipt(_ frame: InboundFrame) {
+        forEachEntry(of: frame) { digest in
+            switch verdict(of: digest, &receipts) {
+            case .outdated: return
+            case .complete: break
+            case .incomplete:
+                rooms.statusWitness.missed(digest.slot)
+                statuses.doubt(digest.slot)
+            }
+            for position in digest.moved { rooms.learnStatus(position) }
+        }
+    }
+
+    /// Any private stream may have moved along with a conversation of the slot.
+    private func doubtChanges(in slot: Slot) {
+        rooms.changeWitness.missed(slot)
+        changes.doubt(slot)
+        streams.witness.missedEverything()
+        privateChanges.doubtAll()
+    }
+
+    private func verdict(of digest: DigestEntry, _ tracker: inout DigestTracker) -> DigestTracker.Verdict {
+        let hasContent = !digest.moved.isEmpty
+        let verdict = tracker.note(digest.slot, epoch: digest.epoch, number: digest.number, hasContent: hasContent)
+        counters.digestsSeen += 1
+        if verdict == .incomplete { counters.digestsBehind += 1 }
+        return verdict
+    }
+
+    private func forEachEntry(of frame: InboundFrame, _ body: (DigestEntry) -> Void) {
+        for bytes in frame.entries {
+            var reader = ByteReader(bytes)
+            guard let digest = try? DigestEntry(from: &reader) else {
+                counters.entriesRefused += 1
+                continue
+            }
+            body(digest)
+        }
+    }
+}
+
+extension Rooms {
+    fileprivate func learnChange(_ position: StreamPosition) {
+        if case .conversation(let conversation) = position.key { learn(conversation, seq: position.position) }
+    }
+
+    fileprivate func learnStatus(_ position: StreamPosition) {
+        if case .conversation(let conversation) = position.key {
+            learn(conversation, statusVersion: position.position)
+        }
+    }
+}
+
+extension PrivateStreams {
+    fileprivate func learn(_ position: StreamPosition) {
+        if case .user(let user) = position.key { learn(user, useq: position.position) }
+    }
+}

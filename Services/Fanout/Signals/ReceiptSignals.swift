@@ -1,0 +1,61 @@
+import Models
+import Wire
+
+/// What users have received and read, merged until `receipt` has it: per user and conversation at most one signal is on
+/// its way and one waits.
+struct ReceiptSignals {
+    /// Users and conversations with a signal that waits or is on its way. What comes beyond is dropped: the client says
+    /// it again with its next signal.
+    static let capacity = 65_536
+
+    struct Key: Hashable {
+        var conversation: ConversationID
+        var user: UserID
+    }
+
+    private struct Horizons {
+        var delivered: Int64 = 0
+        var read: Int64 = 0
+    }
+
+    private var waiting: [Key: Horizons] = [:]
+    private var underWay: Set<Key> = []
+
+    var count: Int { waiting.count + underWay.count }
+
+    /// Takes in a signal; false when there is no room for it.
+    mutating func add(_ key: Key, delivered: Int64 = 0, read: Int64 = 0) -> Bool {
+        guard waiting[key] != nil || count < Self.capacity else { return false }
+        var horizons = waiting[key] ?? Horizons()
+        horizons.delivered = max(horizons.delivered, delivered)
+        horizons.read = max(horizons.read, read)
+        waiting[key] = horizons
+        return true
+    }
+
+    /// Takes out what can be sent now. Each must come back by `finished` or `failed`.
+    mutating func takeReady() -> [ReceiptSignal] {
+        let ready = waiting.filter { !underWay.contains($0.key) }
+        for key in ready.keys {
+            waiting[key] = nil
+            underWay.insert(key)
+        }
+        return ready.map { key, horizons in
+            ReceiptSignal(key.conversation, user: key.user, delivered: horizons.delivered, read: horizons.read)
+        }
+    }
+
+    /// `receipt` has it. Returns whether more of that user and conversation waits.
+    mutating func finished(_ signal: ReceiptSignal) -> Bool {
+        let key = Key(conversation: signal.conversation, user: signal.user)
+        underWay.remove(key)
+        return waiting[key] != nil
+    }
+
+    /// `receipt` may not have it: to be sent again, merged with what came since.
+    mutating func failed(_ signal: ReceiptSignal) {
+        let key = Key(conversation: signal.conversation, user: signal.user)
+        underWay.remove(key)
+        _ = add(key, delivered: signal.delivered, read: signal.read)
+    }
+}

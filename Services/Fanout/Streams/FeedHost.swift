@@ -1,0 +1,85 @@
+import Reactor
+
+/// What a fetch brought.
+struct Page<Entry> {
+    var entries: [Entry] = []
+    /// Where the stream was when the page was read.
+    var last: Int64 = 0
+}
+
+/// Owns a feed and does for it what it cannot do itself: wait, fetch, send.
+@Reactor
+protocol FeedHost: AnyObject {
+    associatedtype Entry: StreamEntry where Entry.Subscriber == Session
+
+    var feed: Feed<Entry> { get set }
+    var fetches: FetchQueue { get }
+    var counters: Counters { get }
+
+    /// Must not touch the feed.
+    func deliver(_ entry: Entry, to session: Session)
+    /// The session has seen all it may see.
+    func ended(_ session: Session)
+    /// Asks for the entries behind `after` and up to `through`, or a first part of them; nil when that failed.
+    func fetch(after: Int64, through: Int64, then: @escaping @Reactor (Page<Entry>?) -> Void)
+}
+
+extension FeedHost {
+    func announce(_ entry: Entry) { perform(feed.announce(entry) { deliver($0, to: $1) }) }
+
+    func learn(_ position: Int64) { perform(feed.learn(position)) }
+
+    func add(_ session: Session, after position: Int64, _ stays: Stays) {
+        perform(feed.add(session, after: position, stays) { deliver($0, to: $1) })
+    }
+
+    private func perform(_ work: Feed<Entry>.Work) {
+        if let delay = work.repairIn { Reactor.after(delay) { [weak self] in self?.repair() } }
+        for fetch in work.fetches { catchUp(fetch) }
+        for session in work.stalled { resumeLater(session) }
+        for session in work.ended { ended(session) }
+    }
+
+    // MARK: For all
+
+    private func repair() {
+        guard let (after, through) = feed.beginRepair() else { return }
+        counters.gaps += 1
+        fetches.run { [self] done in
+            fetch(after: after, through: through) { [self] page in
+                done()
+                if let page, !page.entries.isEmpty { counters.repairs += 1 }
+                let page = page ?? Page()
+                perform(feed.repaired(page.entries, last: page.last) { deliver($0, to: $1) })
+            }
+        }
+    }
+
+    // MARK: For one session
+
+    private func catchUp(_ range: Feed<Entry>.Fetch) {
+        let session = range.subscriber
+        session.whenReady { [weak self] in
+            self?.fetches.run { [weak self] done in
+                guard let self, !session.hasEnded else { return done() }
+                fetch(after: range.after, through: range.through) { [weak self] page in
+                    done()
+                    self?.caughtUp(session, page)
+                }
+            }
+        }
+    }
+
+    private func caughtUp(_ session: Session, _ page: Page<Entry>?) {
+        guard let page else { return perform(feed.fetchFailed(for: session)) }
+        counters.catchUpPages += 1
+        perform(feed.fetched(page.entries, for: session) { deliver($0, to: $1) })
+    }
+
+    private func resumeLater(_ session: Session) {
+        Reactor.after(DenseStream<Entry>.pause) { [weak self] in
+            guard let self, !session.hasEnded else { return }
+            perform(feed.resume(session) { deliver($0, to: $1) })
+        }
+    }
+}

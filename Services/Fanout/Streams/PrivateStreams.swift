@@ -1,0 +1,135 @@
+import Bus
+import Bytes
+import Edge
+import Models
+import Reactor
+import Wire
+
+/// A private change, encoded once for all sessions of its user.
+struct PrivateFrame: StreamEntry {
+    let position: Int64
+    let frame: WebSocketFrame
+    /// A conversation that the user has joined with this change, and the last position before the stay.
+    let joined: (conversation: ConversationID, lastSeq: Int64)?
+
+    init(_ entry: PrivateEntry) {
+        position = entry.useq
+        frame = ServerFrame.privateChange(entry.json)
+        joined = entry.kind == .conversationJoined ? (entry.conversation, entry.seq) : nil
+    }
+
+    func isLast(for _: Session) -> Bool { false }
+}
+
+/// The private stream of a user with sessions on this process.
+@Reactor
+final class PrivateStream: FeedHost {
+    let user: UserID
+    var feed: Feed<PrivateFrame>
+    private unowned let streams: PrivateStreams
+
+    init(_ user: UserID, useq: Int64, in streams: PrivateStreams) {
+        self.user = user
+        self.streams = streams
+        feed = Feed(last: useq)
+    }
+
+    var fetches: FetchQueue { streams.fetches }
+    var counters: Counters { streams.counters }
+
+    func deliver(_ entry: PrivateFrame, to session: Session) {
+        counters.deliveries += 1
+        session.send(entry.frame)
+        // Older ones are history: the bootstrap knows what became of them.
+        if let joined = entry.joined, entry.position > session.bootstrapUseq {
+            streams.join(session, joined.conversation, after: joined.lastSeq)
+        }
+    }
+
+    func ended(_: Session) {}
+
+    func fetch(after: Int64, through _: Int64, then: @escaping @Reactor (Page<PrivateFrame>?) -> Void) {
+        let query = PrivateReplayQuery(user, after: after, limit: Rooms.pageSize)
+        let fields: (inout ByteBuffer) -> Void = { query.write(to: &$0) }
+        streams.bus.request(.privateReplay, in: user.slot, deadline: Rooms.deadline, fields: fields) { outcome in
+            then(outcome.page { (reader) throws(WireError) in PrivateFrame(try PrivateEntry(from: &reader)) })
+        }
+    }
+}
+
+/// The private streams of the users who have sessions on this process.
+@Reactor
+final class PrivateStreams {
+    let bus: Bus
+    let fetches: FetchQueue
+    let counters: Counters
+    private let rooms: Rooms
+    private var bySlot = [[UserID: PrivateStream]](repeating: [:], count: Slot.count)
+    var witness = Witness<UserID>()
+    var doubt: @Reactor (Slot) -> Void = { _ in }
+
+    init(bus: Bus, fetches: FetchQueue, counters: Counters, rooms: Rooms) {
+        self.bus = bus
+        self.fetches = fetches
+        self.counters = counters
+        self.rooms = rooms
+    }
+
+    subscript(user: UserID) -> PrivateStream? { bySlot[Int(user.slot.number)][user] }
+
+    /// The stream of a user. A new one begins at the given position; one that is there learns of it.
+    func open(_ user: UserID, useq: Int64) -> PrivateStream {
+        if let stream = self[user] {
+            stream.learn(useq)
+            return stream
+        }
+        let stream = PrivateStream(user, useq: useq, in: self)
+        bySlot[Int(user.slot.number)][user] = stream
+        switch witness.testimony(about: user, in: user.slot) {
+        case .nothing: break
+        case .position(let useq): stream.learn(useq)
+        case .doubt: doubt(user.slot)
+        }
+        return stream
+    }
+
+    func leave(_ session: Session) {
+        guard let stream = self[session.user] else { return }
+        stream.feed.remove(session)
+        if stream.feed.isEmpty { bySlot[Int(session.user.slot.number)][session.user] = nil }
+    }
+
+    /// The session's user is a member from the change behind `lastSeq` on.
+    func join(_ session: Session, _ conversation: ConversationID, after lastSeq: Int64) {
+        guard !session.hasEnded else { return }
+        let room = rooms.open(conversation, lastSeq: lastSeq, statusVersion: 0)
+        room.join(session, after: lastSeq, Stays([.init(from: lastSeq + 1, through: nil)]))
+        // The change that began the stay exists, and so may others that were announced before there was a room.
+        room.learn(lastSeq + 1)
+    }
+
+    // MARK: From the bus
+
+    func receive(_ frame: InboundFrame) {
+        for bytes in frame.entries {
+            var reader = ByteReader(bytes)
+            guard let entry = try? PrivateEntry(from: &reader) else {
+                counters.entriesRefused += 1
+                continue
+            }
+            if let stream = self[entry.user] {
+                if entry.useq > stream.feed.last { stream.announce(PrivateFrame(entry)) }
+            } else {
+                witness.saw(entry.user, entry.useq)
+            }
+        }
+    }
+
+    func learn(_ user: UserID, useq: Int64) {
+        if let stream = self[user] { stream.learn(useq) } else { witness.saw(user, useq) }
+    }
+
+    func positions(in slot: Slot) -> [StreamPosition] {
+        bySlot[Int(slot.number)].map { StreamPosition(.user($0.key), $0.value.feed.last) }
+    }
+}

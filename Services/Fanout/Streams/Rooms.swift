@@ -1,0 +1,124 @@
+import Bus
+import Bytes
+import Models
+import Reactor
+import Wire
+
+/// The conversations that sessions of this process take part in. Entries about all others cost one look-up.
+@Reactor
+final class Rooms {
+    /// Changes fetched at once.
+    static let pageSize: UInt32 = 200
+    /// For a store to answer, dead ones to be replaced included.
+    static let deadline = Duration.seconds(10)
+
+    let bus: Bus
+    let fetches: FetchQueue
+    let counters: Counters
+    /// By slot, so that all of a slot are found when its digests were missed.
+    private var bySlot = [[ConversationID: Room]](repeating: [:], count: Slot.count)
+    var changeWitness = Witness<ConversationID>()
+    var statusWitness = Witness<ConversationID>()
+    var doubtChanges: @Reactor (Slot) -> Void = { _ in }
+    var doubtStatuses: @Reactor (Slot) -> Void = { _ in }
+
+    init(bus: Bus, fetches: FetchQueue, counters: Counters) {
+        self.bus = bus
+        self.fetches = fetches
+        self.counters = counters
+    }
+
+    var count: Int { bySlot.reduce(0) { $0 + $1.count } }
+
+    subscript(conversation: ConversationID) -> Room? { bySlot[Int(conversation.slot.number)][conversation] }
+
+    /// The room of a conversation. A new one begins at the given positions; one that is there learns of them.
+    func open(_ conversation: ConversationID, lastSeq: Int64, statusVersion: Int64) -> Room {
+        if let room = self[conversation] {
+            room.learn(lastSeq)
+            room.learnStatus(statusVersion)
+            return room
+        }
+        let room = Room(conversation, lastSeq: lastSeq, statusVersion: statusVersion, in: self)
+        bySlot[Int(conversation.slot.number)][conversation] = room
+        hearWitnesses(room)
+        return room
+    }
+
+    func removeIfEmpty(_ room: Room) {
+        if room.feed.isEmpty { bySlot[Int(room.conversation.slot.number)][room.conversation] = nil }
+    }
+
+    private func hearWitnesses(_ room: Room) {
+        let slot = room.conversation.slot
+        switch changeWitness.testimony(about: room.conversation, in: slot) {
+        case .nothing: break
+        case .position(let seq): room.learn(seq)
+        case .doubt: doubtChanges(slot)
+        }
+        switch statusWitness.testimony(about: room.conversation, in: slot) {
+        case .nothing: break
+        case .position(let version): room.learnStatus(version)
+        case .doubt: doubtStatuses(slot)
+        }
+    }
+
+    // MARK: From the bus
+
+    func receiveChanges(_ frame: InboundFrame) {
+        for bytes in frame.entries {
+            var reader = ByteReader(bytes)
+            guard let entry = try? ChangeEntry(from: &reader) else {
+                counters.entriesRefused += 1
+                continue
+            }
+            receive(entry)
+        }
+    }
+
+    private func receive(_ entry: ChangeEntry) {
+        if let room = self[entry.conversation] {
+            // Repetitions are dropped before they cost an encoding.
+            if entry.seq > room.feed.last { room.announce(ChangeFrame(entry)) }
+        } else if changeWitness.isListening {
+            changeWitness.saw(entry.conversation, entry.seq)
+        }
+    }
+
+    func receiveStatuses(_ frame: InboundFrame) {
+        for bytes in frame.entries {
+            var reader = ByteReader(bytes)
+            guard let entry = try? StatusEntry(from: &reader) else {
+                counters.entriesRefused += 1
+                continue
+            }
+            if let room = self[entry.conversation] {
+                room.announce(entry)
+            } else {
+                statusWitness.saw(entry.conversation, entry.version)
+            }
+        }
+    }
+
+    // MARK: From digests and checks
+
+    func learn(_ conversation: ConversationID, seq: Int64) {
+        if let room = self[conversation] { room.learn(seq) } else { changeWitness.saw(conversation, seq) }
+    }
+
+    func learn(_ conversation: ConversationID, statusVersion: Int64) {
+        if let room = self[conversation] {
+            room.learnStatus(statusVersion)
+        } else {
+            statusWitness.saw(conversation, statusVersion)
+        }
+    }
+
+    func positions(in slot: Slot) -> [StreamPosition] {
+        bySlot[Int(slot.number)].map { StreamPosition(.conversation($0.key), $0.value.feed.last) }
+    }
+
+    func statusPositions(in slot: Slot) -> [StreamPosition] {
+        bySlot[Int(slot.number)].map { StreamPosition(.conversation($0.key), $0.value.statusVersion) }
+    }
+}
