@@ -53,6 +53,11 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
         ChangesQuery(head, after: 9, limit: 200),
         "018900000000700080000000000000c5" + "05616c696365" + "0000000000000009" + "00c8"
     ),
+    (
+        EphemeralEntry.typing(conversation, bob, isActive: true),
+        "01" + "018900000000700080000000000000c5" + "03626f62" + "01"
+    ),
+    (EphemeralEntry.superseded(bob, device: "tv"), "02" + "03626f62" + "00000002" + "7476"),
     (StreamPositions([StreamPosition(.user(bob), 4)]), "00000001" + "01" + "03626f62" + "0000000000000004"),
     (
         ReplayQuery(conversation, after: 1, through: 3, limit: 1000),
