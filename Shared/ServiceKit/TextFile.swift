@@ -1,17 +1,22 @@
 import Glibc
 
-/// The content of a small file, or nil with the reason in `errno`. Bytes that are not UTF-8 are replaced.
+/// The content of a small text file, or nil with the reason in `errno`. Bytes that are not UTF-8 are replaced.
 package func readTextFile(_ path: String) -> String? {
+    readFile(path).map { String(decoding: $0, as: UTF8.self) }
+}
+
+/// The content of a file, or nil with the reason in `errno`.
+package func readFile(_ path: String) -> [UInt8]? {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }
     var content: [UInt8] = []
-    var chunk = [UInt8](repeating: 0, count: 4096)
+    var chunk = [UInt8](repeating: 0, count: 64 * 1024)
     while true {
         let count = read(descriptor, &chunk, chunk.count)
         if count < 0, errno == EINTR { continue }
         guard count >= 0 else { return nil }
-        if count == 0 { return String(decoding: content, as: UTF8.self) }
+        if count == 0 { return content }
         content += chunk[..<count]
     }
 }

@@ -1,0 +1,98 @@
+import Bytes
+import CLinux
+import Glibc
+import Reactor
+
+@Reactor
+protocol ClientSocketOwner: AnyObject {
+    /// The bytes are valid until this returns.
+    func received(_ bytes: UnsafeRawBufferPointer)
+    /// The connection has ended, or never came about. Comes once, and nothing comes after it.
+    func closed()
+}
+
+/// A TCP connection as a client has it. What is sent is collected and written once at the end of the turn.
+@Reactor
+final class ClientSocket: DescriptorHandler {
+    /// Whoever lets go of the connection without closing it closes it by that.
+    private weak var owner: (any ClientSocketOwner)?
+    private let descriptor: CInt
+    private var output = ByteBuffer(capacity: 1024)
+    private var isFlushScheduled = false
+    private var watchesWriting = true
+    private(set) var isClosed = false
+
+    /// Shared, because every owner is done with the bytes before the next one reads.
+    private static let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 * 1024, alignment: 16)
+
+    /// Begins to connect. Nil when that fails at once.
+    init?(_ endpoint: Endpoint, owner: any ClientSocketOwner) {
+        guard let descriptor = endpoint.connect() else { return nil }
+        self.descriptor = descriptor
+        self.owner = owner
+        // Writable means connected; a failure comes as readable with an error.
+        Reactor.watch(descriptor, for: [.read, .write], handler: self)
+    }
+
+    /// Lets `body` append what is to be sent.
+    func send(_ body: (inout ByteBuffer) -> Void) {
+        guard !isClosed else { return }
+        body(&output)
+        guard !isFlushScheduled, !watchesWriting else { return }
+        isFlushScheduled = true
+        Reactor.atEndOfTurn { [self] in
+            isFlushScheduled = false
+            flush()
+        }
+    }
+
+    /// Ends the connection without telling the owner.
+    func close() {
+        guard !isClosed else { return }
+        isClosed = true
+        Reactor.forget(descriptor)
+        Glibc.close(descriptor)
+    }
+
+    func ready(_ readiness: Readiness) {
+        guard owner != nil else { return close() }
+        if readiness.contains(.read) || readiness.contains(.hangup) || readiness.contains(.failure) { receive() }
+        if readiness.contains(.write) { flush() }
+    }
+
+    private func receive() {
+        while !isClosed {
+            let count = recv(descriptor, Self.readBuffer.baseAddress, Self.readBuffer.count, 0)
+            if count > 0 {
+                owner?.received(UnsafeRawBufferPointer(rebasing: Self.readBuffer[..<count]))
+                if count < Self.readBuffer.count { return }
+            } else if count < 0, errno == EAGAIN || errno == EINTR {
+                return
+            } else {
+                return end()
+            }
+        }
+    }
+
+    private func flush() {
+        guard !isClosed else { return }
+        if !output.isEmpty {
+            let count = Glibc.send(descriptor, output.bytes.baseAddress, output.count, CInt(MSG_NOSIGNAL))
+            if count < 0, errno != EAGAIN, errno != EINTR { return end() }
+            output.removeFirst(max(0, count))
+        }
+        watchWriting(!output.isEmpty)
+    }
+
+    private func watchWriting(_ isNeeded: Bool) {
+        guard isNeeded != watchesWriting else { return }
+        watchesWriting = isNeeded
+        Reactor.change(descriptor, to: isNeeded ? [.read, .write] : .read)
+    }
+
+    private func end() {
+        guard !isClosed else { return }
+        close()
+        owner?.closed()
+    }
+}

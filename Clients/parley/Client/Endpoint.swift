@@ -1,0 +1,73 @@
+import CLinux
+import Glibc
+
+/// Where a service is reached: `http://127.0.0.1:8080` or `ws://127.0.0.1:8081/v1/socket`.
+struct Endpoint: Hashable, Sendable, CustomStringConvertible {
+    let scheme: String
+    let host: String
+    let port: Int
+    /// With its leading slash; empty when none was given.
+    let path: String
+
+    init(_ text: String, scheme: String) throws(UsageError) {
+        guard let url = Self.parse(text), url.scheme == scheme else {
+            throw UsageError("\"\(text)\" must have the form \(scheme)://host:port (TLS ends in a proxy before Parley)")
+        }
+        self = url
+    }
+
+    private init(scheme: String, host: String, port: Int, path: String) {
+        self.scheme = scheme
+        self.host = host
+        self.port = port
+        self.path = path
+    }
+
+    private static func parse(_ text: String) -> Endpoint? {
+        guard let separator = text.firstRange(of: "://") else { return nil }
+        let rest = text[separator.upperBound...]
+        let slash = rest.firstIndex(of: "/") ?? rest.endIndex
+        let (authority, path) = (rest[..<slash], rest[slash...])
+        guard let colon = authority.lastIndex(of: ":"), colon > authority.startIndex, !authority.hasSuffix("]"),
+            let port = UInt16(authority[authority.index(after: colon)...])
+        else {
+            return withoutPort(authority).map {
+                Endpoint(scheme: String(text[..<separator.lowerBound]), host: $0, port: 80, path: trimmed(path))
+            }
+        }
+        return Endpoint(
+            scheme: String(text[..<separator.lowerBound]), host: String(authority[..<colon]), port: Int(port),
+            path: trimmed(path))
+    }
+
+    private static func withoutPort(_ authority: Substring) -> String? {
+        authority.isEmpty || authority.contains(":") ? nil : String(authority)
+    }
+
+    private static func trimmed(_ path: Substring) -> String { path == "/" ? "" : String(path) }
+
+    /// For the `Host` field.
+    var authority: String { "\(host):\(port)" }
+
+    var description: String { "\(scheme)://\(authority)\(path)" }
+
+    /// Starts a connection without waiting for it; nil when the name has no address or the system refuses.
+    func connect() -> CInt? {
+        var hints = addrinfo()
+        hints.ai_socktype = CInt(SOCK_STREAM.rawValue)
+        var found: UnsafeMutablePointer<addrinfo>?
+        let name = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
+        guard getaddrinfo(name, "\(port)", &hints, &found) == 0, let address = found else { return nil }
+        defer { freeaddrinfo(address) }
+        let type = CInt(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+        let descriptor = socket(address.pointee.ai_family, type, 0)
+        guard descriptor >= 0 else { return nil }
+        if Glibc.connect(descriptor, address.pointee.ai_addr, address.pointee.ai_addrlen) != 0, errno != EINPROGRESS {
+            close(descriptor)
+            return nil
+        }
+        var one: CInt = 1
+        setsockopt(descriptor, CInt(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<CInt>.size))
+        return descriptor
+    }
+}

@@ -1,0 +1,75 @@
+import Reactor
+
+/// Several connections to one or more instances of `ingest`. A request takes the one that has the least to do.
+@Reactor
+final class HTTPClient {
+    private let connections: [HTTPConnection]
+    private var nextConnection = 0
+
+    /// Longer than any deadline of the server's own, which answers 503 when its deadline passes.
+    private static let timeout = Duration.seconds(30)
+
+    init(_ endpoints: [Endpoint], connectionsPerEndpoint: Int = 1) {
+        connections = (0..<connectionsPerEndpoint).flatMap { _ in endpoints.map(HTTPConnection.init) }
+        watchTimeouts()
+    }
+
+    func send(_ request: HTTPRequest, _ completion: @escaping HTTPConnection.Completion) {
+        leastBusy.send(request, completion)
+    }
+
+    /// The outcome as a value of its own.
+    func send(_ request: HTTPRequest) async -> Reply {
+        await withUnsafeContinuation { continuation in
+            send(request) { outcome in
+                switch outcome {
+                case .lost: continuation.resume(returning: .lost)
+                case .response(let response): continuation.resume(returning: Reply(response))
+                }
+            }
+        }
+    }
+
+    /// Starts looking behind the connection taken last, so that idle ones take turns.
+    private var leastBusy: HTTPConnection {
+        var best = nextConnection
+        for step in 0..<connections.count {
+            let candidate = (nextConnection + step) % connections.count
+            if connections[candidate].inFlight < connections[best].inFlight { best = candidate }
+        }
+        nextConnection = (best + 1) % connections.count
+        return connections[best]
+    }
+
+    private func watchTimeouts() {
+        Reactor.every(.seconds(1)) { [weak self] in
+            self?.connections.forEach { $0.checkTimeout(Self.timeout) }
+        }
+    }
+}
+
+/// A response that outlives its connection's buffers; status 0 when there was none.
+struct Reply: Sendable {
+    let status: Int
+    let retryAfter: Duration?
+    let body: [UInt8]
+
+    static let lost = Reply(status: 0, retryAfter: nil, body: [])
+
+    private init(status: Int, retryAfter: Duration?, body: [UInt8]) {
+        self.status = status
+        self.retryAfter = retryAfter
+        self.body = body
+    }
+
+    init(_ response: HTTPResponse) {
+        self.init(status: response.status, retryAfter: response.retryAfter, body: Array(response.body))
+    }
+
+    var isSuccess: Bool { (200..<300).contains(status) }
+
+    /// Whether the same request may succeed later: connection lost, rate limited, overloaded or unavailable.
+    var isTemporary: Bool { Self.isTemporary(status) }
+
+    static func isTemporary(_ status: Int) -> Bool { [0, 429, 502, 503, 504].contains(status) }
+}

@@ -1,0 +1,109 @@
+import Bytes
+import JSON
+import Models
+import Reactor
+
+/// The server's answer was final, and not what the client asked for.
+struct APIError: Error, CustomStringConvertible {
+    let request: String
+    let status: Int
+    let detail: String
+
+    var description: String {
+        "\(request): \(status == 0 ? "no answer" : "status \(status)")\(detail.isEmpty ? "" : ": \(detail)")"
+    }
+}
+
+/// The calls of the contract that this client makes. What fails for the moment is repeated: every call here may be.
+@Reactor
+struct ParleyAPI {
+    let http: HTTPClient
+    /// For how long a call is repeated before it is given up.
+    var patience = Duration.seconds(60)
+
+    /// - Returns: the body of the answer.
+    func call(_ request: HTTPRequest) async throws(APIError) -> [UInt8] {
+        let start = MonotonicTime.now
+        var pause = Duration.milliseconds(50)
+        while true {
+            let reply = await http.send(request)
+            if reply.isSuccess { return reply.body }
+            guard reply.isTemporary, MonotonicTime.now - start < patience else { throw error(request, reply) }
+            await Reactor.sleep(for: reply.retryAfter ?? pause)
+            pause = min(pause * 2, .seconds(1))
+        }
+    }
+
+    func history(
+        of conversation: ConversationID, after seq: Int64, token: String
+    ) async throws(APIError) -> HistoryPage {
+        let path = "/v1/conversations/\(conversation)/messages?after=\(seq)&limit=200"
+        return try await decode(HTTPRequest(path: path, token: token), HistoryPage.init(document:))
+    }
+
+    func changes(
+        of conversation: ConversationID, after seq: Int64, token: String
+    ) async throws(APIError) -> ChangesPage {
+        let path = "/v1/conversations/\(conversation)/changes?after=\(seq)&limit=200"
+        return try await decode(HTTPRequest(path: path, token: token), ChangesPage.init(document:))
+    }
+
+    func send(_ message: OutgoingMessage, token: String) async throws(APIError) -> MessageView {
+        try await decode(message.request(token: token), MessageView.init(document:))
+    }
+
+    func decode<Value>(
+        _ request: HTTPRequest, _ decode: ([UInt8]) throws -> Value
+    ) async throws(APIError) -> Value {
+        let body = try await call(request)
+        do {
+            return try decode(body)
+        } catch {
+            throw APIError(request: "\(request.method) \(request.path)", status: 200, detail: "\(error)")
+        }
+    }
+
+    private func error(_ request: HTTPRequest, _ reply: Reply) -> APIError {
+        APIError(
+            request: "\(request.method) \(request.path)", status: reply.status,
+            detail: reply.body.withUnsafeBytes(problemDetail))
+    }
+}
+
+/// `code: detail` of a problem document (RFC 9457); empty when it is none.
+func problemDetail(_ document: UnsafeRawBufferPointer) -> String {
+    var (code, detail) = ("", "")
+    var reader = JSONReader(document)
+    do {
+        try reader.beginObject()
+        while let key = try reader.nextKey() {
+            switch key {
+            case "code": code = try reader.string()
+            case "detail": detail = try reader.string()
+            default: try reader.skip()
+            }
+        }
+    } catch {
+        return ""
+    }
+    return "\(code): \(detail)"
+}
+
+/// A message that is to be sent. Its id makes every repetition harmless.
+struct OutgoingMessage: Sendable {
+    let conversation: ConversationID
+    let id: MessageID
+    let text: String
+    var replyTo: MessageID?
+
+    func request(token: String) -> HTTPRequest {
+        var body = ByteBuffer(capacity: 512)
+        body.beginObject()
+        body.append(key: "id", json: id)
+        body.append(key: "text", json: text)
+        body.append(key: "replyTo", json: replyTo)
+        body.endObject()
+        return HTTPRequest(
+            method: "POST", path: "/v1/conversations/\(conversation)/messages", token: token, body: body.array)
+    }
+}
