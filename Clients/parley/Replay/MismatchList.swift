@@ -1,0 +1,20 @@
+/// What did not turn out as planned: all counted, the first few kept.
+struct MismatchList: Sendable {
+    private(set) var count = 0
+    private(set) var samples: [String] = []
+
+    private static let kept = 10
+
+    mutating func add(_ text: String) {
+        count += 1
+        if samples.count < Self.kept { samples.append(text) }
+    }
+
+    /// More of what was said before.
+    mutating func add(count more: Int) { count += more }
+
+    mutating func add(_ other: MismatchList) {
+        count += other.count
+        samples += other.samples.prefix(max(0, Self.kept - samples.count))
+    }
+}

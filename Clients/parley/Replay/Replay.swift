@@ -1,0 +1,176 @@
+import Bytes
+import JSON
+import Models
+import Reactor
+
+/// Plays the conversations of a plan through the public API and compares what comes of it with what was meant.
+@Reactor
+final class Replay {
+    struct Settings: Sendable {
+        var pace = ReplaySender.Pace.inFlight(64)
+        var strictOrder = false
+        var connectionsPerEndpoint = 16
+        /// How long the listeners have for what was sent last.
+        var settleTime = Duration.seconds(30)
+    }
+
+    private let plan: ReplayPlan
+    private let settings: Settings
+    private let webSocket: [Endpoint]
+    private let api: ParleyAPI
+    private let tokens: [String]
+    private let sender: ReplaySender
+    private var listeners: [(user: Int, listener: ReplayListener)] = []
+
+    init(_ plan: ReplayPlan, connection: ConnectionArguments, settings: Settings) {
+        self.plan = plan
+        self.settings = settings
+        webSocket = connection.webSocket
+        tokens = plan.users.map { connection.tokens.token(for: $0) }
+        let http = HTTPClient(connection.http, connectionsPerEndpoint: settings.connectionsPerEndpoint)
+        api = ParleyAPI(http: http)
+        sender = ReplaySender(
+            plan, tokens: tokens, http: http, pace: settings.pace, strictOrder: settings.strictOrder)
+    }
+
+    /// - Returns: what to tell. Throws when it could not even begin, or its history cannot be read.
+    func run(_ progress: ReplayProgress) async throws(APIError) -> ReplayReport {
+        progress.stage("creating \(plan.conversations.count) conversations of \(plan.users.count) users")
+        for conversation in plan.conversations { try await create(conversation) }
+        progress.stage("connecting \(listenerUsers.count) listeners")
+        await connectListeners()
+        progress.watch(total: plan.messageCount) { [self] in
+            ReplayProgress.State(
+                acknowledged: sender.acknowledged, inFlight: sender.inFlight, received: changesReceived)
+        }
+        await sender.run()
+        progress.stopWatching()
+        progress.stage("waiting for the listeners")
+        var mismatches = sender.failures
+        mismatches.add(await settle())
+        progress.stage("comparing every history with what was sent")
+        mismatches.add(try await compare())
+        for (_, listener) in listeners {
+            mismatches.add(listener.broken)
+            listener.stop()
+        }
+        return report(mismatches)
+    }
+
+    // MARK: Before
+
+    private func create(_ conversation: ReplayPlan.Conversation) async throws(APIError) {
+        var body = ByteBuffer(capacity: 8192)
+        body.beginObject()
+        body.append(key: "id", json: conversation.id)
+        body.append(key: "kind", json: "group")
+        body.append(key: "title", json: conversation.title)
+        body.append(key: "members")
+        body.beginArray()
+        for member in conversation.members.dropFirst() { body.append(element: plan.users[member]) }
+        body.endArray()
+        body.endObject()
+        _ = try await api.call(
+            HTTPRequest(
+                method: "POST", path: "/v1/conversations", token: tokens[conversation.creator], body: body.array))
+    }
+
+    /// A user who listens in one conversation hears all of theirs.
+    private var listenerUsers: [Int] { Set(plan.conversations.flatMap(\.listeners)).sorted() }
+
+    private func connectListeners() async {
+        let index = ReplayIndex(plan)
+        for (number, user) in listenerUsers.enumerated() {
+            let listener = ReplayListener(plan.users[user], index: index, sender: sender)
+            listeners.append((user, listener))
+            await listener.start(
+                webSocket, number: number, api: api,
+                conversations: conversations(of: user).map { plan.conversations[$0].id },
+                token: tokens[user])
+        }
+    }
+
+    private func conversations(of user: Int) -> [Int] {
+        plan.conversations.indices.filter { plan.conversations[$0].members.contains(user) }
+    }
+
+    private var changesReceived: Int { listeners.reduce(0) { $0 + $1.listener.changes } }
+
+    // MARK: After
+
+    /// Waits until every listener has what was acknowledged last in each of its conversations.
+    private func settle() async -> MismatchList {
+        let start = MonotonicTime.now
+        while !behind().isEmpty, MonotonicTime.now - start < settings.settleTime {
+            await Reactor.sleep(for: .milliseconds(20))
+        }
+        var mismatches = MismatchList()
+        for text in behind() { mismatches.add(text) }
+        return mismatches
+    }
+
+    private func behind() -> [String] {
+        listeners.flatMap { user, listener in
+            conversations(of: user).compactMap { number in
+                let conversation = plan.conversations[number]
+                let last = sender.acknowledgedSeqs[number].max() ?? 0
+                let position = listener.position(in: conversation.id)
+                return position >= last
+                    ? nil : "\(plan.users[user]) received \(conversation.title) up to \(position) of \(last)"
+            }
+        }
+    }
+
+    private func compare() async throws(APIError) -> MismatchList {
+        var mismatches = MismatchList()
+        for (number, conversation) in plan.conversations.enumerated() {
+            let (history, lastSeq) = try await readHistory(of: conversation)
+            var check = HistoryCheck(
+                conversation, users: plan.users, acknowledgedSeqs: sender.acknowledgedSeqs[number])
+            check.check(history, lastSeq: lastSeq, fileOrder: settings.strictOrder)
+            mismatches.add(check.mismatches)
+            mismatches.add(compareArrivals(number, history))
+        }
+        return mismatches
+    }
+
+    private func readHistory(
+        of conversation: ReplayPlan.Conversation
+    ) async throws(APIError) -> (history: [MessageView], lastSeq: Int64) {
+        var history: [MessageView] = []
+        while true {
+            let page = try await api.history(
+                of: conversation.id, after: history.last?.seq ?? 0, token: tokens[conversation.creator])
+            history += page.messages
+            if !page.hasMoreAfter || page.messages.isEmpty { return (history, page.lastSeq) }
+        }
+    }
+
+    /// Whoever listened must have received exactly what the history holds.
+    private func compareArrivals(_ number: Int, _ history: [MessageView]) -> MismatchList {
+        var mismatches = MismatchList()
+        let expected = history.filter { $0.kind != "system" }
+        for (user, listener) in listeners where plan.conversations[number].members.contains(user) {
+            let arrivals = listener.arrivals[number] ?? []
+            let isEqual = arrivals.elementsEqual(expected) { $0.seq == $1.seq && $0.message == $1.id }
+            if !isEqual {
+                mismatches.add(
+                    "\(plan.users[user]) received \(arrivals.count) messages of \(plan.conversations[number].title), the history has \(expected.count), or others"
+                )
+            }
+        }
+        return mismatches
+    }
+
+    private func report(_ mismatches: MismatchList) -> ReplayReport {
+        var received = Latencies()
+        for (_, listener) in listeners { received.record(contentsOf: listener.latencies) }
+        return ReplayReport(
+            conversations: plan.conversations.count, users: plan.users.count, messages: plan.messageCount,
+            replies: plan.replyCount, acknowledged: sender.acknowledged,
+            seconds: Double((sender.finished - sender.started).nanoseconds) / 1e9, listeners: listeners.count,
+            deliveries: changesReceived, repetitions: sender.repetitions,
+            reconnections: listeners.reduce(0) { $0 + $1.listener.reconnections }, sendToAck: .init(sender.latencies),
+            sendToReceive: .init(received), mismatches: mismatches)
+    }
+}
