@@ -96,7 +96,12 @@ let package = Package(
         tests("Ingest", ["Ingest", "Bytes", "JSON", "Models", "Wire", "Reactor", "Edge", "ServiceKit"]),
         tests(
             "Store", ["Store", "Bytes", "JSON", "Models", "Wire", "Postgres", "PostgresSupport", "Reactor", "Slots"]),
-        tests("Receipt", ["Receipt", "Bytes", "JSON", "Models", "Wire", "Postgres", "PostgresSupport", "Reactor"]),
+        tests(
+            "Receipt",
+            [
+                "Receipt", "Bus", "Bytes", "JSON", "Models", "Wire", "Postgres", "PostgresSupport", "Reactor",
+                "ServiceKit", "Slots", "Store",
+            ]),
         tests("Fanout", ["Fanout", "Bus", "Edge", "ServiceKit", "Bytes", "JSON", "Models", "Wire", "Reactor"]),
         tests("ParleyCLI", ["ParleyCLI", "Bytes", "Edge", "JSON", "Models", "Reactor", "ServiceKit"]),
     ],

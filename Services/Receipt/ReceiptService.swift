@@ -41,6 +41,12 @@ final class ReceiptService {
         while !writer.isIdle || queries.inWork > 0 { await Reactor.sleep(for: .milliseconds(5)) }
     }
 
+    /// Ends both connections for good. Signals still on their way stay unanswered.
+    func closeConnections() {
+        writing.close()
+        queries.connection.close()
+    }
+
     // MARK: Requests
 
     private func receive(_ frame: InboundFrame) {

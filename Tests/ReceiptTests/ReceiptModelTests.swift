@@ -1,0 +1,86 @@
+import Models
+import Postgres
+import Reactor
+import TestSupport
+import Testing
+import Wire
+
+@testable import Receipt
+
+/// Random signals of many users at once against a model that needs no database.
+@Suite(.timeLimit(.minutes(2))) struct ReceiptModelTests {
+    private static let users = (1...6).map { "user\($0)" }
+    private static let lastSeq: Int64 = 40
+    private let conversations = (0..<8).map { ConversationID(UUIDBytes(high: 7, low: UInt64($0) * 33)) }
+
+    init() { ReactorThread.start() }
+
+    @Test(
+        "whatever is sent, by however many services, through whatever breaks: horizons are the highest told, runs have no hole, versions are dense and times never decrease",
+        arguments: [(1, false), (2, false), (1, true), (2, true)])
+    @Reactor func schedules(services: Int, breaksConnections: Bool) async throws {
+        let seed = UInt64.random(in: 0 ... .max)
+        var random = SeededRandom(seed: seed)
+        let receipt = try await ReceiptUnderTest(services: services, window: 10)
+        for conversation in conversations {
+            try receipt.create(conversation, members: Self.users, lastSeq: Self.lastSeq)
+        }
+        var expected: [HorizonKey: Horizons] = [:]
+        var answers: [UInt16?] = []
+        let count = 600
+        for number in 0..<count {
+            let conversation = conversations.randomElement(using: &random)!
+            let user = Self.users.randomElement(using: &random)!
+            let told = Horizons(
+                delivered: .random(in: 0...Self.lastSeq + 5, using: &random),
+                read: .random(in: 0...Self.lastSeq / 2, using: &random))
+            let key = HorizonKey(conversation: conversation, user: UserID(user)!)
+            expected[key] = (expected[key] ?? .none).merged(with: clamped(told))
+            Reactor.spawn {
+                answers.append(
+                    await receipt.signal(conversation, user, delivered: told.delivered, read: told.read))
+            }
+            if number % 20 == 0 { await Reactor.sleep(for: .milliseconds(3)) }
+            if breaksConnections, number % 200 == 100 { try receipt.database.endSessions(of: "parley-receipt-writer") }
+        }
+        await waitUntil { answers.count == count }
+        #expect(answers.allSatisfy { $0 == 202 }, "seed \(seed)")
+        for (key, horizons) in expected where horizons != .none {
+            #expect(try receipt.horizons(key.conversation, key.user.name) == horizons, "seed \(seed)")
+            #expect(try tiles(receipt, key, horizons), "seed \(seed)")
+        }
+        #expect(try versionsAreDense(receipt.database.connect()), "seed \(seed)")
+        await receipt.close()
+    }
+
+    private func clamped(_ told: Horizons) -> Horizons {
+        Horizons(delivered: min(max(told.delivered, told.read), Self.lastSeq), read: min(told.read, Self.lastSeq))
+    }
+
+    /// Whether the runs of a user cover exactly what the horizons say, each position once.
+    @Reactor private func tiles(_ receipt: ReceiptUnderTest, _ key: HorizonKey, _ horizons: Horizons) throws -> Bool {
+        var ends: [Substring: Int64] = ["1": 0, "2": 0]
+        for run in try receipt.runs(key.conversation, key.user.name) {
+            let parts = run.split { $0 == ":" || $0 == "-" }
+            guard Int64(parts[1]) == ends[parts[0]]! + 1 else { return false }
+            ends[parts[0]] = Int64(parts[2])
+        }
+        return ends["1"] == horizons.delivered && ends["2"] == horizons.read
+    }
+
+    /// Every version of a conversation has its time in the runs: as many different commits as versions at the least, and
+    /// no run is later than the position's last time.
+    private func versionsAreDense(_ database: BlockingConnection) throws -> Bool {
+        try database.query(
+            """
+            SELECT FROM receipt.positions p
+            WHERE status_version <> (SELECT max(version) FROM receipt.horizons h WHERE h.conversation_id = p.conversation_id)
+               OR last_at <> (SELECT max(at) FROM receipt.receipt_runs r WHERE r.conversation_id = p.conversation_id)
+               OR status_version < (SELECT count(DISTINCT at) FROM receipt.receipt_runs r WHERE r.conversation_id = p.conversation_id)
+               OR EXISTS (SELECT FROM (
+                    SELECT at < lag(at) OVER (PARTITION BY user_id, kind ORDER BY from_seq) AS back
+                    FROM receipt.receipt_runs r WHERE r.conversation_id = p.conversation_id) o WHERE back)
+            """
+        ).isEmpty
+    }
+}

@@ -1,0 +1,170 @@
+import Models
+import Postgres
+import Reactor
+import TestSupport
+import Testing
+import Wire
+
+@testable import Receipt
+
+/// The receipt service against a real PostgreSQL, through a real bus.
+@Suite(.timeLimit(.minutes(2))) struct ReceiptServiceTests {
+    private let conversation = ConversationID(UUIDBytes(high: 0x0190_b1a2_3c4d_7e5f, low: 0x8a6b_7c8d_9e0f_1a2b))
+
+    init() { ReactorThread.start() }
+
+    @Reactor private func withReceipt(
+        services: Int = 1, window: Int = 100, _ body: @Reactor (ReceiptUnderTest) async throws -> Void
+    ) async throws {
+        let receipt = try await ReceiptUnderTest(services: services, window: window)
+        try await body(receipt)
+        await receipt.close()
+    }
+
+    @Test("a delivery is kept with its time, and told to everybody in one frame")
+    @Reactor func delivery() async throws {
+        try await withReceipt { receipt in
+            try receipt.create(conversation, members: ["ann", "bob"], lastSeq: 5)
+            #expect(await receipt.signal(conversation, "bob", delivered: 3) == 202)
+            #expect(try receipt.horizons(conversation, "bob") == Horizons(delivered: 3, read: 0))
+            #expect(try receipt.runs(conversation, "bob") == ["1:1-3"])
+            await waitUntil { receipt.statuses.count == 1 }
+            let status = receipt.statuses[0]
+            #expect(status.conversation == conversation && status.version == 1)
+            #expect(
+                status.json.hasPrefix(
+                    #"{"conversationId":"\#(conversation)","statusVersion":1,"delivered":{"bob":3},"at":"2"#))
+        }
+    }
+
+    @Test("who reads has received; who has received has not read")
+    @Reactor func reading() async throws {
+        try await withReceipt(window: 0) { receipt in
+            try receipt.create(conversation, members: ["ann", "bob"], lastSeq: 5)
+            _ = await receipt.signal(conversation, "bob", delivered: 2)
+            _ = await receipt.signal(conversation, "bob", read: 4)
+            #expect(try receipt.horizons(conversation, "bob") == Horizons(delivered: 4, read: 4))
+            #expect(try receipt.runs(conversation, "bob") == ["1:1-2", "1:3-4", "2:1-4"])
+            await waitUntil { receipt.statuses.count == 2 }
+            #expect(receipt.statuses[1].json.contains(#""delivered":{"bob":4},"read":{"bob":4}"#))
+        }
+    }
+
+    @Test("horizons never move back, and what moves nothing is told to nobody")
+    @Reactor func backwards() async throws {
+        try await withReceipt(window: 0) { receipt in
+            try receipt.create(conversation, members: ["ann", "bob"], lastSeq: 5)
+            _ = await receipt.signal(conversation, "bob", read: 4)
+            #expect(await receipt.signal(conversation, "bob", read: 2) == 202)
+            #expect(await receipt.signal(conversation, "bob", delivered: 4) == 202)
+            #expect(await receipt.signal(conversation, "bob") == 202)
+            #expect(try receipt.horizons(conversation, "bob") == Horizons(delivered: 4, read: 4))
+            await waitUntil { receipt.digests.contains { !$0.moved.isEmpty } }
+            #expect(receipt.statuses.count == 1)
+            #expect(await receipt.status(conversation, after: 0)?.0 == 1)
+        }
+    }
+
+    @Test("a horizon beyond the end of the conversation is cut to it", arguments: [6, 1 << 40, .max] as [Int64])
+    @Reactor func beyond(seq: Int64) async throws {
+        try await withReceipt { receipt in
+            try receipt.create(conversation, members: ["ann", "bob"], lastSeq: 5)
+            #expect(await receipt.signal(conversation, "bob", delivered: seq, read: 2) == 202)
+            #expect(try receipt.horizons(conversation, "bob") == Horizons(delivered: 5, read: 2))
+        }
+    }
+
+    @Test("a former member is cut to the end of their last stay")
+    @Reactor func formerMember() async throws {
+        try await withReceipt { receipt in
+            try receipt.create(conversation, members: ["ann"], lastSeq: 50)
+            try receipt.join(conversation, "bob", from: 5, through: 9)
+            try receipt.join(conversation, "bob", from: 20, through: 30)
+            #expect(await receipt.signal(conversation, "bob", read: 40) == 202)
+            #expect(try receipt.horizons(conversation, "bob") == Horizons(delivered: 30, read: 30))
+        }
+    }
+
+    @Test("strangers are refused as if there were no such conversation, and leave nothing behind")
+    @Reactor func strangers() async throws {
+        try await withReceipt { receipt in
+            try receipt.create(conversation, members: ["ann"], lastSeq: 5)
+            #expect(await receipt.signal(conversation, "mallory", read: 3) == 404)
+            let unknown = ConversationID(UUIDBytes(high: 1, low: 2))
+            #expect(await receipt.signal(unknown, "ann", read: 3) == 404)
+            #expect(try receipt.database.query("SELECT FROM receipt.horizons").isEmpty)
+            #expect(
+                try receipt.database.query("SELECT FROM receipt.positions WHERE slot = 2 OR status_version > 0").isEmpty
+            )
+        }
+    }
+
+    @Test("negative horizons are refused")
+    @Reactor func negative() async throws {
+        try await withReceipt { receipt in
+            try receipt.create(conversation, members: ["ann"], lastSeq: 5)
+            #expect(await receipt.signal(conversation, "ann", delivered: -1) == 400)
+            #expect(await receipt.signal(conversation, "ann", read: .min) == 400)
+        }
+    }
+
+    @Test("a hundred reads in a moment are answered all, and make two versions and two frames")
+    @Reactor func coalescing() async throws {
+        try await withReceipt(window: 300) { receipt in
+            try receipt.create(conversation, members: ["ann", "bob"], lastSeq: 100)
+            var answers: [UInt16?] = []
+            for seq in Int64(1)...100 {
+                Reactor.spawn { answers.append(await receipt.signal(conversation, "bob", read: seq)) }
+            }
+            await waitUntil { answers.count == 100 }
+            #expect(answers.allSatisfy { $0 == 202 })
+            #expect(try receipt.horizons(conversation, "bob")?.read == 100)
+            await waitUntil { receipt.statuses.last?.version == 2 }
+            #expect(receipt.statuses.count == 2)
+            #expect(try receipt.runs(conversation, "bob").count == 4)
+        }
+    }
+
+    @Test("a conversation of more than fifty members gets no frame that names them, but its version moves")
+    @Reactor func large() async throws {
+        try await withReceipt { receipt in
+            let members = (1...51).map { "user\($0)" }
+            try receipt.create(conversation, members: members, lastSeq: 5)
+            #expect(await receipt.signal(conversation, "user7", read: 5) == 202)
+            await waitUntil { receipt.digests.contains { !$0.moved.isEmpty } }
+            #expect(receipt.statuses.isEmpty)
+            let status = await receipt.status(conversation, after: 0)
+            #expect(status?.0 == 1 && status?.1.contains("user7") == false)
+        }
+    }
+
+    @Test("whoever missed frames gets what moved since in one, and learns from the digest that they did")
+    @Reactor func catchingUp() async throws {
+        try await withReceipt(window: 0) { receipt in
+            try receipt.create(conversation, members: ["ann", "bob", "cy"], lastSeq: 9)
+            _ = await receipt.signal(conversation, "ann", delivered: 1)
+            _ = await receipt.signal(conversation, "bob", read: 2)
+            _ = await receipt.signal(conversation, "cy", delivered: 3)
+            let all = await receipt.status(conversation, after: 0)
+            #expect(all?.0 == 3)
+            #expect(all?.1.contains(#""delivered":{"ann":1,"bob":2,"cy":3},"read":{"bob":2}"#) == true)
+            #expect(await receipt.status(conversation, after: 2)?.1.contains(#""delivered":{"cy":3},"at""#) == true)
+            #expect(await receipt.status(conversation, after: 3)?.1.contains("delivered") == false)
+            let stream = StreamKey.conversation(conversation)
+            await waitUntil { receipt.digests.contains { $0.moved == [StreamPosition(stream, 3)] } }
+            #expect(
+                await receipt.positions([StreamPosition(stream, 2)], in: conversation.slot)
+                    == [StreamPosition(stream, 3)])
+            #expect(await receipt.positions([StreamPosition(stream, 3)], in: conversation.slot) == [])
+        }
+    }
+
+    @Test("a conversation in which nothing moved is at version 0")
+    @Reactor func untouched() async throws {
+        try await withReceipt { receipt in
+            try receipt.create(conversation, members: ["ann"], lastSeq: 1)
+            let status = await receipt.status(conversation, after: 0)
+            #expect(status?.1 == #"{"conversationId":"\#(conversation)","statusVersion":0}"#)
+        }
+    }
+}

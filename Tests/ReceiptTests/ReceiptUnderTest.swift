@@ -1,0 +1,176 @@
+import Bus
+import Bytes
+import Glibc
+import Models
+import Postgres
+import PostgresSupport
+import Reactor
+import ServiceKit
+import TestSupport
+import Testing
+import Wire
+
+@testable import Receipt
+@testable import Store
+
+/// Receipt services on a real bus and a database of their own, and a client of them.
+@Reactor
+final class ReceiptUnderTest {
+    let database: TestDatabase
+    private(set) var services: [ReceiptService] = []
+    private(set) var statuses: [(conversation: ConversationID, version: Int64, json: String)] = []
+    private(set) var digests: [DigestEntry] = []
+    private let client: Bus
+    private var buses: [Bus] = []
+    private let directory: String
+
+    init(services count: Int = 1, window: Int = 100) async throws {
+        database = try TestDatabase()
+        _ = try Store.Schema.migrator.apply(toDatabaseAt: database.url)
+        _ = try Receipt.Schema.migrator.apply(toDatabaseAt: database.url)
+        var template = Array("/tmp/parley-receipt-XXXXXX".utf8CString)
+        directory = String(cString: mkdtemp(&template)!)
+        client = try Bus(bind: "ipc://\(directory)/client.sock")
+        for number in 0..<count { try start(number, window: window) }
+        listen()
+        client.follow(try Endpoint.parse(list: "ipc://\(directory)/receipt-*.sock"))
+        await waitUntil { services.map(\.slots.count).reduce(0, +) == Slot.count }
+        await waitUntil { services.allSatisfy(\.queries.connection.isUp) }
+    }
+
+    private func start(_ number: Int, window: Int) throws {
+        let bus = try Bus(bind: "ipc://\(directory)/receipt-\(number).sock")
+        bus.follow(try Endpoint.parse(list: "ipc://\(directory)/client.sock"))
+        var environment = Environment([
+            "PARLEY_DATABASE_URL": database.url, "PARLEY_RECEIPT_WINDOW_MS": "\(window)",
+        ])
+        let configuration = try ReceiptConfiguration(environment: &environment)
+        let service = ReceiptService(configuration, bus: bus, log: Log(service: "receipt", level: .error))
+        service.start()
+        buses.append(bus)
+        services.append(service)
+    }
+
+    private func listen() {
+        for group in SlotGroup.all {
+            client.subscribe(.status(group))
+            client.subscribe(.receiptDigest(group))
+        }
+        client.onFrame = { [unowned self] frame in
+            for bytes in frame.entries { receive(frame.topic, bytes) }
+        }
+    }
+
+    private func receive(_ topic: Topic, _ bytes: UnsafeRawBufferPointer) {
+        var reader = ByteReader(bytes)
+        switch topic {
+        case .status:
+            guard let entry = try? StatusEntry(from: &reader) else { return }
+            statuses.append((entry.conversation, entry.version, String(decoding: entry.json, as: UTF8.self)))
+        case .receiptDigest:
+            if let entry = try? DigestEntry(from: &reader) { digests.append(entry) }
+        default: break
+        }
+    }
+
+    /// Ends services and removes everything.
+    func close() async {
+        for service in services {
+            await service.finish()
+            await service.slots.drain()
+            service.closeConnections()
+        }
+        for bus in buses + [client] { bus.close() }
+        rmdir(directory)
+    }
+
+    // MARK: Asking
+
+    func signal(
+        _ conversation: ConversationID, _ user: String, delivered: Int64 = 0, read: Int64 = 0
+    ) async -> UInt16? {
+        await ask(
+            .signal, in: conversation.slot,
+            ReceiptSignal(conversation, user: UserID(user)!, delivered: delivered, read: read))?.status
+    }
+
+    /// The version, and the frame's JSON.
+    func status(_ conversation: ConversationID, after version: Int64) async -> (Int64, String)? {
+        let answer = await ask(.status, in: conversation.slot, StatusQuery(conversation, after: version))
+        return answer?.payload.withUnsafeBytes { bytes in
+            var reader = ByteReader(bytes)
+            guard let entry = try? StatusEntry(from: &reader) else { return nil }
+            return (entry.version, String(decoding: entry.json, as: UTF8.self))
+        }
+    }
+
+    /// Those of the held positions that are behind, with the position they should be at.
+    func positions(_ held: [StreamPosition], in slot: Slot) async -> [StreamPosition]? {
+        let answer = await ask(.positions, in: slot, StreamPositions(held))
+        return answer?.payload.withUnsafeBytes { bytes in
+            var reader = ByteReader(bytes)
+            return try? StreamPositions(from: &reader).positions
+        }
+    }
+
+    private func ask(
+        _ kind: ReceiptRequestKind, in slot: Slot, _ fields: some WireCodable
+    ) async -> (status: UInt16, payload: [UInt8])? {
+        let outcome = await client.request(kind, in: slot, deadline: .seconds(10)) { fields.write(to: &$0) }
+        guard case .answered(let answer) = outcome else { return nil }
+        return (answer.status, Array(answer.payload.bytes))
+    }
+
+    // MARK: The database
+
+    /// A conversation of `members` with changes up to `lastSeq`, as the store would have written it.
+    func create(_ conversation: ConversationID, members: [String], lastSeq: Int64) throws {
+        _ = try database.query(
+            """
+            INSERT INTO store.conversations VALUES ($1, $2, 1, NULL, 'ann', now(), $3, now(), $4)
+            """
+        ) { parameters in
+            parameters.add(conversation.slot)
+            parameters.add(conversation)
+            parameters.add(lastSeq)
+            parameters.add(Int32(members.count))
+        }
+        for member in members { try join(conversation, member, from: 1, through: nil) }
+    }
+
+    /// One stay of a user.
+    func join(_ conversation: ConversationID, _ user: String, from: Int64, through: Int64?) throws {
+        _ = try database.query(
+            "INSERT INTO store.memberships VALUES ($1, $2, $3, $4, $5, 1)"
+        ) { parameters in
+            parameters.add(conversation.slot)
+            parameters.add(conversation)
+            parameters.add(user)
+            parameters.add(from)
+            parameters.add(through)
+        }
+    }
+
+    /// `delivered/read` of a user; nil when nothing ever moved.
+    func horizons(_ conversation: ConversationID, _ user: String) throws -> Horizons? {
+        try database.query(
+            "SELECT delivered_seq, read_seq FROM receipt.horizons WHERE conversation_id = $1 AND user_id = $2"
+        ) { parameters in
+            parameters.add(conversation)
+            parameters.add(user)
+        }.first.map { Horizons(delivered: $0[0], read: $0[1]) }
+    }
+
+    /// The runs of a user, `kind:from-to`, in order.
+    func runs(_ conversation: ConversationID, _ user: String) throws -> [String] {
+        try database.query(
+            """
+            SELECT format('%s:%s-%s', kind, from_seq, to_seq) FROM receipt.receipt_runs
+            WHERE conversation_id = $1 AND user_id = $2 ORDER BY kind, from_seq
+            """
+        ) { parameters in
+            parameters.add(conversation)
+            parameters.add(user)
+        }.map { $0[0] }
+    }
+}
