@@ -4,15 +4,15 @@ import secrets
 
 import pytest
 
+from judged import JudgedSystem
 from people import Person
-from system import System
 
 
 @pytest.fixture(scope="session")
 def system():
-    system = System()
+    system = JudgedSystem()
     try:
-        system.start()
+        system.up()
         yield system
     finally:
         system.remove()
@@ -59,9 +59,9 @@ def processes_stay_up(request):
         yield
         return
     system = request.getfixturevalue("system")
-    before = system.process_ids()
+    before = system.living()
     yield
-    assert system.process_ids() == before
+    assert system.living() == before
 
 
 def pytest_collection_modifyitems(items):

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from system import System
+from judged import JudgedSystem
 from tokens import sign
 
 
@@ -20,7 +20,7 @@ def new_id() -> str:
 
 
 class Person:
-    def __init__(self, system: System, name: str, **claims):
+    def __init__(self, system: JudgedSystem, name: str, **claims):
         self.system = system
         self.name = name
         self.token = sign(system.secret, **{"sub": name} | claims)
@@ -117,7 +117,7 @@ class Socket:
 
 
 @contextmanager
-def open_socket(system: System, **options):
+def open_socket(system: JudgedSystem, **options):
     """A connection that has said nothing yet."""
     options = {"subprotocols": ["parley.v1"], "compression": None, "proxy": None} | options
     with connect(f"ws://127.0.0.1:{system.ws_port}/v1/socket", **options) as connection:

@@ -39,7 +39,7 @@ UNKNOWN = [
 ]
 
 
-@pytest.mark.parametrize("offset, service", enumerate(["ingest", "fanout", "store", "receipt"]))
+@pytest.mark.parametrize("offset, service", list(enumerate(["ingest", "fanout", "store", "receipt"])))
 def test_every_service_is_alive_ready_and_measured(system, offset, service):
     http = system.http(system.http_port + offset)
     assert http.get("/healthz").status_code == 200

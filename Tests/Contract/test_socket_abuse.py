@@ -1,7 +1,6 @@
 """Bytes that are no proper WebSocket, and frames that are no proper Parley."""
 
 import json
-import os
 import struct
 import threading
 import time
@@ -294,15 +293,12 @@ def test_a_client_that_never_reads_is_closed_and_delays_nobody(system, anna, car
 
 
 def test_connections_that_come_and_go_leave_nothing_behind(system, carla):
-    def descriptors():
-        return len(os.listdir(f"/proc/{system.process_ids()['fanout-0']}/fd"))
-
-    before = descriptors()
+    before = system.open_descriptors("fanout")
     for number in range(200):
         with RawSocket(system.ws_port) as raw:
             if number % 2:
                 hello(raw, carla)
     deadline = time.monotonic() + 5
-    while descriptors() > before + 5 and time.monotonic() < deadline:
+    while system.open_descriptors("fanout") > before + 5 and time.monotonic() < deadline:
         time.sleep(0.1)
-    assert descriptors() <= before + 5
+    assert system.open_descriptors("fanout") <= before + 5

@@ -1,0 +1,78 @@
+"""The running system as these tests need it: every response that it gives is judged by the document."""
+
+import os
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+
+from contract import Contract
+
+sys.path.append(str(Path(__file__).parents[1] / "System"))
+from system import EXECUTABLES, SECRET, SERVICES, System, is_alive  # noqa: E402
+
+
+class JudgedSystem(System):
+    secret = SECRET.encode()
+
+    def __init__(self):
+        super().__init__()
+        self.ws_port = self.http_port + 1
+        self.contract = Contract()
+
+    def http(self, port: int | None = None, **options) -> httpx.Client:
+        """A client whose every response is judged."""
+        return httpx.Client(
+            base_url=f"http://127.0.0.1:{port or self.http_port}",
+            event_hooks={"response": [self.contract.check_response]},
+            timeout=15,
+            trust_env=False,
+            **options,
+        )
+
+    def living(self) -> dict[str, int]:
+        """The process ids of the services, by name; one that died is missing."""
+        return {service: self.pid(service) for service in SERVICES if is_alive(self.pid(service))}
+
+    def resident_bytes(self, service: str) -> int:
+        return int(Path(f"/proc/{self.pid(service)}/statm").read_text().split()[1]) * 4096
+
+    def open_descriptors(self, service: str) -> int:
+        return len(os.listdir(f"/proc/{self.pid(service)}/fd"))
+
+    def logs(self) -> str:
+        return "".join(log.read_text() for log in (self.state / "logs").glob("*.log"))
+
+    @contextmanager
+    def sibling(self, service: str, **settings: str):
+        """One more process beside the first of its kind, configured otherwise; yields its port."""
+        port = self.http_port + 90
+        inherited = Path(f"/proc/{self.pid(service)}/environ").read_bytes().decode()
+        environment = dict(variable.split("=", 1) for variable in inherited.split("\0") if variable)
+        del environment["PARLEY_JWT_SECRET_FILE"]
+        bus = environment["PARLEY_BUS_BIND"].replace(f"{service}-0", f"{service}-9")
+        environment |= {"PARLEY_INSTANCE": "9", "PARLEY_LISTEN": f"127.0.0.1:{port}", "PARLEY_BUS_BIND": bus} | settings
+        log = self.state / "logs" / f"{service}-9.log"
+        with log.open("a") as stderr:
+            process = subprocess.Popen([EXECUTABLES / service], env=environment, stderr=stderr)
+        try:
+            _await_ready(port)
+            yield port
+        finally:
+            process.terminate()
+            assert process.wait(20) == 0
+
+
+def _await_ready(port: int):
+    deadline = time.monotonic() + 10
+    while True:
+        try:
+            if httpx.get(f"http://127.0.0.1:{port}/readyz", trust_env=False).status_code == 200:
+                return
+        except httpx.TransportError:
+            pass
+        assert time.monotonic() < deadline, "not ready within 10 s"
+        time.sleep(0.05)
