@@ -3,10 +3,7 @@ import Models
 extension ByteBuffer {
     /// The 36 characters of the text form.
     package mutating func append(_ uuid: UUIDBytes) {
-        reserve(36)
-        let start = storage + count
-        uuid.withText { character, position in start[position] = character }
-        count += 36
+        append(count: 36) { uuid.writeText(to: $0) }
     }
 
     /// The sixteen bytes.

@@ -1,3 +1,5 @@
+import Glibc
+
 /// The content of a string or key of a document, still in the document's memory: checked, decoded only when needed.
 ///
 /// `switch key { case "id": … }` compares bytes and builds no `String`.
@@ -32,7 +34,8 @@ package struct JSONString {
     package static func ~= (pattern: StaticString, string: Self) -> Bool { string == pattern }
 
     package static func == (string: Self, literal: StaticString) -> Bool {
-        string.hasEscapes ? string.isEqualDecoded(to: literal) : string.encoded.elementsEqual(literal.bytes)
+        if string.hasEscapes { return string.isEqualDecoded(to: literal) }
+        return string.count == literal.utf8CodeUnitCount && memcmp(string.start, literal.utf8Start, string.count) == 0
     }
 
     private func isEqualDecoded(to literal: StaticString) -> Bool {
