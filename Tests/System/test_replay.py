@@ -1,23 +1,52 @@
 """Real conversations through the public API: `parley replay` reads every history back and compares."""
 
 import itertools
+import json
 import os
 from pathlib import Path
 
 import pytest
 
-from system import EXECUTABLES, REPOSITORY
+from system import EXECUTABLES, REPOSITORY, System
 
 DATA = Path(os.environ.get("PARLEY_DATA", REPOSITORY.parent / "shared" / "data")) / "ubuntu-irc.jsonl"
 CONVERSATIONS = 4
 
+pytestmark = pytest.mark.skipif(not DATA.exists(), reason=f"{DATA} is not here")
 
-@pytest.mark.skipif(not DATA.exists(), reason=f"{DATA} is not here")
-def test_a_replay_of_real_conversations_has_no_mismatches(system, tmp_path):
+
+@pytest.fixture
+def part(tmp_path) -> Path:
+    """The first conversations of the data."""
     part = tmp_path / "part.jsonl"
     with DATA.open() as lines, part.open("w") as copy:
         copy.writelines(itertools.islice(lines, CONVERSATIONS))
-    done = system.run(EXECUTABLES / "parley", "replay", part)
-    print(done.stdout)
+    return part
+
+
+@pytest.mark.parametrize("order", [[], ["--ordered"]], ids=["64 in flight", "in the order of the file"])
+def test_a_replay_has_no_mismatches(system: System, part: Path, tmp_path: Path, order: list[str]):
+    report = replay(system, part, tmp_path, *order)
+    assert report["acknowledged"] == report["messages"] == sum(len(each["messages"]) for each in conversations(part))
+    assert report["deliveries"] > report["messages"]
+
+
+def test_a_replay_repeated_under_its_name_makes_no_doubles(system: System, part: Path, tmp_path: Path):
+    for _ in range(2):
+        replay(system, part, tmp_path, "--run", "again", "--limit", "200")
+
+
+def replay(system: System, part: Path, directory: Path, *options: str) -> dict:
+    """Plays the part through all instances and returns the report, in which nothing may differ."""
+    addresses = {service: ",".join(system.address(service, n) for n in range(system.instances))
+                 for service in ("ingest", "fanout")}
+    done = system.run(EXECUTABLES / "parley", "replay", part, "--http", addresses["ingest"],
+                      "--ws", addresses["fanout"].replace("http://", "ws://"), "--json", directory / "report.json", *options)
     assert done.returncode == 0, done.stdout
-    assert "mismatches" in done.stdout
+    report = json.loads((directory / "report.json").read_text())
+    assert report["mismatches"] == 0, done.stdout
+    return report
+
+
+def conversations(part: Path) -> list[dict]:
+    return [json.loads(line) for line in part.read_text().splitlines()]

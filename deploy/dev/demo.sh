@@ -42,7 +42,7 @@ print_examples() { # HTTP WS TOKEN
 	curl -sS $authorization $1/v1/conversations
 
 	Watch what bob sees, live:
-	PARLEY_STATE=$state $executables/parley tail --user bob --ws $2
+	$executables/parley tail --user bob --receipts --http $1 --ws $2 --secret-file $secret_file
 
 	END
 }
