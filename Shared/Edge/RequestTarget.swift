@@ -113,7 +113,7 @@ extension UnsafeRawBufferPointer {
     }
 
     /// Whether the bytes are this ASCII text in lower case, whatever their own case.
-    func equalsIgnoringCase(_ lowercased: StaticString) -> Bool {
+    package func equalsIgnoringCase(_ lowercased: StaticString) -> Bool {
         guard count == lowercased.utf8CodeUnitCount else { return false }
         return (0..<count).allSatisfy { index in
             let byte = self[index]

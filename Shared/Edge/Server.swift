@@ -83,6 +83,13 @@ package final class Server {
         connectionEnded()
     }
 
+    /// The same, suspending until no connection is left.
+    package func drain(deadline: Duration) async {
+        await withUnsafeContinuation { continuation in
+            drain(deadline: deadline) { continuation.resume() }
+        }
+    }
+
     func isWebSocketRequest(_ request: Request) -> Bool {
         guard webSockets != nil, let upgrade = request[.upgrade] else { return false }
         return upgrade.equalsIgnoringCase("websocket")

@@ -1,0 +1,79 @@
+import Edge
+import Models
+import Reactor
+import ServiceKit
+import Wire
+
+/// Tells for whom a request is made: the user of its token, or whom an administrator names in `X-Parley-User`.
+@Reactor
+final class Authenticator {
+    private var tokens: TokenVerifier
+
+    init(_ tokens: TokenVerifier) { self.tokens = tokens }
+
+    /// What a connection keeps of its last request: a client sends the same token with each.
+    private final class VerifiedToken {
+        let token: [UInt8]
+        let identity: Identity
+
+        init(_ token: UnsafeRawBufferPointer, _ identity: Identity) {
+            self.token = Array(token)
+            self.identity = identity
+        }
+    }
+
+    func user(of request: Request) throws(Problem) -> UserID {
+        let identity = try identity(of: request)
+        guard let name = request[.parleyUser] else { return identity.user }
+        guard identity.isAdministrator else {
+            throw Problem(.forbidden, "X-Parley-User: only an administrator's token may act for others")
+        }
+        guard let user = UserID(String(decoding: name, as: UTF8.self)) else {
+            throw Problem(.invalid, "X-Parley-User: must be a user id")
+        }
+        return user
+    }
+
+    /// The challenge of an answer 401 (RFC 6750, 3).
+    static func challenge(_ request: Request) -> ResponseHeader {
+        ResponseHeader("WWW-Authenticate", token(of: request) == nil ? "Bearer" : "Bearer error=\"invalid_token\"")
+    }
+
+    private func identity(of request: Request) throws(Problem) -> Identity {
+        guard let token = Self.token(of: request) else {
+            throw Problem(.unauthenticated, "Authorization: must be Bearer and a token")
+        }
+        let now = Timestamp.now
+        if let known = request.connection.userInfo as? VerifiedToken, known.token.elementsEqual(token),
+            now < known.identity.expiresAt
+        {
+            return known.identity
+        }
+        do throws(TokenError) {
+            let identity = try tokens.verify(token, at: now)
+            request.connection.userInfo = VerifiedToken(token, identity)
+            return identity
+        } catch {
+            throw Problem(.unauthenticated, "Authorization: \(error.advice)")
+        }
+    }
+
+    /// The token behind `Bearer `, whose case does not matter (RFC 9110, 11.1).
+    private static func token(of request: Request) -> UnsafeRawBufferPointer? {
+        guard let value = request[.authorization], value.count > 7,
+            UnsafeRawBufferPointer(rebasing: value[..<7]).equalsIgnoringCase("bearer ")
+        else { return nil }
+        return UnsafeRawBufferPointer(rebasing: value[7...])
+    }
+}
+
+extension TokenError {
+    /// What a client can do about it. That it is expired is no secret; the rest is said in the log of whoever signs.
+    fileprivate var advice: StaticString {
+        switch self {
+        case .expired: "the token has expired"
+        case .notYetValid: "the token is not valid yet"
+        default: "the token is not valid"
+        }
+    }
+}

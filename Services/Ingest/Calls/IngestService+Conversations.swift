@@ -1,0 +1,43 @@
+import Models
+import Wire
+
+extension IngestService {
+    func createConversation(
+        _ body: UnsafeRawBufferPointer, _ user: UserID, _ exchange: Exchange
+    ) throws(Problem) {
+        let command = try ConversationFields.command(body, creator: user, limits: limits)
+        ask(.createConversation, in: command.conversation.slot, size: body.count, exchange) {
+            command.write(to: &$0)
+        }
+    }
+
+    func listConversations(_ query: QueryParameters, _ user: UserID, _ exchange: Exchange) throws(Problem) {
+        let list = ListConversations(
+            reader: user, limit: try query.limit(50, atMost: ClientLimits.conversationsPerPage),
+            before: try query.cursor())
+        ask(.listConversations, in: user.slot, exchange) { list.write(to: &$0) }
+    }
+
+    func conversation(_ conversation: ConversationID, _ user: UserID, _ exchange: Exchange) throws(Problem) {
+        let query = ConversationQuery(conversation, reader: user)
+        ask(.conversation, in: conversation.slot, exchange) { query.write(to: &$0) }
+    }
+
+    func members(
+        _ conversation: ConversationID, _ parameters: QueryParameters, _ user: UserID, _ exchange: Exchange
+    ) throws(Problem) {
+        let query = MembersQuery(
+            ConversationQuery(conversation, reader: user), after: try parameters.user("after"),
+            limit: try parameters.limit(100, atMost: ClientLimits.membersPerPage))
+        ask(.members, in: conversation.slot, exchange) { query.write(to: &$0) }
+    }
+
+    func receipts(
+        _ body: UnsafeRawBufferPointer, in conversation: ConversationID, _ user: UserID, _ exchange: Exchange
+    ) throws(Problem) {
+        let fields = try ReceiptFields(body)
+        let signal = ReceiptSignal(
+            conversation, user: user, delivered: fields.delivered ?? 0, read: fields.read ?? 0)
+        ask(.signal, in: conversation.slot, exchange) { signal.write(to: &$0) }
+    }
+}

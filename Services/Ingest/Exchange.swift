@@ -1,0 +1,54 @@
+import Bus
+import Bytes
+import Edge
+import JSON
+import Reactor
+import Wire
+
+/// One request on its way to its answer.
+@Reactor
+struct Exchange {
+    private let responder: Responder
+    private let metrics: IngestMetrics
+    private let begun = MonotonicTime.now
+
+    init(_ responder: Responder, _ metrics: IngestMetrics) {
+        self.responder = responder
+        self.metrics = metrics
+    }
+
+    func answer(_ status: Int, json body: borrowing ByteBuffer) { answer(status, .json, [], body.bytes) }
+
+    func answer(_ problem: Problem, headers: [ResponseHeader] = []) {
+        var body = ByteBuffer()
+        problem.writeJSON(to: &body)
+        let retry = problem.retryAfter.map { [ResponseHeader.retryAfter(seconds: $0)] } ?? []
+        answer(Int(problem.code.status), .problem, headers + retry, body.bytes)
+    }
+
+    /// The client JSON of a store, passed on as it came, or its problem.
+    func pass(status: UInt16, _ payload: UnsafeRawBufferPointer) {
+        if status < 400 { return answer(Int(status), .json, [], payload) }
+        var reader = ByteReader(payload)
+        answer((try? Problem(from: &reader)) ?? .answerNotUnderstood)
+    }
+
+    /// The methods that the path has (RFC 9110, 15.5.6).
+    func answerMethodNotAllowed(_ allowed: StaticString) {
+        var body = ByteBuffer()
+        body.beginObject()
+        body.append(key: "status", json: 405)
+        body.append(key: "title", json: "The path has other methods" as StaticString)
+        body.append(key: "detail", json: "use one of \(allowed)")
+        body.append(key: "code", json: Problem.Code.invalid.name)
+        body.endObject()
+        answer(405, .problem, [ResponseHeader("Allow", allowed.description)], body.bytes)
+    }
+
+    private func answer(
+        _ status: Int, _ type: ContentType, _ headers: [ResponseHeader], _ body: UnsafeRawBufferPointer
+    ) {
+        responder.answer(status, type, headers: headers, body: body)
+        metrics.answered(status, after: .now - begun)
+    }
+}

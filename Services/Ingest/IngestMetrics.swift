@@ -1,0 +1,27 @@
+import Edge
+import Reactor
+import ServiceKit
+
+/// What ingest counts.
+@Reactor
+final class IngestMetrics {
+    private let answers: [Int: Counter]
+    private let otherAnswers: Counter
+    private let duration: Histogram
+
+    private static let statuses = [200, 201, 202, 400, 401, 403, 404, 405, 409, 413, 422, 429, 503]
+
+    init(_ metrics: Metrics) {
+        func counter(_ status: String) -> Counter {
+            metrics.counter("parley_ingest_requests_total", "Requests by status", labels: ["status": status])
+        }
+        answers = Dictionary(uniqueKeysWithValues: Self.statuses.map { ($0, counter("\($0)")) })
+        otherAnswers = counter("other")
+        duration = metrics.histogram("parley_ingest_request_seconds", "Time from a request to its answer")
+    }
+
+    func answered(_ status: Int, after duration: Duration) {
+        (answers[status] ?? otherAnswers).increment()
+        self.duration.observe(duration)
+    }
+}

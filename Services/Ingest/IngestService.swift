@@ -1,0 +1,103 @@
+import Bus
+import Bytes
+import Edge
+import Models
+import Reactor
+import ServiceKit
+import Wire
+
+/// Answers the calls of the client contract: decides what can be decided here, and asks the store or the receipt
+/// service for the rest.
+///
+/// In this order: path and method, room for the request, the caller, how much the caller asks for, the fields. So a
+/// refusal costs as little as possible.
+@Reactor
+final class IngestService: HTTPHandler {
+    let bus: Bus
+    let limits: ClientLimits
+    let deadline: Duration
+    private let service: Service
+    private let authenticator: Authenticator
+    private let metrics: IngestMetrics
+    private var rate: RateLimiter
+    var load: Load
+
+    init(_ service: Service, _ configuration: IngestConfiguration, bus: Bus) {
+        self.service = service
+        self.bus = bus
+        limits = configuration.limits
+        deadline = configuration.deadline
+        authenticator = Authenticator(configuration.tokens)
+        rate = RateLimiter(configuration.rate)
+        load = Load(configuration.load)
+        metrics = IngestMetrics(service.metrics)
+        service.metrics.gauge("parley_ingest_requests_in_flight", "Requests waiting for an answer") { [unowned self] in
+            Double(load.requests)
+        }
+    }
+
+    func maximumBodyBytes(for request: Request) -> Int {
+        if case .route(let route) = Route.find(request.method, request.target.path), route.call == .sendBatch {
+            return limits.batchBytes
+        }
+        return limits.bodyBytes
+    }
+
+    func handle(_ request: Request, _ responder: Responder) {
+        switch Route.find(request.method, request.target.path) {
+        case .route(let route):
+            answer(request, route, Exchange(responder, metrics))
+        case .methodNotAllowed(let allowed):
+            Exchange(responder, metrics).answerMethodNotAllowed(allowed)
+        case .notFound:
+            if service.answerAdministration(request, responder) { return }
+            Exchange(responder, metrics).answer(Problem(.notFound, "there is no such resource"))
+        }
+    }
+
+    private func answer(_ request: Request, _ route: Route, _ exchange: Exchange) {
+        do throws(Problem) {
+            guard route.call.needsToken else { return answerPublicly(route.call, exchange) }
+            guard load.hasRoom(bytes: request.body.count) else {
+                throw Problem(.overloaded, "ingest has too much to do")
+            }
+            let user = try authenticator.user(of: request)
+            if route.call != .sendBatch { try admit(user, cost: 1) }
+            try answer(request, route, user, exchange)
+        } catch {
+            let headers = error.code == .unauthenticated ? [Authenticator.challenge(request)] : []
+            exchange.answer(error, headers: headers)
+        }
+    }
+
+    func admit(_ user: UserID, cost: Int) throws(Problem) {
+        guard rate.admit(user, cost: cost, at: .now) else {
+            throw Problem(.rateLimited, "more requests than a user may make")
+        }
+    }
+
+    private func answer(
+        _ request: Request, _ route: Route, _ user: UserID, _ exchange: Exchange
+    ) throws(Problem) {
+        let query = QueryParameters(request.target)
+        switch route.call {
+        case .limits, .document: preconditionFailure("answered without a caller")
+        case .createConversation: try createConversation(request.body, user, exchange)
+        case .listConversations: try listConversations(query, user, exchange)
+        case .conversation: try conversation(try route.conversation(), user, exchange)
+        case .members: try members(try route.conversation(), query, user, exchange)
+        case .send: try send(request.body, to: try route.conversation(), user, exchange)
+        case .sendBatch: try sendBatch(request.body, user, exchange)
+        case .history: try history(try route.conversation(), query, user, exchange)
+        case .message: try message(try route.message(), in: try route.conversation(), user, exchange)
+        case .changes: try changes(try route.conversation(), query, user, exchange)
+        case .receipts: try receipts(request.body, in: try route.conversation(), user, exchange)
+        }
+    }
+
+    private func answerPublicly(_ call: Call, _ exchange: Exchange) {
+        var body = ByteBuffer()
+        if call == .limits { limits.write(to: &body) } else { body.append(PackageResources.openapi_json) }
+        exchange.answer(200, json: body)
+    }
+}

@@ -1,0 +1,40 @@
+import JSON
+import Models
+
+extension JSONReader {
+    mutating func wellFormedUUID() throws(JSONError) -> UUIDBytes {
+        let uuid = try uuid()
+        guard uuid.isWellFormed else { throw failure(.invalidValue("a UUID in lower case"), at: offset - 1) }
+        return uuid
+    }
+
+    mutating func users() throws(JSONError) -> [UserID] {
+        var users: [UserID] = []
+        try beginArray()
+        while try nextElement() { users.append(try userID()) }
+        return users
+    }
+
+    /// A time of the years 1970 to 9999, which is what answers can show.
+    mutating func timeForDisplay() throws(JSONError) -> Timestamp {
+        let time = try timestamp()
+        guard (0...253_402_300_799_999).contains(time.milliseconds) else {
+            throw failure(.invalidValue("a time from 1970 to 9999"), at: offset - 1)
+        }
+        return time
+    }
+
+    mutating func refuseUnlessNull(_ requirement: JSONError.StaticText) throws(JSONError) {
+        guard try consumeNull() else { throw failure(.invalidValue(requirement)) }
+    }
+
+    /// A position, or nil for null.
+    mutating func position() throws(JSONError) -> Int64? {
+        if try consumeNull() { return nil }
+        let seq = try integer()
+        guard (0...QueryParameters.maximumSeq).contains(seq) else {
+            throw failure(.invalidValue("a position from 0 to 9007199254740991"), at: offset - 1)
+        }
+        return seq
+    }
+}

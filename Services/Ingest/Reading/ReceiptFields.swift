@@ -1,0 +1,28 @@
+import JSON
+import Wire
+
+/// How far a user has received and read a conversation: `{deliveredSeq?, readSeq?}`, at least one of them.
+struct ReceiptFields {
+    private(set) var delivered: Int64?
+    private(set) var read: Int64?
+
+    init(_ body: UnsafeRawBufferPointer) throws(Problem) {
+        try reading { () throws(JSONError) in try read(body) }
+        if delivered == nil, read == nil {
+            throw Problem(.invalid, "deliveredSeq or readSeq: at least one must be given")
+        }
+    }
+
+    private mutating func read(_ body: UnsafeRawBufferPointer) throws(JSONError) {
+        var reader = JSONReader(body)
+        try reader.beginObject()
+        while let key = try reader.nextKey() {
+            switch key {
+            case "deliveredSeq": delivered = try reader.position()
+            case "readSeq": read = try reader.position()
+            default: try reader.skip()
+            }
+        }
+        try reader.end()
+    }
+}

@@ -1,0 +1,78 @@
+import Edge
+import Models
+import Wire
+
+/// The query of a request, read strictly: a parameter that is malformed, empty or given twice is refused by its name,
+/// because a client that mistypes a limit should not find out by missing messages. Unknown parameters are ignored.
+struct QueryParameters {
+    private let query: UnsafeRawBufferPointer
+
+    init(_ target: RequestTarget) { query = target.query }
+
+    /// The largest integer that every JSON reader keeps exactly (RFC 8259, 6): 2^53 − 1.
+    static let maximumSeq: Int64 = 9_007_199_254_740_991
+
+    func integer(_ name: StaticString, in range: ClosedRange<Int64>) throws(Problem) -> Int64? {
+        guard let text = try value(name) else { return nil }
+        guard let number = Self.number(text), range.contains(number) else {
+            throw Problem(
+                .invalid, "\(name): must be a whole number from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return number
+    }
+
+    func limit(_ fallback: Int64, atMost maximum: Int64) throws(Problem) -> UInt16 {
+        UInt16(try integer("limit", in: 1...maximum) ?? fallback)
+    }
+
+    func cursor() throws(Problem) -> ActivityCursor {
+        guard let text = try value("before") else { return .start }
+        guard let decoded = percentDecoded(text, plusIsSpace: true), let cursor = ActivityCursor(text: decoded) else {
+            throw Problem(.invalid, "before: must be the nextCursor of the page before")
+        }
+        return cursor
+    }
+
+    /// The user after whom a page begins; empty without one.
+    func user(_ name: StaticString) throws(Problem) -> String {
+        guard let text = try value(name) else { return "" }
+        // In a query a plus may stand for a space, but user names have pluses and no spaces.
+        guard let decoded = percentDecoded(text), let user = UserID(decoded) else {
+            throw Problem(.invalid, "\(name): must be a user id")
+        }
+        return user.name
+    }
+
+    func anchor() throws(Problem) -> HistoryQuery.Anchor {
+        let before = try integer("before", in: 1...Self.maximumSeq)
+        let after = try integer("after", in: 0...Self.maximumSeq)
+        let around = try integer("around", in: 1...Self.maximumSeq)
+        return switch (before, after, around) {
+        case (nil, nil, nil): .latest
+        case (let seq?, nil, nil): .before(seq)
+        case (nil, let seq?, nil): .after(seq)
+        case (nil, nil, let seq?): .around(seq)
+        default: throw Problem(.invalid, "before, after and around: only one of them may be given")
+        }
+    }
+
+    private func value(_ name: StaticString) throws(Problem) -> UnsafeRawBufferPointer? {
+        var found: UnsafeRawBufferPointer?
+        for item in ByteFields(query, separator: UInt8(ascii: "&")) {
+            let end = item.firstIndex(of: UInt8(ascii: "=")) ?? item.count
+            guard item[..<end].elementsEqual(UnsafeRawBufferPointer(name)) else { continue }
+            guard found == nil else { throw Problem(.invalid, "\(name): must be given once") }
+            found = UnsafeRawBufferPointer(rebasing: item[min(end + 1, item.count)...])
+        }
+        if let found, found.isEmpty { throw Problem(.invalid, "\(name): must not be empty") }
+        return found
+    }
+
+    /// Digits without sign and leading zeros.
+    private static func number(_ text: UnsafeRawBufferPointer) -> Int64? {
+        guard text.count <= 18, text.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+            text.count == 1 || text[0] != UInt8(ascii: "0")
+        else { return nil }
+        return text.reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }
+    }
+}

@@ -1,0 +1,140 @@
+import Edge
+import Models
+import Wire
+
+/// The calls of the client contract that ingest serves.
+enum Call: CaseIterable {
+    case limits, document
+    case createConversation, listConversations, conversation, members
+    case send, sendBatch, history, message, changes, receipts
+
+    var needsToken: Bool { self != .limits && self != .document }
+}
+
+/// Which call a request is for, and the identifiers in its path, still unread: whether they are identifiers is only
+/// looked at once the caller is known.
+struct Route {
+    let call: Call
+    private let conversationText: UnsafeRawBufferPointer
+    private let messageText: UnsafeRawBufferPointer
+
+    private init(
+        _ call: Call, conversation: UnsafeRawBufferPointer = .nothing, message: UnsafeRawBufferPointer = .nothing
+    ) {
+        self.call = call
+        conversationText = conversation
+        messageText = message
+    }
+
+    func conversation() throws(Problem) -> ConversationID {
+        ConversationID(try uuid(conversationText, "conversationId: must be a UUID in lower case"))
+    }
+
+    func message() throws(Problem) -> MessageID {
+        MessageID(try uuid(messageText, "messageId: must be a UUID in lower case"))
+    }
+
+    private func uuid(_ text: UnsafeRawBufferPointer, _ requirement: String) throws(Problem) -> UUIDBytes {
+        guard let uuid = UUIDBytes(text: text), uuid.isWellFormed else { throw Problem(.invalid, requirement) }
+        return uuid
+    }
+}
+
+extension Route {
+    /// What a method and a path lead to.
+    enum Result {
+        case route(Route)
+        case notFound
+        /// The path is there, with these methods, as `Allow` lists them.
+        case methodNotAllowed(allowed: StaticString)
+    }
+
+    static func find(_ method: Method, _ path: UnsafeRawBufferPointer) -> Result {
+        guard path.starts(with: UnsafeRawBufferPointer("/v1/")) else {
+            return path == "/openapi.json" ? get(method, Route(.document)) : .notFound
+        }
+        let rest = UnsafeRawBufferPointer(rebasing: path.dropFirst(4))
+        var segments = ByteFields(rest, separator: UInt8(ascii: "/"))
+        let first = segments.next() ?? .nothing
+        guard let identifier = segments.next() else { return collection(method, first) }
+        guard first == "conversations", !identifier.isEmpty else { return .notFound }
+        guard let part = segments.next() else { return conversation(method, identifier) }
+        guard let message = segments.next() else { return self.part(method, identifier, part) }
+        guard part == "messages", !message.isEmpty, segments.next() == nil else { return .notFound }
+        return self.message(method, identifier, message)
+    }
+
+    /// `/v1/…`
+    private static func collection(_ method: Method, _ name: UnsafeRawBufferPointer) -> Result {
+        if name == "limits" { return get(method, Route(.limits)) }
+        if name == "conversations" {
+            return getOrPost(method, Route(.listConversations), Route(.createConversation))
+        }
+        // Some clients encode the colon.
+        if name == "messages:batch" || name == "messages%3Abatch" || name == "messages%3abatch" {
+            return post(method, Route(.sendBatch))
+        }
+        return .notFound
+    }
+
+    /// `/v1/conversations/{c}`. Its PATCH comes later.
+    private static func conversation(_ method: Method, _ identifier: UnsafeRawBufferPointer) -> Result {
+        method == .patch ? .notFound : get(method, Route(.conversation, conversation: identifier))
+    }
+
+    /// `/v1/conversations/{c}/…`
+    private static func part(
+        _ method: Method, _ identifier: UnsafeRawBufferPointer, _ part: UnsafeRawBufferPointer
+    ) -> Result {
+        if part == "messages" {
+            return getOrPost(
+                method, Route(.history, conversation: identifier), Route(.send, conversation: identifier))
+        }
+        if part == "members" { return get(method, Route(.members, conversation: identifier)) }
+        if part == "changes" { return get(method, Route(.changes, conversation: identifier)) }
+        if part == "receipts" { return post(method, Route(.receipts, conversation: identifier)) }
+        return .notFound
+    }
+
+    /// `/v1/conversations/{c}/messages/{m}`. Its PATCH and DELETE come later.
+    private static func message(
+        _ method: Method, _ identifier: UnsafeRawBufferPointer, _ message: UnsafeRawBufferPointer
+    ) -> Result {
+        if method == .patch || method == .delete { return .notFound }
+        return get(method, Route(.message, conversation: identifier, message: message))
+    }
+
+    // MARK: Methods
+
+    private static func get(_ method: Method, _ route: Route) -> Result {
+        method == .get ? .route(route) : .methodNotAllowed(allowed: "GET, HEAD")
+    }
+
+    private static func post(_ method: Method, _ route: Route) -> Result {
+        method == .post ? .route(route) : .methodNotAllowed(allowed: "POST")
+    }
+
+    private static func getOrPost(_ method: Method, _ get: Route, _ post: Route) -> Result {
+        switch method {
+        case .get: .route(get)
+        case .post: .route(post)
+        default: .methodNotAllowed(allowed: "GET, HEAD, POST")
+        }
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    fileprivate static var nothing: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: nil, count: 0) }
+
+    fileprivate static func == (bytes: Self, literal: StaticString) -> Bool {
+        bytes.elementsEqual(UnsafeRawBufferPointer(literal))
+    }
+}
+
+extension UUIDBytes {
+    /// A UUID of RFC 9562, whoever chose it.
+    var isWellFormed: Bool { isStandardVariant && (1...8).contains(version) }
+
+    /// A UUID that a client may choose.
+    var isChosenByClient: Bool { isStandardVariant && (version == 4 || version == 7) }
+}
