@@ -79,6 +79,9 @@ let package = Package(
             "ParleyCLI", "Clients/parley",
             ["Bytes", "CCrypto", "CJWT", "CLinux", "CHTTPParser", "JSON", "Models", "Reactor", "ServiceKit"]),
 
+        .executableTarget(
+            name: "BatchLoad", dependencies: ["Postgres", "Models", "Reactor"], path: "Tests/Load/BatchLoad",
+            swiftSettings: settings),
         .target(name: "TestSupport", dependencies: ["Reactor"], path: "Tests/Support", swiftSettings: settings),
         .target(
             name: "PostgresSupport", dependencies: ["Postgres", "Reactor"], path: "Tests/PostgresSupport",

@@ -7,33 +7,36 @@ package struct TruncatedBytes: Error, Equatable { package init() {} }
 ///
 /// It borrows the memory: valid only as long as the bytes it was made from.
 package struct ByteReader {
-    private let bytes: UnsafeRawBufferPointer
-    package private(set) var offset = 0
+    // What is marked inlinable is specialised where it is used, as in `ByteBuffer`.
+    @usableFromInline let bytes: UnsafeRawBufferPointer
+    @usableFromInline var position = 0
 
     package init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
+    package var offset: Int { position }
     package var remaining: Int { bytes.count - offset }
     package var isAtEnd: Bool { offset == bytes.count }
 
+    @inlinable
     package mutating func read<Integer: FixedWidthInteger>(_: Integer.Type = Integer.self) throws(TruncatedBytes)
         -> Integer
     {
         let size = MemoryLayout<Integer>.size
         guard remaining >= size else { throw TruncatedBytes() }
-        defer { offset += size }
+        defer { position += size }
         return Integer(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: Integer.self))
     }
 
     /// The next `count` bytes, still in the memory they came in.
     package mutating func read(count: Int) throws(TruncatedBytes) -> UnsafeRawBufferPointer {
         guard count >= 0, remaining >= count else { throw TruncatedBytes() }
-        defer { offset += count }
+        defer { position += count }
         return UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + count])
     }
 
     /// Everything that is left.
     package mutating func readRest() -> UnsafeRawBufferPointer {
-        defer { offset = bytes.count }
+        defer { position = bytes.count }
         return UnsafeRawBufferPointer(rebasing: bytes[offset...])
     }
 }
