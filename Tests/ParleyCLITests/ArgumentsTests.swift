@@ -54,6 +54,11 @@ import Testing
         }
     }
 
+    @Test("there are commands to make tokens, send, watch and replay")
+    func commands() {
+        #expect(Main.commands.map { $0.description.name } == ["token", "send", "tail", "replay"])
+    }
+
     @Test("every command tells its usage and all its options", arguments: Main.commands.map { $0.description })
     func help(command: CommandDescription) {
         #expect(command.help.contains("Usage: parley \(command.name)"))

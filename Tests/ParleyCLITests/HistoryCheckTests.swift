@@ -107,6 +107,15 @@ extension MessageView {
         #expect(fresh.offer(71) == .deliver)
     }
 
+    @Test("between two stays of a member nothing is missing")
+    func stays() {
+        var cursor = StreamCursor(after: 4)
+        cursor.advance(to: 9)
+        #expect(cursor.offer(10) == .deliver)
+        cursor.advance(to: 9)
+        #expect(cursor.offer(11) == .deliver)
+    }
+
     @Test("during a reload the socket's changes wait and the pages' are delivered")
     func reload() {
         var cursor = StreamCursor(after: 0)

@@ -35,6 +35,7 @@ final class LiveSession: WebSocketOwner {
     /// What the server's `bye` asked for.
     private var farewell: ServerFrame?
     private var hasEnded = false
+    private var knowsAllConversations = false
 
     private static let firstPause = Duration.milliseconds(100)
     private static let longestPause = Duration.seconds(5)
@@ -140,15 +141,42 @@ final class LiveSession: WebSocketOwner {
     private func handle(_ frame: ServerFrame) {
         switch frame.type {
         case "change": if let change = frame.change { take(change) { $0.offer($1) } }
-        case "welcome":
-            pause = Self.firstPause
-            owner?.welcomed()
+        case "welcome": welcome(frame)
         case "reload": reload(frame)
         case "reset": reset(frame)
         case "tokenExpiring": renewToken()
         case "bye": farewell = frame
-        default: owner?.received(frame)
+        default:
+            if let id = frame.conversation, let lastSeq = frame.lastSeq {  // conversation.joined
+                cursors[id, default: StreamCursor()].advance(to: lastSeq)
+            }
+            owner?.received(frame)
         }
+    }
+
+    private func welcome(_ frame: ServerFrame) {
+        pause = Self.firstPause
+        remember(frame.conversations)
+        if frame.hasMore, !knowsAllConversations { Reactor.spawn { [self] in await rememberAllConversations() } }
+        knowsAllConversations = true
+        owner?.welcomed()
+    }
+
+    /// Conversations that were quiet so far need a cursor too, or what happens in them during an interruption is missed.
+    private func remember(_ conversations: [ConversationHead]) {
+        for conversation in conversations {
+            guard let id = conversation.id, cursors[id]?.seq == nil else { continue }
+            cursors[id] = StreamCursor(after: conversation.lastSeq)
+        }
+    }
+
+    private func rememberAllConversations() async {
+        var cursor: String?
+        repeat {
+            guard !hasEnded, let page = try? await api.conversations(before: cursor, token: makeToken()) else { return }
+            remember(page.conversations)
+            cursor = page.nextCursor
+        } while cursor != nil
     }
 
     private func take(

@@ -48,6 +48,12 @@ struct ParleyAPI {
         return try await decode(HTTPRequest(path: path, token: token), ChangesPage.init(document:))
     }
 
+    /// - Parameter cursor: of the page before, which is made of characters that need no encoding.
+    func conversations(before cursor: String?, token: String) async throws(APIError) -> ConversationsPage {
+        let path = "/v1/conversations?limit=100" + (cursor.map { "&before=\($0)" } ?? "")
+        return try await decode(HTTPRequest(path: path, token: token), ConversationsPage.init(document:))
+    }
+
     func send(_ message: OutgoingMessage, token: String) async throws(APIError) -> MessageView {
         try await decode(message.request(token: token), MessageView.init(document:))
     }

@@ -178,6 +178,10 @@ struct ServerFrame {
     var retryAfter: Int64?
     var isActive = false
     var status = StatusView()
+    /// Of `welcome`: where each of the user's latest conversations stands.
+    var conversations: [ConversationHead] = []
+    /// Of `welcome`: whether the user has more conversations than these.
+    var hasMore = false
 
     init(_ text: UnsafeRawBufferPointer) throws(JSONError) {
         var reader = JSONReader(text)
@@ -193,6 +197,8 @@ struct ServerFrame {
             case "reason": reason = try reader.string()
             case "retryAfter": retryAfter = try reader.integer()
             case "active": isActive = try reader.bool()
+            case "conversations": conversations = try ConversationHead.list(&reader)
+            case "more": hasMore = try reader.bool()
             case "delivered": status.delivered = try Self.positions(&reader)
             case "read": status.read = try Self.positions(&reader)
             default: try reader.skip()
@@ -206,6 +212,51 @@ struct ServerFrame {
         try reader.beginObject()
         while let user = try reader.nextKey() { positions[user.string] = try reader.integer() }
         return positions
+    }
+}
+
+/// Where a conversation stands.
+struct ConversationHead: Equatable, Sendable {
+    var id: ConversationID?
+    var lastSeq: Int64 = 0
+
+    static func list(_ reader: inout JSONReader) throws(JSONError) -> [ConversationHead] {
+        var heads: [ConversationHead] = []
+        try reader.beginArray()
+        while try reader.nextElement() { heads.append(try ConversationHead(reading: &reader)) }
+        return heads
+    }
+
+    private init(reading reader: inout JSONReader) throws(JSONError) {
+        try reader.beginObject()
+        while let key = try reader.nextKey() {
+            switch key {
+            case "id": id = try reader.conversationID()
+            case "lastSeq": lastSeq = try reader.integer()
+            default: try reader.skip()
+            }
+        }
+    }
+}
+
+/// `GET /v1/conversations`: a page of a user's conversations.
+struct ConversationsPage: Sendable {
+    var conversations: [ConversationHead] = []
+    var nextCursor: String?
+
+    init(document: [UInt8]) throws {
+        try document.withUnsafeBytes { bytes in
+            var reader = JSONReader(bytes)
+            try reader.beginObject()
+            while let key = try reader.nextKey() {
+                switch key {
+                case "conversations": conversations = try ConversationHead.list(&reader)
+                case "nextCursor": nextCursor = try reader.string()
+                default: try reader.skip()
+                }
+            }
+            try reader.end()
+        }
     }
 }
 

@@ -30,6 +30,9 @@ struct StreamCursor: Equatable {
         return next == seq + 1 ? .deliver : .gap(after: seq)
     }
 
+    /// The user has joined (again): what came between their stays is not theirs to see.
+    mutating func advance(to lastSeq: Int64) { seq = max(seq ?? 0, lastSeq) }
+
     mutating func beginReload() { isReloading = true }
     mutating func finishReload() { isReloading = false }
 

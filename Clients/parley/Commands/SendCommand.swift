@@ -10,7 +10,7 @@ struct SendCommand: Command {
             .init("conversation", "ID", "where it is sent"),
             .init("reply-to", "ID", "the message it answers"),
             .init("id", "ID", "its own id (default: a new one); with the same id it is never sent twice"),
-        ] + ConnectionArguments.options,
+        ] + ConnectionArguments.httpOptions,
         details: "Example: parley send --user alice --conversation 01900000-0000-7000-8000-00000000cafe \"Hello\"")
 
     private let connection: ConnectionArguments
