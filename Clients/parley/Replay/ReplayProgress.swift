@@ -36,8 +36,8 @@ final class ReplayProgress {
     }
 
     private func show() {
-        Reactor.after(isInteractive ? .milliseconds(200) : .seconds(2)) { [weak self] in
-            guard let self, let state else { return }
+        Reactor.after(isInteractive ? .milliseconds(200) : .seconds(2)) { [self] in
+            guard let state else { return }
             let line = line(state(), perSecond: rate(state().acknowledged))
             isInteractive ? Terminal.replaceLine(line) : Terminal.tell(line)
             show()
