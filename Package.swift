@@ -82,6 +82,9 @@ let package = Package(
         .executableTarget(
             name: "BatchLoad", dependencies: ["Postgres", "Models", "Reactor"], path: "Tests/Load/BatchLoad",
             swiftSettings: settings),
+        .executableTarget(
+            name: "SignalLoad", dependencies: ["Bus", "Models", "Postgres", "Reactor", "Wire"],
+            path: "Tests/Load/SignalLoad", swiftSettings: settings),
         .target(name: "TestSupport", dependencies: ["Reactor"], path: "Tests/Support", swiftSettings: settings),
         .target(
             name: "PostgresSupport", dependencies: ["Postgres", "Reactor"], path: "Tests/PostgresSupport",
