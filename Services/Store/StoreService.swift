@@ -10,17 +10,19 @@ import Wire
 /// Takes commands and queries for the slots this store owns from the bus, and hands them to the writer and the queries.
 @Reactor
 final class StoreService {
+    let writer: Writer
+    let queries: Queries
+    let slots: OwnedSlots
     private let bus: Bus
-    private let writer: Writer
-    private let queries: Queries
-    private let slots: OwnedSlots
     private(set) var entriesRefused = 0
 
-    init(bus: Bus, writer: Writer, queries: Queries, slots: OwnedSlots) {
+    init(_ configuration: StoreConfiguration, bus: Bus, log: Log) {
+        let writing = Connection(configuration.writer)
         self.bus = bus
-        self.writer = writer
-        self.queries = queries
-        self.slots = slots
+        slots = OwnedSlots(bus, .store, connection: writing, schema: Schema.name, lockClass: Schema.slotLocks)
+        queries = Queries(Connection(configuration.queries), bus: bus, log: log)
+        let outcomes = CommandOutcomes(bus: bus, announcer: Announcer(bus: bus, slots: slots), queries: queries)
+        writer = Writer(writing, bus: bus, outcomes: outcomes, log: log)
     }
 
     func start() {
@@ -33,6 +35,16 @@ final class StoreService {
     func finish() async {
         bus.onFrame = { _ in }
         while !writer.isIdle || queries.inWork > 0 { await Reactor.sleep(for: .milliseconds(5)) }
+    }
+
+    func addHealth(to health: Health) {
+        health.require("writing connection") { [writer] in
+            writer.connection.isUp ? nil : "not connected to the database"
+        }
+        health.require("query connection") { [queries] in
+            queries.connection.isUp ? nil : "not connected to the database"
+        }
+        health.require("slots") { [slots] in slots.count > 0 ? nil : "owns no slot yet" }
     }
 
     func addMetrics(to metrics: Metrics) {
