@@ -101,7 +101,11 @@ let package = Package(
         tests("ServiceKit", ["ServiceKit", "Reactor", "Bytes", "JSON", "Models", "Edge", "CCrypto", "CJWT"]),
         tests("Ingest", ["Ingest", "Bytes", "JSON", "Models", "Wire", "Reactor", "Edge", "ServiceKit"]),
         tests(
-            "Store", ["Store", "Bytes", "JSON", "Models", "Wire", "Postgres", "PostgresSupport", "Reactor", "Slots"]),
+            "Store",
+            [
+                "Store", "Bus", "Bytes", "JSON", "Models", "Wire", "Postgres", "PostgresSupport", "Reactor", "Receipt",
+                "ServiceKit", "Slots",
+            ]),
         tests(
             "Receipt",
             [

@@ -1,0 +1,196 @@
+import Bus
+import Bytes
+import Foundation
+import JSON
+import Models
+import Postgres
+import PostgresSupport
+import Reactor
+import ServiceKit
+import TestSupport
+import Testing
+import Wire
+
+@testable import Receipt
+@testable import Store
+
+/// A store on a real bus and a database of its own, and a client of it.
+@Reactor
+final class StoreUnderTest {
+    let database: TestDatabase
+    let store: StoreService
+    private let bus: Bus
+    private let client: Bus
+    private let directory: String
+    private(set) var changes: [(conversation: ConversationID, seq: Int64, json: String)] = []
+    private(set) var privateChanges: [(user: UserID, useq: Int64, json: String)] = []
+    private(set) var digests: [DigestEntry] = []
+
+    init() async throws {
+        ReactorThread.start()
+        database = try TestDatabase()
+        _ = try Store.Schema.migrator.apply(toDatabaseAt: database.url)
+        // The store's queries read the horizons.
+        _ = try Receipt.Schema.migrator.apply(toDatabaseAt: database.url)
+        directory =
+            FileManager.default.temporaryDirectory.appending(path: "parley-\(UInt64.random(in: 0 ... .max))").path
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        bus = try Bus(bind: "ipc://\(directory)/store.sock")
+        client = try Bus(bind: "ipc://\(directory)/client.sock")
+        var environment = Environment(["PARLEY_DATABASE_URL": database.url])
+        store = StoreService(
+            try StoreConfiguration(environment: &environment), bus: bus, log: Log(service: "store", level: .error))
+        try listen()
+        store.start()
+        while store.slots.count < Slot.count { await Reactor.sleep(for: .milliseconds(5)) }
+    }
+
+    private func listen() throws {
+        bus.follow(try Endpoint.parse(list: "ipc://\(directory)/client.sock"))
+        client.follow(try Endpoint.parse(list: "ipc://\(directory)/store.sock"))
+        for group in SlotGroup.all {
+            client.subscribe(.change(group))
+            client.subscribe(.privateChange(group))
+            client.subscribe(.digest(group))
+        }
+        client.onFrame = { [unowned self] frame in
+            for bytes in frame.entries { receive(frame.topic, bytes) }
+        }
+    }
+
+    private func receive(_ topic: Topic, _ bytes: UnsafeRawBufferPointer) {
+        var reader = ByteReader(bytes)
+        switch topic {
+        case .change:
+            guard let entry = try? ChangeEntry(from: &reader) else { return }
+            changes.append((entry.conversation, entry.seq, String(decoding: entry.json, as: UTF8.self)))
+        case .privateChange:
+            guard let entry = try? PrivateEntry(from: &reader) else { return }
+            privateChanges.append((entry.user, entry.useq, String(decoding: entry.json, as: UTF8.self)))
+        case .digest:
+            if let entry = try? DigestEntry(from: &reader) { digests.append(entry) }
+        default: break
+        }
+    }
+
+    func close() {
+        bus.close()
+        client.close()
+        store.writer.connection.close()
+        store.queries.connection.close()
+        try? FileManager.default.removeItem(atPath: directory)
+    }
+
+    // MARK: Asking
+
+    /// An answer of the store: the client JSON, or the problem.
+    enum Reply: Sendable {
+        case json(status: UInt16, String)
+        case problem(Problem)
+
+        var status: UInt16 {
+            switch self {
+            case .json(let status, _): status
+            case .problem(let problem): problem.code.status
+            }
+        }
+
+        /// A field of the JSON, at a path of keys.
+        func field(_ path: String...) -> Any? {
+            guard case .json(_, let text) = self else { return nil }
+            var value: Any? = try? JSONSerialization.jsonObject(with: Data(text.utf8))
+            for key in path {
+                value = Int(key).map { index in (value as? [Any])?[index] } ?? (value as? [String: Any])?[key]
+            }
+            return value
+        }
+    }
+
+    func ask(_ kind: StoreRequestKind, in slot: Slot, _ fields: some WireCodable) async -> Reply? {
+        await ask(kind, in: slot) { fields.write(to: &$0) }.map { status, payload in Self.reply(status, payload) }
+    }
+
+    /// The raw answer, for those that are no client JSON.
+    func ask(
+        _ kind: StoreRequestKind, in slot: Slot, fields: (inout ByteBuffer) -> Void
+    ) async -> (status: UInt16, payload: [UInt8])? {
+        let outcome = await client.request(kind, in: slot, deadline: .seconds(10), fields: fields)
+        guard case .answered(let answer) = outcome else { return nil }
+        return (answer.status, Array(answer.payload.bytes))
+    }
+
+    private static func reply(_ status: UInt16, _ payload: [UInt8]) -> Reply {
+        guard status >= 400 else { return .json(status: status, String(decoding: payload, as: UTF8.self)) }
+        return payload.withUnsafeBytes { bytes in
+            var reader = ByteReader(bytes)
+            return .problem((try? Problem(from: &reader)) ?? Problem(.invalid, "the problem does not parse"))
+        }
+    }
+
+    // MARK: The usual requests
+
+    func create(_ conversation: ConversationID, by creator: String, with members: [String]) async -> Reply? {
+        await ask(
+            .createConversation, in: conversation.slot,
+            CreateConversation(
+                conversation: conversation, kind: .group, creator: UserID(creator)!, title: "",
+                members: members.map { UserID($0)! }))
+    }
+
+    struct Draft: Sendable {
+        var id = MessageID(.random)
+        var text = "hello"
+        var replyTo: MessageID?
+        var mentions = ""
+    }
+
+    func send(_ drafts: Draft..., from sender: String, to conversation: ConversationID) async -> [Reply] {
+        let raw = await ask(.sendMessages, in: conversation.slot) { buffer in
+            SendMessages.writeHead(conversation, UserID(sender)!, count: drafts.count, to: &buffer)
+            for draft in drafts { Self.write(draft, to: &buffer) }
+        }
+        return (raw?.payload ?? []).withUnsafeBytes { bytes in
+            var reader = ByteReader(bytes)
+            var replies: [Reply] = []
+            while !reader.isAtEnd, let (status, body) = try? SendAnswer.next(from: &reader) {
+                replies.append(Self.reply(status, Array(body)))
+            }
+            return replies
+        }
+    }
+
+    private static func write(_ draft: Draft, to buffer: inout ByteBuffer) {
+        Array(draft.text.utf8).withUnsafeBytes { text in
+            Array(draft.mentions.utf8).withUnsafeBytes { mentions in
+                NewMessage(
+                    id: draft.id, sentAt: Timestamp(milliseconds: 0), replyTo: draft.replyTo, mentions: mentions,
+                    text: text
+                ).write(to: &buffer)
+            }
+        }
+    }
+
+    func history(
+        _ conversation: ConversationID, for reader: String, _ anchor: HistoryQuery.Anchor = .latest, limit: UInt16 = 50
+    ) async -> Reply? {
+        await ask(
+            .history, in: conversation.slot,
+            HistoryQuery(ConversationQuery(conversation, reader: UserID(reader)!), anchor: anchor, limit: limit))
+    }
+
+    /// Waits until `condition` holds; false after five seconds.
+    func eventually(_ condition: @Reactor () -> Bool) async -> Bool {
+        for _ in 0..<1000 {
+            if condition() { return true }
+            await Reactor.sleep(for: .milliseconds(5))
+        }
+        return condition()
+    }
+}
+
+extension UUIDBytes {
+    /// A random UUID of version 4.
+    static var random: UUIDBytes {
+        UUIDBytes(high: .random(in: 0 ... .max) & ~0xF000 | 0x4000, low: .random(in: 0 ... .max) & ~0 >> 2 | 1 << 63)
+    }
+}
