@@ -2,18 +2,21 @@ import Bytes
 import Models
 import Postgres
 import Reactor
+import TestSupport
 import Testing
 import Wire
 
 @testable import Store
 
 /// The store against a real PostgreSQL, through a real bus.
-@Suite(.timeLimit(.minutes(2))) @Reactor
+@Suite(.timeLimit(.minutes(2)))
 struct StoreTests {
     typealias Draft = StoreUnderTest.Draft
     let conversation = ConversationID(.random)
 
-    private func withStore(_ body: (StoreUnderTest) async throws -> Void) async throws {
+    init() { ReactorThread.start() }
+
+    @Reactor private func withStore(_ body: (StoreUnderTest) async throws -> Void) async throws {
         let store = try await StoreUnderTest()
         defer { store.close() }
         try await body(store)
@@ -22,7 +25,7 @@ struct StoreTests {
     // MARK: Conversations
 
     @Test("a conversation is created once; its members find it, others are refused")
-    func creation() async throws {
+    @Reactor func creation() async throws {
         try await withStore { store in
             let created = try #require(await store.create(conversation, by: "alice", with: ["bob"]))
             #expect(created.status == 201)
@@ -35,7 +38,7 @@ struct StoreTests {
     }
 
     @Test("a creation is announced to everybody, and to each member on their private stream")
-    func creationAnnounced() async throws {
+    @Reactor func creationAnnounced() async throws {
         try await withStore { store in
             _ = await store.create(conversation, by: "alice", with: ["bob"])
             #expect(await store.eventually { store.changes.count == 1 && store.privateChanges.count == 2 })
@@ -47,7 +50,7 @@ struct StoreTests {
     }
 
     @Test("racing creations of one conversation make one")
-    func racingCreations() async throws {
+    @Reactor func racingCreations() async throws {
         try await withStore { store in
             async let first = store.create(conversation, by: "alice", with: ["bob"])
             async let second = store.create(conversation, by: "bob", with: ["alice"])
@@ -58,7 +61,7 @@ struct StoreTests {
     // MARK: Messages
 
     @Test("messages get dense positions, and everybody hears them in order")
-    func positions() async throws {
+    @Reactor func positions() async throws {
         try await withStore { store in
             _ = await store.create(conversation, by: "alice", with: ["bob"])
             for number in 2...20 {
@@ -71,7 +74,7 @@ struct StoreTests {
     }
 
     @Test("a repeated message is the same message, and announced once")
-    func repetition() async throws {
+    @Reactor func repetition() async throws {
         try await withStore { store in
             _ = await store.create(conversation, by: "alice", with: ["bob"])
             let draft = Draft()
@@ -85,7 +88,7 @@ struct StoreTests {
     }
 
     @Test("the same id with other content, or from another sender, is a conflict that shows nothing")
-    func conflict() async throws {
+    @Reactor func conflict() async throws {
         try await withStore { store in
             _ = await store.create(conversation, by: "alice", with: ["bob"])
             var draft = Draft()
@@ -100,7 +103,7 @@ struct StoreTests {
     }
 
     @Test("messages of one request keep their order, may reply to each other, and fail alone")
-    func batch() async throws {
+    @Reactor func batch() async throws {
         try await withStore { store in
             _ = await store.create(conversation, by: "alice", with: ["bob"])
             let first = Draft()
@@ -114,7 +117,7 @@ struct StoreTests {
     }
 
     @Test("a stranger learns nothing; what nobody knows is not there")
-    func strangers() async throws {
+    @Reactor func strangers() async throws {
         try await withStore { store in
             _ = await store.create(conversation, by: "alice", with: ["bob"])
             let draft = Draft()
@@ -127,7 +130,7 @@ struct StoreTests {
     }
 
     @Test("only the sender is told how far the recipients are")
-    func receiptsForSender() async throws {
+    @Reactor func receiptsForSender() async throws {
         try await withStore { store in
             _ = await store.create(conversation, by: "alice", with: ["bob", "carol"])
             let reply = await store.send(Draft(), from: "alice", to: conversation)[0]
@@ -135,8 +138,8 @@ struct StoreTests {
             #expect(reply.field("recipientCount") as? Int == 2)
             try store.database.execute(
                 """
-                INSERT INTO receipt.horizons (slot, conversation_id, user_id, delivered_seq, read_seq)
-                SELECT slot, conversation_id, user_id, 2, CASE WHEN user_id = 'bob' THEN 2 ELSE 0 END
+                INSERT INTO receipt.horizons (slot, conversation_id, user_id, delivered_seq, read_seq, version)
+                SELECT slot, conversation_id, user_id, 2, CASE WHEN user_id = 'bob' THEN 2 ELSE 0 END, 1
                 FROM store.memberships WHERE user_id <> 'alice'
                 """)
             let own = try #require(await store.history(conversation, for: "alice"))
@@ -150,7 +153,7 @@ struct StoreTests {
     // MARK: Exactness
 
     @Test("a value that PostgreSQL refuses fails alone; its neighbours are stored")
-    func culprit() async throws {
+    @Reactor func culprit() async throws {
         try await withStore { store in
             _ = await store.create(conversation, by: "alice", with: ["bob"])
             // U+0000 is valid UTF-8 that no PostgreSQL text can hold. The edge refuses it; here it gets through.
@@ -163,7 +166,7 @@ struct StoreTests {
     }
 
     @Test("a commit whose connection is lost is found by its repetition, and stored once")
-    func lostConnection() async throws {
+    @Reactor func lostConnection() async throws {
         try await withStore { store in
             _ = await store.create(conversation, by: "alice", with: ["bob"])
             let conversation = conversation
@@ -180,7 +183,7 @@ struct StoreTests {
     }
 
     @Test("the digest tells the position of what was committed")
-    func digest() async throws {
+    @Reactor func digest() async throws {
         try await withStore { store in
             _ = await store.create(conversation, by: "alice", with: [])
             _ = await store.send(Draft(), from: "alice", to: conversation)

@@ -27,7 +27,6 @@ final class StoreUnderTest {
     private(set) var digests: [DigestEntry] = []
 
     init() async throws {
-        ReactorThread.start()
         database = try TestDatabase()
         _ = try Store.Schema.migrator.apply(toDatabaseAt: database.url)
         // The store's queries read the horizons.
