@@ -54,11 +54,13 @@ struct Receipts: Equatable {
     var recipients: Int
     var delivered: Int
     var read: Int
+    /// When the latest of those who have it got it, and read it.
+    var lastDeliveredAt: Timestamp?
+    var lastReadAt: Timestamp?
 
-    var status: StaticString {
-        guard recipients > 0 else { return "sent" }
-        return read == recipients ? "read" : delivered == recipients ? "delivered" : "sent"
-    }
+    var isDelivered: Bool { recipients > 0 && delivered == recipients }
+    var isRead: Bool { recipients > 0 && read == recipients }
+    var status: StaticString { isRead ? "read" : isDelivered ? "delivered" : "sent" }
 }
 
 // The `Message` of api.md is written in three parts, because a new message is encoded once for its change, which all
@@ -134,6 +136,8 @@ extension ByteBuffer {
 
     private mutating func append(_ receipts: Receipts) {
         append(key: "status", json: receipts.status)
+        if receipts.isDelivered { append(key: "dateDelivered", json: receipts.lastDeliveredAt) }
+        if receipts.isRead { append(key: "dateRead", json: receipts.lastReadAt) }
         append(key: "deliveredCount", json: receipts.delivered)
         append(key: "readCount", json: receipts.read)
         append(key: "recipientCount", json: receipts.recipients)

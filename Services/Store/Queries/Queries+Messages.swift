@@ -45,14 +45,19 @@ extension Queries {
         let conversations = Array(seqs.keys)
         let results = try await connection.transaction { batch in
             for conversation in conversations {
-                batch.execute(ReceiptCounts.statement) {
-                    ReceiptCounts.add(conversation, sender: reader, seqs: seqs[conversation]!, to: &$0)
+                // Dates after counts: whoever is counted has a date by then.
+                for statement in [ReceiptCounts.statement, ReceiptDates.statement] {
+                    batch.execute(statement) {
+                        ReceiptCounts.add(conversation, sender: reader, seqs: seqs[conversation]!, to: &$0)
+                    }
                 }
             }
         }
         var receipts: [MessageKey: Receipts] = [:]
-        for (conversation, rows) in zip(conversations, results) {
-            let sums = ReceiptCounts.sum(ReceiptCounts.decode(rows), messageCount: seqs[conversation]!.count)
+        for (index, conversation) in conversations.enumerated() {
+            let spans = ReceiptCounts.decode(results[2 * index])
+            var sums = ReceiptCounts.sum(spans, messageCount: seqs[conversation]!.count)
+            ReceiptDates.note(results[2 * index + 1], on: &sums)
             for (seq, sum) in zip(seqs[conversation]!, sums) { receipts[MessageKey(conversation, seq)] = sum }
         }
         return receipts

@@ -15,7 +15,7 @@ final class Queries {
     nonisolated static let statements = [
         ConversationStatement.list, ConversationStatement.single, MembersStatement.statement,
         HistoryStatement.statement,
-        MessageStatement.statement, ReceiptCounts.statement, FeedStatement.changes, FeedStatement.replay,
+        MessageStatement.statement, ReceiptCounts.statement, ReceiptDates.statement, FeedStatement.changes, FeedStatement.replay,
         PrivateFeedStatement.statement, BootstrapStatement.statement, PositionsStatement.conversations,
         PositionsStatement.users,
     ]

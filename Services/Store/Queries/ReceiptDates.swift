@@ -1,0 +1,41 @@
+import Models
+import Postgres
+
+/// When the last of its recipients had, and had read, each of some messages of one conversation.
+///
+/// Each run of a member covers a range of messages at one time. Cut to the member's stay it becomes two bounds in the
+/// sorted positions, as in `ReceiptCounts`, and the latest run over a message is its date. Of each member only the runs
+/// from the first message on are read, and each of these passes a position at least, so the span of the messages bounds
+/// their number.
+enum ReceiptDates {
+    static let statement = Statement(
+        "receipt_dates", parameters: [.int2, .uuid, .text, .array(.int8)],
+        """
+        SELECT kind, first, run_end, max(at) FROM (
+            SELECT k.kind, width_bucket(greatest(r.from_seq, s.joined_seq) - 1, $4) AS first,
+                width_bucket(least(r.to_seq, s.left_seq), $4) AS run_end, r.at
+            FROM store.memberships s
+            CROSS JOIN (VALUES (1::smallint), (2::smallint)) AS k (kind)
+            CROSS JOIN LATERAL (
+                SELECT r.from_seq, r.to_seq, r.at FROM receipt.receipt_runs r
+                WHERE r.slot = s.slot AND r.conversation_id = s.conversation_id AND r.user_id = s.user_id
+                  AND r.kind = k.kind AND r.to_seq >= $4[1]
+                ORDER BY r.to_seq LIMIT $4[cardinality($4)] - $4[1] + 1
+            ) r
+            WHERE s.slot = $1 AND s.conversation_id = $2 AND s.user_id <> $3
+        ) covered
+        WHERE first < run_end
+        GROUP BY kind, first, run_end
+        """)
+
+    /// Notes on each message the latest time at which a recipient got to it.
+    static func note(_ rows: Rows, on receipts: inout [Receipts]) {
+        for row in rows {
+            let kind: Int16 = row[0], first: Int32 = row[1], end: Int32 = row[2], at: Timestamp = row[3]
+            let date = kind == 1 ? \Receipts.lastDeliveredAt : \.lastReadAt
+            for index in Int(first)..<Int(end) {
+                receipts[index][keyPath: date] = max(receipts[index][keyPath: date] ?? at, at)
+            }
+        }
+    }
+}
