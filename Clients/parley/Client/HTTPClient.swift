@@ -35,10 +35,14 @@ final class HTTPClient {
         var best = nextConnection
         for step in 0..<connections.count {
             let candidate = (nextConnection + step) % connections.count
-            if connections[candidate].inFlight < connections[best].inFlight { best = candidate }
+            if isBetter(connections[candidate], than: connections[best]) { best = candidate }
         }
         nextConnection = (best + 1) % connections.count
         return connections[best]
+    }
+
+    private func isBetter(_ candidate: HTTPConnection, than best: HTTPConnection) -> Bool {
+        candidate.isResting == best.isResting ? candidate.inFlight < best.inFlight : best.isResting
     }
 
     private func watchTimeouts() {

@@ -25,6 +25,11 @@ final class HTTPConnection: ClientSocketOwner {
     private var waiting: [Waiting] = []
     private var firstWaiting = 0
 
+    /// Whether the connection was lost a moment ago. Without work it would seem the best choice for the next request.
+    private(set) var isResting = false
+
+    private static let rest = Duration.milliseconds(500)
+
     init(_ endpoint: Endpoint) { self.endpoint = endpoint }
 
     var inFlight: Int { waiting.count - firstWaiting }
@@ -32,6 +37,7 @@ final class HTTPConnection: ClientSocketOwner {
     /// Sends a request; `completion` is called with its outcome, in the order of the requests, never at once.
     func send(_ request: HTTPRequest, _ completion: @escaping Completion) {
         guard let socket = openSocket() else {
+            takeRest()
             Reactor.after(.zero) { completion(.lost) }
             return
         }
@@ -71,7 +77,13 @@ final class HTTPConnection: ClientSocketOwner {
         completion(.response(response))
     }
 
+    private func takeRest() {
+        isResting = true
+        Reactor.after(Self.rest) { [self] in isResting = false }
+    }
+
     func closed() {
+        takeRest()
         let lost = waiting[firstWaiting...]
         waiting = []
         firstWaiting = 0
