@@ -12,7 +12,8 @@ final class UnfaithfulServer: HTTPHandler, WebSocketHandler {
         // Faults that a client survives.
         case none, refusesNow, closesSockets, reloads
         // Faults that it must notice.
-        case altersText, losesChange, repeatsChange, losesMessage, doublesMessage, forgetsParent, refusesForGood
+        case altersText, losesChange, repeatsChange, losesMessage, doublesMessage, forgetsParent, refusesForGood,
+            forgetsReading
 
         var isSurvivable: Bool { [.none, .refusesNow, .closesSockets, .reloads].contains(self) }
     }
@@ -53,6 +54,7 @@ final class UnfaithfulServer: HTTPHandler, WebSocketHandler {
     private(set) var port = 0
     private var histories: [ConversationID: [Stored]] = [:]
     private var sockets: [ObjectIdentifier: (socket: WebSocket, session: Session)] = [:]
+    private var receipts: [String: [ConversationID: Int64]] = [:]
     private var requests = 0
     private var hasReloaded: Set<ObjectIdentifier> = []
 
@@ -78,6 +80,7 @@ final class UnfaithfulServer: HTTPHandler, WebSocketHandler {
         let conversation = ConversationID(uuid)
         switch (request.method, path[3]) {
         case (.post, _): accept(request, conversation, responder)
+        case (_, "members"): listMembers(conversation, responder)
         default: page(path[3], conversation, request, responder)
         }
     }
@@ -154,6 +157,17 @@ final class UnfaithfulServer: HTTPHandler, WebSocketHandler {
         body.endObject()
     }
 
+    /// The test plan has one user, who listens.
+    private func listMembers(_ conversation: ConversationID, _ responder: Responder) {
+        var body = ByteBuffer()
+        body.append(#"{"members":[{"userId":"irc:ann","role":"owner","deliveredSeq":"# as StaticString)
+        body.append(decimal: receipts["delivered"]?[conversation] ?? 0)
+        body.append(#","readSeq":"# as StaticString)
+        body.append(decimal: fault == .forgetsReading ? 0 : receipts["read"]?[conversation] ?? 0)
+        body.append("}]}" as StaticString)
+        responder.answer(200, body: body)
+    }
+
     // MARK: WebSocket
 
     func admits(_: Request) -> Bool { true }
@@ -163,12 +177,38 @@ final class UnfaithfulServer: HTTPHandler, WebSocketHandler {
 
     func received(_ text: UnsafeRawBufferPointer, from socket: WebSocket) {
         guard let session = sockets[ObjectIdentifier(socket)]?.session, let cursors = try? Self.cursors(text) else {
-            return  // A receipt.
+            try? takeReceipt(text)
+            return
         }
         session.cursors = cursors
         send(socket, #"{"type":"welcome","conversations":[],"more":false,"futureField":{"a":[1]}}"#)
         send(socket, #"{"type":"notYetInvented","delivery":7}"#)
         for conversation in cursors.keys { catchUp(socket, session, conversation) }
+    }
+
+    /// `{type, items: [{conversationId, seq}…]}`, its type first.
+    private func takeReceipt(_ text: UnsafeRawBufferPointer) throws(JSONError) {
+        var type = ""
+        var reader = JSONReader(text)
+        try reader.beginObject()
+        while let key = try reader.nextKey() {
+            if key == "type" { type = try reader.string() } else { try takeItems(&reader, type) }
+        }
+    }
+
+    private func takeItems(_ reader: inout JSONReader, _ type: String) throws(JSONError) {
+        try reader.beginArray()
+        while try reader.nextElement() {
+            try reader.beginObject()
+            var conversation: ConversationID?
+            while let key = try reader.nextKey() {
+                if key == "conversationId" {
+                    conversation = try reader.conversationID()
+                } else if let conversation {
+                    receipts[type, default: [:]][conversation] = try reader.integer()
+                }
+            }
+        }
     }
 
     private static func cursors(_ text: UnsafeRawBufferPointer) throws -> [ConversationID: Int64] {

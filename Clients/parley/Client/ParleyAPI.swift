@@ -54,6 +54,18 @@ struct ParleyAPI {
         return try await decode(HTTPRequest(path: path, token: token), ConversationsPage.init(document:))
     }
 
+    func members(of conversation: ConversationID, token: String) async throws(APIError) -> [MembersPage.Member] {
+        var members: [MembersPage.Member] = []
+        var cursor: String?
+        repeat {
+            let path = "/v1/conversations/\(conversation)/members?limit=1000" + (cursor.map { "&after=\($0)" } ?? "")
+            let page = try await decode(HTTPRequest(path: path, token: token), MembersPage.init(document:))
+            members += page.members
+            cursor = page.nextCursor
+        } while cursor != nil
+        return members
+    }
+
     func send(_ message: OutgoingMessage, token: String) async throws(APIError) -> MessageView {
         try await decode(message.request(token: token), MessageView.init(document:))
     }

@@ -260,6 +260,53 @@ struct ConversationsPage: Sendable {
     }
 }
 
+/// `GET …/members`: a page of members and how far each of them has received and read.
+struct MembersPage: Sendable {
+    struct Member: Equatable, Sendable {
+        var user: UserID?
+        var deliveredSeq: Int64 = 0
+        var readSeq: Int64 = 0
+    }
+
+    var members: [Member] = []
+    var nextCursor: String?
+
+    init(document: [UInt8]) throws {
+        try document.withUnsafeBytes { bytes in
+            var reader = JSONReader(bytes)
+            try read(&reader)
+            try reader.end()
+        }
+    }
+
+    private mutating func read(_ reader: inout JSONReader) throws(JSONError) {
+        try reader.beginObject()
+        while let key = try reader.nextKey() {
+            switch key {
+            case "members":
+                try reader.beginArray()
+                while try reader.nextElement() { members.append(try Self.member(&reader)) }
+            case "nextCursor": nextCursor = try reader.string()
+            default: try reader.skip()
+            }
+        }
+    }
+
+    private static func member(_ reader: inout JSONReader) throws(JSONError) -> Member {
+        var member = Member()
+        try reader.beginObject()
+        while let key = try reader.nextKey() {
+            switch key {
+            case "userId": member.user = try reader.userID()
+            case "deliveredSeq": member.deliveredSeq = try reader.integer()
+            case "readSeq": member.readSeq = try reader.integer()
+            default: try reader.skip()
+            }
+        }
+        return member
+    }
+}
+
 /// How far users have received and read a conversation, as a `status` frame tells it.
 struct StatusView: Equatable {
     var delivered: [String: Int64] = [:]

@@ -50,6 +50,8 @@ final class Replay {
         mismatches.add(await settle())
         progress.stage("comparing every history with what was sent")
         mismatches.add(try await compare())
+        progress.stage("comparing the receipts of the listeners")
+        mismatches.add(try await compareReceipts())
         for (_, listener) in listeners {
             mismatches.add(listener.broken)
             listener.stop()
@@ -160,6 +162,38 @@ final class Replay {
             }
         }
         return mismatches
+    }
+
+    /// Whoever listened acknowledged everything as delivered and read, and every member must come to see that.
+    private func compareReceipts() async throws(APIError) -> MismatchList {
+        let start = MonotonicTime.now
+        var mismatches = MismatchList()
+        for (number, conversation) in plan.conversations.enumerated() {
+            let last = sender.acknowledgedSeqs[number].max() ?? 0
+            while true {
+                let members = try await api.members(of: conversation.id, token: tokens[conversation.creator])
+                let behind = receiptsBehind(members, last: last, number)
+                if behind.isEmpty { break }
+                if MonotonicTime.now - start > settings.settleTime {
+                    for text in behind { mismatches.add(text) }
+                    break
+                }
+                await Reactor.sleep(for: .milliseconds(50))
+            }
+        }
+        return mismatches
+    }
+
+    private func receiptsBehind(_ members: [MembersPage.Member], last: Int64, _ number: Int) -> [String] {
+        let positions = Dictionary(members.map { ($0.user, $0) }, uniquingKeysWith: { $1 })
+        return listeners.compactMap { user, _ in
+            guard plan.conversations[number].members.contains(user) else { return nil }
+            let member = positions[plan.users[user]]
+            let (delivered, read) = (member?.deliveredSeq ?? 0, member?.readSeq ?? 0)
+            if min(delivered, read) >= last { return nil }
+            return "\(plan.users[user]) acknowledged \(plan.conversations[number].title) up to \(last), "
+                + "it shows \(delivered) delivered and \(read) read"
+        }
     }
 
     private func report(_ mismatches: MismatchList) -> ReplayReport {
