@@ -114,12 +114,12 @@ package final class HTTPConnection: Connection {
     private var request: Request { Request(connection: self, parser: parser) }
 
     private func headArrived() {
+        let expectation = parser.isVersion10 ? nil : parser.value(of: .expect)
+        if let expectation, !expectation.equalsIgnoringCase("100-continue") { return refuse(.expectationUnknown) }
         let limit = server.http.maximumBodyBytes(for: request)
         if let announced = parser.announcedBodyBytes, announced > UInt64(limit) { return refuse(.bodyTooLarge) }
         parser.bodyLimit = limit
-        guard let expectation = parser.value(of: .expect), !parser.isVersion10 else { return }
-        guard expectation.equalsIgnoringCase("100-continue") else { return refuse(.expectationUnknown) }
-        owesContinue = true
+        owesContinue = expectation != nil
         sendContinue()
     }
 

@@ -1,0 +1,131 @@
+import Edge
+import Models
+import Testing
+import Wire
+
+@testable import Ingest
+
+private func find(_ method: Edge.Method, _ path: String) -> String {
+    Array(path.utf8).withUnsafeBytes { bytes in
+        switch Route.find(method, bytes) {
+        case .route(let route): "\(route.call)"
+        case .notFound: "404"
+        case .methodNotAllowed(let allowed): "405 \(allowed)"
+        }
+    }
+}
+
+private let id = "0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90"
+
+@Suite struct RouteTests {
+    @Test(
+        "every call of the contract is found by its method and path",
+        arguments: [
+            (.get, "/v1/limits", "limits"), (.get, "/openapi.json", "document"),
+            (.post, "/v1/conversations", "createConversation"), (.get, "/v1/conversations", "listConversations"),
+            (.get, "/v1/conversations/\(id)", "conversation"), (.get, "/v1/conversations/\(id)/members", "members"),
+            (.post, "/v1/conversations/\(id)/messages", "send"), (.get, "/v1/conversations/\(id)/messages", "history"),
+            (.get, "/v1/conversations/\(id)/messages/\(id)", "message"),
+            (.get, "/v1/conversations/\(id)/changes", "changes"),
+            (.post, "/v1/conversations/\(id)/receipts", "receipts"),
+            (.post, "/v1/messages:batch", "sendBatch"), (.post, "/v1/messages%3Abatch", "sendBatch"),
+        ] as [(Edge.Method, String, String)])
+    func found(method: Edge.Method, path: String, call: String) { #expect(find(method, path) == call) }
+
+    @Test(
+        "any other path is not found",
+        arguments: [
+            "", "/", "/v1", "/v1/", "/v1/limits/", "//v1/limits", "/V1/limits", "/v2/limits", "/v1/conversations/",
+            "/v1/conversations//members", "/v1/conversations/\(id)/", "/v1/conversations/\(id)/messages/",
+            "/v1/conversations/\(id)/messages/\(id)/", "/v1/conversations/\(id)/members/ben",
+            "/v1/conversations/\(id)/messages/\(id)/receipts", "/v1/messages", "/v1/messages:batch/x", "/openapi.json/",
+            "/v1/conversation/\(id)", "/v1/sync", "/v1/users/ben",
+        ])
+    func notFound(path: String) {
+        for method in [Edge.Method.get, .post, .put, .delete] { #expect(find(method, path) == "404") }
+    }
+
+    @Test(
+        "a path with other methods says which",
+        arguments: [
+            (.put, "/v1/conversations", "405 GET, HEAD, POST"), (.post, "/v1/limits", "405 GET, HEAD"),
+            (.get, "/v1/messages:batch", "405 POST"), (.get, "/v1/conversations/\(id)/receipts", "405 POST"),
+            (.other, "/v1/conversations/\(id)/messages", "405 GET, HEAD, POST"),
+            (.delete, "/v1/conversations/\(id)", "405 GET, HEAD"),
+        ] as [(Edge.Method, String, String)])
+    func methods(method: Edge.Method, path: String, answer: String) { #expect(find(method, path) == answer) }
+
+    @Test(
+        "methods of a later version are not found",
+        arguments: [
+            (.patch, "/v1/conversations/\(id)"), (.patch, "/v1/conversations/\(id)/messages/\(id)"),
+            (.delete, "/v1/conversations/\(id)/messages/\(id)"),
+        ] as [(Edge.Method, String)])
+    func later(method: Edge.Method, path: String) { #expect(find(method, path) == "404") }
+
+    @Test(
+        "an id in the path must be a UUID in lower case",
+        arguments: [
+            (id, true), (id.uppercased(), false), ("x", false), ("%00", false), (String(id.dropLast()), false),
+            ("00000000-0000-0000-0000-000000000000", false), ("0198c2a4-5d10-7c3e-ca41-3f0c5b7e2d90", false),
+        ])
+    func identifiers(text: String, isValid: Bool) {
+        Array("/v1/conversations/\(text)/messages/\(text)".utf8).withUnsafeBytes { bytes in
+            guard case .route(let route) = Route.find(.get, bytes) else {
+                Issue.record("no route")
+                return
+            }
+            #expect((try? route.conversation())?.description == (isValid ? id : nil))
+            #expect((try? route.message())?.description == (isValid ? id : nil))
+        }
+    }
+}
+
+@Suite struct QueryParametersTests {
+    private func read<Value>(_ query: String, _ body: (QueryParameters) throws -> Value) rethrows -> Value {
+        try Array("/?\(query)".utf8).withUnsafeBytes { try body(QueryParameters(RequestTarget($0))) }
+    }
+
+    @Test(
+        "a limit is a whole number in its range, or refused by its name",
+        arguments: [
+            ("", 50), ("limit=1", 1), ("limit=200", 200), ("x=1&limit=7", 7), ("limit=0", nil), ("limit=201", nil),
+            ("limit=-1", nil), ("limit=+1", nil), ("limit=01", nil), ("limit=1.0", nil), ("limit=", nil),
+            ("limit", nil),
+            ("limit=1&limit=1", nil), ("limit=99999999999999999999", nil), ("limit=%31", nil),
+        ] as [(String, UInt16?)])
+    func limit(query: String, limit: UInt16?) {
+        do {
+            #expect(try read(query) { try $0.limit(50, atMost: 200) } == limit)
+        } catch {
+            #expect(limit == nil && (error as? Problem)?.code == .invalid)
+            #expect((error as? Problem)?.detail.hasPrefix("limit: ") == true)
+        }
+    }
+
+    @Test(
+        "a page of history has one anchor at most",
+        arguments: [
+            ("", .latest), ("before=3", .before(3)), ("after=0", .after(0)),
+            ("around=9007199254740991", .around(1 << 53 - 1)),
+            ("before=0", nil), ("around=0", nil), ("before=9007199254740992", nil), ("before=3&after=2", nil),
+            ("after=1&around=1", nil), ("after=1&after=1", nil),
+        ] as [(String, HistoryQuery.Anchor?)])
+    func anchor(query: String, anchor: HistoryQuery.Anchor?) {
+        #expect((try? read(query) { try $0.anchor() }) == anchor)
+    }
+
+    @Test("a plus in a user id is a plus, encoded or not", arguments: ["after=a%2Bb", "after=a+b"])
+    func user(query: String) { #expect((try? read(query) { try $0.user("after") }) == "a+b") }
+
+    @Test("a cursor comes back as it went out, and anything else is refused")
+    func cursor() throws {
+        let cursor = ActivityCursor(
+            lastActivityAt: Timestamp(milliseconds: 1_772_902_251_250), conversation: ConversationID(UUIDBytes(id)!))
+        #expect(try read("before=\(cursor.text)") { try $0.cursor() } == cursor)
+        #expect(try read("") { try $0.cursor() } == .start)
+        for wrong in ["before=", "before=x", "before=1_2", "before=%ff"] {
+            #expect(throws: Problem.self) { try read(wrong) { try $0.cursor() } }
+        }
+    }
+}
