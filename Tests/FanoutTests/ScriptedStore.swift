@@ -1,0 +1,243 @@
+import Bus
+import Bytes
+import JSON
+import Models
+import Reactor
+import Wire
+
+/// The store and the receipt service of a test, in memory, on a real bus: they lose and delay what the real ones cannot
+/// be told to.
+@Reactor
+final class ScriptedStore {
+    struct Change {
+        var kind: ChangeKind
+        var user: String
+    }
+
+    let bus: Bus
+    var logID = UUIDBytes(high: 0x1000_4000, low: 1 << 63)
+    private(set) var changes: [ConversationID: [Change]] = [:]
+    private var stays: [ConversationID: [UserID: [Bootstrap.Stay]]] = [:]
+    private var privateChanges: [UserID: [(kind: PrivateKind, conversation: ConversationID, seq: Int64)]] = [:]
+    private var statuses: [ConversationID: Int64] = [:]
+    private(set) var signals: [ReceiptSignal] = []
+    private(set) var asked: [StoreRequestKind: Int] = [:]
+    private(set) var statusQueries = 0
+
+    /// Announcements, or digests, are not sent while these are set.
+    var losesAnnouncements = false
+    var losesDigests = false
+    /// Requests are not answered while this is set.
+    var isSilent = false
+    /// Runs between the snapshot of a bootstrap and its answer.
+    var behindSnapshot: @Reactor () -> Void = {}
+
+    private var epoch: Int64 = 1
+    private var numbers = [Int64](repeating: 0, count: Slot.count)
+    private var moved: [Slot: [StreamPosition]] = [:]
+    private var movedStatuses: [Slot: [StreamPosition]] = [:]
+
+    init(_ bus: Bus) {
+        self.bus = bus
+        for group in SlotGroup.all {
+            bus.subscribe(.command(group))
+            bus.subscribe(.receiptCommand(group))
+        }
+        bus.onFrame = { [unowned self] in receive($0) }
+    }
+
+    // MARK: Writing
+
+    func create(_ conversation: ConversationID, members: [String]) {
+        append(conversation, .conversationCreated)
+        for member in members { begin(member, in: conversation, at: 1) }
+    }
+
+    func send(_ count: Int = 1, to conversation: ConversationID) {
+        for _ in 0..<count { append(conversation, .messageCreated) }
+    }
+
+    func add(_ member: String, to conversation: ConversationID) {
+        append(conversation, .memberAdded, member)
+        begin(member, in: conversation, at: lastSeq(conversation))
+    }
+
+    func remove(_ member: String, from conversation: ConversationID) {
+        append(conversation, .memberRemoved, member)
+        let user = UserID(member)!
+        stays[conversation]![user]![stays[conversation]![user]!.count - 1].through = lastSeq(conversation)
+    }
+
+    func moveStatus(_ conversation: ConversationID) {
+        let version = statuses[conversation, default: 0] + 1
+        statuses[conversation] = version
+        movedStatuses[conversation.slot, default: []].append(StreamPosition(.conversation(conversation), version))
+        guard !losesAnnouncements else { return }
+        bus.append(to: .status(conversation.slot.group)) { Self.writeStatus(conversation, version, to: &$0) }
+    }
+
+    func lastSeq(_ conversation: ConversationID) -> Int64 { Int64(changes[conversation]?.count ?? 0) }
+
+    private func append(_ conversation: ConversationID, _ kind: ChangeKind, _ user: String = "") {
+        changes[conversation, default: []].append(Change(kind: kind, user: user))
+        let seq = lastSeq(conversation)
+        moved[conversation.slot, default: []].append(StreamPosition(.conversation(conversation), seq))
+        guard !losesAnnouncements else { return }
+        bus.append(to: .change(conversation.slot.group)) { write(conversation, seq, to: &$0) }
+    }
+
+    private func begin(_ member: String, in conversation: ConversationID, at seq: Int64) {
+        let user = UserID(member)!
+        let stay = Bootstrap.Stay(
+            conversation: conversation, lastSeq: 0, from: seq, through: nil, statusVersion: 0)
+        stays[conversation, default: [:]][user, default: []].append(stay)
+        privateChanges[user, default: []].append((.conversationJoined, conversation, seq - 1))
+        let useq = Int64(privateChanges[user]!.count)
+        moved[conversation.slot, default: []].append(StreamPosition(.user(user), useq))
+        guard !losesAnnouncements else { return }
+        bus.append(to: .privateChange(user.slot.group)) { write(user, useq, to: &$0) }
+    }
+
+    // MARK: Digests
+
+    /// As a store does every 250 ms.
+    func publishDigests(of slots: [Slot] = Slot.all) {
+        for slot in slots {
+            let content = moved.removeValue(forKey: slot) ?? []
+            let statuses = movedStatuses.removeValue(forKey: slot) ?? []
+            if !content.isEmpty || !statuses.isEmpty { numbers[Int(slot.number)] += 1 }
+            guard !losesDigests else { continue }
+            publish(slot, content, .digest(slot.group))
+            publish(slot, statuses, .receiptDigest(slot.group))
+        }
+    }
+
+    /// As when another store takes the slots over.
+    func changeOwner() { epoch += 1 }
+
+    private func publish(_ slot: Slot, _ content: [StreamPosition], _ topic: Topic) {
+        let digest = DigestEntry(slot: slot, epoch: epoch, number: numbers[Int(slot.number)], moved: content)
+        bus.append(to: topic) { digest.write(to: &$0) }
+    }
+
+    // MARK: Answering
+
+    private func receive(_ frame: InboundFrame) {
+        for bytes in frame.entries where !isSilent {
+            let entry = try! RequestEntry(bytes)
+            let request = RequestKey(origin: frame.origin, number: entry.number)
+            guard bus.beginWork(on: request) == .new else { continue }
+            if case .command = frame.topic { answerStore(request, entry) } else { answerReceipt(request, entry) }
+        }
+    }
+
+    private func answerStore(_ request: RequestKey, _ entry: RequestEntry) {
+        let kind = StoreRequestKind(rawValue: entry.kind)!
+        asked[kind, default: 0] += 1
+        var reader = ByteReader(entry.fields)
+        switch kind {
+        case .bootstrap: answerBootstrap(request, try! BootstrapQuery(from: &reader).user)
+        case .replay: answer(request, try! ReplayQuery(from: &reader))
+        case .privateReplay: answer(request, try! PrivateReplayQuery(from: &reader))
+        case .positions: answer(request, try! StreamPositions(from: &reader))
+        default: preconditionFailure("fanout asks for nothing else")
+        }
+    }
+
+    private func answerBootstrap(_ request: RequestKey, _ user: UserID) {
+        let bootstrap = snapshot(of: user)
+        behindSnapshot()
+        // Behind what was announced meanwhile, as on a slow connection.
+        Reactor.after(.milliseconds(20)) { [self] in bus.answer(request, status: 200) { bootstrap.write(to: &$0) } }
+    }
+
+    private func snapshot(of user: UserID) -> Bootstrap {
+        var found: [Bootstrap.Stay] = []
+        for (conversation, members) in stays {
+            for var stay in members[user] ?? [] {
+                stay.lastSeq = lastSeq(conversation)
+                stay.statusVersion = statuses[conversation] ?? 0
+                found.append(stay)
+            }
+        }
+        return Bootstrap(
+            logID: logID, serverTime: Timestamp(milliseconds: 0), useq: Int64(privateChanges[user]?.count ?? 0),
+            hasMore: false, stays: found, conversations: Array("[]".utf8))
+    }
+
+    private func answer(_ request: RequestKey, _ query: ReplayQuery) {
+        let last = lastSeq(query.conversation)
+        let end = min(last, query.through, query.after + Int64(query.limit))
+        bus.answer(request, status: 200) { buffer in
+            buffer.append(bigEndian: last)
+            guard query.after < end else { return }
+            for seq in query.after + 1...end { write(query.conversation, seq, to: &buffer) }
+        }
+    }
+
+    private func answer(_ request: RequestKey, _ query: PrivateReplayQuery) {
+        let last = Int64(privateChanges[query.user]?.count ?? 0)
+        bus.answer(request, status: 200) { buffer in
+            buffer.append(bigEndian: last)
+            guard query.after < last else { return }
+            for useq in query.after + 1...min(last, query.after + Int64(query.limit)) {
+                write(query.user, useq, to: &buffer)
+            }
+        }
+    }
+
+    private func answer(_ request: RequestKey, _ held: StreamPositions) {
+        let ahead = held.positions.compactMap { position -> StreamPosition? in
+            let last: Int64
+            switch position.key {
+            case .conversation(let conversation): last = lastSeq(conversation)
+            case .user(let user): last = Int64(privateChanges[user]?.count ?? 0)
+            }
+            return last > position.position ? StreamPosition(position.key, last) : nil
+        }
+        bus.answer(request, status: 200) { StreamPositions(ahead).write(to: &$0) }
+    }
+
+    private func answerReceipt(_ request: RequestKey, _ entry: RequestEntry) {
+        var reader = ByteReader(entry.fields)
+        switch ReceiptRequestKind(rawValue: entry.kind)! {
+        case .signal:
+            signals.append(try! ReceiptSignal(from: &reader))
+            bus.answer(request, status: 202)
+        case .status:
+            statusQueries += 1
+            let query = try! StatusQuery(from: &reader)
+            let version = statuses[query.conversation] ?? 0
+            bus.answer(request, status: 200) { Self.writeStatus(query.conversation, version, to: &$0) }
+        case .positions:
+            let ahead = try! StreamPositions(from: &reader).positions.compactMap { position -> StreamPosition? in
+                guard case .conversation(let conversation) = position.key else { return nil }
+                let version = statuses[conversation] ?? 0
+                return version > position.position ? StreamPosition(position.key, version) : nil
+            }
+            bus.answer(request, status: 200) { StreamPositions(ahead).write(to: &$0) }
+        }
+    }
+
+    // MARK: Entries
+
+    private func write(_ conversation: ConversationID, _ seq: Int64, to buffer: inout ByteBuffer) {
+        let change = changes[conversation]![Int(seq) - 1]
+        ChangeEntry.write(conversation, seq: seq, change.kind, user: change.user, to: &buffer) { json in
+            json.append(utf8: #"{"conversationId":"\#(conversation)","seq":\#(seq),"kind":"\#(change.kind.name)"}"#)
+        }
+    }
+
+    private func write(_ user: UserID, _ useq: Int64, to buffer: inout ByteBuffer) {
+        let change = privateChanges[user]![Int(useq) - 1]
+        PrivateEntry.write(user, useq: useq, change.kind, change.conversation, seq: change.seq, to: &buffer) { json in
+            json.append(utf8: #"{"useq":\#(useq),"kind":"\#(change.kind.name)"}"#)
+        }
+    }
+
+    private static func writeStatus(_ conversation: ConversationID, _ version: Int64, to buffer: inout ByteBuffer) {
+        StatusEntry.write(conversation, version: version, to: &buffer) { json in
+            json.append(utf8: #"{"conversationId":"\#(conversation)","statusVersion":\#(version)}"#)
+        }
+    }
+}

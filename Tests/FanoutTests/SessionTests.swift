@@ -1,0 +1,374 @@
+import Edge
+import Models
+import Reactor
+import TestSupport
+import Testing
+
+@testable import Fanout
+
+/// Sessions over real sockets, against a store that loses what it is told to lose.
+@Suite(.serialized) struct SessionTests {
+    init() { ReactorThread.start() }
+
+    static let first = ConversationID(UUIDBytes("01890000-0000-7000-8000-000000000011")!)
+    static let second = ConversationID(UUIDBytes("01890000-0000-7000-8000-0000000000e2")!)
+
+    // MARK: Changes
+
+    @Test("a session gets what its cursor misses, then what is new, once and in order")
+    @Reactor func replayThenLive() async throws {
+        let system = try await TestSystem()
+        defer { system.close() }
+        system.store.create(Self.first, members: ["anna"])
+        system.store.send(500, to: Self.first)
+        let client = await system.session("anna", hello: #","cursors":{"\#(Self.first)":7}"#)
+        system.store.send(20, to: Self.first)
+        await waitUntil { client.numbers("seq", in: "change").last == 521 }
+        #expect(client.numbers("seq", in: "change") == Array(8...521))
+        #expect(client.frames.first!.contains(#""userId":"anna""#))
+    }
+
+    @Test("without a cursor a conversation starts live")
+    @Reactor func withoutCursor() async throws {
+        let system = try await TestSystem()
+        defer { system.close() }
+        system.store.create(Self.first, members: ["anna"])
+        system.store.send(5, to: Self.first)
+        let client = await system.session("anna")
+        system.store.send(to: Self.first)
+        await waitUntil { !client.frames(of: "change").isEmpty }
+        #expect(client.numbers("seq", in: "change") == [7])
+    }
+
+    @Test("a lost change is fetched when the next one shows the hole, once for all sessions")
+    @Reactor func hole() async throws {
+        let system = try await TestSystem()
+        defer { system.close() }
+        system.store.create(Self.first, members: ["anna", "ben"])
+        let clients = [await system.session("anna"), await system.session("ben")]
+        system.store.losesAnnouncements = true
+        system.store.send(3, to: Self.first)
+        system.store.losesAnnouncements = false
+        system.store.send(to: Self.first)
+        for client in clients {
+            await waitUntil { client.numbers("seq", in: "change").last == 5 }
+            #expect(client.numbers("seq", in: "change") == [2, 3, 4, 5])
+        }
+        #expect(system.store.asked[.replay] == 1)
+    }
+
+    @Test("a lost change that no later one reveals is brought up by the digest")
+    @Reactor func digest() async throws {
+        let system = try await TestSystem()
+        defer { system.close() }
+        system.store.create(Self.first, members: ["anna"])
+        let client = await system.session("anna")
+        system.store.losesAnnouncements = true
+        system.store.send(2, to: Self.first)
+        system.store.publishDigests()
+        await waitUntil { client.numbers("seq", in: "change") == [2, 3] }
+    }
+
+    @Test("where the digest was lost too, the next one tells, or the next owner's", arguments: [false, true])
+    @Reactor func lostDigest(ownerChanges: Bool) async throws {
+        let system = try await TestSystem()
+        defer { system.close() }
+        system.store.create(Self.first, members: ["anna"])
+        system.store.publishDigests()
+        let client = await system.session("anna")
+        system.store.losesAnnouncements = true
+        system.store.losesDigests = true
+        system.store.send(2, to: Self.first)
+        system.store.create(Self.second, members: ["anna"])
+        system.store.publishDigests()
+        system.store.losesDigests = false
+        if ownerChanges { system.store.changeOwner() }
+        system.store.publishDigests()
+        await waitUntil { client.numbers("seq", in: "change", containing: "\(Self.first)") == [2, 3] }
+        await waitUntil { client.numbers("seq", in: "change", containing: "\(Self.second)") == [1] }
+        #expect(client.numbers("useq", in: "private") == [2])
+    }
+
+    @Test("a change committed and announced behind the snapshot of a bootstrap is not lost", arguments: [false, true])
+    @Reactor func behindSnapshot(digestIsLost: Bool) async throws {
+        let system = try await TestSystem()
+        defer { system.close() }
+        system.store.create(Self.first, members: ["anna"])
+        system.store.behindSnapshot = {
+            system.store.losesAnnouncements = digestIsLost
+            system.store.send(to: Self.first)
+            system.store.losesDigests = digestIsLost
+            system.store.publishDigests()
+            system.store.losesDigests = false
+            system.store.publishDigests()
+        }
+        let client = await system.session("anna")
+        await waitUntil { client.numbers("seq", in: "change") == [2] }
+    }
+
+    @Test("a gap over a thousand changes is a reload, and the session goes on behind it")
+    @Reactor func reload() async throws {
+        let system = try await TestSystem()
+        defer { system.close() }
+        system.store.create(Self.first, members: ["anna"])
+        system.store.send(1_001, to: Self.first)
+        let client = await system.session("anna", hello: #","cursors":{"\#(Self.first)":1}"#)
+        system.store.send(to: Self.first)
+        await waitUntil { !client.frames(of: "change").isEmpty }
+        #expect(
+            client.frames(of: "reload") == [
+                #"{"type":"reload","conversationId":"\#(Self.first)","lastSeq":1002}"#
+            ])
+        #expect(client.numbers("seq", in: "change") == [1_003])
+    }
+
+    @Test("a cursor beyond the end resets its conversation, another log or a useq beyond the end everything")
+    @Reactor func reset() async throws {
+        let system = try await TestSystem()
+        defer { system.close() }
+        system.store.create(Self.first, members: ["anna"])
+        let beyond = await system.session("anna", hello: #","cursors":{"\#(Self.first)":2}"#)
+        await system.quiet(beyond)
+        #expect(beyond.frames(of: "reset") == [#"{"type":"reset","conversationId":"\#(Self.first)"}"#])
+        for hello in [#","logId":"11111111-1111-4111-8111-111111111111""#, #","useq":2"#] {
+            let other = await system.session("anna", hello: hello)
+            await system.quiet(other)
+            #expect(other.frames(of: "reset") == [#"{"type":"reset"}"#])
+        }
+        let same = await system.session("anna", hello: #","logId":"\#(system.store.logID)""#)
+        await system.quiet(same)
+        #expect(same.frames(of: "reset").isEmpty)
+    }
+
+    // MARK: Membership
+
+    @Test("a new conversation comes to those who are online, from its first change on")
+    @Reactor func joined() async throws {
+        let system = try await TestSystem()
+        defer { system.close() }
+        let client = await system.session("anna")
+        system.store.create(Self.first, members: ["anna"])
+        system.store.send(2, to: Self.first)
+        await waitUntil { client.numbers("seq", in: "change").last == 3 }
+        #expect(client.numbers("seq", in: "change") == [1, 2, 3])
+        #expect(client.numbers("useq", in: "private") == [1])
+    }
+
+    @Test("a removed member gets their removal and nothing behind it, until they are added again")
+    @Reactor func removedAndAdded() async throws {
+        let system = try await TestSystem()
+        defer { system.close() }
+        system.store.create(Self.first, members: ["anna", "ben"])
+        let anna = await system.session("anna"), ben = await system.session("ben")
+        system.store.remove("anna", from: Self.first)
+        system.store.send(3, to: Self.first)
+        system.store.add("anna", to: Self.first)
+        system.store.send(to: Self.first)
+        await waitUntil { anna.numbers("seq", in: "change").last == 7 && ben.numbers("seq", in: "change").last == 7 }
+        #expect(anna.numbers("seq", in: "change") == [2, 6, 7])
+        #expect(ben.numbers("seq", in: "change") == Array(2...7))
+        // Who comes back has the same stays.
+        let again = await system.session("anna", hello: #","cursors":{"\#(Self.first)":1}"#)
+        await waitUntil { again.numbers("seq", in: "change").last == 7 }
+        #expect(again.numbers("seq", in: "change") == [2, 6, 7])
+    }
+
+    @Test("the private stream resumes from its position and goes on live")
+    @Reactor func privateStream() async throws {
+        let system = try await TestSystem()
+        defer { system.close() }
+        for number in 0..<300 {
+            let uuid = UUIDBytes(high: 0x0189_0000_0000_7000, low: 1 << 63 | UInt64(number) << 8)
+            system.store.create(ConversationID(uuid), members: ["anna"])
+        }
+        let client = await system.session("anna", hello: #","useq":2"#)
+        system.store.create(Self.first, members: ["anna"])
+        await waitUntil { client.numbers("useq", in: "private").last == 301 }
+        #expect(client.numbers("useq", in: "private") == Array(3...301))
+        // What the bootstrap knows already is not joined again.
+        await waitUntil { client.numbers("seq", in: "change") == [1] }
+    }
+
+    // MARK: Receipts
+
+    @Test("signals of a turn reach receipt merged, and again until it answers")
+    @Reactor func signals() async throws {
+        let system = try await TestSystem()
+        defer { system.close() }
+        system.store.create(Self.first, members: ["anna"])
+        system.store.send(9, to: Self.first)
+        let client = await system.session("anna")
+        system.store.isSilent = true
+        for seq in 1...8 { client.say(#"{"type":"delivered","conversationId":"\#(Self.first)","seq":\#(seq)}"#) }
+        client.say(#"{"type":"read","items":[{"conversationId":"\#(Self.first)","seq":5}]}"#)
+        client.say(#"{"type":"read","conversationId":"\#(Self.second)","seq":5}"#)
+        await system.quiet(client)
+        system.store.isSilent = false
+        await waitUntil { system.store.signals.map(\.read).max() == 5 && system.store.signals.last?.delivered == 8 }
+        #expect(system.store.signals.count <= 3)
+        #expect(system.store.signals.allSatisfy { $0.user.name == "anna" && $0.conversation == Self.first })
+    }
+
+    @Test("statuses come live, and those that were lost as one merged frame")
+    @Reactor func statuses() async throws {
+        let system = try await TestSystem()
+        defer { system.close() }
+        system.store.create(Self.first, members: ["anna"])
+        let client = await system.session("anna")
+        system.store.moveStatus(Self.first)
+        await waitUntil { client.numbers("statusVersion", in: "status") == [1] }
+        system.store.losesAnnouncements = true
+        for _ in 0..<3 { system.store.moveStatus(Self.first) }
+        system.store.publishDigests()
+        await waitUntil { client.numbers("statusVersion", in: "status") == [1, 4] }
+    }
+
+    @Test("who returns gets one merged status for each conversation whose version is behind")
+    @Reactor func statusVersions() async throws {
+        let system = try await TestSystem()
+        defer { system.close() }
+        system.store.create(Self.first, members: ["anna"])
+        for _ in 0..<5 { system.store.moveStatus(Self.first) }
+        let behind = await system.session("anna", hello: #","statusVersions":{"\#(Self.first)":2}"#)
+        let current = await system.session("anna", hello: #","statusVersions":{"\#(Self.first)":5}"#)
+        await waitUntil { behind.numbers("statusVersion", in: "status") == [5] }
+        system.store.moveStatus(Self.first)
+        await waitUntil { behind.numbers("statusVersion", in: "status") == [5, 6] }
+        await waitUntil { current.numbers("statusVersion", in: "status") == [6] }
+        #expect(system.store.statusQueries == 1)
+    }
+
+    // MARK: Between fanouts
+
+    @Test("typing reaches the other members on every fanout, not its author and not strangers, and stops by itself")
+    @Reactor func typing() async throws {
+        let system = try await TestSystem(fanouts: 2)
+        defer { system.close() }
+        system.store.create(Self.first, members: ["anna", "ben", "carla"])
+        let anna = await system.session("anna"), ben = await system.session("ben")
+        let carla = await system.session("carla", fanout: 1), stranger = await system.session("dora", fanout: 1)
+        for _ in 0..<5 { anna.say(#"{"type":"typing","conversationId":"\#(Self.first)","active":true}"#) }
+        stranger.say(#"{"type":"typing","conversationId":"\#(Self.first)","active":true}"#)
+        let started = #"{"type":"typing","conversationId":"\#(Self.first)","userId":"anna","active":true}"#
+        await waitUntil { ben.frames(of: "typing") == [started] && carla.frames(of: "typing") == [started] }
+        anna.close()
+        await waitUntil { ben.frames(of: "typing").count == 2 && carla.frames(of: "typing").count == 2 }
+        #expect(ben.frames(of: "typing").last!.contains(#""active":false"#))
+        #expect(anna.frames(of: "typing").isEmpty && stranger.frames(of: "typing").isEmpty)
+    }
+
+    @Test("a second session of a device ends the first, on the same fanout and on another", arguments: [0, 1])
+    @Reactor func superseded(fanout: Int) async throws {
+        let system = try await TestSystem(fanouts: 2)
+        defer { system.close() }
+        let tablet = await system.session("anna", device: "tablet"), unnamed = await system.session("anna")
+        let first = await system.session("anna", device: "phone")
+        let second = await system.session("anna", device: "phone", fanout: fanout)
+        await waitUntil { first.closeCode == 4409 }
+        #expect(first.frames(of: "bye").first!.contains(#""code":"superseded""#))
+        for other in [tablet, unnamed, second] {
+            await system.quiet(other)
+            #expect(other.frames(of: "bye").isEmpty)
+        }
+    }
+
+    // MARK: Ends
+
+    @Test("a token's end is announced, and then ends the session")
+    @Reactor func expiry() async throws {
+        let system = try await TestSystem()
+        defer { system.close() }
+        let renewed = await system.session("anna", lifetime: 2), expired = await system.session("ben", lifetime: 2)
+        await waitUntil { renewed.frames(of: "tokenExpiring").count == 1 }
+        renewed.say(#"{"type":"auth","token":"\#(TestSystem.token("anna"))"}"#)
+        await waitUntil { expired.closeCode == 4401 }
+        #expect(expired.frames(of: "tokenExpiring").count == 1)
+        #expect(expired.frames(of: "bye").first!.contains(#""code":"unauthenticated""#))
+        await system.quiet(renewed)
+        #expect(renewed.frames(of: "bye").isEmpty)
+    }
+
+    @Test("a token that is not valid, or another user's, ends the session")
+    @Reactor func wrongTokens() async throws {
+        let system = try await TestSystem()
+        defer { system.close() }
+        let visitor = system.client()
+        visitor.say(#"{"type":"hello","token":"nonsense"}"#)
+        let session = await system.session("anna")
+        session.say(#"{"type":"auth","token":"\#(TestSystem.token("ben"))"}"#)
+        for client in [visitor, session] {
+            await waitUntil { client.closeCode == 4401 }
+            #expect(client.frames(of: "bye").first!.contains(#""code":"unauthenticated""#))
+        }
+    }
+
+    @Test(
+        "what is no frame of the protocol ends the session and names the field",
+        arguments: [
+            (#"{"type":"hello"}"#, "token"), ("nonsense", "object"), (#"{"type":"ping"}"#, "hello"),
+            (#"{"type":"hello","token":"a","cursors":{"x":1}}"#, "cursors"),
+            (#"{"type":"hello","token":"a","useq":-1}"#, "useq"),
+        ])
+    @Reactor func protocolErrors(frame: String, named: String) async throws {
+        let system = try await TestSystem()
+        defer { system.close() }
+        let client = system.client()
+        client.say(frame)
+        await waitUntil { client.closeCode == 1008 }
+        let bye = try #require(client.frames(of: "bye").first)
+        #expect(bye.contains(#""code":"protocolError""#) && bye.contains(named), "\(bye)")
+    }
+
+    @Test("a client that does not read is told so and let go, and costs the others nothing")
+    @Reactor func slowConsumer() async throws {
+        var limits = ServerLimits()
+        limits.webSocketQueueBytes = 64 * 1024
+        let system = try await TestSystem(limits: limits)
+        defer { system.close() }
+        system.store.create(Self.first, members: ["anna", "ben"])
+        let slow = await system.session("anna"), quick = await system.session("ben")
+        slow.isReading = false
+        while system.fanouts[0].server.statistics.slowWebSockets == 0 {
+            system.store.send(200, to: Self.first)
+            await Reactor.sleep(for: .milliseconds(1))
+        }
+        let last = system.store.lastSeq(Self.first)
+        await waitUntil { quick.numbers("seq", in: "change").last == last }
+        slow.isReading = true
+        await waitUntil { slow.closeCode == 4429 }
+        #expect(slow.frames(of: "bye").first!.contains(#""code":"slowConsumer""#))
+        let seen = slow.numbers("seq", in: "change")
+        #expect(seen == Array(2...Int64(seen.count + 1)), "never skipped")
+        #expect(quick.numbers("seq", in: "change") == Array(2...last))
+    }
+
+    @Test("a drain sends every client away with a time to return, and ends when they have gone")
+    @Reactor func drain() async throws {
+        let system = try await TestSystem()
+        defer { system.close() }
+        let clients = [await system.session("anna"), await system.session("ben"), system.client()]
+        await waitUntil { system.fanouts[0].server.openConnections == 3 }
+        let (fanout, server, _, _) = system.fanouts[0]
+        async let drained: Void = fanout.drain(server)
+        for client in clients {
+            await waitUntil { client.closeCode == 1001 }
+            let bye = try #require(client.frames(of: "bye").first)
+            #expect(bye.contains(#""code":"draining""#) && bye.contains(#""retryAfter":"#))
+            client.close()
+        }
+        await drained
+        #expect(server.openConnections == 0)
+    }
+
+    @Test("rooms and streams go with their last session")
+    @Reactor func noTraces() async throws {
+        let system = try await TestSystem()
+        defer { system.close() }
+        system.store.create(Self.first, members: ["anna", "ben"])
+        let clients = [await system.session("anna"), await system.session("ben")]
+        #expect(system.fanouts[0].fanout.rooms.count == 1)
+        for client in clients { client.close() }
+        await waitUntil { system.fanouts[0].fanout.rooms.count == 0 }
+        #expect(system.fanouts[0].fanout.gateway.sessions.count == 0)
+    }
+}

@@ -1,0 +1,125 @@
+import Glibc
+import JSON
+import Reactor
+
+/// A client's end of a WebSocket, on the reactor. Keeps the text frames that came, in order.
+@Reactor
+final class TestClient: DescriptorHandler {
+    private(set) var frames: [String] = []
+    /// The code of the server's close frame.
+    private(set) var closeCode: Int?
+    private(set) var hasEnded = false
+    /// While not set, nothing is read from the connection.
+    var isReading = true {
+        didSet { if isReading != oldValue { Reactor.change(descriptor, to: isReading ? .read : []) } }
+    }
+
+    private let descriptor: CInt
+    private var input: [UInt8] = []
+    private var isUpgraded = false
+
+    init(port: Int) {
+        descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = UInt16(port).bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        let result = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        precondition(result == 0, "the server listens on the loopback interface")
+        Reactor.watch(descriptor, for: .read, handler: self)
+        write(
+            Array(
+                """
+                GET /v1/socket HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+                Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\
+                Sec-WebSocket-Protocol: parley.v1\r\n\r\n
+                """.utf8))
+    }
+
+    /// Sends a text frame, masked with zeros (RFC 6455, 5.3).
+    func say(_ text: String) {
+        let payload = Array(text.utf8)
+        var frame: [UInt8] = [0x81]
+        if payload.count < 126 {
+            frame.append(0x80 | UInt8(payload.count))
+        } else {
+            frame += [0x80 | 126, UInt8(payload.count >> 8), UInt8(payload.count & 0xFF)]
+        }
+        write(frame + [0, 0, 0, 0] + payload)
+    }
+
+    func close() {
+        guard !hasEnded else { return }
+        hasEnded = true
+        Reactor.forget(descriptor)
+        Glibc.close(descriptor)
+    }
+
+    func frames(of type: String) -> [String] { frames.filter { $0.hasPrefix(#"{"type":"\#(type)""#) } }
+
+    /// The values of an integer member in the frames of a type, in order of arrival.
+    func numbers(_ member: String, in type: String, containing text: String = "") -> [Int64] {
+        frames(of: type).filter { text.isEmpty || $0.contains(text) }.compactMap { frame in
+            guard let range = frame.range(of: #""\#(member)":"#) else { return nil }
+            return Int64(frame[range.upperBound...].prefix { $0.isNumber })
+        }
+    }
+
+    func ready(_: Readiness) {
+        guard isReading else { return }
+        var chunk = [UInt8](repeating: 0, count: 65_536)
+        let count = recv(descriptor, &chunk, chunk.count, CInt(MSG_DONTWAIT))
+        if count == 0 { return close() }
+        guard count > 0 else { return }
+        input += chunk.prefix(count)
+        takeFrames()
+    }
+
+    private func takeFrames() {
+        if !isUpgraded {
+            let end = Array("\r\n\r\n".utf8)
+            guard let start = input.indices.first(where: { input[$0...].starts(with: end) }) else { return }
+            input.removeFirst(start + 4)
+            isUpgraded = true
+        }
+        var position = 0
+        while let (opcode, payload, end) = frame(at: position) {
+            position = end
+            if opcode == 1 { frames.append(String(decoding: payload, as: UTF8.self)) }
+            if opcode == 8 { closeCode = payload.prefix(2).reduce(0) { $0 << 8 | Int($1) } }
+        }
+        input.removeFirst(position)
+    }
+
+    private func frame(at start: Int) -> (opcode: UInt8, payload: ArraySlice<UInt8>, end: Int)? {
+        guard input.count >= start + 2 else { return nil }
+        var length = Int(input[start + 1])
+        var position = start + 2
+        let extra = length == 126 ? 2 : length == 127 ? 8 : 0
+        guard input.count >= position + extra else { return nil }
+        if extra > 0 { length = input[position..<position + extra].reduce(0) { $0 << 8 | Int($1) } }
+        position += extra
+        guard input.count >= position + length else { return nil }
+        return (input[start] & 0x0F, input[position..<position + length], position + length)
+    }
+
+    private func write(_ bytes: [UInt8]) {
+        let count = send(descriptor, bytes, bytes.count, CInt(MSG_NOSIGNAL))
+        precondition(count == bytes.count, "a short frame fits the socket's buffer")
+    }
+}
+
+extension String {
+    fileprivate func range(of text: String) -> Range<String.Index>? {
+        var start = startIndex
+        while start < endIndex {
+            if self[start...].hasPrefix(text) { return start..<index(start, offsetBy: text.count) }
+            start = index(after: start)
+        }
+        return nil
+    }
+}

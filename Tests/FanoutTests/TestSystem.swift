@@ -1,0 +1,101 @@
+import Bus
+import Bytes
+import Edge
+import Glibc
+import Models
+import Reactor
+import ServiceKit
+import TestSupport
+import Wire
+
+@testable import Fanout
+
+/// Fanouts with real sockets on both sides, and a scripted store behind them.
+@Reactor
+final class TestSystem {
+    private static let secret = "a secret of the tests, long enough for HS256"
+
+    let store: ScriptedStore
+    private(set) var fanouts: [(fanout: Fanout, server: Server, bus: Bus, port: Int)] = []
+    private let routes = NoRoutes()
+    private let directory: String
+    private let storeBus: Bus
+
+    init(fanouts count: Int = 1, limits: ServerLimits = ServerLimits()) async throws {
+        var template = Array("/tmp/parley-fanout-XXXXXX".utf8CString)
+        directory = String(cString: mkdtemp(&template)!)
+        storeBus = try Bus(bind: "ipc://\(directory)/store-0.sock")
+        store = ScriptedStore(storeBus)
+        for number in 0..<count { try open(number, limits) }
+        storeBus.follow([.ipc(pattern: "\(directory)/fanout-*.sock")])
+        await settle()
+    }
+
+    private func open(_ number: Int, _ limits: ServerLimits) throws {
+        let bus = try Bus(bind: "ipc://\(directory)/fanout-\(number).sock")
+        let tokens = TokenVerifier(key: try TokenKey(secret: Self.secret))
+        let fanout = Fanout(bus: bus, tokens: tokens)
+        let server = Server(routes, webSockets: fanout.gateway, limits: limits)
+        let port = try server.listen(at: "127.0.0.1:0")
+        fanout.start()
+        fanouts.append((fanout, server, bus, port))
+    }
+
+    /// Waits until all processes have each other's subscriptions: the digests of the store are there, and a fanout's
+    /// request was answered by it.
+    private func settle() async {
+        for (_, _, bus, _) in fanouts {
+            bus.follow([.ipc(pattern: "\(directory)/store-*.sock"), .ipc(pattern: "\(directory)/fanout-*.sock")])
+        }
+        await waitUntil {
+            store.publishDigests()
+            return fanouts.allSatisfy { $0.fanout.counters.digestsSeen >= Slot.count }
+        }
+        for (_, _, bus, _) in fanouts {
+            _ = await bus.request(StoreRequestKind.positions, in: Slot(0), deadline: .seconds(10)) {
+                $0.append(bigEndian: UInt32(0))
+            }
+        }
+        // Subscriptions between fanouts travel within the same time; nothing tells when.
+        if fanouts.count > 1 { await Reactor.sleep(for: .milliseconds(200)) }
+    }
+
+    func close() {
+        for (_, server, bus, _) in fanouts {
+            server.drain(deadline: .zero) {}
+            bus.close()
+        }
+        storeBus.close()
+        rmdir(directory)
+    }
+
+    static func token(_ user: String, device: String? = nil, lifetime: Int64 = 3600) -> String {
+        let expiry = Timestamp(milliseconds: Timestamp.now.milliseconds + lifetime * 1000)
+        return TokenSigner(secret: secret).token(
+            for: Identity(user: UserID(user)!, device: device, expiresAt: expiry))
+    }
+
+    func client(fanout: Int = 0) -> TestClient { TestClient(port: fanouts[fanout].port) }
+
+    /// A client that has its `welcome`.
+    func session(
+        _ user: String, device: String? = nil, lifetime: Int64 = 3600, hello: String = "", fanout: Int = 0
+    ) async -> TestClient {
+        let client = client(fanout: fanout)
+        client.say(#"{"type":"hello","token":"\#(Self.token(user, device: device, lifetime: lifetime))"\#(hello)}"#)
+        await waitUntil { !client.frames(of: "welcome").isEmpty }
+        return client
+    }
+
+    /// Waits until the server has handled all the client said before.
+    func quiet(_ client: TestClient) async {
+        let count = client.frames(of: "pong").count
+        client.say(#"{"type":"ping"}"#)
+        await waitUntil { client.frames(of: "pong").count > count }
+    }
+
+    private final class NoRoutes: HTTPHandler {
+        func maximumBodyBytes(for _: Request) -> Int { 0 }
+        func handle(_: Request, _ responder: Responder) { responder.answer(404) }
+    }
+}
