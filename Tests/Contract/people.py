@@ -67,10 +67,12 @@ class Socket:
         self.frames: list[dict] = []
 
     def send(self, **frame):
-        self.send_text(json.dumps(frame))
+        text = json.dumps(frame)
+        self.contract.check_frame("clientFrames", text)
+        self.send_text(text)
 
     def send_text(self, text: str | bytes):
-        """As it is: what a bad client sends is not judged."""
+        """As it is: what a bad client, or one of the future, sends is not judged."""
         self.connection.send(text)
 
     def receive(self, timeout=5.0) -> dict:

@@ -1,5 +1,6 @@
 """The WebSocket as a client lives with it, through the `websockets` library."""
 
+import json
 import time
 import uuid
 
@@ -317,8 +318,11 @@ def test_a_second_session_of_one_device_supersedes_the_first(new_person):
         second.expect("pong")
 
 
-def test_frames_and_fields_of_the_future_do_no_harm(anna):
-    with anna.socket(compression={"brotli": True}, presence=None) as socket:
-        socket.send(type="wave", at="everybody")
-        socket.send(type="ping", id="x", colour="red")
-        socket.expect("pong")
+def test_frames_and_fields_of_the_future_do_no_harm(system, anna):
+    with open_socket(system) as socket:
+        hello = {"type": "hello", "token": anna.token, "compression": {"brotli": True}, "presence": None}
+        socket.send_text(json.dumps(hello))
+        socket.expect("welcome")
+        socket.send_text('{"type":"wave","at":"everybody"}')
+        socket.send_text('{"colour":"red","type":"ping","id":"x"}')
+        assert socket.expect("pong")["id"] == "x"
