@@ -106,10 +106,12 @@ class RawSocket(Raw):
         except ConnectionResetError:
             return None
 
-    def close_code(self) -> int | None:
-        """Reads on until the server's close frame; None when it only ended the connection."""
+    def close_code(self, answer=True) -> int | None:
+        """Reads on until the server's close frame and answers it; None when it only ended the connection."""
         while frame := self.frame():
             if frame[0] == CLOSE:
+                if answer:
+                    self.send(build_frame(CLOSE, frame[1]))
                 return struct.unpack(">H", frame[1][:2])[0] if frame[1] else 1005
         return None
 

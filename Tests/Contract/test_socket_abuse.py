@@ -69,7 +69,6 @@ NO_FRAMES = [
     b'{"type":7}',
     b'{"type":null}',
     b'{"type":"ping"}x',
-    b'{"type":"ping","type":"ping"}',
     b'{"type":"ping","id":7}',
     b'{"type":"ping","id":"' + b"x" * 65 + b'"}',
     b'{"type":"hello","token":"x"}',
@@ -197,6 +196,13 @@ def test_a_close_without_a_code_is_answered(system, carla):
         hello(raw, carla)
         raw.send(build_frame(CLOSE))
         assert raw.close_code() in (1000, 1005)
+        assert raw.is_closed()
+
+
+def test_a_client_that_does_not_answer_the_close_is_let_go(system):
+    with RawSocket(system.ws_port) as raw:
+        raw.send(build_frame(TEXT, b"{"))
+        assert raw.close_code(answer=False) == 1008
         assert raw.is_closed()
 
 
