@@ -29,6 +29,10 @@ class Contract:
         self._registry = Registry().with_resource("urn:api", DRAFT202012.create_resource(_closed(document)))
         self._paths = [(_path_pattern(path), item) for path, item in document["paths"].items()]
 
+    def saw(self, what: str, outcome: str | int):
+        """An operation with a status, or a side with a type of frame."""
+        self.seen.add((what, str(outcome)))
+
     # MARK: HTTP
 
     def check_response(self, response: httpx.Response):
@@ -46,7 +50,7 @@ class Contract:
             refused = status in ("408", "417", "431")
             assert refused, f"{operation['operationId']} answered {status}, undocumented: {response.text[:300]}"
             return self._check_edge_refusal(response)
-        self.seen.add((operation["operationId"], status))
+        self.saw(operation["operationId"], status)
         self._check_described(response, self._resolve(operation["responses"][status]))
 
     def _check_edge_refusal(self, response: httpx.Response):
@@ -105,7 +109,7 @@ class Contract:
         kind = frame.get("type")
         assert kind in described, f"a frame of the undocumented type {kind!r}: {text[:300]}"
         self.validate(described[kind]["$ref"], frame)
-        self.seen.add((side, kind))
+        self.saw(side, kind)
         return frame
 
     # MARK: Schemas

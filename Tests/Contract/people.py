@@ -121,6 +121,8 @@ class Socket:
 @contextmanager
 def open_socket(system: JudgedSystem, **options):
     """A connection that has said nothing yet."""
-    options = {"subprotocols": ["parley.v1"], "compression": None, "proxy": None} | options
+    # Without a bound of its own queue the library reads on, so that the close is not kept behind frames nobody took.
+    options = {"subprotocols": ["parley.v1"], "compression": None, "proxy": None, "max_queue": None} | options
     with connect(f"ws://127.0.0.1:{system.ws_port}/v1/socket", **options) as connection:
+        system.contract.saw("openSocket", connection.response.status_code)
         yield Socket(connection, system.contract)

@@ -90,8 +90,6 @@ def test_a_bad_token_is_refused_over_http_and_in_hello(system, attack):
         None,
         "",
         "Bearer",
-        "Bearer ",
-        "Bearer  ",
         "Basic YW5uYTphbm5h",
         "Token {token}",
         "{token}",
@@ -102,6 +100,31 @@ def test_a_bad_token_is_refused_over_http_and_in_hello(system, attack):
 def test_without_a_bearer_token_there_is_no_entrance(system, anna, authorization):
     headers = {} if authorization is None else {"Authorization": authorization.format(token=anna.token)}
     assert system.http().get("/v1/conversations", headers=headers).status_code == 401
+
+
+CONVERSATION = "/v1/conversations/0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90"
+CALLS = [
+    ("POST", "/v1/conversations"),
+    ("GET", "/v1/conversations"),
+    ("GET", CONVERSATION),
+    ("GET", f"{CONVERSATION}/members"),
+    ("POST", f"{CONVERSATION}/messages"),
+    ("GET", f"{CONVERSATION}/messages"),
+    ("GET", f"{CONVERSATION}/messages/0198c2a5-0f3a-7b52-8d11-6c2f9e4a7b01"),
+    ("POST", "/v1/messages:batch"),
+    ("GET", f"{CONVERSATION}/changes"),
+    ("POST", f"{CONVERSATION}/receipts"),
+]
+
+
+@pytest.mark.parametrize("method, path", CALLS)
+def test_every_call_asks_who_it_is_before_anything_else(system, anna, method, path):
+    """The body is no JSON and the query wrong: neither is looked at before the caller is known and allowed."""
+    request = {"content": b"{" if method == "POST" else None, "params": {"limit": "x"}}
+    assert system.http().request(method, path, **request).status_code == 401
+    for_another = {"X-Parley-User": "ben"}
+    assert anna.http.request(method, path, headers=for_another, **request).status_code == 403
+    assert anna.http.request(method, path, **request).status_code in (400, 404)
 
 
 def test_a_token_in_the_query_is_not_looked_at(system, anna):

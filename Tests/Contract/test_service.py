@@ -31,7 +31,6 @@ UNKNOWN = [
     "/V1/limits",
     "/v1/limits/",
     "//v1/limits",
-    "/v1/../v1/limits",
     "/healthz/x",
     "/favicon.ico",
     "/v1/messages",

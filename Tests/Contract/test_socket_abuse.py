@@ -127,19 +127,17 @@ def hello(raw: RawSocket, person, **fields):
     assert opcode == TEXT and json.loads(payload)["type"] == "welcome"
 
 
-@pytest.mark.parametrize("attack", BROKEN.values(), ids=BROKEN)
-@pytest.mark.parametrize("greeted", [False, True], ids=["first", "later"])
-def test_broken_framing_closes_with_the_right_code(system, carla, bystander, attack, greeted):
-    data, codes = attack
+@pytest.mark.parametrize("data, codes", BROKEN.values(), ids=BROKEN)
+def test_broken_framing_closes_with_the_right_code(system, carla, bystander, data, codes):
     codes = codes if isinstance(codes, tuple) else (codes,)
-    if 1009 in codes and not greeted:
-        pytest.skip("hello may be larger")
-    with RawSocket(system.ws_port) as raw:
-        if greeted:
-            hello(raw, carla)
-        raw.send(data)
-        assert raw.close_code() in codes
-        assert raw.is_closed()
+    # The size of the first message is another: hello may be larger.
+    for is_greeted in (True,) if 1009 in codes else (True, False):
+        with RawSocket(system.ws_port) as raw:
+            if is_greeted:
+                hello(raw, carla)
+            raw.send(data)
+            assert raw.close_code() in codes
+            assert raw.is_closed()
 
 
 @pytest.mark.parametrize("text", NO_FRAMES, ids=lambda text: repr(text[:60]))
@@ -275,7 +273,6 @@ def test_a_client_that_never_reads_is_closed_and_delays_nobody(system, anna, car
     """16 MB wait for it: more than the kernel and the server hold for one client."""
     group = anna.group(carla)
     with RawSocket(system.ws_port) as raw:
-        raw.socket.setsockopt(1, 8, 4096)  # SOL_SOCKET, SO_RCVBUF: little hides in the kernel.
         hello(raw, carla)
         for _ in range(4):
             messages = [{"conversationId": group, "id": new_id(), "text": "x" * 16000} for _ in range(250)]
