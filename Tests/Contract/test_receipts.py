@@ -33,11 +33,14 @@ def test_a_message_becomes_delivered_and_read_when_the_last_recipient_says_so(an
         return expected.items() <= now.items() and now
 
     assert acknowledge(ben, group, readSeq=2).status_code == 202
-    eventually(lambda: seen(status="sent", deliveredCount=1, readCount=1))
+    one = eventually(lambda: seen(status="sent", deliveredCount=1, readCount=1))
+    assert "dateDelivered" not in one
     assert acknowledge(carla, group, deliveredSeq=2).status_code == 202
-    eventually(lambda: seen(status="delivered", deliveredCount=2, readCount=1))
+    delivered = eventually(lambda: seen(status="delivered", deliveredCount=2, readCount=1))
+    assert delivered["dateDelivered"] >= message["createdAt"] and "dateRead" not in delivered
     assert acknowledge(carla, group, deliveredSeq=2, readSeq=2).status_code == 202
-    eventually(lambda: seen(status="read", readCount=2))
+    read = eventually(lambda: seen(status="read", readCount=2))
+    assert read["dateRead"] >= read["dateDelivered"] == delivered["dateDelivered"]
     for reader in (ben, carla):
         assert "status" not in reader.get(f"/v1/conversations/{group}/messages/{message['id']}").json()
 
