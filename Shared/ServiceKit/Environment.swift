@@ -152,50 +152,6 @@ package struct ConfigurationError: Error, Equatable, CustomStringConvertible {
     package var description: String { "\(variable) \(reason)" }
 }
 
-/// Where a server listens: a numeric address and a port.
-package struct ListenAddress: Equatable, Sendable, CustomStringConvertible, ExpressibleByStringLiteral {
-    package let host: String
-    package let port: UInt16
-
-    package init(host: String, port: UInt16) {
-        self.host = host
-        self.port = port
-    }
-
-    /// Parses `127.0.0.1:8080`, `[::1]:8080` or `*:8080` (every address).
-    package init?(_ text: String) {
-        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
-            return nil
-        }
-        var host = text[..<colon]
-        if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
-        guard !host.isEmpty else { return nil }
-        self.init(host: host == "*" ? "0.0.0.0" : String(host), port: port)
-    }
-
-    package init(stringLiteral text: String) {
-        guard let address = ListenAddress(text) else { preconditionFailure("\(text) is address:port") }
-        self = address
-    }
-
-    package var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
-}
-
-extension Duration {
-    /// `250ms`, `5s`, `2m`, `1h`; nil for anything else.
-    package init?(text: String) {
-        let digits = text.prefix { $0.isASCII && $0.isNumber }
-        guard let number = Int64(digits), number <= 1_000_000_000 else { return nil }
-        switch text.dropFirst(digits.count) {
-        case "ms": self = .milliseconds(number)
-        case "s": self = .seconds(number)
-        case "m": self = .seconds(number * 60)
-        case "h": self = .seconds(number * 3600)
-        default: return nil
-        }
-    }
-}
-
 extension Substring {
     fileprivate func trimmingSpaces() -> String {
         var text = self

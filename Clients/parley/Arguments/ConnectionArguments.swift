@@ -1,5 +1,3 @@
-import Reactor
-
 /// Where the system is, as all commands but `token` are told.
 struct ConnectionArguments: Sendable {
     static let httpOptions: [CommandDescription.Option] = [

@@ -1,4 +1,3 @@
-import Bytes
 import Reactor
 
 /// What became of a request.

@@ -1,6 +1,5 @@
 import Bytes
 import CHTTPParser
-import Glibc
 
 /// A response as it arrives. The body is valid until the callback it came with returns.
 struct HTTPResponse {

@@ -1,7 +1,6 @@
 import Glibc
 import Models
 import Reactor
-import ServiceKit
 
 /// `parley replay`: plays real conversations through a system and checks what comes of them.
 struct ReplayCommand: Command {

@@ -1,4 +1,3 @@
-import Models
 import Reactor
 
 /// `parley token`: prints a token for a user.

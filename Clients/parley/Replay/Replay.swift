@@ -1,6 +1,5 @@
 import Bytes
 import JSON
-import Models
 import Reactor
 
 /// Plays the conversations of a plan through the public API and compares what comes of it with what was meant.

@@ -1,4 +1,3 @@
-import Models
 import Reactor
 
 /// Sends all messages of a plan and remembers what was acknowledged.

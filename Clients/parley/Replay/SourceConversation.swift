@@ -1,6 +1,5 @@
 import Glibc
 import JSON
-import Models
 import ServiceKit
 
 /// A conversation that took place: one line of the input file.

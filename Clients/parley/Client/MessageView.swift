@@ -1,0 +1,79 @@
+import JSON
+import Models
+
+/// A message as the contract describes it, as far as this client looks at it.
+struct MessageView: Equatable, Sendable {
+    var id: MessageID?
+    var seq: Int64 = 0
+    var sender: UserID?
+    var kind = ""
+    var text: String?
+    var replyTo: MessageID?
+    var createdAt: Timestamp?
+    var isDeleted = false
+
+    init() {}
+
+    init(reading reader: inout JSONReader) throws(JSONError) {
+        try reader.beginObject()
+        while let key = try reader.nextKey() {
+            switch key {
+            case "id": id = try reader.messageID()
+            case "seq": seq = try reader.integer()
+            case "senderId": sender = try reader.userID()
+            case "kind": kind = try reader.string()
+            case "text": text = try reader.consumeNull() ? nil : try reader.string()
+            case "replyTo": replyTo = try Self.parent(&reader)
+            case "createdAt": createdAt = try reader.timestamp()
+            case "deletedForEveryone": isDeleted = try reader.bool()
+            default: try reader.skip()
+            }
+        }
+    }
+
+    init(document: [UInt8]) throws {
+        self = try document.withUnsafeBytes { bytes in
+            var reader = JSONReader(bytes)
+            let message = try MessageView(reading: &reader)
+            try reader.end()
+            return message
+        }
+    }
+
+    private static func parent(_ reader: inout JSONReader) throws(JSONError) -> MessageID? {
+        var parent: MessageID?
+        try reader.beginObject()
+        while let key = try reader.nextKey() {
+            if key == "messageId" { parent = try reader.messageID() } else { try reader.skip() }
+        }
+        return parent
+    }
+}
+
+/// What an acknowledgement must tell: which message it is for and where that stands.
+struct AcknowledgedMessage: Equatable {
+    let id: MessageID
+    let seq: Int64
+
+    init?(document: UnsafeRawBufferPointer) {
+        var id: MessageID?
+        var seq: Int64?
+        do {
+            var reader = JSONReader(document)
+            try reader.beginObject()
+            while let key = try reader.nextKey() {
+                switch key {
+                case "id": id = try reader.messageID()
+                case "seq": seq = try reader.integer()
+                default: try reader.skip()
+                }
+            }
+            try reader.end()
+        } catch {
+            return nil
+        }
+        guard let id, let seq else { return nil }
+        self.id = id
+        self.seq = seq
+    }
+}

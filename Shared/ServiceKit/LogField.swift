@@ -1,0 +1,30 @@
+import Bytes
+import JSON
+
+/// One named value of a log line.
+package struct LogField: Sendable {
+    private enum Value: Sendable {
+        case text(String)
+        case integer(Int64)
+        case flag(Bool)
+    }
+    private let name: String
+    private let value: Value
+
+    package init(_ name: String, _ text: String) { (self.name, value) = (name, .text(text)) }
+    package init(_ name: String, _ number: some BinaryInteger) {
+        (self.name, value) = (name, .integer(Int64(clamping: number)))
+    }
+    package init(_ name: String, _ flag: Bool) { (self.name, value) = (name, .flag(flag)) }
+    /// An identifier or an error, by its description.
+    package init(_ name: String, describing value: some Any) { self.init(name, "\(value)") }
+
+    func write(to line: inout ByteBuffer) {
+        line.append(dynamicKey: name)
+        switch value {
+        case .text(let text): line.appendJSON(text)
+        case .integer(let number): line.appendJSON(number)
+        case .flag(let flag): line.appendJSON(flag)
+        }
+    }
+}
