@@ -12,7 +12,7 @@ package final class Connection: DescriptorHandler {
 
     private let configuration: ConnectionConfiguration
     private var state = State.down
-    private var inFlight: [InFlightBatch] = []
+    private var inFlight = FIFO<InFlightBatch>()
     private var backoff = Backoff()
     private var random = SystemRandomNumberGenerator()
     private var watchedSocket: CInt?
@@ -151,7 +151,7 @@ package final class Connection: DescriptorHandler {
         unwatch()
         state = next
         let lost = inFlight
-        inFlight = []
+        inFlight = FIFO()
         // Only the last batch can be stuck in libpq's buffer: its Sync is the last thing there.
         let isLastStuck = isWaitingToWrite
         isWaitingToWrite = false
@@ -223,13 +223,13 @@ package final class Connection: DescriptorHandler {
     }
 
     private func handle(_ event: Session.Event, _ session: Session) {
-        if session.takeCommitWaitCancellation() { inFlight[0].progress.commitWaitWasCancelled() }
+        if session.takeCommitWaitCancellation() { inFlight.updateFirst { $0.progress.commitWaitWasCancelled() } }
         switch event {
-        case .rows(let rows): inFlight[0].progress.returned(rows)
-        case .error(let error): inFlight[0].progress.failed(error)
+        case .rows(let rows): inFlight.updateFirst { $0.progress.returned(rows) }
+        case .error(let error): inFlight.updateFirst { $0.progress.failed(error) }
         case .skipped: break
         case .endOfBatch:
-            let batch = inFlight.removeFirst()
+            guard let batch = inFlight.popFirst() else { return }
             batch.completion(batch.progress.outcome)
         case .broken(let error): lose(error)
         }

@@ -8,7 +8,10 @@ import Bytes
 ///     parameters.addArray(of: .uuid)
 ///     for command in commands { parameters.append(command.messageID) }
 package struct Parameters: ~Copyable {
-    private var buffer = ByteBuffer(capacity: 65_536)
+    private static let initialBytes = 64 * 1024
+    private static let keptBytes = 1024 * 1024
+
+    private var buffer = ByteBuffer(capacity: initialBytes)
     private var fields: [Field] = []
     private var openArray: OpenArray?
 
@@ -34,7 +37,12 @@ package struct Parameters: ~Copyable {
     init() {}
 
     mutating func removeAll() {
-        buffer.removeAll()
+        // One huge batch must not keep its memory for ever.
+        if buffer.count > Self.keptBytes {
+            buffer = ByteBuffer(capacity: Self.initialBytes)
+        } else {
+            buffer.removeAll()
+        }
         fields.removeAll(keepingCapacity: true)
         openArray = nil
     }

@@ -15,7 +15,7 @@ package protocol SlotOwnerDelegate: AnyObject {
 ///
 /// A slot is owned by holding a session-level advisory lock on the very connection that writes, so a dead process's
 /// slots free themselves when the server ends its session. A second lock, one per member, tells the others at once that
-/// the session is there; a row in `services`, renewed every second, tells them that the process still works. Ownership
+/// the session is there; a row in `services`, renewed twice a second, tells them that the process still works. Ownership
 /// makes the work efficient, never correct: that rests on row locks and constraints.
 ///
 /// Reads and writes `<schema>.slots (slot, epoch)` and `<schema>.services (id, seen_at)`.
@@ -25,13 +25,14 @@ package final class SlotOwner {
     package private(set) var epochs: [Slot: Int64] = [:]
 
     private let connection: Connection
-    private let statements: Statements
+    private let statements: OwnershipStatements
     private weak let delegate: (any SlotOwnerDelegate)?
     private let member = Int32.random(in: 1 ... .max)
     private var nextLook: TimerID?
     private var isDrained = false
 
-    private static let heartbeat = Duration.seconds(1)
+    /// A death is noticed at the next one: well within the two seconds in which a dead store is replaced.
+    private static let heartbeat = Duration.milliseconds(500)
     /// While slots that belong here are held elsewhere: their owner gives them up at its next heartbeat.
     private static let impatientHeartbeat = Duration.milliseconds(100)
 
@@ -39,7 +40,7 @@ package final class SlotOwner {
     package init(connection: Connection, schema: String, lockClass: Int32, delegate: any SlotOwnerDelegate) {
         self.connection = connection
         self.delegate = delegate
-        statements = Statements(schema: schema, lockClass: lockClass)
+        statements = OwnershipStatements(schema: schema, lockClass: lockClass)
         connection.onUp { [weak self] in self?.join() }
         connection.onLoss { [weak self] _ in self?.loseEverything() }
         if connection.isUp { join() }

@@ -167,4 +167,24 @@ import Wire
             #expect(status?.1 == #"{"conversationId":"\#(conversation)","statusVersion":0}"#)
         }
     }
+
+    @Test("a service that ends answers first what waits in its windows, and tells each conversation once")
+    @Reactor func ending() async throws {
+        try await withReceipt(window: 10_000) { receipt in
+            try receipt.create(conversation, members: ["ann", "bob"], lastSeq: 9)
+            for user in ["ann", "bob"] { _ = await receipt.signal(conversation, user, read: 1) }
+            var answers: [UInt16?] = []
+            for seq in [3, 2] as [Int64] {
+                for user in ["ann", "bob"] {
+                    Reactor.spawn { answers.append(await receipt.signal(conversation, user, read: seq)) }
+                }
+            }
+            await waitUntil { receipt.requestsInWork == 4 }
+            await receipt.services[0].finish()
+            await waitUntil { answers.count == 4 }
+            #expect(answers.allSatisfy { $0 == 202 })
+            await waitUntil { receipt.statuses.count == 3 }
+            #expect(receipt.statuses.last?.json.contains(#""read":{"ann":3,"bob":3}"#) == true)
+        }
+    }
 }

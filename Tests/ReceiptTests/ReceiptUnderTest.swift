@@ -73,6 +73,9 @@ final class ReceiptUnderTest {
         }
     }
 
+    /// Requests that the first service has taken and not answered.
+    var requestsInWork: Int { buses[0].requestsBegun }
+
     /// Ends services and removes everything.
     func close() async {
         for service in services {

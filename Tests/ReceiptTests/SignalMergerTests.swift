@@ -109,7 +109,9 @@ import Wire
             _ = merger.add(signal(number, user, read: read), at: time(now))
             if Bool.random(using: &random) { takeEverythingReady() }
         }
-        let rest = merger.takeAll().flatMap(\.requests).map(\.number.rawValue)
+        let last = merger.takeAll()
+        #expect(Set(last.map(\.key)).count == last.count)
+        let rest = last.flatMap(\.requests).map(\.number.rawValue)
         #expect(answered.isDisjoint(with: rest) && answered.union(rest).count == 300)
         #expect(merger.isEmpty)
     }

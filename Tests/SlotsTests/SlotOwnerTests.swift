@@ -62,16 +62,15 @@ import Testing
         #expect(Set([first, second, third].flatMap { $0.held.keys }).count == 256)
     }
 
-    @Test("the slots of a member that dies are taken over within two seconds, under higher epochs")
+    @Test("the slots of a member whose session ends are taken over, however fresh its heartbeat, under higher epochs")
     @Reactor func takeover() async throws {
         let survivor = Member("a", database), victim = Member("b", database)
         await waitUntil { survivor.held.count == 128 && victim.held.count == 128 }
         let inherited = victim.held
-        let death = MonotonicTime.now
         victim.connection.close()
         #expect(victim.held.isEmpty)
+        try database.execute("UPDATE shop.services SET seen_at = clock_timestamp() + interval '1 hour'")
         await waitUntil { survivor.held.count == 256 }
-        #expect(MonotonicTime.now - death < .seconds(2))
         #expect(inherited.allSatisfy { slot, epoch in survivor.held[slot]! > epoch })
     }
 

@@ -53,7 +53,7 @@ final class HorizonWriter {
 
     /// Ends every window now: for the end of the process.
     func hasten() {
-        retries.append(contentsOf: merger.takeAll().chunked(by: Self.batchLimit))
+        retries.append(contentsOf: merger.takeAll().byConversation.chunked(by: Self.batchLimit))
         kick()
     }
 
@@ -87,8 +87,7 @@ final class HorizonWriter {
     private func nextBatch() -> [MergedSignal]? {
         if !retries.isEmpty { return retries.removeFirst() }
         guard merger.readyCount > 0 else { return nil }
-        // Signals of a conversation stand together: they share a status frame.
-        return merger.takeReady(Self.batchLimit).sorted { $0.key.conversation.uuid < $1.key.conversation.uuid }
+        return merger.takeReady(Self.batchLimit).byConversation
     }
 
     private func submit(_ signals: [MergedSignal]) {
@@ -173,6 +172,16 @@ extension DatabaseError {
     /// Whether the same statement would fail for ever: a value that PostgreSQL cannot take, or a constraint (classes 22
     /// and 23).
     fileprivate var isFaultOfData: Bool { sqlState.category == "22" || sqlState.category == "23" }
+}
+
+extension [MergedSignal] {
+    /// Signals of a conversation stand together: they share a status frame.
+    fileprivate var byConversation: [MergedSignal] {
+        sorted { left, right in
+            left.key.conversation == right.key.conversation
+                ? left.key.user < right.key.user : left.key.conversation.uuid < right.key.conversation.uuid
+        }
+    }
 }
 
 extension Array {

@@ -64,7 +64,7 @@ struct SignalMerger {
     /// arrived is forgotten.
     mutating func closeWindows(at now: MonotonicTime) {
         while let end = ends.first, end.time <= now {
-            ends.removeFirst()
+            _ = ends.popFirst()
             guard let waiting = open.removeValue(forKey: end.key)?.waiting else { continue }
             makeReady(waiting)
             openWindow(end.key, at: now)
@@ -80,10 +80,11 @@ struct SignalMerger {
         return Array(taken)
     }
 
-    /// Takes everything, windows included.
+    /// Takes everything, windows included, each key once.
     mutating func takeAll() -> [MergedSignal] {
+        for waiting in open.values.compactMap(\.waiting) { makeReady(waiting) }
         defer { self = SignalMerger(window: window) }
-        return ready + open.values.compactMap(\.waiting)
+        return ready
     }
 
     /// Learns that these horizons, or higher ones, are in the database.

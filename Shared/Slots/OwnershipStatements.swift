@@ -1,8 +1,8 @@
 import Models
 import Postgres
 
-/// The SQL of ownership. Run about once a second, so not prepared.
-struct Statements {
+/// The SQL of ownership. Run about twice a second, so not prepared.
+struct OwnershipStatements {
     /// An identifier of the code's own: it is not quoted.
     let schema: String
     let lockClass: Int32
