@@ -16,43 +16,31 @@ package struct Migrator {
 
     /// Applies what the database lacks and returns it.
     package func apply(toDatabaseAt url: String) throws(MigrationError) -> [Migration] {
-        try connected(to: url) { database throws(MigrationError) in
-            try lock(database)
-            try createTable(database)
-            let missing = migrations.suffix(from: try appliedCount(database))
-            for migration in missing { try apply(migration, database) }
-            return Array(missing)
-        }
+        let database = try connect(to: url)
+        try prepare(database)
+        let missing = migrations.suffix(from: try appliedCount(in: database))
+        for migration in missing { try apply(migration, to: database) }
+        return Array(missing)
     }
 
     /// Throws unless the database has exactly the migrations of this build.
     package func requireVersion(ofDatabaseAt url: String) throws(MigrationError) {
-        try connected(to: url) { database throws(MigrationError) in
-            let count = try appliedCount(database)
-            guard count == migrations.count else { throw .databaseIsOlder(missing: Int32(count + 1)) }
+        let count = try appliedCount(in: connect(to: url))
+        guard count == migrations.count else { throw .databaseIsOlder(missing: Int32(count + 1)) }
+    }
+
+    private func connect(to url: String) throws(MigrationError) -> BlockingConnection {
+        do throws(DatabaseError) {
+            return try BlockingConnection(url: url, applicationName: "parley-migrate")
+        } catch {
+            throw .database(error)
         }
     }
 
-    // MARK: Steps
-
-    private func connected<Result>(
-        to url: String, _ body: (BlockingConnection) throws(MigrationError) -> Result
-    ) throws(MigrationError) -> Result {
-        try body(
-            asMigrationError { () throws(DatabaseError) in
-                try BlockingConnection(url: url, applicationName: "parley-migrate")
-            })
-    }
-
-    /// Held until the connection closes.
-    private func lock(_ database: BlockingConnection) throws(MigrationError) {
-        try asMigrationError { () throws(DatabaseError) in
+    /// Makes sure that nobody else migrates until the connection closes, and that there is a place for the entries.
+    private func prepare(_ database: BlockingConnection) throws(MigrationError) {
+        do throws(DatabaseError) {
             _ = try database.query("SELECT pg_advisory_lock(hashtextextended($1, 0))") { $0.add("parley \(schema)") }
-        }
-    }
-
-    private func createTable(_ database: BlockingConnection) throws(MigrationError) {
-        try asMigrationError { () throws(DatabaseError) in
             try database.execute(
                 """
                 CREATE SCHEMA IF NOT EXISTS \(schema);
@@ -63,30 +51,14 @@ package struct Migrator {
                     applied_at timestamptz NOT NULL DEFAULT now()
                 )
                 """)
+        } catch {
+            throw .database(error)
         }
     }
 
     /// How many migrations are applied, after checking that they are the ones this build knows.
-    private func appliedCount(_ database: BlockingConnection) throws(MigrationError) -> Int {
-        let applied: Rows
-        do {
-            applied = try database.query(
-                """
-                SELECT applied.number, applied.checksum = sha256(convert_to(known.sql, 'UTF8'))
-                FROM \(schema).migrations applied LEFT JOIN unnest($1, $2) AS known (number, sql) USING (number)
-                ORDER BY number
-                """
-            ) { parameters in
-                parameters.addArray(of: .int4)
-                for migration in migrations { parameters.append(migration.number) }
-                parameters.addArray(of: .text)
-                for migration in migrations { parameters.append(migration.sql) }
-            }
-        } catch  where error.sqlState == .undefinedTable {
-            return 0
-        } catch {
-            throw .database(error)
-        }
+    private func appliedCount(in database: BlockingConnection) throws(MigrationError) -> Int {
+        let applied = try applied(in: database)
         for row in applied {
             guard let isUnchanged: Bool = row[1] else { throw .databaseIsNewer(number: row[0]) }
             guard isUnchanged else { throw .edited(number: row[0]) }
@@ -94,8 +66,31 @@ package struct Migrator {
         return applied.count
     }
 
-    private func apply(_ migration: Migration, _ database: BlockingConnection) throws(MigrationError) {
-        try asMigrationError { () throws(DatabaseError) in
+    /// The applied migrations in order, each with whether its text is still the same; NULL: it is not known here.
+    private func applied(in database: BlockingConnection) throws(MigrationError) -> [Row] {
+        do throws(DatabaseError) {
+            return Array(
+                try database.query(
+                    """
+                    SELECT applied.number, applied.checksum = sha256(convert_to(known.sql, 'UTF8'))
+                    FROM \(schema).migrations applied LEFT JOIN unnest($1, $2) AS known (number, sql) USING (number)
+                    ORDER BY number
+                    """
+                ) { parameters in
+                    parameters.addArray(of: .int4)
+                    for migration in migrations { parameters.append(migration.number) }
+                    parameters.addArray(of: .text)
+                    for migration in migrations { parameters.append(migration.sql) }
+                })
+        } catch  where error.sqlState == .undefinedTable {
+            return []
+        } catch {
+            throw .database(error)
+        }
+    }
+
+    private func apply(_ migration: Migration, to database: BlockingConnection) throws(MigrationError) {
+        do throws(DatabaseError) {
             try database.transaction { () throws(DatabaseError) in
                 try database.execute(migration.sql)
                 _ = try database.query(
@@ -109,12 +104,8 @@ package struct Migrator {
                     parameters.add(migration.sql)
                 }
             }
+        } catch {
+            throw .database(error)
         }
     }
-}
-
-private func asMigrationError<Result>(
-    _ body: () throws(DatabaseError) -> Result
-) throws(MigrationError) -> Result {
-    do { return try body() } catch { throw .database(error) }
 }
