@@ -99,7 +99,7 @@ let package = Package(
         tests("Slots", ["Slots", "Models", "Postgres", "PostgresSupport", "Reactor", "Wire"]),
         tests("Edge", ["Edge", "Reactor", "Bytes"]),
         tests("ServiceKit", ["ServiceKit", "Reactor", "Bytes", "JSON", "Models", "Edge", "CCrypto", "CJWT"]),
-        tests("Ingest", ["Ingest", "Bytes", "JSON", "Models", "Wire", "Reactor", "Edge", "ServiceKit"]),
+        tests("Ingest", ["Ingest", "Bus", "Bytes", "JSON", "Models", "Wire", "Reactor", "Edge", "ServiceKit"]),
         tests(
             "Store",
             [

@@ -10,7 +10,7 @@ import Testing
     @Test("a request is answered with its length, type and date, and the connection stays open")
     func simple() async throws {
         let (_, port) = await TestServer.start()
-        let client = try Client(port: port)
+        let client = try RawClient(port: port)
         for _ in 0..<3 {
             try client.send("POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\nhi")
             let answer = try client.receiveAnswer()
@@ -24,7 +24,7 @@ import Testing
     @Test("pipelined requests are handled at once and answered in order")
     func pipelined() async throws {
         let (_, port) = await TestServer.start()
-        let client = try Client(port: port)
+        let client = try RawClient(port: port)
         try client.send(
             "GET /later HTTP/1.1\r\nHost: h\r\n\r\nGET /a HTTP/1.1\r\nHost: h\r\n\r\n"
                 + "GET /later HTTP/1.1\r\nHost: h\r\n\r\nGET /release HTTP/1.1\r\nHost: h\r\n\r\n")
@@ -35,13 +35,13 @@ import Testing
     @Test("beyond the bound on outstanding answers a connection is not read, and later it goes on where it stood")
     func pipelineBound() async throws {
         let (server, port) = await TestServer.start { $0.outstandingAnswers = 4 }
-        let client = try Client(port: port)
+        let client = try RawClient(port: port)
         try client.send(String(repeating: "GET /later HTTP/1.1\r\nHost: h\r\n\r\n", count: 4))
         try client.send(String(repeating: "GET /a HTTP/1.1\r\nHost: h\r\n\r\n", count: 500))
         #expect(await eventually { server.server.statistics.requests == 4 })
         await Reactor.sleep(for: .milliseconds(50))
         #expect(await server.server.statistics.requests == 4)
-        let other = try Client(port: port)
+        let other = try RawClient(port: port)
         try other.send("GET /release HTTP/1.1\r\nHost: h\r\n\r\n")
         #expect(try other.receiveAnswer().body == "released")
         let bodies = try (0..<504).map { _ in try client.receiveAnswer().body }
@@ -51,11 +51,11 @@ import Testing
     @Test("an answer is sent once, and one that comes after the connection's end is dropped")
     func onceOnly() async throws {
         let (server, port) = await TestServer.start()
-        let client = try Client(port: port)
+        let client = try RawClient(port: port)
         try client.send("GET /twice HTTP/1.1\r\nHost: h\r\n\r\nGET /later HTTP/1.1\r\nHost: h\r\n\r\n")
         #expect(try client.receiveAnswer().body == "first")
         client.close()
-        let other = try Client(port: port)
+        let other = try RawClient(port: port)
         try other.send("GET /release HTTP/1.1\r\nHost: h\r\n\r\n")
         #expect(try other.receiveAnswer().body == "released")
         #expect(await eventually { server.server.openConnections == 1 })
@@ -64,7 +64,7 @@ import Testing
     @Test("HEAD has the head of GET and no body; 204 has no length")
     func bodiless() async throws {
         let (_, port) = await TestServer.start()
-        let client = try Client(port: port)
+        let client = try RawClient(port: port)
         try client.send(
             "HEAD /a HTTP/1.1\r\nHost: h\r\n\r\nGET /nothing HTTP/1.1\r\nHost: h\r\n\r\nGET /a HTTP/1.1\r\nHost: h\r\n\r\n"
         )
@@ -83,7 +83,7 @@ import Testing
         ])
     func persistence(request: String, says: String, ends: Bool) async throws {
         let (_, port) = await TestServer.start()
-        let client = try Client(port: port)
+        let client = try RawClient(port: port)
         try client.send(request)
         let answer = try client.receiveAnswer()
         #expect(answer.body == "get " && answer["Connection"] == says)
@@ -94,7 +94,7 @@ import Testing
     @Test("a client that ends its side still gets its answers")
     func halfClosed() async throws {
         let (_, port) = await TestServer.start()
-        let client = try Client(port: port)
+        let client = try RawClient(port: port)
         try client.send("GET /a HTTP/1.1\r\nHost: h\r\n\r\nGET /b HTTP/1.1\r\nHost: h\r\n\r\nGET /half")
         client.endWriting()
         #expect(try client.receiveAnswer().body == "get ")
@@ -105,7 +105,7 @@ import Testing
     @Test("a malformed request gets a problem document behind the answers before it, and the connection ends")
     func malformed() async throws {
         let (_, port) = await TestServer.start()
-        let client = try Client(port: port)
+        let client = try RawClient(port: port)
         try client.send("GET /a HTTP/1.1\r\nHost: h\r\n\r\nNONSENSE\r\n\r\n" + String(repeating: "x", count: 300_000))
         #expect(try client.receiveAnswer().body == "get ")
         let answer = try client.receiveAnswer()
@@ -135,7 +135,7 @@ import Testing
         ])
     func bodyLimit(request: String, status: Int) async throws {
         let (_, port) = await TestServer.start()
-        let client = try Client(port: port)
+        let client = try RawClient(port: port)
         try client.send(request)
         let answer = try client.receiveAnswer()
         #expect(answer.status == status)
@@ -145,7 +145,7 @@ import Testing
     @Test("the answer to a request that is refused in its middle survives what the client still sends")
     func lingering() async throws {
         let (_, port) = await TestServer.start()
-        let client = try Client(port: port)
+        let client = try RawClient(port: port)
         try client.send("POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 20000000\r\n\r\n")
         let chunk = [UInt8](repeating: 65, count: 1 << 20)
         for _ in 0..<8 { try client.send(chunk) }
@@ -155,7 +155,7 @@ import Testing
     @Test("a client that waits for 100 Continue is asked for the body, behind earlier answers")
     func expectContinue() async throws {
         let (_, port) = await TestServer.start()
-        let client = try Client(port: port)
+        let client = try RawClient(port: port)
         try client.send("POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\nExpect: 100-Continue\r\n\r\n")
         #expect(try client.receiveAnswer().status == 100)
         try client.send("hi")
@@ -163,7 +163,7 @@ import Testing
         try client.send(
             "GET /later HTTP/1.1\r\nHost: h\r\n\r\nPOST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n"
         )
-        let other = try Client(port: port)
+        let other = try RawClient(port: port)
         try other.send("GET /release HTTP/1.1\r\nHost: h\r\n\r\n")
         _ = try other.receiveAnswer()
         #expect(try client.receiveAnswer().body == "later")
@@ -173,7 +173,7 @@ import Testing
     @Test("another expectation is refused")
     func otherExpectation() async throws {
         let (_, port) = await TestServer.start()
-        let client = try Client(port: port)
+        let client = try RawClient(port: port)
         try client.send("POST /a HTTP/1.1\r\nHost: h\r\nExpect: wonders\r\nContent-Length: 1\r\n\r\n")
         #expect(try client.receiveAnswer().status == 417)
     }
@@ -181,7 +181,7 @@ import Testing
     @Test("what a handler keeps with a connection stays with that connection")
     func userInfo() async throws {
         let (_, port) = await TestServer.start()
-        let clients = [try Client(port: port), try Client(port: port)]
+        let clients = [try RawClient(port: port), try RawClient(port: port)]
         for round in 1...3 {
             for client in clients {
                 try client.send("GET /count HTTP/1.1\r\nHost: h\r\n\r\n")
@@ -193,7 +193,7 @@ import Testing
     @Test("an upgrade to another protocol is ignored")
     func otherUpgrade() async throws {
         let (_, port) = await TestServer.start()
-        let client = try Client(port: port)
+        let client = try RawClient(port: port)
         for _ in 0..<2 {
             try client.send("GET /a HTTP/1.1\r\nHost: h\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n\r\n")
             #expect(try client.receiveAnswer().body == "get ")
@@ -203,7 +203,7 @@ import Testing
     @Test("large answers arrive whole, also when the client reads late")
     func largeAnswers() async throws {
         let (_, port) = await TestServer.start()
-        let client = try Client(port: port, receiveBuffer: 8192)
+        let client = try RawClient(port: port, receiveBuffer: 8192)
         try client.send(String(repeating: "GET /big HTTP/1.1\r\nHost: h\r\n\r\n", count: 3))
         await Reactor.sleep(for: .milliseconds(100))
         for _ in 0..<3 { #expect(try client.receiveAnswer().body.utf8.count == 4_000_000) }
@@ -225,7 +225,7 @@ import Testing
             $0.headTimeout = .milliseconds(50)
             $0.requestTimeout = .milliseconds(50)
         }
-        let client = try Client(port: port)
+        let client = try RawClient(port: port)
         try client.send(start)
         #expect(try client.receiveAnswer().status == 408)
         #expect(try client.receiveToEnd() == "")
@@ -237,7 +237,7 @@ import Testing
             $0.sweepInterval = .milliseconds(5)
             $0.headTimeout = .milliseconds(100)
         }
-        let client = try Client(port: port)
+        let client = try RawClient(port: port)
         try client.send("GET /a HTTP/1.1\r\nHost: h\r\n")
         for _ in 0..<30 {
             try? client.send("X: y\r\n")
@@ -252,13 +252,13 @@ import Testing
             $0.sweepInterval = .milliseconds(5)
             $0.idleTimeout = .milliseconds(50)
         }
-        let waiting = try Client(port: port)
+        let waiting = try RawClient(port: port)
         try waiting.send("GET /later HTTP/1.1\r\nHost: h\r\n\r\n")
-        let idle = try Client(port: port)
+        let idle = try RawClient(port: port)
         #expect(try idle.receiveToEnd() == "")
         idle.close()
         #expect(await eventually { server.server.openConnections == 1 })
-        let other = try Client(port: port)
+        let other = try RawClient(port: port)
         try other.send("GET /release HTTP/1.1\r\nHost: h\r\n\r\n")
         #expect(try waiting.receiveAnswer().body == "later")
     }
@@ -269,7 +269,7 @@ import Testing
             $0.sweepInterval = .milliseconds(5)
             $0.writeTimeout = .milliseconds(100)
         }
-        let client = try Client(port: port, receiveBuffer: 4096)
+        let client = try RawClient(port: port, receiveBuffer: 4096)
         try client.send(String(repeating: "GET /big HTTP/1.1\r\nHost: h\r\n\r\n", count: 20))
         #expect(await eventually { server.server.statistics.slowReaders == 1 && server.server.openConnections == 0 })
     }
@@ -280,7 +280,7 @@ import Testing
             $0.unreadAnswerBytes = 1 << 40
             $0.unreadAnswerBytesAtMost = 10_000_000
         }
-        let client = try Client(port: port, receiveBuffer: 4096)
+        let client = try RawClient(port: port, receiveBuffer: 4096)
         try client.send(String(repeating: "GET /big HTTP/1.1\r\nHost: h\r\n\r\n", count: 20))
         #expect(await eventually { server.server.openConnections == 0 })
     }
@@ -290,15 +290,15 @@ import Testing
     @Test("a connection too many is told so")
     func tooMany() async throws {
         let (server, port) = await TestServer.start { $0.connections = 2 }
-        let clients = [try Client(port: port), try Client(port: port)]
+        let clients = [try RawClient(port: port), try RawClient(port: port)]
         #expect(await eventually { server.server.openConnections == 2 })
-        let third = try Client(port: port)
+        let third = try RawClient(port: port)
         let answer = try third.receiveAnswer()
         #expect(answer.status == 503 && answer["Retry-After"] == "1" && answer.body.contains("\"code\":\"overloaded\""))
         #expect(try third.receiveToEnd() == "")
         clients[0].close()
         #expect(await eventually { server.server.openConnections == 1 })
-        let fourth = try Client(port: port)
+        let fourth = try RawClient(port: port)
         try fourth.send("GET /a HTTP/1.1\r\nHost: h\r\n\r\n")
         #expect(try fourth.receiveAnswer().status == 200)
     }
@@ -306,7 +306,7 @@ import Testing
     @Test("draining finishes what is outstanding and accepts nothing new")
     func drain() async throws {
         let (server, port) = await TestServer.start()
-        let busy = try Client(port: port), idle = try Client(port: port), half = try Client(port: port)
+        let busy = try RawClient(port: port), idle = try RawClient(port: port), half = try RawClient(port: port)
         try busy.send("GET /later HTTP/1.1\r\nHost: h\r\n\r\n")
         try half.send("POST /release HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\n")
         #expect(await eventually { server.server.openConnections == 3 && server.server.statistics.requests == 1 })
@@ -315,7 +315,7 @@ import Testing
         await drain(server, isDone)
         #expect(try idle.receiveToEnd() == "")
         idle.close()
-        #expect(throws: Client.Failure.self) { try Client(port: port) }
+        #expect(throws: RawClient.Failure.self) { try RawClient(port: port) }
         try half.send("x")
         let last = try half.receiveAnswer()
         #expect(last.body == "released" && last["Connection"] == "close")
@@ -329,7 +329,7 @@ import Testing
     @Test("draining ends at its deadline whatever clients do")
     func drainDeadline() async throws {
         let (server, port) = await TestServer.start()
-        let busy = try Client(port: port)
+        let busy = try RawClient(port: port)
         try busy.send("GET /later HTTP/1.1\r\nHost: h\r\n\r\n")
         #expect(await eventually { server.server.statistics.requests == 1 })
         let isDone = Flag()

@@ -93,12 +93,3 @@ final class TestServer: HTTPHandler, WebSocketHandler {
 
     func closed(_: WebSocket) { socketsClosed += 1 }
 }
-
-/// Waits until something on the reactor becomes true, at most five seconds.
-func eventually(_ condition: @Reactor @Sendable () -> Bool) async -> Bool {
-    for _ in 0..<500 {
-        if await condition() { return true }
-        await Reactor.sleep(for: .milliseconds(10))
-    }
-    return false
-}

@@ -1,4 +1,5 @@
 import Reactor
+import TestSupport
 import Testing
 
 @testable import Edge
@@ -6,9 +7,9 @@ import Testing
 @Suite struct WebSocketServerTests {
     private func open(
         _ change: @Sendable (inout ServerLimits) -> Void = { _ in }
-    ) async throws -> (TestServer, Client) {
+    ) async throws -> (TestServer, RawClient) {
         let (server, port) = await TestServer.start(change)
-        let client = try Client(port: port)
+        let client = try RawClient(port: port)
         #expect(try client.openWebSocket().status == 101)
         #expect(try client.receiveFrame().text == "welcome")
         return (server, client)
@@ -17,7 +18,7 @@ import Testing
     @Test("the handshake answers with the accept key and the subprotocol")
     func handshake() async throws {
         let (_, port) = await TestServer.start()
-        let answer = try Client(port: port).openWebSocket()
+        let answer = try RawClient(port: port).openWebSocket()
         #expect(answer.status == 101 && answer["Sec-WebSocket-Accept"] == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")
         #expect(answer["Sec-WebSocket-Protocol"] == "parley.v1" && answer["Upgrade"] == "websocket")
     }
@@ -25,8 +26,8 @@ import Testing
     @Test("a client that names no subprotocol is served without one")
     func noSubprotocol() async throws {
         let (_, port) = await TestServer.start()
-        let client = try Client(port: port)
-        try client.send(Client.handshake.replacing("Sec-WebSocket-Protocol: other, parley.v1\r\n", with: ""))
+        let client = try RawClient(port: port)
+        try client.send(RawClient.handshake.replacing("Sec-WebSocket-Protocol: other, parley.v1\r\n", with: ""))
         let answer = try client.receiveAnswer()
         #expect(answer.status == 101 && answer["Sec-WebSocket-Protocol"] == nil)
     }
@@ -41,8 +42,8 @@ import Testing
         ])
     func wrongHandshake(part: String, replacement: String, status: Int) async throws {
         let (_, port) = await TestServer.start()
-        let client = try Client(port: port)
-        try client.send(Client.handshake.replacing(part, with: replacement))
+        let client = try RawClient(port: port)
+        try client.send(RawClient.handshake.replacing(part, with: replacement))
         let answer = try client.receiveAnswer()
         #expect(answer.status == status)
         if status == 426 { #expect(answer["Sec-WebSocket-Version"] == "13") }
@@ -52,7 +53,7 @@ import Testing
     func notAdmitted() async throws {
         let (server, port) = await TestServer.start()
         await refuse(server)
-        let answer = try Client(port: port).openWebSocket()
+        let answer = try RawClient(port: port).openWebSocket()
         #expect(answer.status == 503 && answer["Retry-After"] == "1")
     }
 
@@ -61,8 +62,9 @@ import Testing
     @Test("frames that come together with the handshake, and behind an answered request, are taken")
     func together() async throws {
         let (_, port) = await TestServer.start()
-        let client = try Client(port: port)
-        try client.send(Array("GET /a HTTP/1.1\r\nHost: h\r\n\r\n\(Client.handshake)".utf8) + clientFrame(1, "early"))
+        let client = try RawClient(port: port)
+        try client.send(
+            Array("GET /a HTTP/1.1\r\nHost: h\r\n\r\n\(RawClient.handshake)".utf8) + clientFrame(1, "early"))
         #expect(try client.receiveAnswer().body == "get ")
         #expect(try client.receiveAnswer().status == 101)
         #expect(try client.receiveFrame().text == "welcome")
@@ -72,10 +74,10 @@ import Testing
     @Test("an upgrade behind an unanswered request is refused")
     func behindRequest() async throws {
         let (server, port) = await TestServer.start()
-        let client = try Client(port: port)
-        try client.send("GET /later HTTP/1.1\r\nHost: h\r\n\r\n\(Client.handshake)")
+        let client = try RawClient(port: port)
+        try client.send("GET /later HTTP/1.1\r\nHost: h\r\n\r\n\(RawClient.handshake)")
         #expect(await eventually { server.server.statistics.refusedRequests == 1 })
-        let other = try Client(port: port)
+        let other = try RawClient(port: port)
         try other.send("GET /release HTTP/1.1\r\nHost: h\r\n\r\n")
         #expect(try client.receiveAnswer().body == "later")
         #expect(try client.receiveAnswer().status == 400)
@@ -85,9 +87,9 @@ import Testing
     func conversation() async throws {
         let (_, client) = try await open()
         try client.send(clientFrame(1, "hällo"))
-        #expect(try client.receiveFrame() == Client.Frame(opcode: 1, payload: Array("echo hällo".utf8)))
+        #expect(try client.receiveFrame() == RawClient.Frame(opcode: 1, payload: Array("echo hällo".utf8)))
         try client.send(clientFrame(1, "a", isFinal: false) + clientFrame(9, "now") + clientFrame(0, "b"))
-        #expect(try client.receiveFrame() == Client.Frame(opcode: 10, payload: Array("now".utf8)))
+        #expect(try client.receiveFrame() == RawClient.Frame(opcode: 10, payload: Array("now".utf8)))
         #expect(try client.receiveFrame().text == "echo ab")
         let large = String(repeating: "x", count: 90_000)
         try client.send(clientFrame(1, large))
@@ -124,7 +126,7 @@ import Testing
         let (server, client) = try await open()
         try client.send(clientFrame(1, "last") + clientFrame(8, [0x0F, 0xA0]) + clientFrame(1, "too late"))
         #expect(try client.receiveFrame().text == "echo last")
-        #expect(try client.receiveFrame() == Client.Frame(opcode: 8, payload: [0x0F, 0xA0]))
+        #expect(try client.receiveFrame() == RawClient.Frame(opcode: 8, payload: [0x0F, 0xA0]))
         #expect(try client.receiveToEnd() == "")
         #expect(await eventually { server.socketsClosed == 1 })
     }
@@ -158,7 +160,7 @@ import Testing
             $0.silenceTimeout = .milliseconds(150)
         }
         for _ in 0..<6 {
-            #expect(try client.receiveFrame() == Client.Frame(opcode: 9, payload: []))
+            #expect(try client.receiveFrame() == RawClient.Frame(opcode: 9, payload: []))
             try client.send(clientFrame(10, []))
         }
         #expect(await server.socketsClosed == 0)
@@ -171,7 +173,7 @@ import Testing
         let (server, client) = try await open { $0.webSocketQueueBytes = 1_000_000 }
         try client.send(clientFrame(1, "flood"))
         #expect(await eventually { server.socketsTooSlow == 1 })
-        var frames: [Client.Frame] = []
+        var frames: [RawClient.Frame] = []
         while let frame = try? client.receiveFrame() { frames.append(frame) }
         #expect(frames.last?.code == 1008)
         #expect(frames.dropLast().last?.text == "bye")
@@ -183,7 +185,7 @@ import Testing
     @Test("a message to many is one buffer, and each gets all of it in order")
     func broadcast() async throws {
         let (server, port) = await TestServer.start()
-        let clients = try (0..<50).map { _ in try Client(port: port) }
+        let clients = try (0..<50).map { _ in try RawClient(port: port) }
         for client in clients { #expect(try client.openWebSocket().status == 101) }
         #expect(await eventually { server.sockets.count == 50 })
         await broadcast(server)

@@ -1,15 +1,15 @@
 import Glibc
 
 /// A blocking client on a plain socket, which can send what no HTTP library would.
-final class Client {
-    struct Failure: Error { let call: String, code: CInt }
+package final class RawClient {
+    package struct Failure: Error { let call: String, code: CInt }
 
-    struct Answer: Equatable {
-        var status: Int
-        var head: String
-        var body: String
+    package struct Answer: Equatable {
+        package var status: Int
+        package var head: String
+        package var body: String
         /// The value of a header field, or nil.
-        subscript(name: String) -> String? {
+        package subscript(name: String) -> String? {
             head.split(separator: "\r\n").first { $0.lowercased().hasPrefix(name.lowercased() + ":") }
                 .map { String($0.drop { $0 != ":" }.dropFirst().drop { $0 == " " }) }
         }
@@ -19,7 +19,7 @@ final class Client {
     private var received: [UInt8] = []
     private var isOpen = true
 
-    init(port: Int, receiveBuffer: CInt? = nil) throws {
+    package init(port: Int, receiveBuffer: CInt? = nil) throws {
         descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
         var patience = timeval(tv_sec: 5, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
@@ -41,16 +41,16 @@ final class Client {
 
     deinit { close() }
 
-    func close() {
+    package func close() {
         if isOpen { Glibc.close(descriptor) }
         isOpen = false
     }
 
-    func endWriting() { shutdown(descriptor, CInt(SHUT_WR)) }
+    package func endWriting() { shutdown(descriptor, CInt(SHUT_WR)) }
 
-    func send(_ text: String) throws { try send(Array(text.utf8)) }
+    package func send(_ text: String) throws { try send(Array(text.utf8)) }
 
-    func send(_ bytes: [UInt8]) throws {
+    package func send(_ bytes: [UInt8]) throws {
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL)) }
@@ -60,7 +60,7 @@ final class Client {
     }
 
     /// The next `count` bytes.
-    func receive(_ count: Int) throws -> [UInt8] {
+    package func receive(_ count: Int) throws -> [UInt8] {
         while received.count < count {
             guard try receiveMore() else { throw Failure(call: "end of stream", code: 0) }
         }
@@ -69,14 +69,14 @@ final class Client {
     }
 
     /// Everything up to the end of the stream.
-    func receiveToEnd() throws -> String {
+    package func receiveToEnd() throws -> String {
         while try receiveMore() {}
         defer { received = [] }
         return String(decoding: received, as: UTF8.self)
     }
 
     /// One answer: its length is that of Content-Length, or none for 1xx, 204 and where it is told to have no body.
-    func receiveAnswer(withoutBody: Bool = false) throws -> Answer {
+    package func receiveAnswer(withoutBody: Bool = false) throws -> Answer {
         let end = Array("\r\n\r\n".utf8)
         var headLength: Int?
         while headLength == nil {
@@ -102,27 +102,32 @@ final class Client {
 
 // MARK: WebSocket
 
-extension Client {
-    struct Frame: Equatable {
-        var opcode: UInt8
-        var payload: [UInt8]
-        var text: String { String(decoding: payload, as: UTF8.self) }
+extension RawClient {
+    package struct Frame: Equatable {
+        package var opcode: UInt8
+        package var payload: [UInt8]
+        package var text: String { String(decoding: payload, as: UTF8.self) }
+        package init(opcode: UInt8, payload: [UInt8]) {
+            self.opcode = opcode
+            self.payload = payload
+        }
+
         /// The code of a close frame.
-        var code: Int { payload.count < 2 ? 0 : Int(payload[0]) << 8 | Int(payload[1]) }
+        package var code: Int { payload.count < 2 ? 0 : Int(payload[0]) << 8 | Int(payload[1]) }
     }
 
-    static let handshake = """
+    package static let handshake = """
         GET /v1/socket HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: keep-alive, Upgrade\r\n\
         Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\
         Sec-WebSocket-Protocol: other, parley.v1\r\n\r\n
         """
 
-    func openWebSocket() throws -> Answer {
+    package func openWebSocket() throws -> Answer {
         try send(Self.handshake)
         return try receiveAnswer()
     }
 
-    func receiveFrame() throws -> Frame {
+    package func receiveFrame() throws -> Frame {
         let header = try receive(2)
         var length = Int(header[1])
         if length >= 126 { length = try receive(length == 126 ? 2 : 8).reduce(0) { $0 << 8 | Int($1) } }

@@ -1,0 +1,275 @@
+import Bus
+import Bytes
+import Edge
+import Glibc
+import Models
+import Reactor
+import TestSupport
+import Testing
+import Wire
+
+@testable import Ingest
+@testable import ServiceKit
+
+/// ingest as it runs, and in place of the stores the other end of its bus, which answers when a test says so, and again
+/// when a request is repeated.
+@Reactor
+private final class TestIngest {
+    /// Sockets and timers refer to it unowned, as they may to what lives as long as the process.
+    private static var all: [TestIngest] = []
+
+    let port: Int
+    let server: Server
+    private let service: Service
+    private let ingest: IngestService
+    private let bus: Bus
+    private let stores: Bus
+    /// Requests that were received, repetitions left out, and not answered.
+    private(set) var waiting: [(key: RequestKey, fields: [UInt8])] = []
+    private(set) var received = 0
+    private var answered: [RequestKey: (status: UInt16, payload: [UInt8])] = [:]
+    /// What every request is answered with at once; nil to let it wait.
+    private var immediateAnswer: String?
+
+    private nonisolated static let secret = "a secret of the tests, long enough for HS256"
+
+    nonisolated static func start(_ variables: [String: String] = [:]) async throws -> TestIngest {
+        ReactorThread.start()
+        let ingest = try await TestIngest(variables)
+        #expect(await eventually { ingest.isConnected })
+        return ingest
+    }
+
+    private init(_ variables: [String: String]) throws {
+        let path = "/tmp/parley-ingest-test-\(getpid())-\(UInt32.random(in: 0 ... .max))"
+        var environment = Environment(
+            variables.merging([
+                "PARLEY_JWT_SECRET": Self.secret, "PARLEY_LISTEN": "127.0.0.1:0", "PARLEY_LOG_LEVEL": "error",
+                "PARLEY_BUS_BIND": "ipc://\(path)-ingest", "PARLEY_BUS_STORE": "ipc://\(path)-store",
+                "PARLEY_BUS_RECEIPT": "ipc://\(path)-none",
+            ]) { given, _ in given })
+        let settings = try ServiceSettings(name: "ingest", environment: &environment)
+        let configuration = try IngestConfiguration(environment: &environment)
+        stores = try Bus(bind: "ipc://\(path)-store")
+        stores.follow([try Endpoint("ipc://\(path)-ingest")])
+        service = Service(settings, log: Log(service: "ingest", level: .error))
+        bus = try service.openBus(configuration.bus)
+        ingest = IngestService(service, configuration, bus: bus)
+        server = Server(ingest, limits: configuration.serverLimits)
+        port = try server.listen(at: configuration.listen.description)
+        stores.onFrame = { [unowned self] frame in receive(frame) }
+        Self.all.append(self)
+        for group in SlotGroup.all {
+            stores.subscribe(.command(group))
+            stores.subscribe(.receiptCommand(group))
+        }
+    }
+
+    private var isConnected: Bool { !bus.connectedEndpoints.isEmpty && !stores.connectedEndpoints.isEmpty }
+
+    private func receive(_ frame: InboundFrame) {
+        for bytes in frame.entries {
+            guard let entry = try? RequestEntry(bytes) else { continue }
+            let key = RequestKey(origin: frame.origin, number: entry.number)
+            if let known = answered[key] {
+                stores.answer(key, status: known.status) { $0.append(known.payload) }
+                continue
+            }
+            guard case .new = stores.beginWork(on: key) else { continue }
+            received += 1
+            waiting.append((key, Array(entry.fields)))
+            if let immediateAnswer { answerFirst(status: 200) { $0.append(utf8: immediateAnswer) } }
+        }
+    }
+
+    /// Answers what has waited longest.
+    func answerFirst(status: UInt16, _ payload: (inout ByteBuffer) -> Void) {
+        var buffer = ByteBuffer()
+        payload(&buffer)
+        let key = waiting.removeFirst().key
+        answered[key] = (status, buffer.array)
+        stores.answer(key, status: status) { $0.append(buffer.bytes) }
+    }
+
+    func refuseFirst(_ problem: Problem) { answerFirst(status: problem.code.status) { problem.write(to: &$0) } }
+
+    func answerAtOnce(_ json: String) { immediateAnswer = json }
+
+    nonisolated static func head(_ method: String, _ path: String, user: String = "anna", body: String = "") -> String {
+        let expiry = Timestamp(milliseconds: Timestamp.now.milliseconds + 60_000)
+        let token = TokenSigner(secret: secret).token(for: Identity(user: UserID(user)!, expiresAt: expiry))
+        return "\(method) \(path) HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer \(token)\r\n"
+            + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
+    }
+}
+
+private let conversation = "0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90"
+private let other = "0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d91"
+
+private func message(_ number: Int, to conversation: String? = nil) -> String {
+    let id = "0198c2a4-5d10-7c3e-9a41-0000000000\(10 + number)"
+    let target = conversation.map { ",\"conversationId\":\"\($0)\"" } ?? ""
+    return "{\"id\":\"\(id)\",\"text\":\"number \(number)\"\(target)}"
+}
+
+private func send(_ number: Int, user: String = "anna") -> String {
+    TestIngest.head("POST", "/v1/conversations/\(conversation)/messages", user: user, body: message(number))
+}
+
+@Suite struct IngestServiceTests {
+    @Test("a message travels to the store, and the store's answer back, as they are")
+    func passed() async throws {
+        let ingest = try await TestIngest.start()
+        let client = try RawClient(port: ingest.port)
+        try client.send(send(1))
+        #expect(await eventually { ingest.waiting.count == 1 })
+        let texts = await texts(of: ingest)
+        #expect(texts == ["number 1"])
+        await answer(ingest, status: 201, "{\"seq\":2}")
+        let answer = try client.receiveAnswer()
+        #expect(answer.status == 201 && answer.body == "{\"seq\":2}" && answer["Content-Type"] == "application/json")
+    }
+
+    @Test("a problem of the store reaches the client as a document")
+    func problem() async throws {
+        let ingest = try await TestIngest.start()
+        let client = try RawClient(port: ingest.port)
+        try client.send(TestIngest.head("GET", "/v1/conversations/\(conversation)"))
+        #expect(await eventually { ingest.waiting.count == 1 })
+        await ingest.refuseFirst(Problem(.notFound, "there is no such conversation"))
+        let answer = try client.receiveAnswer()
+        #expect(answer.status == 404 && answer["Content-Type"] == "application/problem+json")
+        #expect(answer.body.contains("\"code\":\"notFound\""))
+    }
+
+    @Test("without an answer by the deadline the client is told to repeat, and a late answer reaches nobody")
+    func deadline() async throws {
+        let ingest = try await TestIngest.start(["PARLEY_REQUEST_DEADLINE": "150ms"])
+        let client = try RawClient(port: ingest.port)
+        try client.send(send(1))
+        let answer = try client.receiveAnswer()
+        #expect(
+            answer.status == 503 && answer["Retry-After"] == "1" && answer.body.contains("\"code\":\"unavailable\""))
+        await self.answer(ingest, status: 201, "{}")
+        try client.send(TestIngest.head("GET", "/v1/limits"))
+        #expect(try client.receiveAnswer().body.contains("\"textBytes\":16384"))
+    }
+
+    @Test("beyond the requests in flight the next is refused at once, and has cost the stores nothing")
+    func overload() async throws {
+        let ingest = try await TestIngest.start(["PARLEY_REQUESTS_IN_FLIGHT": "2"])
+        let client = try RawClient(port: ingest.port)
+        let third = try RawClient(port: ingest.port)
+        try client.send(send(1) + send(2))
+        #expect(await eventually { ingest.waiting.count == 2 })
+        try third.send(send(3))
+        let refused = try third.receiveAnswer()
+        #expect(
+            refused.status == 503 && refused["Retry-After"] == "1" && refused.body.contains("\"code\":\"overloaded\""))
+        await answer(ingest, status: 201, "{\"n\":1}")
+        #expect(try client.receiveAnswer().body == "{\"n\":1}")
+        try third.send(send(3))
+        #expect(await eventually { ingest.waiting.count == 2 })
+        #expect(await ingest.received == 3)
+    }
+
+    @Test("a user who asks for more than the rate is refused, others are not")
+    func rate() async throws {
+        let ingest = try await TestIngest.start(["PARLEY_RATE_PER_SECOND": "1", "PARLEY_RATE_BURST": "3"])
+        await ingest.answerAtOnce("{}")
+        let client = try RawClient(port: ingest.port)
+        for _ in 0..<4 { try client.send(TestIngest.head("GET", "/v1/conversations")) }
+        let answers = try (0..<4).map { _ in try client.receiveAnswer() }
+        #expect(answers.map(\.status) == [200, 200, 200, 429])
+        #expect(answers[3]["Retry-After"] == "1" && answers[3].body.contains("\"code\":\"rateLimited\""))
+        try client.send(TestIngest.head("GET", "/v1/conversations", user: "ben"))
+        #expect(try client.receiveAnswer().status == 200)
+    }
+
+    @Test("a batch is one request per conversation, and its answer is in the order of its items")
+    func batch() async throws {
+        let ingest = try await TestIngest.start()
+        let client = try RawClient(port: ingest.port)
+        let items = [message(1, to: conversation), message(2, to: other), "{}", message(3, to: conversation)]
+        let body = "{\"messages\":[\(items.joined(separator: ","))]}"
+        try client.send(TestIngest.head("POST", "/v1/messages:batch", body: body))
+        #expect(await eventually { ingest.waiting.count == 2 })
+        #expect(await texts(of: ingest) == ["number 1", "number 3"])
+        await ingest.answerFirst(status: 200) { buffer in
+            for _ in 0..<2 { SendAnswer.append(status: 201, to: &buffer) { $0.append("{}" as StaticString) } }
+        }
+        await ingest.refuseFirst(Problem(.notFound, "there is no such conversation"))
+        let answer = try client.receiveAnswer()
+        #expect(answer.status == 200)
+        #expect(answer.body.split(separator: "{\"status\":").dropFirst().map { $0.prefix(3) } == statuses)
+    }
+
+    /// A refused item tells its status twice: its own, and its problem's.
+    private var statuses: [Substring] { ["201", "404", "404", "400", "400", "201"] }
+
+    @Test(
+        "who is not known is told to bring a token, whatever is wrong with the one that came",
+        arguments: [
+            ("", "Bearer"), ("Authorization: Basic YTpi\r\n", "Bearer"),
+            ("Authorization: Bearer x\r\n", "Bearer error=\"invalid_token\""),
+        ])
+    func unauthenticated(line: String, challenge: String) async throws {
+        let ingest = try await TestIngest.start()
+        let client = try RawClient(port: ingest.port)
+        try client.send("GET /v1/conversations HTTP/1.1\r\nHost: h\r\n\(line)\r\n")
+        let answer = try client.receiveAnswer()
+        #expect(answer.status == 401 && answer["WWW-Authenticate"] == challenge)
+    }
+
+    @Test("two users on one connection stay two users")
+    func changingUsers() async throws {
+        let ingest = try await TestIngest.start()
+        let client = try RawClient(port: ingest.port)
+        for user in ["anna", "ben", "anna"] { try client.send(send(1, user: user)) }
+        #expect(await eventually { ingest.waiting.count == 3 })
+        #expect(await senders(of: ingest) == ["anna", "ben", "anna"])
+    }
+
+    @Test("a drain ends when what is in flight is answered")
+    func drain() async throws {
+        let ingest = try await TestIngest.start()
+        let client = try RawClient(port: ingest.port)
+        try client.send(send(1))
+        #expect(await eventually { ingest.waiting.count == 1 })
+        async let drained: Void = ingest.server.drain(deadline: .seconds(5))
+        #expect(await eventually { ingest.server.isDraining })
+        await answer(ingest, status: 201, "{}")
+        let answer = try client.receiveAnswer()
+        #expect(answer.status == 201 && answer["Connection"] == "close")
+        client.close()
+        await drained
+        #expect(throws: RawClient.Failure.self) { try RawClient(port: ingest.port) }
+    }
+
+    // MARK: The stores' side
+
+    @Reactor private func answer(_ ingest: TestIngest, status: UInt16, _ json: String) {
+        ingest.answerFirst(status: 200) { buffer in
+            SendAnswer.append(status: status, to: &buffer) { $0.append(utf8: json) }
+        }
+    }
+
+    /// The texts in the request that has waited longest.
+    @Reactor private func texts(of ingest: TestIngest) -> [String] {
+        var texts: [String] = []
+        ingest.waiting[0].fields.withUnsafeBytes { bytes in
+            var reader = ByteReader(bytes)
+            try? SendMessages(from: &reader).forEachMessage { texts.append(String(decoding: $0.text, as: UTF8.self)) }
+        }
+        return texts
+    }
+
+    @Reactor private func senders(of ingest: TestIngest) -> [String] {
+        ingest.waiting.map { request in
+            request.fields.withUnsafeBytes { bytes in
+                var reader = ByteReader(bytes)
+                return (try? SendMessages(from: &reader).sender.name) ?? ""
+            }
+        }
+    }
+}
