@@ -30,6 +30,7 @@ class JudgedSystem(System):
             event_hooks={"response": [self.contract.check_response]},
             timeout=15,
             trust_env=False,
+            verify=False,  # There is no TLS here, and loading the certificates takes longer than most tests.
             **options,
         )
 
@@ -47,32 +48,33 @@ class JudgedSystem(System):
         return "".join(log.read_text() for log in (self.state / "logs").glob("*.log"))
 
     @contextmanager
-    def sibling(self, service: str, **settings: str):
+    def sibling(self, service: str, awaiting="/readyz", **settings: str):
         """One more process beside the first of its kind, configured otherwise; yields its port."""
         port = self.http_port + 90
         inherited = Path(f"/proc/{self.pid(service)}/environ").read_bytes().decode()
         environment = dict(variable.split("=", 1) for variable in inherited.split("\0") if variable)
-        del environment["PARLEY_JWT_SECRET_FILE"]
+        if any(name.startswith("PARLEY_JWT") for name in settings):
+            del environment["PARLEY_JWT_SECRET_FILE"]
         bus = environment["PARLEY_BUS_BIND"].replace(f"{service}-0", f"{service}-9")
         environment |= {"PARLEY_INSTANCE": "9", "PARLEY_LISTEN": f"127.0.0.1:{port}", "PARLEY_BUS_BIND": bus} | settings
         log = self.state / "logs" / f"{service}-9.log"
         with log.open("a") as stderr:
             process = subprocess.Popen([EXECUTABLES / service], env=environment, stderr=stderr)
         try:
-            _await_ready(port)
+            _await(f"http://127.0.0.1:{port}{awaiting}")
             yield port
         finally:
             process.terminate()
             assert process.wait(20) == 0
 
 
-def _await_ready(port: int):
+def _await(url: str):
     deadline = time.monotonic() + 10
     while True:
         try:
-            if httpx.get(f"http://127.0.0.1:{port}/readyz", trust_env=False).status_code == 200:
+            if httpx.get(url, trust_env=False).status_code == 200:
                 return
         except httpx.TransportError:
             pass
-        assert time.monotonic() < deadline, "not ready within 10 s"
+        assert time.monotonic() < deadline, "not there within 10 s"
         time.sleep(0.05)

@@ -20,11 +20,11 @@ def new_id() -> str:
 
 
 class Person:
-    def __init__(self, system: JudgedSystem, name: str, **claims):
+    def __init__(self, system: JudgedSystem, name: str, port: int | None = None, **claims):
         self.system = system
         self.name = name
         self.token = sign(system.secret, **{"sub": name} | claims)
-        self.http = system.http(headers={"Authorization": f"Bearer {self.token}"})
+        self.http = system.http(port, headers={"Authorization": f"Bearer {self.token}"})
         self.get = self.http.get
 
     def post(self, path: str, body=None, **options):
@@ -36,7 +36,8 @@ class Person:
 
     def group(self, *others: "Person", **fields) -> str:
         """A new group with the others; returns its id."""
-        body = {"id": new_id(), "kind": "group", "members": [other.name for other in others]} | fields
+        members = [other.name for other in others]
+        body = {"id": new_id(), "kind": "group", "members": members} | fields
         response = self.post("/v1/conversations", body)
         assert response.status_code == 201, response.text
         return body["id"]
@@ -48,9 +49,9 @@ class Person:
         return response.json()
 
     @contextmanager
-    def socket(self, **hello):
+    def socket(self, port: int | None = None, **hello):
         """An open session: `hello` is sent and `welcome` was received."""
-        with open_socket(self.system) as socket:
+        with open_socket(self.system, port) as socket:
             socket.send(type="hello", token=self.token, **hello)
             socket.welcome = socket.expect("welcome")
             yield socket
@@ -119,10 +120,10 @@ class Socket:
 
 
 @contextmanager
-def open_socket(system: JudgedSystem, **options):
+def open_socket(system: JudgedSystem, port: int | None = None, **options):
     """A connection that has said nothing yet."""
     # Without a bound of its own queue the library reads on, so that the close is not kept behind frames nobody took.
     options = {"subprotocols": ["parley.v1"], "compression": None, "proxy": None, "max_queue": None} | options
-    with connect(f"ws://127.0.0.1:{system.ws_port}/v1/socket", **options) as connection:
+    with connect(f"ws://127.0.0.1:{port or system.ws_port}/v1/socket", **options) as connection:
         system.contract.saw("openSocket", connection.response.status_code)
         yield Socket(connection, system.contract)

@@ -211,6 +211,13 @@ def test_a_listed_conversation_shows_its_last_message_and_what_is_unread(anna, b
     assert for_ben["lastActivityAt"] == answer["createdAt"]
 
 
+def test_unread_messages_are_counted_up_to_a_hundred(anna, ben):
+    group = anna.group(ben)
+    messages = [{"conversationId": group, "id": new_id(), "text": f"{number}"} for number in range(120)]
+    assert anna.post("/v1/messages:batch", {"messages": messages}).status_code == 200
+    assert ben.get(f"/v1/conversations/{group}").json()["unreadCount"] == 100
+
+
 @pytest.mark.parametrize(
     "query",
     [

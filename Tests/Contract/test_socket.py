@@ -3,6 +3,7 @@
 import json
 import time
 import uuid
+from contextlib import ExitStack
 
 import pytest
 from websockets.exceptions import InvalidStatus
@@ -253,6 +254,22 @@ def test_a_status_that_was_missed_comes_as_one_frame(anna, ben, group):
         sender.expect_silence("status")
 
 
+def test_in_a_large_group_a_sender_gets_counts_of_their_own_messages(anna, ben, carla):
+    crowd = [f"somebody-{number}" for number in range(60)]
+    group = anna.group(members=[ben.name, carla.name, *crowd])
+    with anna.socket() as sender, ben.socket() as recipient:
+        anna.send(group, "Hello everybody")
+        recipient.expect_change(2, group)
+        recipient.send(type="delivered", conversationId=group, seq=2)
+        carla.post(f"/v1/conversations/{group}/receipts", {"readSeq": 2})
+        counts = {"seq": 2, "deliveredCount": 2, "readCount": 1}
+        status = sender.expect("status", where=lambda frame: counts in frame.get("counts", []))
+        assert "delivered" not in status and "read" not in status
+        recipient.send(type="ping", id="after")
+        recipient.expect("pong")
+        assert not [frame for frame in recipient.frames if frame["type"] == "status" and frame.get("counts")]
+
+
 def test_what_is_not_the_users_is_ignored(anna, ben, stranger, group):
     with stranger.socket() as socket, anna.socket() as sender:
         socket.send(type="read", conversationId=group, seq=1)
@@ -315,6 +332,44 @@ def test_a_second_session_of_one_device_supersedes_the_first(new_person):
         first.expect_close(4409, "superseded")
         second.send(type="ping")
         second.expect("pong")
+
+
+# MARK: Several fanouts
+
+
+def test_two_fanouts_are_one_to_their_clients(system, anna, ben):
+    group = anna.group(ben)
+    with system.sibling("fanout") as port, anna.socket() as here, ben.socket(port) as there:
+        for number in range(10):
+            anna.send(group, f"{number}")
+        for socket in (here, there):
+            socket.expect_change(11, group)
+            assert changes(socket, group) == list(range(2, 12))
+        there.send(type="read", conversationId=group, seq=11)
+        here.expect("status", where=lambda frame: frame.get("read", {}).get(ben.name) == 11)
+        there.send(type="typing", conversationId=group, active=True)
+        assert here.expect("typing")["userId"] == ben.name
+
+
+def test_a_device_that_moves_to_another_fanout_leaves_the_first(system, new_person):
+    phone = new_person("anna", dev="phone")
+    with system.sibling("fanout") as port, phone.socket() as first, phone.socket(port) as second:
+        first.expect_close(4409, "superseded")
+        second.send(type="ping")
+        second.expect("pong")
+
+
+def test_a_fanout_that_ends_says_when_to_come_back(system, anna, ben):
+    group = anna.group(ben)
+    with ExitStack() as session:
+        with system.sibling("fanout") as port:
+            socket = session.enter_context(ben.socket(port))
+        bye = socket.expect("bye")
+        assert bye["code"] == "draining" and bye["retryAfter"] >= 1
+        socket.expect_close(1001)
+    anna.send(group, "Meanwhile")
+    with ben.socket(cursors={group: 1}) as socket:
+        socket.expect_change(2, group)
 
 
 def test_frames_and_fields_of_the_future_do_no_harm(system, anna):

@@ -281,6 +281,9 @@ def test_a_client_that_never_reads_is_closed_and_delays_nobody(system, anna, car
         received = []
         while frame := raw.frame():
             received.append(frame)
+    *received, bye, closing = received
+    assert json.loads(bye[1])["code"] == "slowConsumer"
+    assert closing[0] == CLOSE and struct.unpack(">H", closing[1][:2]) == (4429,)
     changes = [
         json.loads(payload)["change"]["seq"]
         for opcode, payload in received

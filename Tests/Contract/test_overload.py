@@ -1,0 +1,73 @@
+"""What a client is told when it asks for too much, or when there is nobody to answer."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+from people import Person, new_id
+
+MESSAGE = "0198c2a5-0f3a-7b52-8d11-6c2f9e4a7b01"
+
+
+def calls(group):
+    """Every call that ingest hands on, as a method, a path and a body."""
+    conversation = f"/v1/conversations/{group}"
+    return [
+        ("POST", "/v1/conversations", {"id": new_id(), "kind": "group", "members": []}),
+        ("GET", "/v1/conversations", None),
+        ("GET", conversation, None),
+        ("GET", f"{conversation}/members", None),
+        ("POST", f"{conversation}/messages", {"id": new_id(), "text": "Hello"}),
+        ("GET", f"{conversation}/messages", None),
+        ("GET", f"{conversation}/messages/{MESSAGE}", None),
+        ("GET", f"{conversation}/changes", None),
+        ("POST", f"{conversation}/receipts", {"readSeq": 1}),
+    ]
+
+
+def batch(*conversations):
+    return {"messages": [{"conversationId": each, "id": new_id(), "text": "Hello"} for each in conversations]}
+
+
+def test_who_asks_too_fast_is_told_when_to_come_back(system, anna, ben):
+    group = anna.group(ben)
+    with system.sibling("ingest", PARLEY_RATE_PER_SECOND="1", PARLEY_RATE_BURST="5") as port:
+        hasty, patient = Person(system, anna.name, port=port), Person(system, ben.name, port=port)
+        assert [hasty.get("/v1/conversations").status_code for _ in range(5)] == [200] * 5
+        for method, path, body in [*calls(group), ("POST", "/v1/messages:batch", batch(group))]:
+            response = hasty.http.request(method, path, json=body)
+            assert (response.status_code, response.json()["code"]) == (429, "rateLimited"), path
+        assert patient.get("/v1/conversations").status_code == 200
+        assert hasty.get("/v1/limits").status_code == 200
+
+
+def test_without_a_store_every_call_says_that_it_may_be_repeated(system, anna):
+    """One `ingest` that finds nobody to answer; the system itself is well."""
+    first, second = anna.group(), anna.group()
+    nobody = {f"PARLEY_BUS_{peer}": f"ipc://{system.state}/nobody-*.sock" for peer in ("STORE", "RECEIPT")}
+    with system.sibling("ingest", "/healthz", PARLEY_REQUEST_DEADLINE="300ms", **nobody) as port:
+        alone = Person(system, anna.name, port=port)
+        assert alone.get("/readyz").status_code == 503
+        requests = calls(first)
+        with ThreadPoolExecutor(len(requests)) as pool:
+            answers = list(pool.map(lambda call: alone.http.request(call[0], call[1], json=call[2]), requests))
+        assert {(answer.status_code, answer.json()["code"]) for answer in answers} == {(503, "unavailable")}
+        results = alone.post("/v1/messages:batch", batch(first, second, first)).json()["results"]
+        assert [result["problem"]["code"] for result in results] == ["unavailable"] * 3
+        assert alone.post("/v1/conversations", {}).status_code == 400
+    # What was answered 503 is repeated as it was, and happens.
+    for method, path, body in requests:
+        assert anna.http.request(method, path, json=body).status_code in (200, 201, 202, 404)
+
+
+def test_beyond_its_bounds_ingest_refuses_at_once(system, anna):
+    bounds = {"PARLEY_REQUESTS_IN_FLIGHT": "3", "PARLEY_BYTES_IN_FLIGHT": str(1 << 20)}
+    nobody = {"PARLEY_BUS_STORE": f"ipc://{system.state}/nobody-*.sock", "PARLEY_REQUEST_DEADLINE": "1s"}
+    with system.sibling("ingest", "/healthz", **bounds, **nobody) as port:
+        alone = Person(system, anna.name, port=port)
+        with ThreadPoolExecutor(10) as pool:
+            answers = list(pool.map(lambda _: alone.get("/v1/conversations"), range(10)))
+        codes = sorted(answer.json()["code"] for answer in answers)
+        assert codes == ["overloaded"] * 7 + ["unavailable"] * 3
+        overloaded = [answer for answer in answers if answer.json()["code"] == "overloaded"]
+        assert all(answer.elapsed.total_seconds() < 0.9 for answer in overloaded)
+        large = alone.post("/v1/messages:batch", batch(new_id()) | {"padding": "x" * (1 << 20)})
+        assert (large.status_code, large.json()["code"]) == (503, "overloaded")
