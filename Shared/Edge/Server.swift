@@ -40,6 +40,8 @@ package final class Server {
     private var sweepPosition = 0
     private var isSweeping = false
 
+    private static let sparedDescriptors = 128
+    private var maximumConnections = 0
     private var listener: Listener?
     private var whenDrained: (@Reactor () -> Void)?
 
@@ -64,7 +66,7 @@ package final class Server {
     /// - Returns: the port.
     @discardableResult
     package func listen(at address: String) throws(ListenError) -> Int {
-        raiseDescriptorLimit()
+        maximumConnections = connectionLimit()
         let listener = try Listener(address) { [unowned self] in accept($0) }
         self.listener = listener
         isSweeping = true
@@ -107,7 +109,7 @@ package final class Server {
     // MARK: Accepting
 
     private func accept(_ socket: StreamSocket) {
-        guard connections.count < limits.connections else { return turnAway(socket) }
+        guard connections.count < maximumConnections else { return turnAway(socket) }
         socket.setNoDelay()
         statistics.accepted += 1
         let place = connections.makePlace()
@@ -127,12 +129,16 @@ package final class Server {
         Glibc.close(socket.descriptor)
     }
 
-    /// Each connection is a descriptor, and the usual soft limit is 1,024.
-    private func raiseDescriptorLimit() {
-        var limit = rlimit()
-        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
-        limit.rlim_cur = limit.rlim_max
-        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    /// Each connection is a descriptor, and the usual soft limit is 1,024. Some stay free for what else the process
+    /// opens: were they gone, it could not even reconnect to its database.
+    private func connectionLimit() -> Int {
+        var descriptors = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &descriptors) == 0 else {
+            return limits.connections
+        }
+        descriptors.rlim_cur = descriptors.rlim_max
+        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &descriptors)
+        return min(limits.connections, max(1, Int(clamping: descriptors.rlim_cur) - Self.sparedDescriptors))
     }
 
     // MARK: Timeouts
