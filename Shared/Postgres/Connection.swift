@@ -17,6 +17,7 @@ package final class Connection: DescriptorHandler {
     private var random = SystemRandomNumberGenerator()
     private var watchedSocket: CInt?
     private var isWaitingToWrite = false
+    private var isResolving = false
     private var attemptDeadline: TimerID?
     private var upObservers: [@Reactor () -> Void] = []
     private var lossObservers: [@Reactor (DatabaseError) -> Void] = []
@@ -68,9 +69,16 @@ package final class Connection: DescriptorHandler {
         attemptDeadline = Reactor.after(Self.attemptTimeout) { [weak self] in
             self?.lose(DatabaseError(.connectionFailure, "no connection within \(Self.attemptTimeout)"))
         }
+        resolve()
+    }
+
+    /// Begins a session on a helper thread, because resolving a name blocks its thread. One at a time: while a resolver
+    /// hangs, what it finds in the end serves the attempts after its own too.
+    private func resolve() {
+        guard !isResolving else { return }
+        isResolving = true
         let keywords = configuration.keywords
         Reactor.spawn { [weak self] in
-            // Detached: resolving a name blocks its thread.
             let session = await Task.detached { Session(keywords) }.value
             self?.resolved(session)
         }
@@ -85,6 +93,7 @@ package final class Connection: DescriptorHandler {
     }
 
     private func resolved(_ session: Session) {
+        isResolving = false
         guard case .resolving = state else { return }
         state = .connecting(session)
         // libpq wants the first poll after the socket became writable (34.1).
