@@ -1,6 +1,7 @@
 import Bus
 import Bytes
 import Models
+import Postgres
 import Reactor
 import Slots
 import Wire
@@ -37,22 +38,77 @@ final class Announcer {
                 content: content))
     }
 
-    private func announce(_ change: ChangeFields) {
+    /// `changes` ends with those of the write, as it left them.
+    func announce(_ write: Write, _ result: WriteStatement.Result.Change, _ changes: Rows) {
+        if let useq = result.useq { announcePrivately(write, result, useq) }
+        for row in changes {
+            guard let change = ChangeFields(row, conversation: write.conversation) else { continue }
+            if change.seq > result.seq - result.positions, change.seq <= result.seq {
+                announce(change, about: FeedStatement.user(row))
+            }
+        }
+    }
+
+    private func announcePrivately(_ write: Write, _ result: WriteStatement.Result.Change, _ useq: Int64) {
+        guard let told = PrivateChange(of: write, result, useq: useq) else { return }
+        announce(told, causedIn: write.conversation.slot)
+    }
+
+    private func announce(_ told: PrivateChange, causedIn slot: Slot) {
+        let fields = told.fields
+        bus.append(to: .privateChange(told.user.slot.group)) { buffer in
+            PrivateEntry.write(
+                told.user, useq: fields.useq, fields.kind, fields.conversation ?? ConversationID(.zero),
+                seq: fields.lastSeq ?? 0, to: &buffer
+            ) { $0.append(fields) }
+        }
+        slots.note(StreamPosition(.user(told.user), fields.useq), in: slot)
+    }
+
+    private func announce(_ change: ChangeFields, about user: String = "") {
         let slot = change.conversation.slot
         bus.append(to: .change(slot.group)) { buffer in
-            ChangeEntry.write(change.conversation, seq: change.seq, change.kind, to: &buffer) { $0.append(change) }
+            ChangeEntry.write(change.conversation, seq: change.seq, change.kind, user: user, to: &buffer) {
+                $0.append(change)
+            }
         }
         slots.note(StreamPosition(.conversation(change.conversation), change.seq), in: slot)
     }
 
     private func announceJoining(_ member: CreateStatement.Joined, _ conversation: ConversationID) {
-        let change = PrivateChangeFields(
+        let fields = PrivateChangeFields(
             useq: member.useq, kind: .conversationJoined, at: member.at, conversation: conversation, lastSeq: 0)
-        bus.append(to: .privateChange(member.user.slot.group)) { buffer in
-            PrivateEntry.write(member.user, useq: member.useq, change.kind, conversation, seq: 0, to: &buffer) {
-                $0.append(change)
-            }
+        announce(PrivateChange(user: member.user, fields: fields), causedIn: conversation.slot)
+    }
+}
+
+/// A private change and whose it is.
+private struct PrivateChange {
+    let user: UserID
+    let fields: PrivateChangeFields
+
+    init(user: UserID, fields: PrivateChangeFields) {
+        self.user = user
+        self.fields = fields
+    }
+
+    /// What a write tells one user, if it is of that kind.
+    init?(of write: Write, _ result: WriteStatement.Result.Change, useq: Int64) {
+        func fields(
+            _ kind: PrivateKind, message: MessageID? = nil, lastSeq: Int64? = nil, throughSeq: Int64? = nil
+        ) -> PrivateChangeFields {
+            PrivateChangeFields(
+                useq: useq, kind: kind, at: result.at, conversation: write.conversation, message: message,
+                lastSeq: lastSeq, throughSeq: throughSeq)
         }
-        slots.note(StreamPosition(.user(member.user), member.useq), in: conversation.slot)
+        switch write.action {
+        case .hide(let message): self.init(user: write.actor, fields: fields(.messageHidden, message: message))
+        case .clearHistory:
+            self.init(user: write.actor, fields: fields(.historyCleared, throughSeq: result.told))
+        case .putMember(let user, _):
+            self.init(user: user, fields: fields(.conversationJoined, lastSeq: result.seq - 1))
+        case .removeMember(let user): self.init(user: user, fields: fields(.conversationLeft))
+        case .edit, .deleteForEveryone, .setTapback, .removeTapback, .rename: return nil
+        }
     }
 }

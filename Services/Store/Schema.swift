@@ -17,6 +17,7 @@ enum Schema {
                 Migration(2, "conversations", sql: PackageResources._002_conversations_sql),
                 Migration(3, "messages", sql: PackageResources._003_messages_sql),
                 Migration(4, "private streams", sql: PackageResources._004_private_streams_sql),
+                Migration(5, "semantics", sql: PackageResources._005_semantics_sql),
             ])
     }
 }

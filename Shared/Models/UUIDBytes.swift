@@ -8,6 +8,9 @@ package struct UUIDBytes: Hashable, Sendable {
         self.low = low
     }
 
+    /// No UUID of any version: stands for an absent one where a field has a fixed place.
+    package static let zero = UUIDBytes(high: 0, low: 0)
+
     /// The version digit: 4 random, 7 time-ordered, 8 custom (RFC 9562, 4.2).
     package var version: UInt8 { UInt8(truncatingIfNeeded: high >> 12) & 0xF }
 

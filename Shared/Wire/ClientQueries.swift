@@ -184,6 +184,33 @@ package struct MessageQuery: WireCodable, Hashable {
     }
 }
 
+/// `tapbacks`: the tapbacks on a message in the order of their users' names.
+///
+/// Layout: message query · after name (empty: from the start) · limit 2. `revisions` has the layout of `MessageQuery`.
+package struct TapbacksQuery: WireCodable, Hashable {
+    package var message: MessageQuery
+    package var after: String
+    package var limit: UInt16
+
+    package init(_ message: MessageQuery, after: String, limit: UInt16) {
+        self.message = message
+        self.after = after
+        self.limit = limit
+    }
+
+    package init(from bytes: inout ByteReader) throws(WireError) {
+        message = try MessageQuery(from: &bytes)
+        after = String(decoding: try bytes.name(), as: UTF8.self)
+        limit = try bytes.number()
+    }
+
+    package func write(to buffer: inout ByteBuffer) {
+        message.write(to: &buffer)
+        buffer.append(name: after)
+        buffer.append(bigEndian: limit)
+    }
+}
+
 /// `changes`: the changes after a position, for a client that pages through a long gap.
 ///
 /// Layout: head · after 8 · limit 2.

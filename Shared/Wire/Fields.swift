@@ -32,7 +32,7 @@ extension ByteBuffer {
     package mutating func append(_ user: UserID) { append(name: user.name) }
 
     package mutating func append(_ message: MessageID?) {
-        append(bigEndian: message?.uuid ?? UUIDBytes(high: 0, low: 0))
+        append(bigEndian: message?.uuid ?? .zero)
     }
 
     /// At most 255 bytes: user names, and what is derived from them.
@@ -72,7 +72,7 @@ extension ByteReader {
 
     package mutating func optionalMessage() throws(WireError) -> MessageID? {
         let uuid = try uuid()
-        return uuid == UUIDBytes(high: 0, low: 0) ? nil : MessageID(uuid)
+        return uuid == .zero ? nil : MessageID(uuid)
     }
 
     package mutating func uuid() throws(WireError) -> UUIDBytes {

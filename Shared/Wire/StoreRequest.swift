@@ -6,6 +6,7 @@ package enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     // Commands: committed in batches, safe to repeat.
     case createConversation = 1
     case sendMessages = 2
+    case write = 3
 
     // Queries of clients, answered with client JSON.
     case listConversations = 64
@@ -14,6 +15,8 @@ package enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case history = 67
     case message = 68
     case changes = 69
+    case revisions = 70
+    case tapbacks = 71
 
     // Queries of fanout, answered with entries of its streams.
     case bootstrap = 128

@@ -12,6 +12,7 @@ package enum ChangeKind: UInt8, CaseIterable, Sendable {
     case memberRemoved = 7
     case conversationCreated = 8
     case conversationRenamed = 9
+    case memberChanged = 10
 
     package var name: StaticString {
         switch self {
@@ -24,6 +25,7 @@ package enum ChangeKind: UInt8, CaseIterable, Sendable {
         case .memberRemoved: "member.removed"
         case .conversationCreated: "conversation.created"
         case .conversationRenamed: "conversation.renamed"
+        case .memberChanged: "member.changed"
         }
     }
 }

@@ -169,6 +169,22 @@ final class StoreUnderTest {
         }
     }
 
+    func write(
+        _ action: Write.Action, by actor: String, in conversation: ConversationID, key: UUIDBytes? = nil
+    ) async -> Reply? {
+        await ask(.write, in: conversation.slot, Write(conversation, by: UserID(actor)!, key: key, action))
+    }
+
+    func message(_ id: MessageID, for reader: String, in conversation: ConversationID) async -> Reply? {
+        await ask(
+            .message, in: conversation.slot,
+            MessageQuery(ConversationQuery(conversation, reader: UserID(reader)!), message: id))
+    }
+
+    func conversation(_ id: ConversationID, for reader: String) async -> Reply? {
+        await ask(.conversation, in: id.slot, ConversationQuery(id, reader: UserID(reader)!))
+    }
+
     func history(
         _ conversation: ConversationID, for reader: String, _ anchor: HistoryQuery.Anchor = .latest, limit: UInt16 = 50
     ) async -> Reply? {

@@ -8,6 +8,7 @@ struct Command {
     enum Action {
         case create(CreateConversation)
         case send(Send)
+        case write(Write)
     }
 
     struct Send {
@@ -31,6 +32,7 @@ struct Command {
             switch kind {
             case .createConversation: .create(try CreateConversation(from: &reader))
             case .sendMessages: .send(try Send(from: &reader))
+            case .write: .write(try Write(from: &reader))
             default: throw .unknownValue(field: "command kind", UInt64(kind.rawValue))
             }
     }
@@ -40,6 +42,7 @@ struct Command {
         switch action {
         case .create(let creation): creation.members.count + 1
         case .send(let send): send.messages.count
+        case .write: 1
         }
     }
 }

@@ -21,13 +21,17 @@ final class CommandOutcomes {
     /// `rows` has the rows of each run of the plan.
     func announceAndAnswer(_ commands: [Command], _ plan: BatchPlan, _ rows: ArraySlice<Rows>) {
         var sent: [SendStatement.Outcome?] = Array(repeating: nil, count: plan.items.count)
-        for (run, rows) in zip(plan.runs, rows) {
+        var next = rows.startIndex
+        for run in plan.runs {
             switch run {
-            case .send(let range): collect(rows, from: range.lowerBound, into: &sent)
-            case .create(let index): answerCreation(commands[index], rows)
+            case .send(let range):
+                collect(rows[next], from: range.lowerBound, into: &sent)
+                announce(plan.items[range], sent[range])
+            case .create(let index): answerCreation(commands[index], rows[next])
+            case .write(let index): answerWrite(commands[index], rows[next], changes: rows[next + 1])
             }
+            next += run.statementCount
         }
-        announce(plan.items, sent)
         answerSends(commands, plan.items, sent)
     }
 
@@ -41,7 +45,7 @@ final class CommandOutcomes {
     }
 
     /// In the order of the items, which is the order of `seq` within each conversation.
-    private func announce(_ items: [SendItem], _ outcomes: [SendStatement.Outcome?]) {
+    private func announce(_ items: ArraySlice<SendItem>, _ outcomes: ArraySlice<SendStatement.Outcome?>) {
         for (item, outcome) in zip(items, outcomes) {
             if case .created(let created) = outcome { announcer.announce(item, created) }
         }
@@ -97,6 +101,21 @@ final class CommandOutcomes {
         bus.answer(command.request, status: 200) { $0.append(bytes) }
     }
 
+    // MARK: Writes
+
+    private func answerWrite(_ command: Command, _ rows: Rows, changes: Rows) {
+        guard case .write(let write) = command.action, let row = rows.first else { return }
+        let result = WriteStatement.decode(row)
+        if let change = result.change { announcer.announce(write, change, changes) }
+        if let problem = result.problem {
+            bus.answer(command.request, problem.explained(for: write.action))
+        } else if write.action.answersWithoutBody {
+            bus.answer(command.request, status: 204)
+        } else {
+            Reactor.spawn { [self] in await queries.answerWrite(command.request, write) }
+        }
+    }
+
     // MARK: Conversations
 
     private func answerCreation(_ command: Command, _ rows: Rows) {
@@ -128,10 +147,11 @@ extension MessageFields {
         changeSeq = created.seq
         sender = item.sender
         kind = item.message.replyTo == nil ? .text : .reply
-        text = item.message.text
+        text = created.isDeleted ? nil : item.message.text
         parent = item.message.replyTo.map { Parent(id: $0, seq: created.parent?.seq ?? 0) }
-        mentions = item.message.mentions
+        mentions = created.isDeleted ? UnsafeRawBufferPointer(start: nil, count: 0) : item.message.mentions
         sentAt = item.message.sentAt
         createdAt = created.createdAt
+        deletedAt = created.isDeleted ? created.createdAt : nil
     }
 }

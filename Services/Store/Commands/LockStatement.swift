@@ -1,12 +1,23 @@
 import Models
 import Postgres
 
-/// Locks the rows of the conversations that a batch writes to, in the order of their keys.
+/// Locks what a batch depends on: the keys of its writes, then the rows of the conversations it writes to, each in order.
 ///
-/// Always the first statement of a batch: the statements behind it then have snapshots in which nothing that this batch
-/// depends on can change any more, and no two batches wait for each other.
+/// Always the first statements of a batch: those behind them have snapshots in which nothing that the batch depends on
+/// can change any more, and no two batches wait for each other.
 enum LockStatement {
-    static let statement = Statement(
+    /// A key is locked by its hash. Where two share one, one batch waits for the other, which is all.
+    static let keys = Statement(
+        "lock_keys", parameters: [.array(.text), .array(.uuid)],
+        """
+        SELECT pg_advisory_xact_lock(k.hash) FROM (
+            SELECT DISTINCT hashtextextended(user_id || ' ' || key, 0) AS hash
+            FROM unnest($1::text[], $2::uuid[]) AS t(user_id, key)
+            ORDER BY 1
+        ) k
+        """)
+
+    static let conversations = Statement(
         "lock_conversations", parameters: [.array(.int2), .array(.uuid)],
         """
         SELECT FROM store.conversations c
@@ -15,12 +26,28 @@ enum LockStatement {
         FOR NO KEY UPDATE
         """)
 
-    static func add(to batch: inout Batch, _ conversations: Set<ConversationID>) {
-        batch.execute(statement) { parameters in
-            parameters.addArray(of: .int2)
-            for conversation in conversations { parameters.append(conversation.slot) }
+    /// - Returns: how many statements that was.
+    static func add(to batch: inout Batch, for plan: BatchPlan) -> Int {
+        if !plan.keysToLock.isEmpty { addKeys(plan.keysToLock, to: &batch) }
+        addConversations(plan.conversationsToLock, to: &batch)
+        return plan.keysToLock.isEmpty ? 1 : 2
+    }
+
+    private static func addKeys(_ keysToLock: Set<WriteKey>, to batch: inout Batch) {
+        batch.execute(keys) { parameters in
+            parameters.addArray(of: .text)
+            for key in keysToLock { parameters.append(key.user) }
             parameters.addArray(of: .uuid)
-            for conversation in conversations { parameters.append(conversation) }
+            for key in keysToLock { parameters.append(key.key) }
+        }
+    }
+
+    private static func addConversations(_ conversationsToLock: Set<ConversationID>, to batch: inout Batch) {
+        batch.execute(conversations) { parameters in
+            parameters.addArray(of: .int2)
+            for conversation in conversationsToLock { parameters.append(conversation.slot) }
+            parameters.addArray(of: .uuid)
+            for conversation in conversationsToLock { parameters.append(conversation) }
         }
     }
 }

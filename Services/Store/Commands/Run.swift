@@ -16,6 +16,16 @@ enum Run {
     case send(Range<Int>)
     /// The index of the command.
     case create(Int)
+    /// The index of the command.
+    case write(Int)
+
+    /// How many statements it takes, each with rows of its own.
+    var statementCount: Int {
+        switch self {
+        case .send, .create: 1
+        case .write: 2  // The second reads back what is announced.
+        }
+    }
 }
 
 /// A batch cut into runs, so that one statement sees no two rows that depend on each other: within a run of messages no
@@ -23,6 +33,10 @@ enum Run {
 struct BatchPlan {
     private(set) var items: [SendItem] = []
     private(set) var runs: [Run] = []
+    /// The conversations that the batch writes to and that may exist already.
+    private(set) var conversationsToLock: Set<ConversationID> = []
+    /// The keys under which writes are repeated.
+    private(set) var keysToLock: Set<WriteKey> = []
     private var runStart = 0
     private var idsInRun: Set<MessageKey> = []
 
@@ -41,7 +55,13 @@ struct BatchPlan {
         case .create:
             endRun()
             runs.append(.create(index))
+        case .write(let write):
+            endRun()
+            runs.append(.write(index))
+            conversationsToLock.insert(write.conversation)
+            if let key = write.key { keysToLock.insert(WriteKey(user: write.actor, key: key)) }
         case .send(let send):
+            conversationsToLock.insert(send.conversation)
             for message in send.messages {
                 add(SendItem(command: index, conversation: send.conversation, sender: send.sender, message: message))
             }
@@ -61,7 +81,10 @@ struct BatchPlan {
         runStart = items.count
         idsInRun.removeAll(keepingCapacity: true)
     }
+}
 
-    /// The conversations that the batch writes to and that may exist already.
-    var conversationsToLock: Set<ConversationID> { Set(items.map(\.conversation)) }
+/// An `Idempotency-Key`, which belongs to its user.
+struct WriteKey: Hashable {
+    let user: UserID
+    let key: UUIDBytes
 }

@@ -32,7 +32,10 @@ enum SendStatement {
                    AND p.kind IN (1, 2) AND p.deleted_at IS NULL
                    AND EXISTS (SELECT FROM store.memberships s
                                WHERE s.slot = i.slot AND s.conversation_id = i.conversation_id AND s.user_id = i.sender_id
-                                 AND p.seq BETWEEN s.joined_seq AND coalesce(s.left_seq, p.seq))) AS parent_seq
+                                 AND p.seq BETWEEN s.joined_seq AND coalesce(s.left_seq, p.seq))) AS parent_seq,
+                EXISTS (SELECT FROM store.early_deletions e
+                        WHERE e.slot = i.slot AND e.conversation_id = i.conversation_id AND e.message_id = i.id
+                          AND e.user_id = i.sender_id) AS is_deleted
             FROM input i
         ), fresh AS MATERIALIZED (
             SELECT * FROM checked
@@ -46,33 +49,36 @@ enum SendStatement {
             RETURNING c.slot, c.id, c.last_seq - n.count AS base, c.last_at, c.member_count
         ), numbered AS MATERIALIZED (
             SELECT * FROM (
-                SELECT slot, conversation_id, ordinal, id, sender_id, body, reply_to, parent_seq, mentions, sent_at,
+                SELECT slot, conversation_id, ordinal, id, sender_id, body, reply_to, parent_seq, mentions, sent_at, is_deleted,
                     first_value(base) OVER stream + row_number() OVER stream - 1 AS seq,
                     first_value(last_at) OVER stream AS created_at,
                     first_value(member_count) OVER stream AS member_count
                 FROM (
                     SELECT slot, id AS conversation_id, base, last_at, member_count, NULL::bigint AS ordinal, NULL::uuid AS id,
                         NULL::text AS sender_id, NULL::text AS body, NULL::uuid AS reply_to, NULL::bigint AS parent_seq,
-                        NULL::text AS mentions, NULL::timestamptz AS sent_at
+                        NULL::text AS mentions, NULL::timestamptz AS sent_at, NULL::boolean AS is_deleted
                     FROM advanced
                     UNION ALL
-                    SELECT slot, conversation_id, NULL, NULL, NULL, ordinal, id, sender_id, body, reply_to, parent_seq, mentions, sent_at
+                    SELECT slot, conversation_id, NULL, NULL, NULL, ordinal, id, sender_id, body, reply_to, parent_seq, mentions, sent_at, is_deleted
                     FROM fresh
                 ) u
                 WINDOW stream AS (PARTITION BY slot, conversation_id ORDER BY ordinal NULLS FIRST)
             ) w
             WHERE ordinal IS NOT NULL
         ), inserted AS (
-            INSERT INTO store.messages (slot, conversation_id, seq, id, changed_seq, sender_id, kind, body, reply_to, reply_seq, mentions, sent_at, created_at)
-            SELECT slot, conversation_id, seq, id, seq, sender_id, CASE WHEN reply_to IS NULL THEN 1 ELSE 2 END, body, reply_to, parent_seq,
-                string_to_array(mentions, ','), sent_at, created_at
+            INSERT INTO store.messages (slot, conversation_id, seq, id, changed_seq, sender_id, kind, body, reply_to, reply_seq, mentions, sent_at, created_at, deleted_at)
+            SELECT slot, conversation_id, seq, id, seq, sender_id, CASE WHEN reply_to IS NULL THEN 1 ELSE 2 END,
+                CASE WHEN NOT is_deleted THEN body END, reply_to, parent_seq,
+                CASE WHEN NOT is_deleted THEN string_to_array(mentions, ',') END, sent_at, created_at,
+                CASE WHEN is_deleted THEN created_at END
             FROM numbered
         )
         SELECT ordinal, 0::smallint AS outcome, seq, created_at, member_count, parent_seq,
             (SELECT p.sender_id FROM store.messages p
              WHERE n.parent_seq IS NOT NULL AND p.slot = n.slot AND p.conversation_id = n.conversation_id AND p.seq = n.parent_seq) AS parent_sender,
             (SELECT p.body FROM store.messages p
-             WHERE n.parent_seq IS NOT NULL AND p.slot = n.slot AND p.conversation_id = n.conversation_id AND p.seq = n.parent_seq) AS parent_body
+             WHERE n.parent_seq IS NOT NULL AND p.slot = n.slot AND p.conversation_id = n.conversation_id AND p.seq = n.parent_seq) AS parent_body,
+            n.is_deleted
         FROM numbered n
         UNION ALL
         SELECT ordinal,
@@ -90,7 +96,7 @@ enum SendStatement {
                 WHEN c.is_member IS NULL THEN 4
                 ELSE 5
             END::smallint,
-            NULL, NULL, NULL, NULL, NULL, NULL
+            NULL, NULL, NULL, NULL, NULL, NULL, NULL
         FROM checked c
         WHERE NOT (c.is_member IS NOT NULL AND c.known_seq IS NULL AND (c.reply_to IS NULL OR c.parent_seq IS NOT NULL))
         """)
@@ -130,6 +136,8 @@ enum SendStatement {
         /// Everybody but the sender.
         let recipientCount: Int
         let parent: Parent?
+        /// It was deleted for everyone before it came.
+        let isDeleted: Bool
 
         struct Parent {
             let seq: Int64
@@ -164,6 +172,7 @@ extension SendStatement.Created {
         let members: Int32 = row[4]
         recipientCount = Int(members) - 1
         let parentSeq: Int64? = row[5]
+        isDeleted = row[8]
         parent = parentSeq.map { Parent(seq: $0, sender: row[6], text: row[7]) }
     }
 }

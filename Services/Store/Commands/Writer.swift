@@ -34,7 +34,9 @@ final class Writer {
         connection.onLoss { [unowned self] _ in abandonWaiting() }
     }
 
-    nonisolated static let statements = [LockStatement.statement, SendStatement.statement, CreateStatement.statement]
+    nonisolated static let statements =
+        [LockStatement.keys, LockStatement.conversations, SendStatement.statement, CreateStatement.statement]
+        + WriteStatement.all
 
     var waitingRows: Int { queue.rowCount }
     var isIdle: Bool { inFlight == 0 && queue.isEmpty }
@@ -68,13 +70,14 @@ final class Writer {
         let plan = BatchPlan(commands.lazy.map(\.action))
         let start = MonotonicTime.now
         inFlight += 1
+        var lockCount = 0
         connection.submit { batch in
-            LockStatement.add(to: &batch, plan.conversationsToLock)
+            lockCount = LockStatement.add(to: &batch, for: plan)
             for run in plan.runs { add(run, of: plan, commands, to: &batch) }
         } completion: { [self] outcome in
             inFlight -= 1
             metrics.observe(rows: plan.items.count, time: .now - start)
-            finish(commands, plan, outcome)
+            finish(commands, plan, outcome, lockCount)
         }
     }
 
@@ -83,14 +86,16 @@ final class Writer {
         case .send(let range): SendStatement.add(to: &batch, plan.items[range])
         case .create(let index):
             if case .create(let creation) = commands[index].action { CreateStatement.add(to: &batch, creation) }
+        case .write(let index):
+            if case .write(let write) = commands[index].action { WriteStatement.add(write, to: &batch) }
         }
     }
 
-    private func finish(_ commands: [Command], _ plan: BatchPlan, _ outcome: BatchOutcome) {
+    private func finish(_ commands: [Command], _ plan: BatchPlan, _ outcome: BatchOutcome, _ lockCount: Int) {
         switch outcome {
         case .committed(let rows):
             kick()  // First: PostgreSQL works while the answers are encoded.
-            outcomes.announceAndAnswer(commands, plan, rows.dropFirst())
+            outcomes.announceAndAnswer(commands, plan, rows.dropFirst(lockCount))
         case .failed(let error, _) where error.isRaceLost:
             metrics.racesLost += 1
             queue.retry([commands])

@@ -10,6 +10,9 @@ struct ChangeFields {
         case message(MessageFields)
         /// The conversation as it was created; only what never depends on the reader.
         case conversation(kind: ConversationKind, title: String?, createdAt: Timestamp, memberCount: Int)
+        /// Who was added, removed, or has another role now.
+        case member(user: String, role: MemberRole?)
+        case title(String)
     }
 
     var conversation: ConversationID
@@ -47,6 +50,11 @@ extension ByteBuffer {
             append(key: "createdAt", json: createdAt)
             append(key: "memberCount", json: memberCount)
             endObject()
+        case .member(let user, let role):
+            append(key: "userId", json: user)
+            append(key: "role", json: role?.name)
+        case .title(let title):
+            append(key: "title", json: title)
         }
     }
 }
@@ -57,8 +65,11 @@ struct PrivateChangeFields {
     var kind: PrivateKind
     var at: Timestamp
     var conversation: ConversationID?
+    var message: MessageID?
     /// `conversation.joined`: the session is live after this position.
     var lastSeq: Int64?
+    /// `history.cleared`: everything up to this position.
+    var throughSeq: Int64?
 }
 
 extension ByteBuffer {
@@ -69,7 +80,9 @@ extension ByteBuffer {
         append(key: "kind", json: change.kind.name)
         append(key: "at", json: change.at)
         append(key: "conversationId", json: change.conversation)
+        append(key: "messageId", json: change.message)
         append(key: "lastSeq", json: change.lastSeq)
+        append(key: "throughSeq", json: change.throughSeq)
         endObject()
     }
 }

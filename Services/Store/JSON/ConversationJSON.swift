@@ -14,19 +14,6 @@ extension ConversationKind {
     }
 }
 
-/// What a member may do; the numbers stand in `store.memberships`.
-enum Role: Int16 {
-    case member = 1
-    case owner = 2
-
-    var name: StaticString {
-        switch self {
-        case .member: "member"
-        case .owner: "owner"
-        }
-    }
-}
-
 /// A conversation as one of its members, present or former, sees it.
 struct ConversationFields {
     /// One stay. `through` is nil for the present one.
@@ -42,7 +29,7 @@ struct ConversationFields {
     var lastSeq: Int64
     var lastActivityAt: Timestamp
     var memberCount: Int
-    var role: Role
+    var role: MemberRole
     var windows: [Window]
     var clearedSeq: Int64
     var unreadCount: Int

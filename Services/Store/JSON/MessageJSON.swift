@@ -40,6 +40,11 @@ struct MessageFields {
     var createdAt: Timestamp
     var editedAt: Timestamp?
     var deletedAt: Timestamp?
+    /// JSON from the database; nil without tapbacks.
+    var tapbacks: UnsafeRawBufferPointer?
+    var tapbackCounts: UnsafeRawBufferPointer?
+    /// JSON from the database: what a system message shows.
+    var event: UnsafeRawBufferPointer?
 }
 
 /// What the parent of a reply looks like to one reader.
@@ -103,7 +108,14 @@ extension ByteBuffer {
     }
 
     private mutating func append(tail message: MessageFields) {
-        append(#","tapbacks":[],"tapbackCounts":{},"mentions":["# as StaticString)
+        if let event = message.event { append(key: "event", encoded: event) }
+        if let tapbacks = message.tapbacks, let counts = message.tapbackCounts {
+            append(key: "tapbacks", encoded: tapbacks)
+            append(key: "tapbackCounts", encoded: counts)
+            append(#","mentions":["# as StaticString)
+        } else {
+            append(#","tapbacks":[],"tapbackCounts":{},"mentions":["# as StaticString)
+        }
         for name in message.mentions.split(separator: UInt8(ascii: ",")) {
             beginElement()
             appendJSON(utf8: UnsafeRawBufferPointer(rebasing: name))

@@ -28,7 +28,7 @@ enum ConversationStatement {
         SELECT c.id, c.kind, c.title, c.created_at, least(c.last_seq, stay.last_seq), c.last_at, c.member_count,
             stay.role, stay.joined, stay.ended, stay.cleared_seq,
             unread.count::int, coalesce(h.read_seq, 0), coalesce(h.delivered_seq, 0),
-            \(MessageRow.columns)
+            \(MessageRow.columns(for: "$1"))
         FROM page c
         CROSS JOIN LATERAL (
             SELECT array_agg(s.joined_seq ORDER BY s.joined_seq) AS joined, array_agg(coalesce(s.left_seq, 0) ORDER BY s.joined_seq) AS ended,
@@ -47,6 +47,8 @@ enum ConversationStatement {
                   AND EXISTS (SELECT FROM store.memberships s
                               WHERE s.slot = c.slot AND s.conversation_id = c.id AND s.user_id = $1
                                 AND m.seq BETWEEN s.joined_seq AND coalesce(s.left_seq, m.seq))
+              AND NOT EXISTS (SELECT FROM store.hidden d
+                              WHERE d.slot = c.slot AND d.conversation_id = c.id AND d.user_id = $1 AND d.seq = m.seq)
                 ORDER BY m.seq LIMIT 100
             ) u
         ) unread
@@ -56,6 +58,8 @@ enum ConversationStatement {
               AND EXISTS (SELECT FROM store.memberships s
                           WHERE s.slot = c.slot AND s.conversation_id = c.id AND s.user_id = $1
                             AND m.seq BETWEEN s.joined_seq AND coalesce(s.left_seq, m.seq))
+              AND NOT EXISTS (SELECT FROM store.hidden d
+                              WHERE d.slot = c.slot AND d.conversation_id = c.id AND d.user_id = $1 AND d.seq = m.seq)
             ORDER BY m.seq DESC LIMIT 1
         ) m ON true
         LEFT JOIN LATERAL (
@@ -65,6 +69,8 @@ enum ConversationStatement {
               AND EXISTS (SELECT FROM store.memberships s
                           WHERE s.slot = c.slot AND s.conversation_id = c.id AND s.user_id = $1
                             AND p.seq BETWEEN s.joined_seq AND coalesce(s.left_seq, p.seq))
+              AND NOT EXISTS (SELECT FROM store.hidden d
+                              WHERE d.slot = c.slot AND d.conversation_id = c.id AND d.user_id = $1 AND d.seq = p.seq)
         ) parent ON true
         WHERE stay.joined IS NOT NULL
         ORDER BY c.last_at DESC, c.id DESC
@@ -99,7 +105,7 @@ extension ConversationFields {
         lastSeq = row[4]
         lastActivityAt = row[5]
         memberCount = Int(row[6] as Int32)
-        role = Role(rawValue: row[7]) ?? .member
+        role = MemberRole(rawValue: UInt8(row[7] as Int16)) ?? .member
         windows = zip(row.array(8) as [Int64], row.array(9) as [Int64]).map {
             Window(from: $0, through: $1 == 0 ? nil : $1)
         }

@@ -9,9 +9,24 @@ enum FeedStatement {
     static let replay = Statement(
         "replay", parameters: [.int2, .uuid, .int8, .int8, .int8],
         """
-        WITH stays AS MATERIALIZED (SELECT 1::bigint AS first_seq, 9223372036854775807 AS last_seq)
-        \(feed)
+        WITH \(everything)
+        \(feed(after: "$3", through: "$4", limit: "$5"))
         """)
+
+    /// For a write that was just carried out, behind it in the same transaction: the latest changes, the latest last,
+    /// with their message as the write left it.
+    static let latest = Statement(
+        "latest_changes", parameters: [.int2, .uuid],
+        """
+        WITH \(everything), latest AS MATERIALIZED (
+            SELECT c.last_seq FROM store.conversations c WHERE c.slot = $1 AND c.id = $2
+        )
+        \(feed(after: "(SELECT l.last_seq - 2 FROM latest l)", through: "(SELECT l.last_seq FROM latest l)", limit: "2"))
+        """)
+
+    private static let everything = """
+        stays AS MATERIALIZED (SELECT 1::bigint AS first_seq, 9223372036854775807 AS last_seq)
+        """
 
     /// For a client: what its windows cover. No row: the reader never was a member.
     static let changes = Statement(
@@ -21,10 +36,11 @@ enum FeedStatement {
             SELECT joined_seq AS first_seq, coalesce(left_seq, 9223372036854775807) AS last_seq FROM store.memberships
             WHERE slot = $1 AND conversation_id = $2 AND user_id = $6
         )
-        \(feed)
+        \(feed(after: "$3", through: "$4", limit: "$5"))
         """)
 
-    private static let feed = """
+    private static func feed(after: String, through: String, limit: String) -> String {
+        """
         , position AS (
             SELECT c.kind, c.title, c.created_at, c.member_count, least(c.last_seq, max(s.last_seq)) AS last_seq
             FROM store.conversations c, stays s
@@ -33,26 +49,29 @@ enum FeedStatement {
         ), feed AS (
             SELECT f.* FROM stays s, LATERAL (
                 (SELECT m.seq, 1::smallint AS kind, m.created_at AS at, m.sender_id AS actor_id, NULL::text AS user_id,
-                    m.id AS message_id
+                    NULL::smallint AS role, NULL::text AS title, m.id AS message_id
                  FROM store.messages m
-                 WHERE m.slot = $1 AND m.conversation_id = $2 AND m.seq > $3 AND m.seq <= $4 AND m.kind <> 3
+                 WHERE m.slot = $1 AND m.conversation_id = $2 AND m.seq > \(after) AND m.seq <= \(through) AND m.kind <> 3
                    AND m.seq BETWEEN s.first_seq AND s.last_seq
-                 ORDER BY m.seq LIMIT $5)
+                 ORDER BY m.seq LIMIT \(limit))
                 UNION ALL
-                (SELECT h.seq, h.kind, h.at, h.actor_id, h.user_id, h.message_id FROM store.changes h
-                 WHERE h.slot = $1 AND h.conversation_id = $2 AND h.seq > $3 AND h.seq <= $4
+                (SELECT h.seq, h.kind, h.at, h.actor_id, h.user_id, h.role, h.title, h.message_id
+                 FROM store.changes h
+                 WHERE h.slot = $1 AND h.conversation_id = $2 AND h.seq > \(after) AND h.seq <= \(through)
                    AND h.seq BETWEEN s.first_seq AND s.last_seq
-                 ORDER BY h.seq LIMIT $5)
+                 ORDER BY h.seq LIMIT \(limit))
             ) f
-            ORDER BY f.seq LIMIT $5
+            ORDER BY f.seq LIMIT \(limit)
         )
         SELECT p.last_seq, p.kind, p.title, p.created_at, p.member_count, f.seq, f.kind, f.at, f.actor_id, f.user_id,
+            f.role, f.title,
             \(MessageRow.bareColumns)
         FROM position p
         LEFT JOIN feed f ON true
         LEFT JOIN store.messages m ON m.slot = $1 AND m.conversation_id = $2 AND m.id = f.message_id
         ORDER BY f.seq
         """
+    }
 
     static func add(
         _ conversation: ConversationID, after: Int64, through: Int64, limit: Int, to parameters: inout Parameters
@@ -79,12 +98,25 @@ extension ChangeFields {
         seq = row[5]
         at = row[7]
         actor = row[8]
-        if let message = MessageFields(row, first: 10, conversation: conversation) {
-            content = .message(message)
-        } else {
-            let isDirect = row[1] as Int16 == 2
-            content = .conversation(
-                kind: isDirect ? .direct : .group, title: row[2], createdAt: row[3], memberCount: Int(row[4] as Int32))
+        content = Self.content(row, kind, conversation)
+    }
+
+    private static func content(_ row: Row, _ kind: ChangeKind, _ conversation: ConversationID) -> Content {
+        switch kind {
+        case .conversationCreated:
+            return .conversation(
+                kind: row[1] as Int16 == 2 ? .direct : .group, title: row[2], createdAt: row[3],
+                memberCount: Int(row[4] as Int32))
+        case .conversationRenamed:
+            return .title(row[11] ?? "")
+        case .memberAdded, .memberRemoved, .memberChanged:
+            let role: Int16? = row[10]
+            return .member(user: row[9] ?? "", role: role.flatMap { MemberRole(rawValue: UInt8($0)) })
+        case .messageCreated, .messageEdited, .messageDeleted, .tapbackSet, .tapbackRemoved:
+            guard let message = MessageFields(row, first: 12, conversation: conversation) else {
+                preconditionFailure("the changes of a message have it")
+            }
+            return .message(message)
         }
     }
 }

@@ -21,6 +21,7 @@ enum HistoryStatement {
             SELECT m.* FROM stays s, LATERAL (
                 SELECT * FROM store.messages m
                 WHERE m.slot = $1 AND m.conversation_id = $2 AND m.seq < $4 AND m.seq BETWEEN s.first_seq AND s.last_seq
+                  \(isNotHidden)
                 ORDER BY m.seq DESC LIMIT $5
             ) m
             ORDER BY m.seq DESC LIMIT $5
@@ -28,20 +29,28 @@ enum HistoryStatement {
             SELECT m.* FROM stays s, LATERAL (
                 SELECT * FROM store.messages m
                 WHERE m.slot = $1 AND m.conversation_id = $2 AND m.seq >= $4 AND m.seq BETWEEN s.first_seq AND s.last_seq
+                  \(isNotHidden)
                 ORDER BY m.seq LIMIT $6
             ) m
             ORDER BY m.seq LIMIT $6
         )
-        SELECT \(MessageRow.columns), position.last_seq
+        SELECT \(MessageRow.columns(for: "$3")), position.last_seq
         FROM position
         LEFT JOIN (SELECT * FROM older UNION ALL SELECT * FROM newer) m ON true
         LEFT JOIN LATERAL (
             SELECT p.sender_id, p.body FROM store.messages p
             WHERE p.slot = $1 AND p.conversation_id = $2 AND p.seq = m.reply_seq AND p.deleted_at IS NULL
               AND EXISTS (SELECT FROM stays s WHERE p.seq BETWEEN s.first_seq AND s.last_seq)
+              AND NOT EXISTS (SELECT FROM store.hidden d
+                          WHERE d.slot = $1 AND d.conversation_id = $2 AND d.user_id = $3 AND d.seq = p.seq)
         ) parent ON true
         ORDER BY m.seq
         """)
+
+    private static let isNotHidden = """
+        AND NOT EXISTS (SELECT FROM store.hidden d
+                        WHERE d.slot = $1 AND d.conversation_id = $2 AND d.user_id = $3 AND d.seq = m.seq)
+        """
 
     static func add(_ query: HistoryQuery, to parameters: inout Parameters) {
         let bounds = HistoryBounds(query)

@@ -27,6 +27,17 @@ enum MembersStatement {
         ORDER BY s.user_id
         """)
 
+    /// One present member, whoever asks.
+    static let single = Statement(
+        "member", parameters: [.int2, .uuid, .text],
+        """
+        SELECT s.user_id, s.role, s.joined_seq, coalesce(h.delivered_seq, 0), coalesce(h.read_seq, 0)
+        FROM store.memberships s
+        LEFT JOIN receipt.horizons h
+            ON h.slot = s.slot AND h.conversation_id = s.conversation_id AND h.user_id = s.user_id
+        WHERE s.slot = $1 AND s.conversation_id = $2 AND s.user_id = $3 AND s.left_seq IS NULL
+        """)
+
     static func add(_ query: MembersQuery, to parameters: inout Parameters) {
         parameters.add(query.head.conversation.slot)
         parameters.add(query.head.conversation)

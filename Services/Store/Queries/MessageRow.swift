@@ -1,16 +1,58 @@
 import Models
 import Postgres
+import Wire
 
 /// A message as queries read it: a row `m` of `store.messages`, and its parent's row `parent` where the reader sees it.
 enum MessageRow {
-    /// The columns without a parent's: for changes, which refer to it barely.
-    static let bareColumns = """
+    /// The columns without a parent's: for changes, which refer to it barely and have no reader.
+    static let bareColumns = columns(ofReader: "NULL")
+
+    /// The columns for a reader, named by an SQL expression.
+    static func columns(for reader: String) -> String { columns(ofReader: reader) + ", parent.sender_id, parent.body" }
+
+    static let bareColumnCount = 16
+    static let columnCount = bareColumnCount + 2
+
+    private static func columns(ofReader reader: String) -> String {
+        """
         m.seq, m.id, m.changed_seq, m.sender_id, m.kind, m.body, array_to_string(m.mentions, ','), m.sent_at,
-            m.created_at, m.edited_at, m.deleted_at, m.reply_to, m.reply_seq
+            m.created_at, m.edited_at, m.deleted_at, m.reply_to, m.reply_seq,
+            CASE WHEN m.tapback_count > 0 THEN (\(tapbacks(ownedBy: reader))) END,
+            CASE WHEN m.tapback_count > 0 THEN (\(tapbackCounts)) END,
+            CASE WHEN m.kind = 3 THEN (\(event)) END
+        """
+    }
+
+    private static let tapbacksOfMessage = """
+        FROM store.tapbacks r WHERE r.slot = m.slot AND r.conversation_id = m.conversation_id AND r.message_id = m.id
         """
 
-    static let columns = bareColumns + ", parent.sender_id, parent.body"
-    static let columnCount = 15
+    /// JSON array: the first 20, and the reader's own.
+    private static func tapbacks(ownedBy reader: String) -> String {
+        """
+        SELECT json_agg(json_build_object('userId', t.user_id, 'kind', t.kind) ORDER BY t.place)::text FROM (
+            SELECT r.user_id, r.kind, row_number() OVER (ORDER BY r.at, r.user_id) AS place \(tapbacksOfMessage)
+        ) t WHERE t.place <= 20 OR t.user_id = \(reader)
+        """
+    }
+
+    /// JSON object: how many of each kind.
+    private static let tapbackCounts = """
+        SELECT json_object_agg(t.kind, t.count)::text FROM (
+            SELECT r.kind, count(*) AS count \(tapbacksOfMessage) GROUP BY r.kind
+        ) t
+        """
+
+    /// JSON object: what a system message shows.
+    private static let event = """
+        SELECT json_strip_nulls(json_build_object('kind', CASE h.kind \(eventNames) END, 'userId', h.user_id, 'title', h.title))::text
+        FROM store.changes h
+        WHERE h.slot = m.slot AND h.conversation_id = m.conversation_id AND h.seq = m.seq
+        """
+
+    private static let eventNames = [
+        ChangeKind.memberAdded, .memberRemoved, .memberChanged, .conversationRenamed,
+    ].map { "WHEN \($0.rawValue) THEN '\($0.name)'" }.joined(separator: " ")
 }
 
 extension MessageFields {
@@ -32,13 +74,17 @@ extension MessageFields {
         editedAt = row[first + 9]
         deletedAt = row[first + 10]
         parent = (row[first + 11] as MessageID?).map { Parent(id: $0, seq: row[first + 12]) }
+        tapbacks = row[first + 13]
+        tapbackCounts = row[first + 14]
+        event = row[first + 15]
     }
 }
 
 extension ParentView {
     /// Reads the parent's part of `MessageRow.columns`, which begin at `first`.
     init(_ row: Row, first: Int = 0) {
-        let text: UnsafeRawBufferPointer? = row[first + 14]
-        self = text.map { .visible(sender: row[first + 13], text: $0) } ?? .unavailable
+        let column = first + MessageRow.bareColumnCount
+        let text: UnsafeRawBufferPointer? = row[column + 1]
+        self = text.map { .visible(sender: row[column], text: $0) } ?? .unavailable
     }
 }

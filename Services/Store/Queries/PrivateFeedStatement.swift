@@ -9,10 +9,10 @@ enum PrivateFeedStatement {
         "private_feed", parameters: [.int2, .text, .int8, .int8],
         """
         SELECT coalesce((SELECT u.last_useq FROM store.user_streams u WHERE u.user_slot = $1 AND u.user_id = $2), 0),
-            f.useq, f.kind, f.at, f.conversation_id, f.seq, f.last_seq
+            f.useq, f.kind, f.at, f.conversation_id, f.seq, f.last_seq, f.message_id
         FROM (VALUES (1)) one
         LEFT JOIN LATERAL (
-            SELECT h.useq, h.kind, h.at, h.conversation_id, h.seq, c.last_seq
+            SELECT h.useq, h.kind, h.at, h.conversation_id, h.seq, c.last_seq, h.message_id
             FROM store.user_changes h
             LEFT JOIN store.conversations c ON c.slot = h.slot AND c.id = h.conversation_id
             WHERE h.user_slot = $1 AND h.user_id = $2 AND h.useq > $3
@@ -44,5 +44,7 @@ extension PrivateChangeFields {
         // Replayed, a joining tells where the conversation is by now: the session of a client that was away has it from
         // `welcome` on, and what came before is history.
         lastSeq = kind == .conversationJoined ? row[6] : nil
+        message = row[7]
+        throughSeq = kind == .historyCleared ? row[5] : nil
     }
 }

@@ -61,10 +61,26 @@ extension Queries {
         buffer.beginObject()
         buffer.append(key: "members")
         buffer.beginArray()
-        for row in rows.prefix(limit) where !row.isNull(0) { buffer.append(member: row) }
+        for row in rows.prefix(limit) where !row.isNull(0) {
+            buffer.beginElement()
+            buffer.append(member: row)
+        }
         buffer.endArray()
         if rows.count > limit { buffer.append(key: "nextCursor", json: rows[limit - 1][0] as String) }
         buffer.endObject()
+        return buffer.array
+    }
+
+    /// `{userId, role, joinedSeq, deliveredSeq, readSeq}` of a present member.
+    func member(_ user: UserID, _ head: ConversationQuery) async throws -> [UInt8] {
+        let rows = try await connection.query(MembersStatement.single) { parameters in
+            parameters.add(head.conversation.slot)
+            parameters.add(head.conversation)
+            parameters.add(user)
+        }
+        guard let row = rows.first else { throw Problem(.notFound, "there is no such member") }
+        var buffer = ByteBuffer()
+        buffer.append(member: row)
         return buffer.array
     }
 }
@@ -93,10 +109,9 @@ extension ByteBuffer {
     }
 
     fileprivate mutating func append(member row: Row) {
-        beginElement()
         beginObject()
         append(key: "userId", json: row[0] as UserID)
-        append(key: "role", json: (Role(rawValue: row[1]) ?? .member).name)
+        append(key: "role", json: (MemberRole(rawValue: UInt8(row[1] as Int16)) ?? .member).name)
         append(key: "joinedSeq", json: row[2] as Int64)
         append(key: "deliveredSeq", json: row[3] as Int64)
         append(key: "readSeq", json: row[4] as Int64)

@@ -13,11 +13,12 @@ final class Queries {
     static let limit = 4_096
 
     nonisolated static let statements = [
-        ConversationStatement.list, ConversationStatement.single, MembersStatement.statement,
+        ConversationStatement.list, ConversationStatement.single, MembersStatement.statement, MembersStatement.single,
         HistoryStatement.statement,
-        MessageStatement.statement, ReceiptCounts.statement, ReceiptDates.statement, FeedStatement.changes, FeedStatement.replay,
+        MessageStatement.statement, ReceiptCounts.statement, ReceiptDates.statement, FeedStatement.changes,
+        FeedStatement.replay,
         PrivateFeedStatement.statement, BootstrapStatement.statement, PositionsStatement.conversations,
-        PositionsStatement.users,
+        PositionsStatement.users, RevisionsStatement.statement, TapbacksStatement.statement,
     ]
 
     let connection: Connection
@@ -44,11 +45,13 @@ final class Queries {
         case .history: prepare(history, try HistoryQuery(from: &reader))
         case .message: prepare(message, try MessageQuery(from: &reader))
         case .changes: prepare(changes, try ChangesQuery(from: &reader))
+        case .revisions: prepare(revisions, try MessageQuery(from: &reader))
+        case .tapbacks: prepare(tapbacks, try TapbacksQuery(from: &reader))
         case .bootstrap: prepare(bootstrap, try BootstrapQuery(from: &reader))
         case .replay: prepare(replay, try ReplayQuery(from: &reader))
         case .privateReplay: prepare(privateReplay, try PrivateReplayQuery(from: &reader))
         case .positions: prepare(positions, try StreamPositions(from: &reader))
-        case .createConversation, .sendMessages: preconditionFailure("commands go to the writer")
+        case .createConversation, .sendMessages, .write: preconditionFailure("commands go to the writer")
         }
     }
 
@@ -66,7 +69,7 @@ final class Queries {
 
     /// Answers `request` with what `body` makes. When the database fails, the request is given back: its repetition
     /// finds it working again, here or at another store, or runs into its deadline.
-    private func finish(_ request: RequestKey, status: UInt16 = 200, _ body: Query) async {
+    func finish(_ request: RequestKey, status: UInt16 = 200, _ body: Query) async {
         inWork += 1
         defer { inWork -= 1 }
         do {

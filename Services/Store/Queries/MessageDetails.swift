@@ -1,0 +1,44 @@
+import Models
+import Postgres
+import Wire
+
+/// The texts a message had, and its tapbacks: for those who see the message.
+enum RevisionsStatement {
+    /// One row per text, oldest first, the present one last. No row: there is no such message for this reader, or it was
+    /// deleted for everyone.
+    static let statement = Statement(
+        "revisions", parameters: [.int2, .uuid, .text, .uuid],
+        """
+        WITH \(MessageStatement.visible)
+        SELECT t.body, t.at FROM visible m, LATERAL (
+            SELECT r.body, r.at, r.replaced_seq FROM store.revisions r
+            WHERE r.slot = $1 AND r.conversation_id = $2 AND r.message_id = $4
+            UNION ALL
+            SELECT m.body, coalesce(m.edited_at, m.created_at), 9223372036854775807
+        ) t
+        WHERE m.body IS NOT NULL
+        ORDER BY t.replaced_seq
+        """)
+}
+
+enum TapbacksStatement {
+    /// A page of tapbacks by user name, and how many there are of each kind (JSON). No row: there is no such message for
+    /// this reader. One row without a user: the page is empty.
+    static let statement = Statement(
+        "tapbacks", parameters: [.int2, .uuid, .text, .uuid, .text, .int8],
+        """
+        WITH \(MessageStatement.visible)
+        SELECT t.user_id, t.kind, t.at, (
+            SELECT coalesce(json_object_agg(k.kind, k.count)::text, '{}') FROM (
+                SELECT r.kind, count(*) AS count FROM store.tapbacks r
+                WHERE r.slot = $1 AND r.conversation_id = $2 AND r.message_id = $4 GROUP BY r.kind
+            ) k
+        )
+        FROM visible m LEFT JOIN LATERAL (
+            SELECT r.user_id, r.kind, r.at FROM store.tapbacks r
+            WHERE r.slot = $1 AND r.conversation_id = $2 AND r.message_id = $4 AND r.user_id > $5
+            ORDER BY r.user_id LIMIT $6
+        ) t ON true
+        ORDER BY t.user_id
+        """)
+}

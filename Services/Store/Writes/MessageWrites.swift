@@ -1,0 +1,131 @@
+import Postgres
+import Wire
+
+/// Edits, deletions and tapbacks: the statements, and what clients may do.
+enum MessageWrites {
+    private static let conflict = Problem.Code.conflict.rawValue
+    private static let forbidden = Problem.Code.forbidden.rawValue
+    private static let notFound = Problem.Code.notFound.rawValue
+
+    /// By the server's clock, under the row lock.
+    static let editWindow = "interval '15 minutes'"
+
+    /// $8 text. The text that was is kept as a revision; two racing edits have an order, and both are kept.
+    static let edit = WriteStatement.statement(
+        "edit_message", parameters: [.text], facts: WriteStatement.visibleTarget,
+        problem: """
+            \(WriteStatement.targetIsMissing)
+            WHEN (SELECT t.sender_id <> $3 OR t.kind = 3 FROM target t) THEN \(forbidden)
+            WHEN (SELECT t.deleted_at IS NOT NULL FROM target t) THEN \(conflict)
+            WHEN (SELECT clock_timestamp() > t.created_at + \(editWindow) FROM target t)
+                THEN \(Problem.Code.editWindowClosed.rawValue)
+            """,
+        isVoid: "false", positions: "1",
+        effects: """
+            , revision AS (
+                INSERT INTO store.revisions (slot, conversation_id, message_id, replaced_seq, body, at)
+                SELECT $1, $2, $7, moved.last_seq, t.body, coalesce(t.edited_at, t.created_at) FROM moved, target t
+            ), edited AS (
+                UPDATE store.messages m SET body = $8, edited_at = moved.last_at, changed_seq = moved.last_seq
+                FROM moved WHERE m.slot = $1 AND m.conversation_id = $2 AND m.id = $7
+            )\(WriteStatement.change(.messageEdited, columns: ", message_id", values: ", $7"))
+            """)
+
+    /// Wins over whatever races it or comes later. Of a message that is not there yet it is remembered.
+    static let deleteForEveryone = WriteStatement.statement(
+        "delete_message",
+        facts: """
+            target AS MATERIALIZED (
+                SELECT m.*, EXISTS (
+                    SELECT FROM store.memberships s
+                    WHERE s.slot = $1 AND s.conversation_id = $2 AND s.user_id = $3
+                      AND m.seq BETWEEN s.joined_seq AND coalesce(s.left_seq, m.seq)) AS is_visible
+                FROM store.messages m WHERE m.slot = $1 AND m.conversation_id = $2 AND m.id = $7
+            ),
+            """,
+        problem: """
+            WHEN (SELECT t.sender_id <> $3 AND NOT t.is_visible FROM target t) THEN \(notFound)
+            WHEN (SELECT t.sender_id <> $3 OR t.kind = 3 FROM target t) THEN \(forbidden)
+            """,
+        isVoid: "(SELECT t.deleted_at IS NOT NULL FROM target t)",
+        positions: "(SELECT count(*) FROM target)",
+        effects: """
+            , early AS (
+                INSERT INTO store.early_deletions (slot, conversation_id, message_id, user_id)
+                SELECT $1, $2, $7, $3 FROM moved WHERE NOT EXISTS (SELECT FROM target)
+                ON CONFLICT DO NOTHING
+            ), erased AS (
+                UPDATE store.messages m
+                SET body = NULL, mentions = NULL, tapback_count = 0, deleted_at = moved.last_at, changed_seq = moved.last_seq
+                FROM moved WHERE m.slot = $1 AND m.conversation_id = $2 AND m.id = $7
+            ), no_revisions AS (
+                DELETE FROM store.revisions r USING moved
+                WHERE r.slot = $1 AND r.conversation_id = $2 AND r.message_id = $7
+            ), no_tapbacks AS (
+                DELETE FROM store.tapbacks r USING moved
+                WHERE r.slot = $1 AND r.conversation_id = $2 AND r.message_id = $7
+            )\(WriteStatement.change(
+                .messageDeleted, columns: ", message_id", values: ", $7", from: "moved, target"))
+            """)
+
+    /// For the actor alone. No position of the conversation: nobody else learns of it.
+    static let hide = WriteStatement.statement(
+        "hide_message", facts: WriteStatement.visibleTarget, problem: WriteStatement.targetIsMissing,
+        isVoid: """
+            (SELECT true FROM store.hidden h, target t
+             WHERE h.slot = $1 AND h.conversation_id = $2 AND h.user_id = $3 AND h.seq = t.seq)
+            """,
+        positions: "0",
+        effects: """
+            , hidden AS (
+                INSERT INTO store.hidden (slot, conversation_id, user_id, seq)
+                SELECT $1, $2, $3, t.seq FROM moved, target t
+            )\(WriteStatement.told(
+                .messageHidden, user: "$3", userSlot: "$4", message: "$7", seq: "(SELECT t.seq FROM target t)"))
+            """,
+        useq: WriteStatement.toldUseq)
+
+    /// $8 kind. The last one of a user stands; the same one again changes nothing.
+    static let setTapback = WriteStatement.statement(
+        "set_tapback", parameters: [.text], facts: WriteStatement.visibleTarget + present,
+        problem: """
+            \(WriteStatement.targetIsMissing)
+            WHEN (SELECT t.deleted_at IS NOT NULL OR t.kind = 3 FROM target t) THEN \(conflict)
+            """,
+        isVoid: "(SELECT p.kind = $8 FROM present p)", positions: "1",
+        effects: """
+            , tapback AS (
+                INSERT INTO store.tapbacks (slot, conversation_id, message_id, user_id, kind, at)
+                SELECT $1, $2, $7, $3, $8, moved.last_at FROM moved
+                ON CONFLICT (conversation_id, message_id, user_id, slot)
+                DO UPDATE SET kind = excluded.kind, at = excluded.at
+            ), counted AS (
+                UPDATE store.messages m
+                SET changed_seq = moved.last_seq,
+                    tapback_count = m.tapback_count + CASE WHEN EXISTS (SELECT FROM present) THEN 0 ELSE 1 END
+                FROM moved WHERE m.slot = $1 AND m.conversation_id = $2 AND m.id = $7
+            )\(WriteStatement.change(.tapbackSet, columns: ", message_id", values: ", $7"))
+            """)
+
+    /// Without a tapback there is nothing to remove, which is no problem.
+    static let removeTapback = WriteStatement.statement(
+        "remove_tapback", facts: WriteStatement.visibleTarget + present, problem: WriteStatement.targetIsMissing,
+        isVoid: "NOT EXISTS (SELECT FROM present)", positions: "1",
+        effects: """
+            , removed AS (
+                DELETE FROM store.tapbacks r USING moved
+                WHERE r.slot = $1 AND r.conversation_id = $2 AND r.message_id = $7 AND r.user_id = $3
+            ), counted AS (
+                UPDATE store.messages m SET changed_seq = moved.last_seq, tapback_count = m.tapback_count - 1
+                FROM moved WHERE m.slot = $1 AND m.conversation_id = $2 AND m.id = $7
+            )\(WriteStatement.change(.tapbackRemoved, columns: ", message_id", values: ", $7"))
+            """)
+
+    /// The actor's tapback on the message before the write.
+    private static let present = """
+         present AS MATERIALIZED (
+            SELECT r.kind FROM store.tapbacks r
+            WHERE r.slot = $1 AND r.conversation_id = $2 AND r.message_id = $7 AND r.user_id = $3
+        ),
+        """
+}

@@ -1,0 +1,24 @@
+import Wire
+
+extension Problem.Code {
+    /// Why a write was refused, in words. The field comes first where one is at fault.
+    func explained(for action: Write.Action) -> Problem {
+        switch (self, action) {
+        case (.notFound, .removeMember): Problem(self, "there is no such conversation, or no such member")
+        case (.notFound, _) where action.message != nil: Problem(self, "there is no such message")
+        case (.notFound, _): .unknownConversation
+        case (.forbidden, .edit), (.forbidden, .deleteForEveryone):
+            Problem(self, "only its sender, as a member, may do this")
+        case (.forbidden, .putMember), (.forbidden, .removeMember): Problem(self, "only an owner may do this")
+        case (.forbidden, _): .notAMember
+        case (.conflict, .edit), (.conflict, .setTapback):
+            Problem(self, "the message takes this no more, or the Idempotency-Key was used for another request")
+        case (.conflict, _):
+            Problem(
+                self, "a direct conversation cannot be changed, or the Idempotency-Key was used for another request")
+        case (.editWindowClosed, _): Problem(self, "a message can be edited for 15 minutes")
+        case (.tooLarge, _): Problem(self, "a conversation has at most \(ConversationWrites.membersLimit) members")
+        default: Problem(self, "refused")
+        }
+    }
+}

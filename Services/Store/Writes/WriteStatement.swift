@@ -1,0 +1,233 @@
+import Models
+import Postgres
+import Wire
+
+/// The common frame of the statements that carry out one `Write` each.
+///
+/// A statement decides in one place, `verdict`, what is to become of the write, and everything else happens only where
+/// its `problem` is 0. The conversation's row is locked before, so nothing decided on can change meanwhile; the writer
+/// of the batch's outcomes is alone with a key, because keys are locked too.
+///
+/// Parameters of all: $1 slot · $2 conversation · $3 actor · $4 the actor's slot · $5 key or NULL · $6 action number ·
+/// $7 message or NULL; those of the action follow.
+enum WriteStatement {
+    static let commonParameters: [PostgresType] = [.int2, .uuid, .text, .int2, .uuid, .int2, .uuid]
+
+    static func addCommon(_ write: Write, to parameters: inout Parameters) {
+        parameters.add(write.conversation.slot)
+        parameters.add(write.conversation)
+        parameters.add(write.actor)
+        parameters.add(write.actor.slot)
+        parameters.add(write.key)
+        parameters.add(Int16(write.action.number))
+        parameters.add(write.action.message)
+    }
+
+    /// Puts a statement together.
+    ///
+    /// - Parameters:
+    ///   - facts: CTEs that `problem` looks at, each with a comma behind it.
+    ///   - problem: the WHENs of a CASE, for a present member and a new key; `Problem.Code` numbers.
+    ///   - isVoid: a condition under which there is nothing to do, though it is no problem.
+    ///   - positions: how many positions of the conversation the write takes; an SQL expression.
+    ///   - sets: more columns of the conversation `c` to set, each with a comma before it.
+    ///   - effects: CTEs, each with a comma before it. `moved` has the conversation's new position and time, if the write
+    ///     is carried out.
+    ///   - useq: the new position of the private stream that is told, an SQL expression.
+    ///   - told: the position in the conversation that it is told of, an SQL expression.
+    static func statement(
+        _ name: String, parameters: [PostgresType] = [], facts: String, problem: String, isVoid: String,
+        positions: String, sets: String = "", effects: String, useq: String = "NULL::bigint",
+        told: String = "NULL::bigint"
+    ) -> Statement {
+        Statement(
+            name, parameters: commonParameters + parameters,
+            """
+            WITH prior AS MATERIALIZED (
+                SELECT CASE
+                    WHEN (o.action, o.conversation_id, o.message_id) IS NOT DISTINCT FROM ($6, $2, $7) THEN o.problem
+                    ELSE \(Problem.Code.conflict.rawValue)
+                END AS problem
+                FROM store.outcomes o
+                WHERE o.user_slot = $4 AND o.user_id = $3 AND o.key = $5
+            ), actor AS MATERIALIZED (
+                SELECT count(*) > 0 AS was_member, coalesce(bool_or(s.left_seq IS NULL), false) AS is_member,
+                    coalesce(bool_or(s.left_seq IS NULL AND s.role = 2), false) AS is_owner
+                FROM store.memberships s
+                WHERE s.slot = $1 AND s.conversation_id = $2 AND s.user_id = $3
+            ), \(facts) verdict AS MATERIALIZED (
+                SELECT d.problem, d.is_repeat, d.problem = 0 AND NOT d.is_repeat AND NOT coalesce(\(isVoid), false) AS is_due
+                FROM actor, LATERAL (
+                    SELECT EXISTS (SELECT FROM prior) AS is_repeat, CASE
+                        WHEN EXISTS (SELECT FROM prior) THEN (SELECT p.problem FROM prior p)
+                        WHEN NOT actor.was_member THEN \(Problem.Code.notFound.rawValue)
+                        WHEN NOT actor.is_member THEN \(Problem.Code.forbidden.rawValue)
+                        \(problem)
+                        ELSE 0
+                    END AS problem
+                ) d
+            ), moved AS (
+                UPDATE store.conversations c
+                SET last_seq = c.last_seq + \(positions),
+                    last_at = CASE WHEN \(positions) = 0 THEN c.last_at
+                        ELSE greatest(date_trunc('milliseconds', clock_timestamp()), c.last_at) END\(sets)
+                FROM verdict v
+                WHERE c.slot = $1 AND c.id = $2 AND v.is_due
+                RETURNING c.last_seq, c.last_at
+            ), kept AS (
+                INSERT INTO store.outcomes (user_slot, user_id, key, action, conversation_id, message_id, problem, at)
+                SELECT $4, $3, $5, $6, $2, $7, v.problem, date_trunc('milliseconds', clock_timestamp())
+                FROM verdict v
+                WHERE $5 IS NOT NULL AND NOT v.is_repeat
+            )\(effects)
+            SELECT v.problem::smallint, v.is_repeat, v.is_due, moved.last_seq, moved.last_at, (\(positions))::bigint, \(useq), \(told)
+            FROM verdict v LEFT JOIN moved ON true
+            """)
+    }
+
+    /// The message that a write names, where its actor may see it; `t` in conditions.
+    static let visibleTarget = """
+        target AS MATERIALIZED (
+            SELECT m.* FROM store.messages m
+            WHERE m.slot = $1 AND m.conversation_id = $2 AND m.id = $7 AND EXISTS (
+                SELECT FROM store.memberships s
+                WHERE s.slot = $1 AND s.conversation_id = $2 AND s.user_id = $3
+                  AND m.seq BETWEEN greatest(s.joined_seq, s.cleared_seq + 1) AND coalesce(s.left_seq, m.seq))
+        ),
+        """
+
+    static let targetIsMissing = "WHEN NOT EXISTS (SELECT FROM target) THEN \(Problem.Code.notFound.rawValue)"
+
+    /// A change of the conversation at its new position.
+    static func change(_ kind: ChangeKind, columns: String = "", values: String = "", from: String = "moved") -> String
+    {
+        """
+        , change AS (
+            INSERT INTO store.changes (slot, conversation_id, seq, kind, actor_id, at\(columns))
+            SELECT $1, $2, moved.last_seq, \(kind.rawValue), $3, moved.last_at\(values) FROM \(from)
+        )
+        """
+    }
+
+    /// The message of history that shows a change of members or title.
+    static let systemMessage = """
+        , shown AS (
+            INSERT INTO store.messages (slot, conversation_id, seq, id, changed_seq, sender_id, kind, sent_at, created_at)
+            SELECT $1, $2, moved.last_seq, gen_random_uuid(), moved.last_seq, $3, 3, moved.last_at, moved.last_at FROM moved
+        )
+        """
+
+    /// A private change of one user. `values` are conversation's message and position.
+    static func told(_ kind: PrivateKind, user: String, userSlot: String, message: String, seq: String) -> String {
+        """
+        , stream AS (
+            INSERT INTO store.user_streams AS s (user_slot, user_id, last_useq)
+            SELECT \(userSlot), \(user), 1 FROM moved
+            ON CONFLICT (user_id, user_slot) DO UPDATE SET last_useq = s.last_useq + 1
+            RETURNING last_useq
+        ), told AS (
+            INSERT INTO store.user_changes (user_slot, user_id, useq, kind, at, slot, conversation_id, message_id, seq)
+            SELECT \(userSlot), \(user), stream.last_useq, \(kind.rawValue),
+                date_trunc('milliseconds', clock_timestamp()), $1, $2, \(message), \(seq)
+            FROM stream, moved
+        )
+        """
+    }
+
+    static let toldUseq = "(SELECT stream.last_useq FROM stream)"
+
+    /// What became of a write.
+    struct Result {
+        let problem: Problem.Code?
+        /// The outcome is that of an earlier request with this key.
+        let isRepeat: Bool
+        /// Set when something changed.
+        let change: Change?
+
+        struct Change {
+            /// The conversation's position after the write, and its time.
+            let seq: Int64
+            let at: Timestamp
+            /// How many positions up to there are the write's.
+            let positions: Int64
+            /// The new position of the private stream that was told.
+            let useq: Int64?
+            /// The position in the conversation that it was told of.
+            let told: Int64?
+        }
+    }
+
+    static func decode(_ row: Row) -> Result {
+        let problem: Int16 = row[0]
+        let isDue: Bool = row[2]
+        return Result(
+            problem: Problem.Code(rawValue: UInt8(problem)), isRepeat: row[1],
+            change: isDue ? Result.Change(seq: row[3], at: row[4], positions: row[5], useq: row[6], told: row[7]) : nil)
+    }
+}
+
+// MARK: Which statement
+
+extension WriteStatement {
+    static let all = [
+        MessageWrites.edit, MessageWrites.deleteForEveryone, MessageWrites.hide, MessageWrites.setTapback,
+        MessageWrites.removeTapback, ConversationWrites.putMember, ConversationWrites.removeMember,
+        ConversationWrites.rename, ConversationWrites.clearHistory, FeedStatement.latest,
+    ]
+
+    /// The write, and behind it what it changed, for the announcement.
+    static func add(_ write: Write, to batch: inout Batch) {
+        switch write.action {
+        case .edit(_, let text): execute(MessageWrites.edit, write, &batch) { $0.add(text) }
+        case .deleteForEveryone: execute(MessageWrites.deleteForEveryone, write, &batch)
+        case .hide: execute(MessageWrites.hide, write, &batch)
+        case .setTapback(_, let kind): execute(MessageWrites.setTapback, write, &batch) { $0.add(kind) }
+        case .removeTapback: execute(MessageWrites.removeTapback, write, &batch)
+        case .putMember(let user, let role):
+            execute(ConversationWrites.putMember, write, &batch) { parameters in
+                parameters.add(user)
+                parameters.add(user.slot)
+                parameters.add(role.map { Int16($0.rawValue) })
+            }
+        case .removeMember(let user):
+            execute(ConversationWrites.removeMember, write, &batch) { parameters in
+                parameters.add(user)
+                parameters.add(user.slot)
+            }
+        case .rename(let title): execute(ConversationWrites.rename, write, &batch) { $0.add(title) }
+        case .clearHistory(let through): execute(ConversationWrites.clearHistory, write, &batch) { $0.add(through) }
+        }
+        batch.execute(FeedStatement.latest) { parameters in
+            parameters.add(write.conversation.slot)
+            parameters.add(write.conversation)
+        }
+    }
+
+    private static func execute(
+        _ statement: Statement, _ write: Write, _ batch: inout Batch, _ fields: (inout Parameters) -> Void = { _ in }
+    ) {
+        batch.execute(statement) { parameters in
+            addCommon(write, to: &parameters)
+            fields(&parameters)
+        }
+    }
+}
+
+extension Write.Action {
+    var answersWithoutBody: Bool {
+        switch self {
+        case .deleteForEveryone, .hide, .removeTapback, .removeMember, .clearHistory: true
+        case .edit, .setTapback, .putMember, .rename: false
+        }
+    }
+
+    /// The message it is about.
+    var message: MessageID? {
+        switch self {
+        case .edit(let message, _), .deleteForEveryone(let message), .hide(let message), .setTapback(let message, _),
+            .removeTapback(let message):
+            message
+        case .putMember, .removeMember, .rename, .clearHistory: nil
+        }
+    }
+}

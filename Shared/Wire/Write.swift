@@ -1,0 +1,131 @@
+import Bytes
+import Models
+
+/// `write`: what one user does to a conversation beyond sending messages. May be repeated under its key for ever.
+///
+/// Layout: conversation 16 · actor name · key 16 (zero: taken as new) · action 1 · the action's fields.
+/// Answer: 200 with what the action says, 204 without a body, or a `Problem`. A repetition gets the outcome that the
+/// first one had, with what it says as it is now.
+package struct Write: WireCodable, Hashable {
+    package var conversation: ConversationID
+    package var actor: UserID
+    package var key: UUIDBytes?
+    package var action: Action
+
+    package init(_ conversation: ConversationID, by actor: UserID, key: UUIDBytes?, _ action: Action) {
+        self.conversation = conversation
+        self.actor = actor
+        self.key = key
+        self.action = action
+    }
+
+    package enum Action: Hashable, Sendable {
+        /// 200 with the message. Fields: message 16 · text, the rest.
+        case edit(MessageID, text: String)
+        /// 204. Fields: message 16.
+        case deleteForEveryone(MessageID)
+        /// 204. Fields: message 16.
+        case hide(MessageID)
+        /// 200 with the message. Fields: message 16 · kind name.
+        case setTapback(MessageID, String)
+        /// 204. Fields: message 16.
+        case removeTapback(MessageID)
+        /// 200 with the member. Fields: user name · role 1 (0: as it is, or member).
+        case putMember(UserID, MemberRole?)
+        /// 204. Fields: user name.
+        case removeMember(UserID)
+        /// 200 with the conversation. Fields: title, the rest.
+        case rename(String)
+        /// 204. Fields: through 8 (0: up to the latest change).
+        case clearHistory(through: Int64)
+
+        /// Kept with outcomes: retired, never reused.
+        package var number: UInt8 {
+            switch self {
+            case .edit: 1
+            case .deleteForEveryone: 2
+            case .hide: 3
+            case .setTapback: 4
+            case .removeTapback: 5
+            case .putMember: 6
+            case .removeMember: 7
+            case .rename: 8
+            case .clearHistory: 9
+            }
+        }
+    }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        conversation = try reader.conversation()
+        actor = try reader.user()
+        let uuid = try reader.uuid()
+        key = uuid == .zero ? nil : uuid
+        action = try Action(from: &reader)
+    }
+
+    package func write(to buffer: inout ByteBuffer) {
+        buffer.append(conversation)
+        buffer.append(actor)
+        buffer.append(bigEndian: key ?? .zero)
+        action.write(to: &buffer)
+    }
+}
+
+/// What a member may do. The numbers stand in the database and in frames.
+package enum MemberRole: UInt8, CaseIterable, Sendable {
+    case member = 1
+    case owner = 2
+
+    package var name: StaticString {
+        switch self {
+        case .member: "member"
+        case .owner: "owner"
+        }
+    }
+}
+
+extension Write.Action: WireCodable {
+    package init(from reader: inout ByteReader) throws(WireError) {
+        let number: UInt8 = try reader.number()
+        self =
+            switch number {
+            case 1: .edit(try reader.message(), text: reader.rest())
+            case 2: .deleteForEveryone(try reader.message())
+            case 3: .hide(try reader.message())
+            case 4: .setTapback(try reader.message(), String(decoding: try reader.name(), as: UTF8.self))
+            case 5: .removeTapback(try reader.message())
+            case 6: .putMember(try reader.user(), MemberRole(rawValue: try reader.number()))
+            case 7: .removeMember(try reader.user())
+            case 8: .rename(reader.rest())
+            case 9: .clearHistory(through: try reader.number())
+            default: throw .unknownValue(field: "action", UInt64(number))
+            }
+    }
+
+    package func write(to buffer: inout ByteBuffer) {
+        buffer.append(number)
+        switch self {
+        case .edit(let message, let text):
+            buffer.append(message)
+            buffer.append(utf8: text)
+        case .deleteForEveryone(let message), .hide(let message), .removeTapback(let message):
+            buffer.append(message)
+        case .setTapback(let message, let kind):
+            buffer.append(message)
+            buffer.append(name: kind)
+        case .putMember(let user, let role):
+            buffer.append(user)
+            buffer.append(role?.rawValue ?? 0)
+        case .removeMember(let user):
+            buffer.append(user)
+        case .rename(let title):
+            buffer.append(utf8: title)
+        case .clearHistory(let through):
+            buffer.append(bigEndian: through)
+        }
+    }
+}
+
+extension ByteReader {
+    fileprivate mutating func rest() -> String { String(decoding: readRest(), as: UTF8.self) }
+}
