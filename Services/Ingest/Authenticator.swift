@@ -1,3 +1,4 @@
+import Bytes
 import Edge
 import Models
 import Reactor
@@ -20,6 +21,8 @@ final class Authenticator {
             self.token = Array(token)
             self.identity = identity
         }
+
+        func holds(_ other: UnsafeRawBufferPointer) -> Bool { token.withUnsafeBytes { $0.isEqual(to: other) } }
     }
 
     func user(of request: Request) throws(Problem) -> UserID {
@@ -44,7 +47,7 @@ final class Authenticator {
             throw Problem(.unauthenticated, "Authorization: must be Bearer and a token")
         }
         let now = Timestamp.now
-        if let known = request.connection.userInfo as? VerifiedToken, known.token.elementsEqual(token),
+        if let known = request.connection.userInfo as? VerifiedToken, known.holds(token),
             now < known.identity.expiresAt
         {
             return known.identity
@@ -61,9 +64,9 @@ final class Authenticator {
     /// The token behind `Bearer `, whose case does not matter (RFC 9110, 11.1).
     private static func token(of request: Request) -> UnsafeRawBufferPointer? {
         guard let value = request[.authorization], value.count > 7,
-            UnsafeRawBufferPointer(rebasing: value[..<7]).equalsIgnoringCase("bearer ")
+            value.part(0, 7).equalsIgnoringCase("bearer ")
         else { return nil }
-        return UnsafeRawBufferPointer(rebasing: value[7...])
+        return value.part(7, value.count)
     }
 }
 

@@ -1,3 +1,5 @@
+import Bytes
+
 /// What a request is about: a path and a query, still percent-encoded, in the memory of the request.
 package struct RequestTarget {
     /// From the first "/" to the "?".
@@ -8,10 +10,10 @@ package struct RequestTarget {
     /// Takes origin form ("/a?b") and absolute form ("http://host/a?b"): RFC 9112, 3.2.
     package init(_ target: UnsafeRawBufferPointer) {
         let local = target.first == UInt8(ascii: "/") ? target : Self.withoutAuthority(target)
-        let end = local.firstIndex(of: UInt8(ascii: "#")) ?? local.count
-        let mark = local[..<end].firstIndex(of: UInt8(ascii: "?"))
-        path = UnsafeRawBufferPointer(rebasing: local[..<(mark ?? end)])
-        query = UnsafeRawBufferPointer(rebasing: local[(mark.map { $0 + 1 } ?? end)..<end])
+        let whole = local.part(0, local.position(of: UInt8(ascii: "#")) ?? local.count)
+        let mark = whole.position(of: UInt8(ascii: "?"))
+        path = whole.part(0, mark ?? whole.count)
+        query = whole.part(mark.map { $0 + 1 } ?? whole.count, whole.count)
     }
 
     /// The parts of the path between its slashes: "/v1/limits" has two, "/" one empty one.
@@ -21,26 +23,23 @@ package struct RequestTarget {
 
     /// The decoded value of the first query item of this name; nil when there is none or it is malformed.
     package func queryValue(_ name: StaticString) -> String? {
-        rawQueryValue(name).flatMap { percentDecoded($0, plusIsSpace: true) }
+        queryValues(name).first.flatMap { percentDecoded($0, plusIsSpace: true) }
     }
 
-    /// The value of the first query item of this name as it was sent.
-    package func rawQueryValue(_ name: StaticString) -> UnsafeRawBufferPointer? {
-        var items = ByteFields(query, separator: UInt8(ascii: "&"))
-        while let item = items.next() {
-            let end = item.firstIndex(of: UInt8(ascii: "=")) ?? item.count
-            guard item[..<end].elementsEqual(UnsafeRawBufferPointer(name)) else { continue }
-            return UnsafeRawBufferPointer(rebasing: item[min(end + 1, item.count)...])
+    /// The values of all query items of this name, as they were sent; empty for an item without "=".
+    package func queryValues(_ name: StaticString) -> [UnsafeRawBufferPointer] {
+        ByteFields(query, separator: UInt8(ascii: "&")).compactMap { item in
+            let end = item.position(of: UInt8(ascii: "=")) ?? item.count
+            return item.part(0, end).isEqual(to: name) ? item.part(min(end + 1, item.count), item.count) : nil
         }
-        return nil
     }
 
     private static func withoutAuthority(_ target: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
-        guard let colon = target.firstIndex(of: UInt8(ascii: ":")),
-            target[colon...].starts(with: UnsafeRawBufferPointer("://"))
+        guard let colon = target.position(of: UInt8(ascii: ":")), target.count >= colon + 3,
+            target.part(colon, colon + 3).isEqual(to: "://")
         else { return UnsafeRawBufferPointer(start: nil, count: 0) }
-        let path = target[(colon + 3)...].firstIndex(of: UInt8(ascii: "/")) ?? target.count
-        return UnsafeRawBufferPointer(rebasing: target[path...])
+        let authority = target.part(colon + 3, target.count)
+        return authority.part(authority.position(of: UInt8(ascii: "/")) ?? authority.count, authority.count)
     }
 }
 
@@ -56,12 +55,12 @@ package struct ByteFields: Sequence, IteratorProtocol {
 
     package mutating func next() -> UnsafeRawBufferPointer? {
         guard let bytes = rest else { return nil }
-        guard let end = bytes.firstIndex(of: separator) else {
+        guard let end = bytes.position(of: separator) else {
             rest = nil
             return bytes
         }
-        rest = UnsafeRawBufferPointer(rebasing: bytes[(end + 1)...])
-        return UnsafeRawBufferPointer(rebasing: bytes[..<end])
+        rest = bytes.part(end + 1, bytes.count)
+        return bytes.part(0, end)
     }
 }
 

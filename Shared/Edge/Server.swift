@@ -1,3 +1,4 @@
+import Bytes
 import CLinux
 import Glibc
 import Reactor
@@ -95,7 +96,7 @@ package final class Server {
     func isWebSocketRequest(_ request: Request) -> Bool {
         guard webSockets != nil, let upgrade = request[.upgrade] else { return false }
         return upgrade.equalsIgnoringCase("websocket")
-            && request.target.path.elementsEqual(UnsafeRawBufferPointer(webSocketPath))
+            && request.target.path.isEqual(to: webSocketPath)
     }
 
     /// Called by a connection that has left the table.

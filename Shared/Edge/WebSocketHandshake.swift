@@ -11,7 +11,7 @@ struct WebSocketHandshake {
     /// Checks a request that asks for a WebSocket. A client that names subprotocols must name ours; one that names
     /// none is taken at its word.
     init(_ request: Request, subprotocol: StaticString) throws(RequestFailure) {
-        guard let version = request[.webSocketVersion], version.elementsEqual(UnsafeRawBufferPointer("13")) else {
+        guard let version = request[.webSocketVersion], version.isEqual(to: "13") else {
             throw .webSocketVersion
         }
         guard let key = request[.webSocketKey], Self.isValid(key) else { throw .handshakeInvalid }
@@ -49,7 +49,7 @@ struct WebSocketHandshake {
 
     private static func contains(_ list: UnsafeRawBufferPointer, _ name: StaticString) -> Bool {
         ByteFields(list, separator: UInt8(ascii: ",")).contains {
-            $0.trimmingWhitespace().elementsEqual(UnsafeRawBufferPointer(name))
+            $0.trimmingWhitespace().isEqual(to: name)
         }
     }
 

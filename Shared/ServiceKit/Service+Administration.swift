@@ -80,5 +80,5 @@ private enum Problem {
 }
 
 private func ~= (path: StaticString, requested: UnsafeRawBufferPointer) -> Bool {
-    requested.elementsEqual(UnsafeRawBufferPointer(path))
+    requested.isEqual(to: path)
 }

@@ -1,3 +1,5 @@
+import Bytes
+
 /// The identities of tokens verified lately, found by the token's bytes.
 ///
 /// Bounded by two generations: when the younger is full the older is forgotten and they change places. What was looked
@@ -6,6 +8,8 @@ struct TokenCache {
     private struct Entry {
         let token: [UInt8]
         let identity: Identity
+
+        func holds(_ other: UnsafeRawBufferPointer) -> Bool { token.withUnsafeBytes { $0.isEqual(to: other) } }
     }
 
     private let capacity: Int
@@ -19,8 +23,8 @@ struct TokenCache {
 
     mutating func identity(for token: UnsafeRawBufferPointer) -> Identity? {
         let key = hash(token)
-        if let entry = younger[key], token.elementsEqual(entry.token) { return entry.identity }
-        guard let entry = older[key], token.elementsEqual(entry.token) else { return nil }
+        if let entry = younger[key], entry.holds(token) { return entry.identity }
+        guard let entry = older[key], entry.holds(token) else { return nil }
         older[key] = nil
         insert(entry, key)
         return entry.identity

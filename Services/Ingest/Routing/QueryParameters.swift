@@ -5,9 +5,9 @@ import Wire
 /// The query of a request, read strictly: a parameter that is malformed, empty or given twice is refused by its name,
 /// because a client that mistypes a limit should not find out by missing messages. Unknown parameters are ignored.
 struct QueryParameters {
-    private let query: UnsafeRawBufferPointer
+    private let target: RequestTarget
 
-    init(_ target: RequestTarget) { query = target.query }
+    init(_ target: RequestTarget) { self.target = target }
 
     /// The largest integer that every JSON reader keeps exactly (RFC 8259, 6): 2^53 − 1.
     static let maximumSeq: Int64 = 9_007_199_254_740_991
@@ -57,15 +57,11 @@ struct QueryParameters {
     }
 
     private func value(_ name: StaticString) throws(Problem) -> UnsafeRawBufferPointer? {
-        var found: UnsafeRawBufferPointer?
-        for item in ByteFields(query, separator: UInt8(ascii: "&")) {
-            let end = item.firstIndex(of: UInt8(ascii: "=")) ?? item.count
-            guard item[..<end].elementsEqual(UnsafeRawBufferPointer(name)) else { continue }
-            guard found == nil else { throw Problem(.invalid, "\(name): must be given once") }
-            found = UnsafeRawBufferPointer(rebasing: item[min(end + 1, item.count)...])
-        }
-        if let found, found.isEmpty { throw Problem(.invalid, "\(name): must not be empty") }
-        return found
+        let values = target.queryValues(name)
+        guard let value = values.first else { return nil }
+        guard values.count == 1 else { throw Problem(.invalid, "\(name): must be given once") }
+        guard !value.isEmpty else { throw Problem(.invalid, "\(name): must not be empty") }
+        return value
     }
 
     /// Digits without sign and leading zeros.

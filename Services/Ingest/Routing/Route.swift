@@ -1,3 +1,4 @@
+import Bytes
 import Edge
 import Models
 import Wire
@@ -50,11 +51,10 @@ extension Route {
     }
 
     static func find(_ method: Method, _ path: UnsafeRawBufferPointer) -> Result {
-        guard path.starts(with: UnsafeRawBufferPointer("/v1/")) else {
+        guard path.count >= 4, path.part(0, 4) == "/v1/" else {
             return path == "/openapi.json" ? get(method, Route(.document)) : .notFound
         }
-        let rest = UnsafeRawBufferPointer(rebasing: path.dropFirst(4))
-        var segments = ByteFields(rest, separator: UInt8(ascii: "/"))
+        var segments = ByteFields(path.part(4, path.count), separator: UInt8(ascii: "/"))
         let first = segments.next() ?? .nothing
         guard let identifier = segments.next() else { return collection(method, first) }
         guard first == "conversations", !identifier.isEmpty else { return .notFound }
@@ -127,7 +127,7 @@ extension UnsafeRawBufferPointer {
     fileprivate static var nothing: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: nil, count: 0) }
 
     fileprivate static func == (bytes: Self, literal: StaticString) -> Bool {
-        bytes.elementsEqual(UnsafeRawBufferPointer(literal))
+        bytes.isEqual(to: literal)
     }
 }
 
