@@ -77,7 +77,7 @@ final class Room: FeedHost {
 
     func announce(_ entry: StatusEntry) {
         switch status.announce(entry.version) {
-        case .next: deliverStatus(ServerFrame.status(entry.json))
+        case .next: if !entry.json.isEmpty { deliverStatus(ServerFrame.status(entry.json)) }
         case .early: planStatusRepair()
         case .old: break
         }
@@ -112,9 +112,9 @@ final class Room: FeedHost {
         counters.gaps += 1
         fetchStatus(after: after) { [weak self] answer in
             guard let self else { return }
-            if status.endRepair(answer?.version), let frame = answer?.frame {
+            if status.endRepair(answer?.version) {
                 counters.repairs += 1
-                deliverStatus(frame)
+                if let frame = answer?.frame { deliverStatus(frame) }
                 planStatusRepair()
             } else {
                 Reactor.after(DenseStream<ChangeFrame>.pause) { [weak self] in self?.planStatusRepair() }

@@ -41,8 +41,6 @@ final class StatusAnnouncer {
 }
 
 extension StatusFields {
-    fileprivate var namesAnybody: Bool { !delivered.isEmpty || !read.isEmpty }
-
     fileprivate mutating func add(_ user: UserID, _ advance: SignalOutcome.Advance) {
         if let seq = advance.delivered { delivered.append((user, seq)) }
         if let seq = advance.read { read.append((user, seq)) }

@@ -15,9 +15,14 @@ struct StatusFields {
     /// In conversations of up to this many members a frame names who is where.
     static let namedMembersLimit = 50
 
-    /// The entry that carries it: from receipt to fanout, and in the answer to a `StatusQuery`.
+    var namesAnybody: Bool { !delivered.isEmpty || !read.isEmpty }
+
+    /// The entry that carries it: from receipt to fanout, and in the answer to a `StatusQuery`. Where nobody is named
+    /// there is nothing to tell a client, and the entry has its version alone.
     func writeEntry(to buffer: inout ByteBuffer) {
-        StatusEntry.write(conversation, version: version, to: &buffer) { write(to: &$0) }
+        StatusEntry.write(conversation, version: version, to: &buffer) { json in
+            if namesAnybody { write(to: &json) }
+        }
     }
 
     /// `{conversationId, statusVersion, delivered?:{userId: seq}, read?:{userId: seq}, at?}`

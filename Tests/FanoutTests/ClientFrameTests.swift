@@ -1,0 +1,81 @@
+import JSON
+import Models
+import TestSupport
+import Testing
+
+@testable import Fanout
+
+@Suite struct ClientFrameTests {
+    static let conversation = ConversationID(UUIDBytes("01890000-0000-7000-8000-000000000011")!)
+
+    static func parse<Result>(_ text: String, _ body: (ClientFrame) throws -> Result) throws -> Result {
+        try Array(text.utf8).withUnsafeBytes { try body(try ClientFrame($0)) }
+    }
+
+    @Test("a hello tells who it is and what it has, whatever the order of its members")
+    func hello() throws {
+        let text = """
+            {"useq":3,"cursors":{"\(Self.conversation)":7},"token":"t","later":[1,{}],"statusVersions":null,
+             "logId":null,"capabilities":["x"],"type":"hello"}
+            """
+        try Self.parse(text) { frame in
+            guard case .hello(let hello) = frame else { return #expect(Bool(false), "a hello") }
+            #expect(hello.token == "t" && hello.useq == 3 && hello.logID == nil)
+            #expect(hello.cursors == [Self.conversation: 7] && hello.statusVersions.isEmpty)
+        }
+    }
+
+    @Test("a receipt is about one conversation or several")
+    func receipts() throws {
+        let item = #"{"conversationId":"\#(Self.conversation)","seq":4}"#
+        try Self.parse(#"{"type":"read","conversationId":"\#(Self.conversation)","seq":9}"#) { frame in
+            guard case .read(let items) = frame else { return #expect(Bool(false), "a read") }
+            #expect(items == [.init(conversation: Self.conversation, seq: 9)])
+        }
+        try Self.parse(#"{"type":"delivered","items":[\#(item),\#(item)]}"#) { frame in
+            guard case .delivered(let items) = frame else { return #expect(Bool(false), "a delivered") }
+            #expect(items.count == 2)
+        }
+    }
+
+    @Test("a frame of unknown type is ignored")
+    func unknown() throws {
+        try Self.parse(#"{"type":"wave","token":7}"#) { frame in
+            guard case .unknown = frame else { return #expect(Bool(false), "unknown") }
+        }
+    }
+
+    @Test(
+        "what is missing or of the wrong kind is refused and named",
+        arguments: [
+            ("{}", "type"), ("[]", "object"), (#"{"type":7}"#, "type"), (#"{"type":"auth"}"#, "token"),
+            (#"{"type":"typing","active":true}"#, "conversationId"),
+            (#"{"type":"read","conversationId":"x","seq":1}"#, "conversationId"),
+            (#"{"type":"read","items":[{"seq":1}]}"#, "items"), (#"{"type":"delivered"}"#, "items"),
+            (#"{"type":"read","conversationId":"01890000-0000-7000-8000-000000000011","seq":-1}"#, "seq"),
+            (#"{"type":"ping","id":7}"#, "id"), (#"{"type":"ping"} x"#, "goes on"),
+        ])
+    func refused(text: String, named: String) {
+        let error = #expect(throws: JSONError.self) { try Self.parse(text) { _ in } }
+        #expect(error?.description.contains(named) == true, "\(String(describing: error))")
+    }
+
+    @Test("damaged frames never trap", arguments: UInt64(0)..<20)
+    func fuzz(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        let frames = [
+            #"{"type":"hello","token":"abc","cursors":{"\#(Self.conversation)":7},"useq":1,"logId":"x"}"#,
+            #"{"type":"read","items":[{"conversationId":"\#(Self.conversation)","seq":4}],"seq":3}"#,
+            #"{"type":"ping","id":"\u00e4"}"#,
+        ]
+        for _ in 0..<500 {
+            var bytes = Array(frames.randomElement(using: &random)!.utf8)
+            for _ in 0...Int.random(in: 0...3, using: &random) {
+                bytes[.random(in: 0..<bytes.count, using: &random)] = Array(#"{}[]",:\019-eE"#.utf8).randomElement(
+                    using: &random)!
+            }
+            bytes.removeLast(.random(in: 0...3, using: &random))
+            bytes.withUnsafeBytes { _ = try? ClientFrame($0) }
+        }
+    }
+}
