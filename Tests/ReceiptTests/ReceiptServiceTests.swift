@@ -159,12 +159,12 @@ import Wire
         }
     }
 
-    @Test("a conversation in which nothing moved is at version 0")
+    @Test("a conversation in which nothing moved is at version 0, and there is nothing to tell")
     @Reactor func untouched() async throws {
         try await withReceipt { receipt in
             try receipt.create(conversation, members: ["ann"], lastSeq: 1)
             let status = await receipt.status(conversation, after: 0)
-            #expect(status?.1 == #"{"conversationId":"\#(conversation)","statusVersion":0}"#)
+            #expect(status?.0 == 0 && status?.1 == "")
         }
     }
 
