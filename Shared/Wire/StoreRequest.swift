@@ -17,6 +17,7 @@ package enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case changes = 69
     case revisions = 70
     case tapbacks = 71
+    case sync = 72
 
     // Queries of fanout, answered with entries of its streams.
     case bootstrap = 128

@@ -252,4 +252,38 @@ struct WriteTests {
             #expect(await store.write(.removeMember(UserID("bob")!), by: "bob", in: conversation)?.status == 409)
         }
     }
+
+    // MARK: Sync
+
+    @Test("sync tells every conversation once, then only those that changed, and the private changes in between")
+    @Reactor func sync() async throws {
+        try await withMessage { store, message in
+            let bob = UserID("bob")!
+            var others: [ConversationID] = []
+            for _ in 0..<3 {
+                others.append(ConversationID(.random))
+                _ = await store.create(others.last!, by: "alice", with: ["bob"])
+            }
+            func sync(_ since: Any?) async throws -> (ids: Set<String>, privately: [String], cursor: String) {
+                let cursor = (since as? String).flatMap(SyncCursor.init(text:))
+                let reply = try #require(await store.ask(.sync, in: bob.slot, SyncQuery(bob, since: cursor)))
+                #expect(reply.field("more") as? Bool == false)
+                let ids = (reply.field("conversations") as? [[String: Any]] ?? []).compactMap { $0["id"] as? String }
+                let kinds = (reply.field("private") as? [[String: Any]] ?? []).compactMap { $0["kind"] as? String }
+                return (Set(ids), kinds, try #require(reply.field("cursor") as? String))
+            }
+            let first = try await sync(nil)
+            #expect(first.ids == Set((others + [conversation]).map(\.description)))
+            let quiet = try await sync(first.cursor)
+            #expect(quiet.privately.isEmpty)
+            _ = await store.send(Draft(), from: "alice", to: others[1])
+            _ = await store.write(.hide(message), by: "bob", in: conversation)
+            let second = try await sync(quiet.cursor)
+            #expect(second.ids.contains(others[1].description) && second.privately == ["message.hidden"])
+            #expect(!second.ids.contains(others[0].description))
+            var foreign = try #require(SyncCursor(text: second.cursor))
+            foreign.logID = .random
+            #expect(await store.ask(.sync, in: bob.slot, SyncQuery(bob, since: foreign))?.status == 409)
+        }
+    }
 }

@@ -74,6 +74,23 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
         "018900000000700080000000000000c5" + "03626f62" + "0000000000000005" + "0000000000000000"
     ),
     (StatusQuery(conversation, after: 6), "018900000000700080000000000000c5" + "0000000000000006"),
+    (
+        Write(conversation, by: bob, key: nil, .setTapback(message, "like")),
+        "018900000000700080000000000000c5" + "03626f62" + "00000000000000000000000000000000" + "04"
+            + "0189000000007000800000000000aaaa" + "046c696b65"
+    ),
+    (
+        TapbacksQuery(MessageQuery(head, message: message), after: "bob", limit: 3),
+        "018900000000700080000000000000c5" + "05616c696365" + "0189000000007000800000000000aaaa" + "03626f62" + "0003"
+    ),
+    (
+        SyncQuery(
+            bob,
+            since: SyncCursor(
+                logID: message.uuid, useq: 1, transaction: 2, nextTransaction: 3, after: ConversationID(.zero))),
+        "03626f62" + "01" + "0189000000007000800000000000aaaa" + "0000000000000001" + "0000000000000002"
+            + "0000000000000003" + "00000000000000000000000000000000"
+    ),
     (Problem(.notFound, "no"), "04" + "6e6f"),
 ]
 
@@ -141,6 +158,29 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
     }
 
     private func tryDecode<Value: WireCodable>(_: Value, _ bytes: [UInt8]) { _ = try? decode(Value.self, bytes) }
+
+    @Test("every action of a write reads back")
+    func writes() throws {
+        let actions: [Write.Action] = [
+            .edit(message, text: "té"), .deleteForEveryone(message), .hide(message), .setTapback(message, "🎉"),
+            .removeTapback(message), .putMember(bob, nil), .putMember(bob, .owner), .removeMember(bob), .rename("T"),
+            .clearHistory(through: 7),
+        ]
+        for action in actions {
+            let write = Write(conversation, by: alice, key: message.uuid, action)
+            #expect(try decode(Write.self, encoded(write)) == write)
+        }
+    }
+
+    @Test("a cursor of sync survives its text form, and nothing else does")
+    func syncCursor() {
+        let cursor = SyncCursor(
+            logID: message.uuid, useq: 4, transaction: 5, nextTransaction: 6, after: conversation)
+        #expect(SyncCursor(text: cursor.text) == cursor)
+        for text in ["", "____", "\(message)_-1_2_3_\(conversation)", cursor.text + "_"] {
+            #expect(SyncCursor(text: text) == nil)
+        }
+    }
 
     @Test("a cursor of the conversation list survives its text form, and nothing else does")
     func cursor() {

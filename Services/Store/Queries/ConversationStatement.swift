@@ -14,17 +14,34 @@ enum ConversationStatement {
             WHERE i.user_slot = $2 AND i.user_id = $1 AND (c.last_at, c.id) < ($3, $4)
             ORDER BY c.last_at DESC, c.id DESC LIMIT $5
         )
-        \(columns)
+        \(columns(orderedBy: "c.last_at DESC, c.id DESC"))
+        """)
+
+    /// For `sync`, by id: those that transaction $3 (its lower 32 bits) or a later one changed. Ages are taken against one
+    /// counter for the whole transaction, so they compare exactly; a row older than half the number space seems new,
+    /// which only makes it come again. Fans out over slots like `list`.
+    static let changed = Statement(
+        "changed_conversations", parameters: [.text, .int2, .int8, .uuid, .int8],
+        """
+        WITH page AS (
+            SELECT c.* FROM store.inbox i
+            JOIN store.conversations c ON c.slot = i.slot AND c.id = i.conversation_id
+            WHERE i.user_slot = $2 AND i.user_id = $1 AND i.conversation_id > $4
+              AND ($3 = 0 OR age(c.xmin) <= age(($3 & 4294967295)::text::xid))
+            ORDER BY i.conversation_id LIMIT $5
+        )
+        \(columns(orderedBy: "c.id"))
         """)
 
     static let single = Statement(
         "conversation", parameters: [.text, .int2, .uuid],
         """
         WITH page AS (SELECT * FROM store.conversations WHERE slot = $2 AND id = $3)
-        \(columns)
+        \(columns(orderedBy: "c.id"))
         """)
 
-    private static let columns = """
+    private static func columns(orderedBy order: String) -> String {
+        """
         SELECT c.id, c.kind, c.title, c.created_at, least(c.last_seq, stay.last_seq), c.last_at, c.member_count,
             stay.role, stay.joined, stay.ended, stay.cleared_seq,
             unread.count::int, coalesce(h.read_seq, 0), coalesce(h.delivered_seq, 0),
@@ -73,8 +90,9 @@ enum ConversationStatement {
                               WHERE d.slot = c.slot AND d.conversation_id = c.id AND d.user_id = $1 AND d.seq = p.seq)
         ) parent ON true
         WHERE stay.joined IS NOT NULL
-        ORDER BY c.last_at DESC, c.id DESC
+        ORDER BY \(order)
         """
+    }
 
     static func add(_ query: ListConversations, to parameters: inout Parameters) {
         parameters.add(query.reader)

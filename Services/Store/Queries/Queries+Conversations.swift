@@ -34,14 +34,25 @@ extension Queries {
         return buffer.array
     }
 
-    /// `[Conversation]`, and what it holds.
+    /// `[Conversation]`, latest activity first, and what it holds.
     func latestConversations(
         _ query: ListConversations, where isWanted: (ConversationFields) -> Bool = { _ in true }
     ) async throws -> (json: [UInt8], conversations: [ConversationFields], hasMore: Bool) {
-        let rows = try await connection.query(ConversationStatement.list) { ConversationStatement.add(query, to: &$0) }
+        try await conversations(ConversationStatement.list, of: query.reader, limit: Int(query.limit), where: isWanted)
+        {
+            ConversationStatement.add(query, to: &$0)
+        }
+    }
+
+    /// `[Conversation]` from a statement that gives one more row than `limit` where there are more.
+    func conversations(
+        _ statement: Statement, of reader: UserID, limit: Int,
+        where isWanted: (ConversationFields) -> Bool = { _ in true }, _ parameters: (inout Parameters) -> Void
+    ) async throws -> (json: [UInt8], conversations: [ConversationFields], hasMore: Bool) {
+        let rows = try await connection.query(statement, parameters)
         defer { extendLifetime(rows) }  // The texts lie in them.
-        let listed = rows.prefix(Int(query.limit)).map(ListedConversation.init).filter { isWanted($0.conversation) }
-        let receipts = try await receipts(of: listed.compactMap(\.message), for: query.reader)
+        let listed = rows.prefix(limit).map(ListedConversation.init).filter { isWanted($0.conversation) }
+        let receipts = try await receipts(of: listed.compactMap(\.message), for: reader)
         var buffer = ByteBuffer(capacity: 4096)
         buffer.beginArray()
         for conversation in listed {
@@ -49,7 +60,7 @@ extension Queries {
             buffer.append(conversation, receipts)
         }
         buffer.endArray()
-        return (buffer.array, listed.map(\.conversation), rows.count > Int(query.limit))
+        return (buffer.array, listed.map(\.conversation), rows.count > limit)
     }
 
     /// `{members: [{userId, role, joinedSeq, deliveredSeq, readSeq}], nextCursor?}`

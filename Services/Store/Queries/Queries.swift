@@ -19,6 +19,7 @@ final class Queries {
         FeedStatement.replay,
         PrivateFeedStatement.statement, BootstrapStatement.statement, PositionsStatement.conversations,
         PositionsStatement.users, RevisionsStatement.statement, TapbacksStatement.statement,
+        ConversationStatement.changed, SyncStatement.position,
     ]
 
     let connection: Connection
@@ -47,6 +48,7 @@ final class Queries {
         case .changes: prepare(changes, try ChangesQuery(from: &reader))
         case .revisions: prepare(revisions, try MessageQuery(from: &reader))
         case .tapbacks: prepare(tapbacks, try TapbacksQuery(from: &reader))
+        case .sync: prepare(sync, try SyncQuery(from: &reader))
         case .bootstrap: prepare(bootstrap, try BootstrapQuery(from: &reader))
         case .replay: prepare(replay, try ReplayQuery(from: &reader))
         case .privateReplay: prepare(privateReplay, try PrivateReplayQuery(from: &reader))

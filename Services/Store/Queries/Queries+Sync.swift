@@ -1,0 +1,92 @@
+import Bytes
+import JSON
+import Models
+import Postgres
+import Wire
+
+extension Queries {
+    /// Conversations, and private changes, of one answer to `sync`.
+    static let syncConversations = 200
+    static let syncPrivateChanges: UInt32 = 500
+    /// A cursor this many transactions old is answered with all conversations: transaction numbers are compared within
+    /// half their space.
+    private static let oldestTransaction: Int64 = 1 << 30
+
+    /// `{conversations, private, cursor, more}`
+    ///
+    /// The position is read first and the contents second, so what changes in between comes again with the next cursor.
+    func sync(_ query: SyncQuery) async throws -> [UInt8] {
+        var cursor = try await begin(query)
+        let privately = try await privateChanges(of: query.user, after: query.since?.useq, &cursor)
+        let changed = try await changedConversations(of: query.user, &cursor)
+        var buffer = ByteBuffer(capacity: 4096)
+        buffer.beginObject()
+        buffer.append(key: "conversations")
+        buffer.append(changed.json)
+        buffer.append(key: "private")
+        buffer.append(privately.json)
+        buffer.append(key: "cursor", json: cursor.text)
+        buffer.append(key: "more", json: changed.hasMore || privately.hasMore)
+        buffer.endObject()
+        return buffer.array
+    }
+
+    /// The cursor that the answer starts from. Within a round its snapshot stays that of the first page.
+    private func begin(_ query: SyncQuery) async throws -> SyncCursor {
+        let rows = try await connection.query(SyncStatement.position) { parameters in
+            parameters.add(query.user)
+            parameters.add(query.user.slot)
+        }
+        guard let row = rows.first else { throw Problem(.unavailable, "the deployment is not set up") }
+        let present = SyncCursor(
+            logID: row[0], useq: row[1], transaction: 0, nextTransaction: row[2], after: ConversationID(.zero))
+        guard var cursor = query.since else { return present }
+        guard cursor.logID == present.logID, cursor.useq <= present.useq else {
+            throw Problem(.conflict, "since: from a history that was replaced by a restored one: start anew without it")
+        }
+        if cursor.after.uuid == .zero { cursor.nextTransaction = present.nextTransaction }
+        if present.nextTransaction - cursor.transaction > Self.oldestTransaction { cursor.transaction = 0 }
+        return cursor
+    }
+
+    private func privateChanges(
+        of user: UserID, after useq: Int64?, _ cursor: inout SyncCursor
+    ) async throws -> (json: [UInt8], hasMore: Bool) {
+        var buffer = ByteBuffer()
+        buffer.beginArray()
+        var last: Int64 = 0
+        if let useq {
+            let feed = PrivateReplayQuery(user, after: useq, limit: Self.syncPrivateChanges)
+            let rows = try await connection.query(PrivateFeedStatement.statement) {
+                PrivateFeedStatement.add(feed, to: &$0)
+            }
+            for change in rows.compactMap(PrivateChangeFields.init) {
+                buffer.beginElement()
+                buffer.append(change)
+                cursor.useq = change.useq
+            }
+            last = rows.first.map(PrivateFeedStatement.lastUseq) ?? 0
+        }
+        buffer.endArray()
+        return (buffer.array, cursor.useq < last)
+    }
+
+    private func changedConversations(
+        of user: UserID, _ cursor: inout SyncCursor
+    ) async throws -> (json: [UInt8], hasMore: Bool) {
+        let page = try await conversations(ConversationStatement.changed, of: user, limit: Self.syncConversations) {
+            $0.add(user)
+            $0.add(user.slot)
+            $0.add(cursor.transaction)
+            $0.add(cursor.after)
+            $0.add(Int64(Self.syncConversations) + 1)
+        }
+        if page.hasMore, let last = page.conversations.last {
+            cursor.after = last.id
+        } else {
+            cursor.transaction = cursor.nextTransaction
+            cursor.after = ConversationID(.zero)
+        }
+        return (page.json, page.hasMore)
+    }
+}

@@ -1,0 +1,84 @@
+import Bytes
+import Models
+
+/// `sync`: what changed for a user since a cursor.
+///
+/// Layout: user name · has cursor 1 · cursor (see `SyncCursor`).
+package struct SyncQuery: WireCodable, Hashable {
+    package var user: UserID
+    /// Nil: from the start.
+    package var since: SyncCursor?
+
+    package init(_ user: UserID, since: SyncCursor?) {
+        self.user = user
+        self.since = since
+    }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        user = try reader.user()
+        since = try reader.number(UInt8.self) == 1 ? try SyncCursor(from: &reader) : nil
+    }
+
+    package func write(to buffer: inout ByteBuffer) {
+        buffer.append(user)
+        buffer.append(since == nil ? 0 : 1 as UInt8)
+        since?.write(to: &buffer)
+    }
+}
+
+/// How far a client has followed everything that concerns its user.
+///
+/// Conversations are found by the transaction that last changed them: one that was not yet visible to the snapshot of
+/// the former answer has a number at or above that snapshot's lowest running transaction (PostgreSQL Documentation,
+/// 9.27.8). So none is missed, whatever commits late, and no clock takes part; some may come twice.
+///
+/// Layout: log id 16 · useq 8 · transaction 8 · next transaction 8 · after conversation 16. Clients see its text as an
+/// opaque string: the same fields with `_` between them.
+package struct SyncCursor: WireCodable, Hashable {
+    package var logID: UUIDBytes
+    package var useq: Int64
+    /// Conversations changed by this transaction or a later one are to come.
+    package var transaction: Int64
+    /// What `transaction` becomes when all pages were read.
+    package var nextTransaction: Int64
+    /// Within a round of pages: the last conversation that came. Zero between rounds.
+    package var after: ConversationID
+
+    package init(
+        logID: UUIDBytes, useq: Int64, transaction: Int64, nextTransaction: Int64, after: ConversationID
+    ) {
+        self.logID = logID
+        self.useq = useq
+        self.transaction = transaction
+        self.nextTransaction = nextTransaction
+        self.after = after
+    }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        logID = try reader.uuid()
+        useq = try reader.number()
+        transaction = try reader.number()
+        nextTransaction = try reader.number()
+        after = try reader.conversation()
+    }
+
+    package func write(to buffer: inout ByteBuffer) {
+        buffer.append(bigEndian: logID)
+        buffer.append(bigEndian: useq)
+        buffer.append(bigEndian: transaction)
+        buffer.append(bigEndian: nextTransaction)
+        buffer.append(after)
+    }
+
+    package init?(text: String) {
+        let parts = text.split(separator: "_", omittingEmptySubsequences: false).map(String.init)
+        guard parts.count == 5, let logID = UUIDBytes(parts[0]), let after = UUIDBytes(parts[4]) else { return nil }
+        let numbers = parts[1...3].compactMap { Int64($0) }
+        guard numbers.count == 3, numbers.allSatisfy({ $0 >= 0 }) else { return nil }
+        self.init(
+            logID: logID, useq: numbers[0], transaction: numbers[1], nextTransaction: numbers[2],
+            after: ConversationID(after))
+    }
+
+    package var text: String { "\(logID)_\(useq)_\(transaction)_\(nextTransaction)_\(after)" }
+}
