@@ -60,8 +60,9 @@ import Testing
         let connection = database.open(statements: [Statement("count", "SELECT count(*) FROM later")])
         var errors: [DatabaseError] = []
         connection.onLoss { errors.append($0) }
-        await waitUntil { errors.count >= 2 }
-        #expect(errors.allSatisfy { $0.sqlState == .undefinedTable } && !connection.isUp)
+        // A busy machine may lose an attempt to the connection's own deadline as well.
+        await waitUntil { errors.count { $0.sqlState == .undefinedTable } >= 2 }
+        #expect(!connection.isUp)
         try database.execute("CREATE TABLE later (n bigint)")
         await waitUntil { connection.isUp }
     }
