@@ -25,8 +25,7 @@ package final class HTTPConnection: Connection {
     private let place: ConnectionTable.Place
     private let parser: RequestParser
     private var answers = AnswerQueue()
-    private var output = ByteBuffer(capacity: 512)
-    private var sent = 0
+    private var output = OutputBuffer()
     /// What was read beyond the bound on outstanding answers.
     private var held: [UInt8] = []
 
@@ -34,8 +33,10 @@ package final class HTTPConnection: Connection {
     private var peerHasEnded = false
     private var owesContinue = false
     private var isFlushScheduled = false
+    /// Whether the kernel has no room for more; it says when it has.
+    private var isBlocked = false
     private var interest = Interest.read
-    /// When the current request began or the last one was answered, and when the peer last took bytes: in sweeps.
+    /// In sweeps: when the current request began or the last one was answered, and when the peer last took bytes.
     private var lastStep: UInt32
     private var lastProgress: UInt32
 
@@ -51,16 +52,15 @@ package final class HTTPConnection: Connection {
 
     var isClosed: Bool { state == .closed }
 
-    private var unread: Int { output.count - sent }
-
     /// Whether to read on would build up a queue.
     private var isFull: Bool {
-        answers.outstanding >= server.limits.outstandingAnswers || unread >= server.limits.unreadAnswerBytes
+        answers.outstanding >= server.limits.outstandingAnswers || output.count >= server.limits.unreadAnswerBytes
     }
 
     /// Whether enough of the queue is gone for what was held back to be worth another look.
     private var hasRoom: Bool {
-        2 * answers.outstanding <= server.limits.outstandingAnswers && 2 * unread <= server.limits.unreadAnswerBytes
+        2 * answers.outstanding <= server.limits.outstandingAnswers
+            && 2 * output.count <= server.limits.unreadAnswerBytes
     }
 
     // MARK: Reading
@@ -127,7 +127,7 @@ package final class HTTPConnection: Connection {
     private func sendContinue() {
         guard owesContinue, answers.outstanding == 0 else { return }
         owesContinue = false
-        output.append("HTTP/1.1 100 Continue\r\n\r\n")
+        output.append { $0.append("HTTP/1.1 100 Continue\r\n\r\n") }
         scheduleFlush()
     }
 
@@ -162,9 +162,9 @@ package final class HTTPConnection: Connection {
     ) {
         guard state != .closed, let traits = answers.traits(of: ticket) else { return }
         if answers.isNext(ticket) {
-            server.responseWriter.write(status, contentType, headers, body, traits, to: &output)
+            output.append { server.responseWriter.write(status, contentType, headers, body, traits, to: &$0) }
             answers.removeNext()
-            while let early = answers.popEarly() { output.append(early) }
+            while let early = answers.popEarly() { output.append { $0.append(early) } }
             lastStep = server.sweep
             scheduleFlush()
         } else {
@@ -182,36 +182,29 @@ package final class HTTPConnection: Connection {
 
     func flush() {
         isFlushScheduled = false
+        guard state != .closed else { return }
         sendContinue()
         send()
-        if state == .finishing, answers.outstanding == 0, unread == 0 { finished() }
+        if state == .finishing, answers.outstanding == 0, output.count == 0 { finished() }
         if state == .open, !held.isEmpty, hasRoom { takeHeld() }
         updateInterest()
     }
 
     private func send() {
-        while state != .closed, unread > 0 {
-            switch socket.write(UnsafeRawBufferPointer(rebasing: output.bytes[sent...])) {
+        if !isBlocked { lastProgress = server.sweep }
+        isBlocked = false
+        while state != .closed, !isBlocked, output.count > 0 {
+            switch socket.write(output.bytes) {
             case .bytes(let count):
-                sent += count
+                output.removeFirst(count)
                 lastProgress = server.sweep
-            case .full: return forgetSent()
-            case .failed: return close()
+            case .full:
+                isBlocked = true
+                if output.count > server.limits.unreadAnswerBytesAtMost { close() }
+            case .failed:
+                close()
             }
         }
-        forgetSent()
-    }
-
-    /// Gives memory back after a large answer, and does not let what was sent pile up before what was not.
-    private func forgetSent() {
-        if unread == 0 {
-            output.count > 64 * 1024 ? output = ByteBuffer(capacity: 512) : output.removeAll()
-            sent = 0
-        } else if sent >= 64 * 1024 {
-            output.removeFirst(sent)
-            sent = 0
-        }
-        if unread > server.limits.unreadAnswerBytesAtMost { close() }
     }
 
     private func takeHeld() {
@@ -222,10 +215,9 @@ package final class HTTPConnection: Connection {
 
     private func updateInterest() {
         guard state != .closed else { return }
-        var wanted: Interest = unread > 0 ? .write : []
+        var wanted: Interest = isBlocked ? .write : []
         if !peerHasEnded, state == .lingering || (state == .open && held.isEmpty && !isFull) { wanted.insert(.read) }
         guard wanted != interest else { return }
-        if wanted.contains(.write), !interest.contains(.write) { lastProgress = server.sweep }
         interest = wanted
         Reactor.change(socket.descriptor, to: wanted)
     }
@@ -238,7 +230,7 @@ package final class HTTPConnection: Connection {
         state = .finishing
         held = []
         answers.closeAfterLast()
-        if answers.outstanding == 0, unread == 0 { finished() } else { updateInterest() }
+        if answers.outstanding == 0, output.count == 0 { finished() } else { updateInterest() }
     }
 
     private func finished() {
@@ -267,7 +259,7 @@ package final class HTTPConnection: Connection {
     func checkTimeouts() {
         let waited = server.sweep &- lastStep
         let timeouts = server.timeouts
-        if unread > 0, server.sweep &- lastProgress > timeouts.write { return timedOut() }
+        if isBlocked, server.sweep &- lastProgress > timeouts.write { return tooSlow() }
         switch state {
         case .lingering where waited > timeouts.close: close()
         case .open where !held.isEmpty || isFull: break
@@ -279,7 +271,7 @@ package final class HTTPConnection: Connection {
         }
     }
 
-    private func timedOut() {
+    private func tooSlow() {
         server.statistics.slowReaders += 1
         close()
     }
@@ -302,8 +294,8 @@ package final class HTTPConnection: Connection {
     private func becomeWebSocket(
         _ handshake: WebSocketHandshake, _ handler: any WebSocketHandler, _ rest: UnsafeMutableRawBufferPointer
     ) {
-        handshake.writeAnswer(to: &output)
-        let opening = WebSocketFrame(raw: UnsafeRawBufferPointer(rebasing: output.bytes[sent...]))
+        output.append { handshake.writeAnswer(to: &$0) }
+        let opening = WebSocketFrame(raw: output.bytes)
         state = .closed
         Reactor.forget(socket.descriptor)
         let webSocket = WebSocket(socket, at: place, of: server, handler: handler, opening: opening)

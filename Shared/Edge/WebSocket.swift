@@ -59,10 +59,14 @@ package final class WebSocket: Connection {
         set { decoder.maximumMessageBytes = newValue }
     }
 
-    /// Queues `frame`; all of a turn leave by one system call. Over the bound of the queue the peer is closed.
+    /// Queues `frame`; all of a turn leave by one system call. A peer that leaves more than the bound of the queue
+    /// untaken is closed.
     package func send(_ frame: WebSocketFrame) {
         guard state == .open else { return }
         enqueue(frame)
+        guard queue.bytes > server.limits.webSocketQueueBytes else { return }
+        // Much at once is not the peer's fault: it had no chance to take any of this turn's frames.
+        if !interest.contains(.write) { _ = write() }
         if queue.bytes > server.limits.webSocketQueueBytes { tooSlow() }
     }
 
@@ -135,16 +139,27 @@ package final class WebSocket: Connection {
 
     func flush() {
         isFlushScheduled = false
-        while state != .closed, !queue.isEmpty {
+        guard state != .closed else { return }
+        switch write() {
+        case .blocked: watch(for: [.read, .write])
+        case .failed: close()
+        case .done:
+            watch(for: .read)
+            if state == .finished { hasPeerClosed ? close() : socket.endWriting() }
+        }
+    }
+
+    private enum WriteResult { case done, blocked, failed }
+
+    private func write() -> WriteResult {
+        while !queue.isEmpty {
             switch queue.withVectors(socket.write) {
             case .bytes(let count): queue.removeFirst(count)
-            case .full: return watch(for: [.read, .write])
-            case .failed: return close()
+            case .full: return .blocked
+            case .failed: return .failed
             }
         }
-        guard state != .closed else { return }
-        watch(for: .read)
-        if state == .finished { hasPeerClosed ? close() : socket.endWriting() }
+        return .done
     }
 
     private func watch(for interest: Interest) {

@@ -182,22 +182,35 @@ import Testing
         #expect(await eventually { server.socketsClosed == 1 && server.socketsTooSlow == 1 })
     }
 
+    @Test("more in one turn than the queue may hold does not make a peer slow that takes it")
+    func burst() async throws {
+        let (server, client) = try await open { $0.webSocketQueueBytes = 20_000 }
+        await broadcast(server, count: 6, bytes: 10_000)
+        for number in 0..<6 {
+            let text = try client.receiveFrame().text
+            #expect(text.utf8.count == 10_000 && text.hasPrefix("number \(number) "))
+        }
+        #expect(await server.socketsTooSlow == 0)
+    }
+
     @Test("a message to many is one buffer, and each gets all of it in order")
     func broadcast() async throws {
         let (server, port) = await TestServer.start()
         let clients = try (0..<50).map { _ in try RawClient(port: port) }
         for client in clients { #expect(try client.openWebSocket().status == 101) }
         #expect(await eventually { server.sockets.count == 50 })
-        await broadcast(server)
+        await broadcast(server, count: 100)
         for client in clients {
             let texts = try (0..<101).map { _ in try client.receiveFrame().text }
             #expect(texts == ["welcome"] + (0..<100).map { "number \($0)" })
         }
     }
 
-    @Reactor private func broadcast(_ server: TestServer) {
-        for number in 0..<100 {
-            let frame = Array("number \(number)".utf8).withUnsafeBytes { WebSocketFrame.text($0) }
+    @Reactor private func broadcast(_ server: TestServer, count: Int, bytes: Int = 0) {
+        for number in 0..<count {
+            let text = "number \(number)"
+            let padding = bytes > 0 ? " " + String(repeating: "x", count: bytes - text.utf8.count - 1) : ""
+            let frame = Array((text + padding).utf8).withUnsafeBytes { WebSocketFrame.text($0) }
             for socket in server.sockets { socket.send(frame) }
         }
     }
