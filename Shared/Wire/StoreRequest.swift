@@ -24,6 +24,7 @@ package enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case replay = 129
     case privateReplay = 130
     case positions = 131
+    case senderCounts = 132
 
     /// Whether it writes.
     package var isCommand: Bool { rawValue < 64 }

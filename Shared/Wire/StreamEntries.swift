@@ -125,7 +125,7 @@ package struct PrivateEntry {
 /// receipt → fanout (topic `S`): horizons of a conversation moved.
 ///
 /// It borrows its bytes. Layout: conversation 16 · status version 8 · length 4 · the frame's JSON as in api.md, without
-/// `type`; empty where there is nothing to tell a client.
+/// `type`; empty where the conversation has too many members to name them (see `SenderCounts`), or nothing ever moved.
 package struct StatusEntry {
     package var conversation: ConversationID
     package var version: Int64

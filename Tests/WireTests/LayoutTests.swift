@@ -57,6 +57,7 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
         EphemeralEntry.typing(conversation, bob, isActive: true),
         "01" + "018900000000700080000000000000c5" + "03626f62" + "01"
     ),
+    (SenderCountsQuery(conversation), "018900000000700080000000000000c5"),
     (EphemeralEntry.superseded(bob, device: "tv"), "02" + "03626f62" + "00000002" + "7476"),
     (StreamPositions([StreamPosition(.user(bob), 4)]), "00000001" + "01" + "03626f62" + "0000000000000004"),
     (
@@ -147,6 +148,29 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
             conversations: Array("[]".utf8))
         let read = try decode(Bootstrap.self, encoded(start))
         #expect(read.stays == [stay] && read.useq == 7 && read.hasMore && read.conversations == Array("[]".utf8))
+    }
+
+    @Test("counts have their golden bytes, read back sender by sender, and are refused when cut")
+    func senderCounts() throws {
+        var buffer = ByteBuffer()
+        SenderCounts.writeHead(version: 9, at: Timestamp(milliseconds: 5), to: &buffer)
+        for sender in [alice, bob] { SenderCounts.writeEntry(sender, to: &buffer) { $0.append(utf8: "[]") } }
+        let head = "0000000000000009" + "0000000000000005"
+        #expect(hex(buffer.array) == head + "05616c696365" + "00000002" + "5b5d" + "03626f62" + "00000002" + "5b5d")
+        #expect(try senders(buffer.array) == [alice, bob])
+        #expect(throws: WireError.truncated) { try senders(buffer.array.dropLast()) }
+        #expect(throws: WireError.truncated) { try senders(buffer.array.prefix(15)) }
+    }
+
+    private func senders(_ bytes: some Sequence<UInt8>) throws -> [UserID] {
+        try Array(bytes).withUnsafeBytes { raw in
+            var reader = ByteReader(raw)
+            let counts = try SenderCounts(from: &reader)
+            #expect(counts.version == 9 && counts.at == Timestamp(milliseconds: 5))
+            var senders: [UserID] = []
+            try counts.forEachSender { sender, _ in senders.append(sender) }
+            return senders
+        }
     }
 
     @Test("random bytes never stop the process", arguments: UInt64(0)..<200)

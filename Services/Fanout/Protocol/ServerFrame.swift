@@ -23,6 +23,18 @@ enum ServerFrame {
         .text(bytes(#"{"type":"status","#), withoutBrace(json))
     }
 
+    /// `counts`: `[{seq, deliveredCount, readCount}…]`.
+    static func status(
+        _ conversation: ConversationID, version: Int64, at: Timestamp, counts: UnsafeRawBufferPointer
+    ) -> WebSocketFrame {
+        object("status") { frame in
+            frame.append(key: "conversationId", json: conversation)
+            frame.append(key: "statusVersion", json: version)
+            frame.append(key: "counts", encoded: counts)
+            frame.append(key: "at", json: at)
+        }
+    }
+
     static func welcome(_ session: Session, _ bootstrap: Bootstrap) -> WebSocketFrame {
         object("welcome") { frame in
             frame.append(key: "userId", json: session.user)

@@ -29,6 +29,8 @@ final class Room: FeedHost {
     private var status: StatusStream
     /// Sessions whose receipts are behind: each gets one merged frame before any other.
     private var behind: [(session: Session, version: Int64)] = []
+    /// Where the members are too many to be named.
+    private var counts = CountsRefresh()
     private unowned let rooms: Rooms
 
     init(_ conversation: ConversationID, lastSeq: Int64, statusVersion: Int64, in rooms: Rooms) {
@@ -77,7 +79,7 @@ final class Room: FeedHost {
 
     func announce(_ entry: StatusEntry) {
         switch status.announce(entry.version) {
-        case .next: if !entry.json.isEmpty { deliverStatus(ServerFrame.status(entry.json)) }
+        case .next: entry.json.isEmpty ? refreshCounts() : deliverStatus(ServerFrame.status(entry.json))
         case .early: planStatusRepair()
         case .old: break
         }
@@ -112,13 +114,13 @@ final class Room: FeedHost {
         counters.gaps += 1
         fetchStatus(after: after) { [weak self] answer in
             guard let self else { return }
-            if status.endRepair(answer?.version) {
-                counters.repairs += 1
-                if let frame = answer?.frame { deliverStatus(frame) }
-                planStatusRepair()
-            } else {
+            guard status.endRepair(answer?.version), let answer else {
                 Reactor.after(DenseStream<ChangeFrame>.pause) { [weak self] in self?.planStatusRepair() }
+                return
             }
+            counters.repairs += 1
+            if let frame = answer.frame { deliverStatus(frame) } else { refreshCounts() }
+            planStatusRepair()
         }
     }
 
@@ -126,12 +128,61 @@ final class Room: FeedHost {
         fetchStatus(after: version) { [weak self] answer in
             guard let self, let index = behind.firstIndex(where: { $0.session === session }) else { return }
             guard let answer else { return fetchStatusLater(for: session, after: version) }
-            if let frame = answer.frame { session.send(frame) }
+            if let frame = answer.frame {
+                session.send(frame)
+            } else if answer.version > version {
+                counts.forget(session.user)
+                refreshCounts()
+            }
             if answer.version < status.version, answer.version > version {
                 fetchStatus(for: session, after: answer.version)
             } else {
                 behind.remove(at: index)
             }
+        }
+    }
+
+    // MARK: Counts
+
+    private func refreshCounts() {
+        if counts.moved() { askForCounts() }
+    }
+
+    private func askForCounts() {
+        let query = SenderCountsQuery(conversation)
+        let bus = rooms.bus
+        rooms.fetches.run { [conversation, weak self] done in
+            let fields: (inout ByteBuffer) -> Void = { query.write(to: &$0) }
+            bus.request(.senderCounts, in: conversation.slot, deadline: Rooms.deadline, fields: fields) { outcome in
+                done()
+                self?.deliverCounts(outcome)
+            }
+        }
+    }
+
+    private func deliverCounts(_ outcome: RequestOutcome) {
+        if case .answered(let answer) = outcome, answer.status == 200 {
+            var reader = ByteReader(answer.payload.bytes)
+            if let answer = try? SenderCounts(from: &reader) { deliver(answer) }
+        } else {
+            counts.failed()
+        }
+        Reactor.after(CountsRefresh.interval) { [weak self] in
+            guard let self else { return }
+            if counts.rested() { askForCounts() }
+        }
+    }
+
+    /// Each sender is told of their own messages, and only what is new to them.
+    private func deliver(_ answer: SenderCounts) {
+        guard let news = try? counts.news(in: answer), !news.isEmpty else { return }
+        feed.forEachSubscriber { session in
+            guard let json = news[session.user] else { return }
+            counters.deliveries += 1
+            session.send(
+                json.withUnsafeBytes { json in
+                    ServerFrame.status(conversation, version: answer.version, at: answer.at, counts: json)
+                })
         }
     }
 

@@ -34,7 +34,6 @@ final class StatusAnnouncer {
     }
 
     private func announce(_ status: StatusFields) {
-        guard status.namesAnybody else { return }
         announced += 1
         bus.append(to: .status(status.conversation.slot.group)) { status.writeEntry(to: &$0) }
     }

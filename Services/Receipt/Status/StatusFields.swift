@@ -12,20 +12,21 @@ struct StatusFields {
     /// When the last of them moved; nil when nothing ever did.
     var at: Timestamp?
 
-    /// In conversations of up to this many members a frame names who is where.
+    /// In conversations of up to this many members a frame names who is where. In larger ones it names nobody, and
+    /// `fanout` asks the store for counts.
     static let namedMembersLimit = 50
 
-    var namesAnybody: Bool { !delivered.isEmpty || !read.isEmpty }
+    private var namesAnybody: Bool { !delivered.isEmpty || !read.isEmpty }
 
     /// The entry that carries it: from receipt to fanout, and in the answer to a `StatusQuery`. Where nobody is named
-    /// there is nothing to tell a client, and the entry has its version alone.
+    /// the entry has its version alone.
     func writeEntry(to buffer: inout ByteBuffer) {
         StatusEntry.write(conversation, version: version, to: &buffer) { json in
             if namesAnybody { write(to: &json) }
         }
     }
 
-    /// `{conversationId, statusVersion, delivered?:{userId: seq}, read?:{userId: seq}, at?}`
+    /// `{conversationId, statusVersion, delivered?:{userId: seq}, read?:{userId: seq}, at}`
     private func write(to buffer: inout ByteBuffer) {
         buffer.beginObject()
         buffer.append(key: "conversationId", json: conversation)

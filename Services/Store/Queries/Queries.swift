@@ -20,6 +20,7 @@ final class Queries {
         PrivateFeedStatement.statement, BootstrapStatement.statement, PositionsStatement.conversations,
         PositionsStatement.users, RevisionsStatement.statement, TapbacksStatement.statement,
         ConversationStatement.changed, SyncStatement.position,
+        SenderCountsStatement.recent, SenderCountsStatement.stays,
     ]
 
     let connection: Connection
@@ -53,6 +54,7 @@ final class Queries {
         case .replay: prepare(replay, try ReplayQuery(from: &reader))
         case .privateReplay: prepare(privateReplay, try PrivateReplayQuery(from: &reader))
         case .positions: prepare(positions, try StreamPositions(from: &reader))
+        case .senderCounts: prepare(senderCounts, try SenderCountsQuery(from: &reader))
         case .createConversation, .sendMessages, .write: preconditionFailure("commands go to the writer")
         }
     }

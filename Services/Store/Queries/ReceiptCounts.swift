@@ -21,11 +21,11 @@ enum ReceiptCounts {
         GROUP BY 1, 2, 3, 4
         """)
 
-    /// `seqs` ascending.
-    static func add(_ conversation: ConversationID, sender: UserID, seqs: [Int64], to parameters: inout Parameters) {
+    /// `seqs` ascending. Without a sender everybody is counted.
+    static func add(_ conversation: ConversationID, sender: UserID?, seqs: [Int64], to parameters: inout Parameters) {
         parameters.add(conversation.slot)
         parameters.add(conversation)
-        parameters.add(sender)
+        parameters.add(sender?.name ?? "")
         parameters.addArray(of: .int8)
         for seq in seqs { parameters.append(seq) }
     }

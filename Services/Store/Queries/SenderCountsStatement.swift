@@ -1,0 +1,77 @@
+import Models
+import Postgres
+import Wire
+
+/// The latest messages of a conversation with their senders, and how far these senders are themselves.
+enum SenderCountsStatement {
+    /// What lies further back is not counted: it bounds the work, and hardly moves any more.
+    static let latestMessages: Int64 = 1_000
+
+    /// With the position of the conversation's status, read before anything that is counted. No row: nothing ever moved.
+    /// A row without a message: there is none.
+    static let recent = Statement(
+        "recent_senders", parameters: [.int2, .uuid, .int8],
+        """
+        SELECT p.status_version, p.last_at, m.seq, m.sender_id
+        FROM receipt.positions p
+        LEFT JOIN LATERAL (
+            SELECT m.seq, m.sender_id FROM store.messages m
+            WHERE m.slot = $1 AND m.conversation_id = $2 AND m.kind <> 3 AND m.deleted_at IS NULL
+            ORDER BY m.seq DESC LIMIT $3
+        ) m ON true
+        WHERE p.slot = $1 AND p.conversation_id = $2
+        ORDER BY m.seq
+        """)
+
+    static let stays = Statement(
+        "sender_stays", parameters: [.int2, .uuid, .array(.text)],
+        """
+        SELECT s.user_id, s.joined_seq, coalesce(s.left_seq, 9223372036854775807), h.delivered_seq, h.read_seq
+        FROM store.memberships s
+        JOIN receipt.horizons h ON h.slot = s.slot AND h.conversation_id = s.conversation_id AND h.user_id = s.user_id
+        WHERE s.slot = $1 AND s.conversation_id = $2 AND s.user_id = ANY ($3)
+        """)
+
+    static func addRecent(_ conversation: ConversationID, to parameters: inout Parameters) {
+        parameters.add(conversation.slot)
+        parameters.add(conversation)
+        parameters.add(latestMessages)
+    }
+
+    static func addStays(
+        of senders: some Sequence<UserID>, in conversation: ConversationID, to parameters: inout Parameters
+    ) {
+        parameters.add(conversation.slot)
+        parameters.add(conversation)
+        parameters.addArray(of: .text)
+        for sender in senders { parameters.append(sender) }
+    }
+}
+
+/// How far the recipients of each sender's latest messages are: everybody's receipts, less the sender's own.
+struct SenderReceipts {
+    /// Of one sender, as status frames tell them.
+    static let messagesPerSender = 50
+
+    /// Ascending.
+    let seqs: [Int64]
+    private(set) var bySender: [UserID: [Int]]
+    private(set) var receipts: [Receipts] = []
+
+    init(_ messages: [(seq: Int64, sender: UserID)]) {
+        seqs = messages.map(\.seq)
+        bySender = Dictionary(grouping: messages.indices, by: { messages[$0].sender })
+        for (sender, indices) in bySender { bySender[sender] = indices.suffix(Self.messagesPerSender) }
+    }
+
+    /// Takes what all members have, senders among them.
+    mutating func count(_ everybody: [Receipts]) { receipts = everybody }
+
+    /// Takes off what a sender has of their own messages.
+    mutating func discount(_ sender: UserID, stay: ClosedRange<Int64>, delivered: Int64, read: Int64) {
+        for index in bySender[sender] ?? [] where stay.contains(seqs[index]) {
+            if delivered >= seqs[index] { receipts[index].delivered -= 1 }
+            if read >= seqs[index] { receipts[index].read -= 1 }
+        }
+    }
+}
