@@ -79,9 +79,17 @@ migrate_database() {
 
 start_services() {
     local service number
-    require_distinct_ports
     while read -r service number; do
         [[ -n $(service_pid "$service" "$number") ]] || start_service "$service" "$number"
+    done < <(expected_processes)
+}
+
+# Before anything that takes time, because this is what goes wrong most.
+require_ports() {
+    local service number
+    require_distinct_ports
+    while read -r service number; do
+        [[ -n $(service_pid "$service" "$number") ]] || require_free_port "$service" "$number"
     done < <(expected_processes)
 }
 
@@ -95,7 +103,6 @@ require_distinct_ports() {
 
 start_service() { # SERVICE NUMBER
     local name=$1-$2
-    require_free_port "$1" "$2"
     rm -f "$sockets/$name.sock"
     (
         cd "$state" || exit

@@ -13,6 +13,7 @@ start_system() {
     "$repository/deploy/bootstrap"
     open_state
     lock_state
+    require_ports
     build_services
     start_database
     migrate_database
