@@ -23,6 +23,8 @@ final class ScriptedStore {
     private(set) var signals: [ReceiptSignal] = []
     private(set) var asked: [StoreRequestKind: Int] = [:]
     private(set) var statusQueries = 0
+    /// Conversations too large to name everybody, with the JSON of the counts of one sender.
+    var counts: [ConversationID: (sender: UserID, json: String)] = [:]
 
     /// Announcements, or digests, are not sent while these are set.
     var losesAnnouncements = false
@@ -73,7 +75,7 @@ final class ScriptedStore {
         statuses[conversation] = version
         movedStatuses[conversation.slot, default: []].append(StreamPosition(.conversation(conversation), version))
         guard !losesAnnouncements else { return }
-        bus.append(to: .status(conversation.slot.group)) { Self.writeStatus(conversation, version, to: &$0) }
+        bus.append(to: .status(conversation.slot.group)) { writeStatus(conversation, version, to: &$0) }
     }
 
     func lastSeq(_ conversation: ConversationID) -> Int64 { Int64(changes[conversation]?.count ?? 0) }
@@ -140,6 +142,7 @@ final class ScriptedStore {
         case .replay: answer(request, try! ReplayQuery(from: &reader))
         case .privateReplay: answer(request, try! PrivateReplayQuery(from: &reader))
         case .positions: answer(request, try! StreamPositions(from: &reader))
+        case .senderCounts: answer(request, try! SenderCountsQuery(from: &reader))
         default: preconditionFailure("fanout asks for nothing else")
         }
     }
@@ -198,6 +201,15 @@ final class ScriptedStore {
         bus.answer(request, status: 200) { StreamPositions(ahead).write(to: &$0) }
     }
 
+    private func answer(_ request: RequestKey, _ query: SenderCountsQuery) {
+        let (sender, json) = counts[query.conversation]!
+        bus.answer(request, status: 200) { buffer in
+            SenderCounts.writeHead(
+                version: statuses[query.conversation]!, at: Timestamp(milliseconds: 0), to: &buffer)
+            SenderCounts.writeEntry(sender, to: &buffer) { $0.append(utf8: json) }
+        }
+    }
+
     private func answerReceipt(_ request: RequestKey, _ entry: RequestEntry) {
         var reader = ByteReader(entry.fields)
         switch ReceiptRequestKind(rawValue: entry.kind)! {
@@ -208,7 +220,7 @@ final class ScriptedStore {
             statusQueries += 1
             let query = try! StatusQuery(from: &reader)
             let version = statuses[query.conversation] ?? 0
-            bus.answer(request, status: 200) { Self.writeStatus(query.conversation, version, to: &$0) }
+            bus.answer(request, status: 200) { writeStatus(query.conversation, version, to: &$0) }
         case .positions:
             let ahead = try! StreamPositions(from: &reader).positions.compactMap { position -> StreamPosition? in
                 guard case .conversation(let conversation) = position.key else { return nil }
@@ -235,8 +247,9 @@ final class ScriptedStore {
         }
     }
 
-    private static func writeStatus(_ conversation: ConversationID, _ version: Int64, to buffer: inout ByteBuffer) {
+    private func writeStatus(_ conversation: ConversationID, _ version: Int64, to buffer: inout ByteBuffer) {
         StatusEntry.write(conversation, version: version, to: &buffer) { json in
+            guard counts[conversation] == nil else { return }
             json.append(utf8: #"{"conversationId":"\#(conversation)","statusVersion":\#(version)}"#)
         }
     }

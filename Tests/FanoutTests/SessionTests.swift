@@ -95,6 +95,8 @@ import Testing
         defer { system.close() }
         system.store.create(Self.first, members: ["anna"])
         system.store.behindSnapshot = {
+            // A repeated question must not do it again.
+            system.store.behindSnapshot = {}
             system.store.losesAnnouncements = digestIsLost
             system.store.send(to: Self.first)
             system.store.losesDigests = digestIsLost
@@ -236,6 +238,25 @@ import Testing
         await waitUntil { behind.numbers("statusVersion", in: "status") == [5, 6] }
         await waitUntil { current.numbers("statusVersion", in: "status") == [6] }
         #expect(system.store.statusQueries == 1)
+    }
+
+    @Test("in a large conversation senders get counts of their own messages, when they change and when they return")
+    @Reactor func countedStatuses() async throws {
+        let system = try await TestSystem()
+        defer { system.close() }
+        system.store.create(Self.first, members: ["anna", "ben"])
+        let json = #"[{"seq":2,"deliveredCount":70,"readCount":3}]"#
+        system.store.counts[Self.first] = (UserID("anna")!, json)
+        let anna = await system.session("anna"), ben = await system.session("ben")
+        system.store.moveStatus(Self.first)
+        await waitUntil { anna.frames(of: "status").first?.contains(#""counts":\#(json)"#) == true }
+        // What has not changed is not told again.
+        system.store.moveStatus(Self.first)
+        await waitUntil { system.store.asked[.senderCounts] == 2 }
+        let returned = await system.session("anna", hello: #","statusVersions":{"\#(Self.first)":1}"#)
+        await waitUntil { returned.numbers("statusVersion", in: "status") == [2] }
+        #expect(anna.numbers("statusVersion", in: "status") == [1, 2], "their other device is told along with them")
+        #expect(ben.frames(of: "status").isEmpty)
     }
 
     // MARK: Between fanouts

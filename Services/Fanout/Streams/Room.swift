@@ -26,12 +26,13 @@ struct ChangeFrame: StreamEntry {
 final class Room: FeedHost {
     let conversation: ConversationID
     var feed: Feed<ChangeFrame>
-    private var status: StatusStream
-    /// Sessions whose receipts are behind: each gets one merged frame before any other.
-    private var behind: [(session: Session, version: Int64)] = []
-    /// Where the members are too many to be named.
-    private var counts = CountsRefresh()
-    private unowned let rooms: Rooms
+    unowned let rooms: Rooms
+    /// For `Room+Receipts`: where the receipts are …
+    var status: StatusStream
+    /// … sessions whose receipts are behind, each of which gets one merged frame before any other …
+    var behind: [Session] = []
+    /// … and what takes the place of names where the members are too many.
+    var counts = CountsRefresh()
 
     init(_ conversation: ConversationID, lastSeq: Int64, statusVersion: Int64, in rooms: Rooms) {
         self.conversation = conversation
@@ -42,7 +43,6 @@ final class Room: FeedHost {
 
     var fetches: FetchQueue { rooms.fetches }
     var counters: Counters { rooms.counters }
-    var statusVersion: Int64 { status.version }
 
     // MARK: Changes
 
@@ -53,7 +53,7 @@ final class Room: FeedHost {
 
     func leave(_ session: Session) {
         feed.remove(session)
-        behind.removeAll { $0.session === session }
+        behind.removeAll { $0 === session }
         rooms.removeIfEmpty(self)
     }
 
@@ -73,151 +73,6 @@ final class Room: FeedHost {
         rooms.bus.request(.replay, in: slot, deadline: Rooms.deadline, fields: { query.write(to: &$0) }) { outcome in
             then(outcome.page { (reader) throws(WireError) in ChangeFrame(try ChangeEntry(from: &reader)) })
         }
-    }
-
-    // MARK: Receipts
-
-    func announce(_ entry: StatusEntry) {
-        switch status.announce(entry.version) {
-        case .next: entry.json.isEmpty ? refreshCounts() : deliverStatus(ServerFrame.status(entry.json))
-        case .early: planStatusRepair()
-        case .old: break
-        }
-    }
-
-    func learnStatus(_ version: Int64) {
-        status.learn(version)
-        planStatusRepair()
-    }
-
-    /// Tells a session what moved behind `version`, which is what it has.
-    func catchUpStatus(_ session: Session, after version: Int64) {
-        behind.append((session, version))
-        fetchStatus(for: session, after: version)
-    }
-
-    private func deliverStatus(_ frame: WebSocketFrame) {
-        feed.forEachSubscriber { session in
-            guard behind.isEmpty || !behind.contains(where: { $0.session === session }) else { return }
-            counters.deliveries += 1
-            session.send(frame)
-        }
-    }
-
-    private func planStatusRepair() {
-        guard status.planRepair() else { return }
-        Reactor.after(DenseStream<ChangeFrame>.patience) { [weak self] in self?.repairStatus() }
-    }
-
-    private func repairStatus() {
-        guard let after = status.beginRepair() else { return }
-        counters.gaps += 1
-        fetchStatus(after: after) { [weak self] answer in
-            guard let self else { return }
-            guard status.endRepair(answer?.version), let answer else {
-                Reactor.after(DenseStream<ChangeFrame>.pause) { [weak self] in self?.planStatusRepair() }
-                return
-            }
-            counters.repairs += 1
-            if let frame = answer.frame { deliverStatus(frame) } else { refreshCounts() }
-            planStatusRepair()
-        }
-    }
-
-    private func fetchStatus(for session: Session, after version: Int64) {
-        fetchStatus(after: version) { [weak self] answer in
-            guard let self, let index = behind.firstIndex(where: { $0.session === session }) else { return }
-            guard let answer else { return fetchStatusLater(for: session, after: version) }
-            if let frame = answer.frame {
-                session.send(frame)
-            } else if answer.version > version {
-                counts.forget(session.user)
-                refreshCounts()
-            }
-            if answer.version < status.version, answer.version > version {
-                fetchStatus(for: session, after: answer.version)
-            } else {
-                behind.remove(at: index)
-            }
-        }
-    }
-
-    // MARK: Counts
-
-    private func refreshCounts() {
-        if counts.moved() { askForCounts() }
-    }
-
-    private func askForCounts() {
-        let query = SenderCountsQuery(conversation)
-        let bus = rooms.bus
-        rooms.fetches.run { [conversation, weak self] done in
-            let fields: (inout ByteBuffer) -> Void = { query.write(to: &$0) }
-            bus.request(.senderCounts, in: conversation.slot, deadline: Rooms.deadline, fields: fields) { outcome in
-                done()
-                self?.deliverCounts(outcome)
-            }
-        }
-    }
-
-    private func deliverCounts(_ outcome: RequestOutcome) {
-        if case .answered(let answer) = outcome, answer.status == 200 {
-            var reader = ByteReader(answer.payload.bytes)
-            if let answer = try? SenderCounts(from: &reader) { deliver(answer) }
-        } else {
-            counts.failed()
-        }
-        Reactor.after(CountsRefresh.interval) { [weak self] in
-            guard let self else { return }
-            if counts.rested() { askForCounts() }
-        }
-    }
-
-    /// Each sender is told of their own messages, and only what is new to them.
-    private func deliver(_ answer: SenderCounts) {
-        guard let news = try? counts.news(in: answer), !news.isEmpty else { return }
-        feed.forEachSubscriber { session in
-            guard let json = news[session.user] else { return }
-            counters.deliveries += 1
-            session.send(
-                json.withUnsafeBytes { json in
-                    ServerFrame.status(conversation, version: answer.version, at: answer.at, counts: json)
-                })
-        }
-    }
-
-    private func fetchStatusLater(for session: Session, after version: Int64) {
-        Reactor.after(DenseStream<ChangeFrame>.pause) { [weak self] in
-            guard let self, behind.contains(where: { $0.session === session }) else { return }
-            fetchStatus(for: session, after: version)
-        }
-    }
-
-    private func fetchStatus(after version: Int64, then: @escaping @Reactor (MergedStatus?) -> Void) {
-        let query = StatusQuery(conversation, after: version)
-        let bus = rooms.bus
-        rooms.fetches.run { [conversation] done in
-            let fields: (inout ByteBuffer) -> Void = { query.write(to: &$0) }
-            bus.request(.status, in: conversation.slot, deadline: Rooms.deadline, fields: fields) { outcome in
-                done()
-                then(MergedStatus(outcome))
-            }
-        }
-    }
-}
-
-/// The answer to a status query: everything that moved up to a version, as one frame.
-private struct MergedStatus {
-    let version: Int64
-    let frame: WebSocketFrame?
-
-    /// Nil when there is no answer that could be used.
-    @Reactor init?(_ outcome: RequestOutcome) {
-        guard case .answered(let answer) = outcome, answer.status == 200 else { return nil }
-        var reader = ByteReader(answer.payload.bytes)
-        guard let entry = try? StatusEntry(from: &reader) else { return nil }
-        version = entry.version
-        frame = entry.json.isEmpty ? nil : ServerFrame.status(entry.json)
     }
 }
 
