@@ -10,6 +10,7 @@ final class Fanout {
     private static let drainDeadline = Duration.seconds(3)
 
     let counters = Counters()
+    let sessions = SessionTable()
     let rooms: Rooms
     let gateway: Gateway
     private let reader: BusReader
@@ -19,12 +20,12 @@ final class Fanout {
         rooms = Rooms(bus: bus, fetches: fetches, counters: counters)
         let streams = PrivateStreams(bus: bus, fetches: fetches, counters: counters, rooms: rooms)
         let typing = TypingRelay(bus: bus, rooms: rooms)
-        let supersession = Supersession(bus: bus)
+        let supersession = Supersession(bus: bus, sessions: sessions)
         gateway = Gateway(
-            tokens: tokens,
-            starter: SessionStarter(bus: bus, rooms: rooms, streams: streams, counters: counters),
-            rooms: rooms, streams: streams, receipts: ReceiptSender(bus: bus, rooms: rooms, counters: counters),
-            typing: typing, supersession: supersession)
+            tokens: tokens, sessions: sessions,
+            starter: SessionStarter(bus: bus, rooms: rooms, streams: streams, counters: counters), streams: streams,
+            receipts: ReceiptSender(bus: bus, rooms: rooms, counters: counters), typing: typing,
+            supersession: supersession)
         reader = BusReader(
             bus: bus, rooms: rooms, streams: streams,
             digests: Digests(bus: bus, rooms: rooms, streams: streams, counters: counters), typing: typing,

@@ -12,7 +12,7 @@ enum Main {
             let bus = try service.openBus(configuration.bus)
             let fanout = Fanout(bus: bus, tokens: configuration.tokens)
             fanout.counters.add(to: service.metrics)
-            service.metrics.gauge("parley_fanout_sessions", "Open sessions") { Double(fanout.gateway.sessions.count) }
+            service.metrics.gauge("parley_fanout_sessions", "Open sessions") { Double(fanout.sessions.count) }
             service.metrics.gauge("parley_fanout_rooms", "Conversations with sessions") { Double(fanout.rooms.count) }
             fanout.start()
 

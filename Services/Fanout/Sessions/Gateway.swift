@@ -27,11 +27,10 @@ final class Gateway: WebSocketHandler {
         }
     }
 
-    let sessions = SessionTable()
+    private let sessions: SessionTable
     private var visitors: [ObjectIdentifier: Visitor] = [:]
     private var tokens: TokenVerifier
     private let starter: SessionStarter
-    private let rooms: Rooms
     private let streams: PrivateStreams
     private let receipts: ReceiptSender
     private let typing: TypingRelay
@@ -39,17 +38,16 @@ final class Gateway: WebSocketHandler {
     private var isDraining = false
 
     init(
-        tokens: TokenVerifier, starter: SessionStarter, rooms: Rooms, streams: PrivateStreams,
+        tokens: TokenVerifier, sessions: SessionTable, starter: SessionStarter, streams: PrivateStreams,
         receipts: ReceiptSender, typing: TypingRelay, supersession: Supersession
     ) {
         self.tokens = tokens
+        self.sessions = sessions
         self.starter = starter
-        self.rooms = rooms
         self.streams = streams
         self.receipts = receipts
         self.typing = typing
         self.supersession = supersession
-        supersession.sessions = sessions
     }
 
     /// Starts watching over lifetimes.

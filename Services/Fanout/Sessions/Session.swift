@@ -5,11 +5,6 @@ import Reactor
 /// An open session: a WebSocket whose user is known.
 @Reactor
 final class Session {
-    /// More waiting for the client than this: it gets no further pages until it has read. An eighth of what closes it.
-    private static let congestion = 512 * 1024
-    /// How often to look whether a congested client has read.
-    private static let patience = Duration.milliseconds(20)
-
     let socket: WebSocket
     let id: UUIDBytes
     let user: UserID
@@ -22,7 +17,8 @@ final class Session {
     /// Private changes up to here are in the bootstrap already.
     var bootstrapUseq: Int64 = .max
     private(set) var hasEnded = false
-    private var paused: [@Reactor () -> Void] = []
+    /// Made when the session has something to catch up with; most never have.
+    private lazy var pace = Pace(socket)
 
     init(_ socket: WebSocket, user: UserID, device: String?, expiresAt: Timestamp) {
         self.socket = socket
@@ -41,8 +37,11 @@ final class Session {
 
     func markEnded() {
         hasEnded = true
-        paused = []
+        pace.stop()
     }
+
+    /// Runs a fetch for this session as fast as its client reads.
+    func fetch(_ fetch: @escaping FetchQueue.Fetch) { if !hasEnded { pace.run(fetch) } }
 
     func isIn(_ room: Room) -> Bool { rooms.contains { $0 === room } }
 
@@ -50,28 +49,6 @@ final class Session {
         guard let index = rooms.firstIndex(where: { $0 === room }) else { return }
         rooms.swapAt(index, rooms.count - 1)
         rooms.removeLast()
-    }
-
-    /// Runs `body` when the client has read enough for more, never after the session's end. That may be at once.
-    func whenReady(_ body: @escaping @Reactor () -> Void) {
-        guard paused.isEmpty, socket.queuedBytes < Self.congestion else { return pause(body) }
-        if !hasEnded { body() }
-    }
-
-    private func pause(_ body: @escaping @Reactor () -> Void) {
-        guard !hasEnded else { return }
-        paused.append(body)
-        if paused.count == 1 { lookAgain() }
-    }
-
-    private func lookAgain() {
-        Reactor.after(Self.patience) { [weak self] in
-            guard let self, !paused.isEmpty else { return }
-            guard socket.queuedBytes < Self.congestion else { return lookAgain() }
-            let bodies = paused
-            paused = []
-            for body in bodies { whenReady(body) }
-        }
     }
 }
 

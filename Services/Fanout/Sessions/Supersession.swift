@@ -7,9 +7,12 @@ import Wire
 @Reactor
 final class Supersession {
     private let bus: Bus
-    unowned var sessions: SessionTable!
+    private let sessions: SessionTable
 
-    init(bus: Bus) { self.bus = bus }
+    init(bus: Bus, sessions: SessionTable) {
+        self.bus = bus
+        self.sessions = sessions
+    }
 
     /// Called before `session` is added to the table.
     func supersede(by session: Session) {

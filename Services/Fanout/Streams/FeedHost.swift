@@ -59,12 +59,17 @@ extension FeedHost {
 
     private func catchUp(_ range: Feed<Entry>.Fetch) {
         let session = range.subscriber
-        session.whenReady { [weak self] in
-            self?.fetches.run { [weak self] done in
-                guard let self, !session.hasEnded else { return done() }
+        session.fetch { [weak self] sessionDone in
+            guard let self else { return sessionDone() }
+            fetches.run { [weak self] done in
+                guard let self, !session.hasEnded else {
+                    sessionDone()
+                    return done()
+                }
                 fetch(after: range.after, through: range.through) { [weak self] page in
                     done()
                     self?.caughtUp(session, page)
+                    sessionDone()
                 }
             }
         }
