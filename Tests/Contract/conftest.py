@@ -14,6 +14,8 @@ def system():
     try:
         system.up()
         yield system
+    except AssertionError as failure:
+        pytest.exit(str(failure), returncode=1)  # Said once, not by every test.
     finally:
         system.remove()
 
