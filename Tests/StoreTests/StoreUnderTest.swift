@@ -193,6 +193,12 @@ final class StoreUnderTest {
             HistoryQuery(ConversationQuery(conversation, reader: UserID(reader)!), anchor: anchor, limit: limit))
     }
 
+    /// Names this database's history; cursors of others are refused.
+    func logID() async -> UUIDBytes {
+        guard let row = try? database.query("SELECT log_id FROM store.deployment").first else { return .zero }
+        return row[0]
+    }
+
     /// Waits until `condition` holds; false after five seconds.
     func eventually(_ condition: @Reactor () -> Bool) async -> Bool {
         for _ in 0..<1000 {

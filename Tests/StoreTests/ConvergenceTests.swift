@@ -1,0 +1,205 @@
+import Foundation
+import Models
+import Reactor
+import TestSupport
+import Testing
+import Wire
+
+@testable import Store
+
+/// What a client knows of a conversation: built from pages, changes and private changes in whatever order they come.
+private struct Replica: Equatable {
+    /// What a reader sees of one position.
+    struct Item: Equatable {
+        var changeSeq: Int
+        var summary: String
+    }
+
+    var items: [Int: Item] = [:]
+    private var hidden: Set<String> = []
+    private var cleared = 0
+    /// By id, to take out what is hidden.
+    private var seqs: [String: Int] = [:]
+    /// The stays of the reader, as their changes tell.
+    private var stays: [ClosedRange<Int>] = []
+
+    static func == (left: Self, right: Self) -> Bool { left.items == right.items }
+
+    /// A message of a page, or in a change. The state with the higher `changeSeq` is the newer one.
+    mutating func take(message: [String: Any]) {
+        guard let seq = message["seq"] as? Int, let id = message["id"] as? String else { return }
+        seqs[id] = seq
+        guard !hidden.contains(id), seq > cleared else { return }
+        let changeSeq = message["changeSeq"] as? Int ?? 0
+        if let known = items[seq], known.changeSeq >= changeSeq { return }
+        items[seq] = Item(changeSeq: changeSeq, summary: Self.summary(message))
+    }
+
+    private static func summary(_ message: [String: Any]) -> String {
+        if let event = message["event"] as? [String: Any] { return summary(event: event, kind: event["kind"]) }
+        let counts = (message["tapbackCounts"] as? [String: Int] ?? [:]).sorted { $0.key < $1.key }
+        return "\(message["text"] ?? "") \(message["deletedForEveryone"] ?? "") \(counts)"
+    }
+
+    private static func summary(event: [String: Any], kind: Any?) -> String {
+        "\(kind ?? "") \(event["userId"] ?? "") \(event["title"] ?? "")"
+    }
+
+    /// A change of a message that is not in the reader's stays is none of theirs.
+    ///
+    /// - Returns: whether a new stay began after another one, so that what is known of the former has to be read again.
+    mutating func take(change: [String: Any], for reader: String) -> Bool {
+        guard let seq = change["seq"] as? Int, let kind = change["kind"] as? String else { return false }
+        if let message = change["message"] as? [String: Any] {
+            if let place = message["seq"] as? Int, stays.contains(where: { $0.contains(place) }) {
+                take(message: message)
+            }
+            return false
+        }
+        let isReader = change["userId"] as? String == reader
+        if kind == "conversation.created" || kind == "member.added" && isReader { stays.append(seq...Int.max) }
+        if kind == "member.removed", isReader, let stay = stays.popLast() { stays.append(stay.lowerBound...seq) }
+        show(change, kind, at: seq)
+        return kind == "member.added" && isReader && stays.count > 1
+    }
+
+    private mutating func show(_ change: [String: Any], _ kind: String, at seq: Int) {
+        guard seq > cleared, kind != "conversation.created" else { return }
+        items[seq] = Item(changeSeq: seq, summary: Self.summary(event: change, kind: kind))
+    }
+
+    mutating func take(privately change: [String: Any]) {
+        switch change["kind"] as? String {
+        case "message.hidden":
+            guard let id = change["messageId"] as? String else { return }
+            hidden.insert(id)
+            if let seq = seqs[id] { items[seq] = nil }
+        case "history.cleared":
+            cleared = max(cleared, change["throughSeq"] as? Int ?? 0)
+            items = items.filter { $0.key > cleared }
+        default: break
+        }
+    }
+}
+
+/// A client that follows one conversation for one user.
+@Reactor
+private final class Follower {
+    private let store: StoreUnderTest
+    private let conversation: ConversationID
+    private let user: UserID
+    private var seq: Int64 = 0
+    private var useq: Int64 = 0
+    private(set) var replica = Replica()
+
+    init(_ store: StoreUnderTest, _ conversation: ConversationID, _ user: String) {
+        self.store = store
+        self.conversation = conversation
+        self.user = UserID(user)!
+    }
+
+    private var head: ConversationQuery { ConversationQuery(conversation, reader: user) }
+
+    /// Takes what came since the last time, in small pages; sometimes a page of history first, as a client that opens
+    /// the conversation before it has caught up.
+    func catchUp(using random: inout SeededRandom) async {
+        if Bool.random(using: &random) { await readHistory(limit: 7) }
+        if Bool.random(using: &random) { await takePrivateChanges() }
+        while await takeChanges() {}
+        await takePrivateChanges()
+    }
+
+    private func takeChanges() async -> Bool {
+        let query = ChangesQuery(head, after: seq, limit: 5)
+        guard let reply = await store.ask(.changes, in: conversation.slot, query), reply.status == 200 else {
+            return false
+        }
+        for change in reply.field("changes") as? [[String: Any]] ?? [] {
+            if replica.take(change: change, for: user.name) { await readHistory() }
+            seq = Int64(change["seq"] as? Int ?? 0)
+        }
+        return reply.field("more") as? Bool ?? false
+    }
+
+    private func takePrivateChanges() async {
+        let query = SyncCursor(
+            logID: await store.logID(), useq: useq, transaction: 1, nextTransaction: 1, after: ConversationID(.zero))
+        let reply = await store.ask(.sync, in: user.slot, SyncQuery(user, since: query))
+        for change in reply?.field("private") as? [[String: Any]] ?? [] {
+            if change["conversationId"] as? String == conversation.description { replica.take(privately: change) }
+            useq = Int64(change["useq"] as? Int ?? 0)
+        }
+    }
+
+    func readHistory(limit: UInt16 = 200) async {
+        let reply = await store.history(conversation, for: user.name, limit: limit)
+        for message in reply?.field("messages") as? [[String: Any]] ?? [] { replica.take(message: message) }
+    }
+}
+
+@Suite(.timeLimit(.minutes(3)))
+struct ConvergenceTests {
+    init() { ReactorThread.start() }
+
+    private static let users = ["alice", "bob", "carol", "dave"]
+
+    /// A failure prints its seed, and that seed alone reproduces it.
+    @Test("whoever was away for any time sees what somebody sees who starts anew", arguments: UInt64(1)...6)
+    @Reactor func convergence(seed: UInt64) async throws {
+        var random = SeededRandom(seed: seed)
+        let store = try await StoreUnderTest()
+        defer { store.close() }
+        let conversation = ConversationID(.random)
+        _ = await store.create(conversation, by: "alice", with: ["bob", "carol"])
+        let followers = Self.users.map { ($0, Follower(store, conversation, $0)) }
+        var messages: [MessageID] = []
+        for _ in 0..<60 {
+            await step(store, conversation, &messages, using: &random)
+            for (_, follower) in followers where Int.random(in: 0..<6, using: &random) == 0 {
+                await follower.catchUp(using: &random)
+            }
+        }
+        for (user, follower) in followers where await isMember(user, of: conversation, store) {
+            await follower.catchUp(using: &random)
+            let fresh = Follower(store, conversation, user)
+            await fresh.readHistory()
+            #expect(follower.replica == fresh.replica, "\(user), seed \(seed)")
+        }
+    }
+
+    /// Who has left keeps what they had: what others change afterwards is not told to them.
+    @Reactor private func isMember(_ user: String, of conversation: ConversationID, _ store: StoreUnderTest) async
+        -> Bool
+    {
+        let windows = await store.conversation(conversation, for: user)?.field("windows") as? [[String: Any]]
+        return windows?.last?["to"] == nil && windows != nil
+    }
+
+    /// One random thing that a random user does; much of it is refused, which must change nothing.
+    @Reactor private func step(
+        _ store: StoreUnderTest, _ conversation: ConversationID, _ messages: inout [MessageID],
+        using random: inout SeededRandom
+    ) async {
+        let actor = Self.users.randomElement(using: &random)!
+        let other = UserID(Self.users.randomElement(using: &random)!)!
+        let message = messages.randomElement(using: &random) ?? MessageID(.random)
+        let action: Write.Action
+        switch Int.random(in: 0..<14, using: &random) {
+        case 0: action = .edit(message, text: "edited \(Int.random(in: 0..<100, using: &random))")
+        case 1: action = .deleteForEveryone(message)
+        case 2: action = .hide(message)
+        case 3, 4: action = .setTapback(message, ["love", "like", "🎉"].randomElement(using: &random)!)
+        case 5: action = .removeTapback(message)
+        case 6: action = .putMember(other, nil)
+        case 7: action = .removeMember(other)
+        case 8: action = .rename("title \(Int.random(in: 0..<100, using: &random))")
+        case 9 where Int.random(in: 0..<3, using: &random) == 0:
+            action = .clearHistory(through: Int64.random(in: 0..<30, using: &random))
+        default:
+            let draft = StoreUnderTest.Draft(replyTo: Bool.random(using: &random) ? messages.last : nil)
+            if await store.send(draft, from: actor, to: conversation).first?.status == 201 { messages.append(draft.id) }
+            return
+        }
+        _ = await store.write(action, by: actor, in: conversation)
+    }
+}
