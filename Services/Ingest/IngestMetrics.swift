@@ -9,7 +9,7 @@ final class IngestMetrics {
     private let otherAnswers: Counter
     private let duration: Histogram
 
-    private static let statuses = [200, 201, 202, 400, 401, 403, 404, 405, 409, 413, 422, 429, 503]
+    private static let statuses = [200, 201, 202, 204, 400, 401, 403, 404, 405, 409, 413, 422, 429, 503]
 
     init(_ metrics: Metrics) {
         func counter(_ status: String) -> Counter {

@@ -17,6 +17,7 @@ from referencing.jsonschema import DRAFT202012
 PATH = Path(__file__).parents[2] / "Services/Ingest/openapi.json"
 DOCUMENT = json.loads(PATH.read_text(encoding="utf-8"))
 PROBLEM = "application/problem+json"
+METHODS = ("get", "post", "put", "patch", "delete")
 
 
 class Contract:

@@ -103,6 +103,7 @@ def test_without_a_bearer_token_there_is_no_entrance(system, anna, authorization
 
 
 CONVERSATION = "/v1/conversations/0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90"
+MESSAGE = f"{CONVERSATION}/messages/0198c2a5-0f3a-7b52-8d11-6c2f9e4a7b01"
 CALLS = [
     ("POST", "/v1/conversations"),
     ("GET", "/v1/conversations"),
@@ -110,17 +111,27 @@ CALLS = [
     ("GET", f"{CONVERSATION}/members"),
     ("POST", f"{CONVERSATION}/messages"),
     ("GET", f"{CONVERSATION}/messages"),
-    ("GET", f"{CONVERSATION}/messages/0198c2a5-0f3a-7b52-8d11-6c2f9e4a7b01"),
+    ("GET", MESSAGE),
     ("POST", "/v1/messages:batch"),
     ("GET", f"{CONVERSATION}/changes"),
     ("POST", f"{CONVERSATION}/receipts"),
+    ("PATCH", CONVERSATION),
+    ("PUT", f"{CONVERSATION}/members/ben"),
+    ("DELETE", f"{CONVERSATION}/members/ben"),
+    ("DELETE", f"{CONVERSATION}/history"),
+    ("PATCH", MESSAGE),
+    ("DELETE", MESSAGE),
+    ("GET", f"{MESSAGE}/revisions"),
+    ("PUT", f"{MESSAGE}/tapback"),
+    ("DELETE", f"{MESSAGE}/tapback"),
+    ("GET", f"{MESSAGE}/tapbacks"),
 ]
 
 
 @pytest.mark.parametrize("method, path", CALLS)
 def test_every_call_asks_who_it_is_before_anything_else(system, anna, method, path):
     """The body is no JSON and the query wrong: neither is looked at before the caller is known and allowed."""
-    request = {"content": b"{" if method == "POST" else None, "params": {"limit": "x"}}
+    request = {"content": b"{" if method in ("POST", "PUT", "PATCH") else None, "params": {"limit": "x"}}
     assert system.http().request(method, path, **request).status_code == 401
     for_another = {"X-Parley-User": "ben"}
     assert anna.http.request(method, path, headers=for_another, **request).status_code == 403

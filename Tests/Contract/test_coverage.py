@@ -2,7 +2,7 @@
 
 import pytest
 
-from contract import DOCUMENT
+from contract import DOCUMENT, METHODS
 
 # Only while the process ends, or has as many connections as it can hold.
 NOT_SEEN = {("openSocket", "503")}
@@ -10,7 +10,7 @@ NOT_SEEN = {("openSocket", "503")}
 
 def described():
     for item in DOCUMENT["paths"].values():
-        for operation in (item[method] for method in ("get", "post") if method in item):
+        for operation in (item[method] for method in METHODS if method in item):
             for status in operation["responses"]:
                 yield operation["operationId"], status
     for side in ("clientFrames", "serverFrames"):

@@ -5,7 +5,7 @@ import json
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
-from contract import DOCUMENT, PATH, Contract, is_valid
+from contract import DOCUMENT, METHODS, PATH, Contract, is_valid
 
 SCHEMAS = DOCUMENT["components"]["schemas"]
 
@@ -24,7 +24,7 @@ def examples():
     """Every example of the document with the place of its schema."""
     for path, item in DOCUMENT["paths"].items():
         for method, operation in item.items():
-            if method in ("get", "post"):
+            if method in METHODS:
                 yield from _examples_of_contents(f"{method} {path}", operation.get("requestBody", {}))
                 for response in operation["responses"].values():
                     yield from _examples_of_contents(f"{method} {path}", response)
@@ -53,13 +53,13 @@ def test_an_example_has_the_form_that_its_schema_describes(schema, example):
 def test_every_operation_has_a_name_a_summary_and_errors_as_problems():
     names = set()
     for path, item in DOCUMENT["paths"].items():
-        for operation in (item[method] for method in ("get", "post") if method in item):
+        for operation in (item[method] for method in METHODS if method in item):
             assert operation["summary"].endswith("."), path
             names.add(operation["operationId"])
             for status, response in operation["responses"].items():
                 if status >= "400" and path != "/readyz":
                     assert set(Contract()._resolve(response)["content"]) == {"application/problem+json"}, (path, status)
-    assert len(names) == sum(method in item for item in DOCUMENT["paths"].values() for method in ("get", "post"))
+    assert len(names) == sum(method in item for item in DOCUMENT["paths"].values() for method in METHODS)
 
 
 MESSAGE = DOCUMENT["components"]["examples"]["Reply"]["value"]

@@ -142,6 +142,36 @@ private func send(_ number: Int, user: String = "anna") -> String {
         #expect(answer.body.contains("\"code\":\"notFound\""))
     }
 
+    @Test("a write travels to the store under its key, and an answer without a body comes back without one")
+    func write() async throws {
+        let ingest = try await TestIngest.start()
+        let client = try RawClient(port: ingest.port)
+        let path = "/v1/conversations/\(conversation)/messages/\(other)?scope=everyone"
+        let key = "Idempotency-Key: 0198C2A4-5D10-4C3E-9A41-3F0C5B7E2D92\r\n\r\n"
+        try client.send(TestIngest.head("DELETE", path).replacing("\r\n\r\n", with: "\r\n" + key))
+        #expect(await eventually { ingest.waiting.count == 1 })
+        let expected = Write(
+            ConversationID(UUIDBytes(conversation)!), by: UserID("anna")!,
+            key: UUIDBytes("0198c2a4-5d10-4c3e-9a41-3f0c5b7e2d92"),
+            .deleteForEveryone(MessageID(UUIDBytes(other)!)))
+        #expect(await write(in: ingest) == expected)
+        await ingest.answerFirst(status: 204) { _ in }
+        let answer = try client.receiveAnswer()
+        #expect(answer.status == 204 && answer.body.isEmpty)
+        #expect(answer["Content-Type"] == nil && answer["Content-Length"] == nil)
+    }
+
+    @Test("a key that is none costs the stores nothing")
+    func malformedKey() async throws {
+        let ingest = try await TestIngest.start()
+        let client = try RawClient(port: ingest.port)
+        let head = TestIngest.head("DELETE", "/v1/conversations/\(conversation)/history")
+        try client.send(head.replacing("\r\n\r\n", with: "\r\nIdempotency-Key: 7\r\n\r\n"))
+        let answer = try client.receiveAnswer()
+        #expect(answer.status == 400 && answer.body.contains("\"detail\":\"Idempotency-Key: must be a UUID\""))
+        #expect(await ingest.received == 0)
+    }
+
     @Test("without an answer by the deadline the client is told to repeat, and a late answer reaches nobody")
     func deadline() async throws {
         let ingest = try await TestIngest.start(["PARLEY_REQUEST_DEADLINE": "150ms"])
@@ -262,6 +292,14 @@ private func send(_ number: Int, user: String = "anna") -> String {
             try? SendMessages(from: &reader).forEachMessage { texts.append(String(decoding: $0.text, as: UTF8.self)) }
         }
         return texts
+    }
+
+    /// The write that has waited longest.
+    @Reactor private func write(in ingest: TestIngest) -> Write? {
+        ingest.waiting[0].fields.withUnsafeBytes { bytes in
+            var reader = ByteReader(bytes)
+            return try? Write(from: &reader)
+        }
     }
 
     @Reactor private func senders(of ingest: TestIngest) -> [String] {

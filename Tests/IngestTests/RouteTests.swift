@@ -29,6 +29,16 @@ private let id = "0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90"
             (.get, "/v1/conversations/\(id)/changes", "changes"),
             (.post, "/v1/conversations/\(id)/receipts", "receipts"),
             (.post, "/v1/messages:batch", "sendBatch"), (.post, "/v1/messages%3Abatch", "sendBatch"),
+            (.patch, "/v1/conversations/\(id)", "rename"),
+            (.put, "/v1/conversations/\(id)/members/ben", "putMember"),
+            (.delete, "/v1/conversations/\(id)/members/ben", "removeMember"),
+            (.delete, "/v1/conversations/\(id)/history", "clearHistory"),
+            (.patch, "/v1/conversations/\(id)/messages/\(id)", "edit"),
+            (.delete, "/v1/conversations/\(id)/messages/\(id)", "delete"),
+            (.get, "/v1/conversations/\(id)/messages/\(id)/revisions", "revisions"),
+            (.put, "/v1/conversations/\(id)/messages/\(id)/tapback", "setTapback"),
+            (.delete, "/v1/conversations/\(id)/messages/\(id)/tapback", "removeTapback"),
+            (.get, "/v1/conversations/\(id)/messages/\(id)/tapbacks", "tapbacks"),
         ] as [(Edge.Method, String, String)])
     func found(method: Edge.Method, path: String, call: String) { #expect(find(method, path) == call) }
 
@@ -37,7 +47,10 @@ private let id = "0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90"
         arguments: [
             "", "/", "/v1", "/v1/", "/v1/limits/", "//v1/limits", "/V1/limits", "/v2/limits", "/v1/conversations/",
             "/v1/conversations//members", "/v1/conversations/\(id)/", "/v1/conversations/\(id)/messages/",
-            "/v1/conversations/\(id)/messages/\(id)/", "/v1/conversations/\(id)/members/ben",
+            "/v1/conversations/\(id)/messages/\(id)/", "/v1/conversations/\(id)/members/",
+            "/v1/conversations/\(id)/members/ben/", "/v1/conversations/\(id)/members/ben/tapback",
+            "/v1/conversations/\(id)/changes/3", "/v1/conversations/\(id)/messages//tapback",
+            "/v1/conversations/\(id)/messages/\(id)/tapback/", "/v1/conversations/\(id)/messages/\(id)/x",
             "/v1/conversations/\(id)/messages/\(id)/receipts", "/v1/messages", "/v1/messages:batch/x", "/openapi.json/",
             "/v1/conversation/\(id)", "/v1/sync", "/v1/users/ben",
         ])
@@ -51,17 +64,15 @@ private let id = "0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90"
             (.put, "/v1/conversations", "405 GET, HEAD, POST"), (.post, "/v1/limits", "405 GET, HEAD"),
             (.get, "/v1/messages:batch", "405 POST"), (.get, "/v1/conversations/\(id)/receipts", "405 POST"),
             (.other, "/v1/conversations/\(id)/messages", "405 GET, HEAD, POST"),
-            (.delete, "/v1/conversations/\(id)", "405 GET, HEAD"),
+            (.delete, "/v1/conversations/\(id)", "405 GET, HEAD, PATCH"),
+            (.get, "/v1/conversations/\(id)/members/ben", "405 PUT, DELETE"),
+            (.get, "/v1/conversations/\(id)/history", "405 DELETE"),
+            (.put, "/v1/conversations/\(id)/messages/\(id)", "405 GET, HEAD, PATCH, DELETE"),
+            (.post, "/v1/conversations/\(id)/messages/\(id)/revisions", "405 GET, HEAD"),
+            (.get, "/v1/conversations/\(id)/messages/\(id)/tapback", "405 PUT, DELETE"),
+            (.delete, "/v1/conversations/\(id)/messages/\(id)/tapbacks", "405 GET, HEAD"),
         ] as [(Edge.Method, String, String)])
     func methods(method: Edge.Method, path: String, answer: String) { #expect(find(method, path) == answer) }
-
-    @Test(
-        "methods of a later version are not found",
-        arguments: [
-            (.patch, "/v1/conversations/\(id)"), (.patch, "/v1/conversations/\(id)/messages/\(id)"),
-            (.delete, "/v1/conversations/\(id)/messages/\(id)"),
-        ] as [(Edge.Method, String)])
-    func later(method: Edge.Method, path: String) { #expect(find(method, path) == "404") }
 
     @Test(
         "an id in the path must be a UUID in lower case",
@@ -77,6 +88,29 @@ private let id = "0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90"
             }
             #expect((try? route.conversation())?.description == (isValid ? id : nil))
             #expect((try? route.message())?.description == (isValid ? id : nil))
+        }
+    }
+
+    @Test(
+        "a member in the path is a user id, percent-encoded or not",
+        arguments: [
+            ("ben", "ben"), ("a+b", "a+b"), ("a%2Bb", "a+b"), ("%62en%40example.org", "ben@example.org"),
+            ("b%20n", nil),
+            ("b%2Fn", nil), ("b%C3%A9n", nil), ("b%", nil), ("b%4", nil), ("b%4g", nil), ("b%00", nil),
+            (String(repeating: "b", count: 64), String(repeating: "b", count: 64)),
+            (String(repeating: "b", count: 65), nil),
+        ] as [(String, String?)])
+    func member(text: String, name: String?) {
+        Array("/v1/conversations/\(id)/members/\(text)".utf8).withUnsafeBytes { bytes in
+            guard case .route(let route) = Route.find(.put, bytes) else {
+                Issue.record("no route")
+                return
+            }
+            do throws(Problem) {
+                #expect(try route.member().name == name)
+            } catch {
+                #expect(name == nil && error.code == .invalid && error.detail.hasPrefix("userId: "))
+            }
         }
     }
 }
@@ -113,6 +147,16 @@ private let id = "0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90"
         ] as [(String, HistoryQuery.Anchor?)])
     func anchor(query: String, anchor: HistoryQuery.Anchor?) {
         #expect((try? read(query) { try $0.anchor() }) == anchor)
+    }
+
+    @Test(
+        "the scope of a deletion is one of two words",
+        arguments: [
+            ("", false), ("scope=me", false), ("scope=everyone", true), ("scope=", nil), ("scope=Everyone", nil),
+            ("scope=all", nil), ("scope=me&scope=everyone", nil),
+        ] as [(String, Bool?)])
+    func scope(query: String, isForEveryone: Bool?) {
+        #expect((try? read(query) { try $0.isForEveryone() }) == isForEveryone)
     }
 
     @Test("a plus in a user id is a plus, encoded or not", arguments: ["after=a%2Bb", "after=a+b"])

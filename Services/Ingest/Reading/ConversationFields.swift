@@ -78,18 +78,21 @@ struct ConversationFields {
         return ConversationID(uuid)
     }
 
+    static func checked(title text: JSONString, _ limits: ClientLimits) throws(Problem) -> String {
+        guard !text.withBytes(isBlank) else { throw Problem(.invalid, "title: must not be blank") }
+        let title = text.string
+        guard title.unicodeScalars.count <= limits.titleCharacters else {
+            throw Problem(.tooLarge, "title: at most \(limits.titleCharacters) characters")
+        }
+        return title
+    }
+
     /// Empty for no title.
     private func title(_ limits: ClientLimits) throws(Problem) -> String {
         switch title {
         case .absent: return ""
         case .other: throw Problem(.invalid, "title: must be a string")
-        case .text(let text):
-            guard !text.withBytes(isBlank) else { throw Problem(.invalid, "title: must not be blank") }
-            let title = text.string
-            guard title.unicodeScalars.count <= limits.titleCharacters else {
-                throw Problem(.tooLarge, "title: at most \(limits.titleCharacters) characters")
-            }
-            return title
+        case .text(let text): return try Self.checked(title: text, limits)
         }
     }
 }

@@ -44,7 +44,7 @@ struct MessageFields {
         }
     }
 
-    private static func check(_ text: JSONString, _ limits: ClientLimits) throws(Problem) {
+    static func check(_ text: JSONString, _ limits: ClientLimits) throws(Problem) {
         try text.withBytes { (bytes) throws(Problem) in
             guard bytes.count <= limits.textBytes else {
                 throw Problem(.tooLarge, "text: at most \(limits.textBytes) bytes of UTF-8")

@@ -1,3 +1,4 @@
+import Bytes
 import Edge
 import Models
 import Wire
@@ -31,6 +32,14 @@ struct QueryParameters {
             throw Problem(.invalid, "before: must be the nextCursor of the page before")
         }
         return cursor
+    }
+
+    /// For whom a message is deleted: for the caller alone, or for everyone.
+    func isForEveryone() throws(Problem) -> Bool {
+        guard let scope = try value("scope") else { return false }
+        if scope.isEqual(to: "everyone") { return true }
+        if scope.isEqual(to: "me") { return false }
+        throw Problem(.invalid, "scope: must be me or everyone")
     }
 
     /// The user after whom a page begins; empty without one.

@@ -8,6 +8,8 @@ enum Call: CaseIterable {
     case limits, document
     case createConversation, listConversations, conversation, members
     case send, sendBatch, history, message, changes, receipts
+    case rename, putMember, removeMember, clearHistory
+    case edit, delete, revisions, setTapback, removeTapback, tapbacks
 
     var needsToken: Bool { self != .limits && self != .document }
 }
@@ -17,14 +19,15 @@ enum Call: CaseIterable {
 struct Route {
     let call: Call
     private let conversationText: UnsafeRawBufferPointer
-    private let messageText: UnsafeRawBufferPointer
+    /// Of a message or of a member.
+    private let itemText: UnsafeRawBufferPointer
 
     private init(
-        _ call: Call, conversation: UnsafeRawBufferPointer = .nothing, message: UnsafeRawBufferPointer = .nothing
+        _ call: Call, conversation: UnsafeRawBufferPointer = .nothing, item: UnsafeRawBufferPointer = .nothing
     ) {
         self.call = call
         conversationText = conversation
-        messageText = message
+        itemText = item
     }
 
     func conversation() throws(Problem) -> ConversationID {
@@ -32,7 +35,15 @@ struct Route {
     }
 
     func message() throws(Problem) -> MessageID {
-        MessageID(try uuid(messageText, "messageId: must be a UUID in lower case"))
+        MessageID(try uuid(itemText, "messageId: must be a UUID in lower case"))
+    }
+
+    /// A member's name, whose characters may be percent-encoded. A plus is a plus.
+    func member() throws(Problem) -> UserID {
+        guard let name = percentDecoded(itemText), let user = UserID(name) else {
+            throw Problem(.invalid, "userId: must be 1 to 64 characters of A-Z a-z 0-9 . _ - @ : +")
+        }
+        return user
     }
 
     private func uuid(_ text: UnsafeRawBufferPointer, _ requirement: String) throws(Problem) -> UUIDBytes {
@@ -59,9 +70,11 @@ extension Route {
         guard let identifier = segments.next() else { return collection(method, first) }
         guard first == "conversations", !identifier.isEmpty else { return .notFound }
         guard let part = segments.next() else { return conversation(method, identifier) }
-        guard let message = segments.next() else { return self.part(method, identifier, part) }
-        guard part == "messages", !message.isEmpty, segments.next() == nil else { return .notFound }
-        return self.message(method, identifier, message)
+        guard let item = segments.next() else { return self.part(method, identifier, part) }
+        guard !item.isEmpty else { return .notFound }
+        guard let detail = segments.next() else { return self.item(method, identifier, part, item) }
+        guard part == "messages", segments.next() == nil else { return .notFound }
+        return self.detail(method, identifier, item, detail)
     }
 
     /// `/v1/…`
@@ -77,9 +90,13 @@ extension Route {
         return .notFound
     }
 
-    /// `/v1/conversations/{c}`. Its PATCH comes later.
+    /// `/v1/conversations/{c}`
     private static func conversation(_ method: Method, _ identifier: UnsafeRawBufferPointer) -> Result {
-        method == .patch ? .notFound : get(method, Route(.conversation, conversation: identifier))
+        switch method {
+        case .get: .route(Route(.conversation, conversation: identifier))
+        case .patch: .route(Route(.rename, conversation: identifier))
+        default: .methodNotAllowed(allowed: "GET, HEAD, PATCH")
+        }
     }
 
     /// `/v1/conversations/{c}/…`
@@ -93,15 +110,46 @@ extension Route {
         if part == "members" { return get(method, Route(.members, conversation: identifier)) }
         if part == "changes" { return get(method, Route(.changes, conversation: identifier)) }
         if part == "receipts" { return post(method, Route(.receipts, conversation: identifier)) }
+        if part == "history" { return delete(method, Route(.clearHistory, conversation: identifier)) }
         return .notFound
     }
 
-    /// `/v1/conversations/{c}/messages/{m}`. Its PATCH and DELETE come later.
-    private static func message(
-        _ method: Method, _ identifier: UnsafeRawBufferPointer, _ message: UnsafeRawBufferPointer
+    /// `/v1/conversations/{c}/messages/{m}` and `/v1/conversations/{c}/members/{userId}`
+    private static func item(
+        _ method: Method, _ identifier: UnsafeRawBufferPointer, _ part: UnsafeRawBufferPointer,
+        _ item: UnsafeRawBufferPointer
     ) -> Result {
-        if method == .patch || method == .delete { return .notFound }
-        return get(method, Route(.message, conversation: identifier, message: message))
+        func route(_ call: Call) -> Result { .route(Route(call, conversation: identifier, item: item)) }
+        if part == "messages" {
+            return switch method {
+            case .get: route(.message)
+            case .patch: route(.edit)
+            case .delete: route(.delete)
+            default: .methodNotAllowed(allowed: "GET, HEAD, PATCH, DELETE")
+            }
+        }
+        guard part == "members" else { return .notFound }
+        return switch method {
+        case .put: route(.putMember)
+        case .delete: route(.removeMember)
+        default: .methodNotAllowed(allowed: "PUT, DELETE")
+        }
+    }
+
+    /// `/v1/conversations/{c}/messages/{m}/…`
+    private static func detail(
+        _ method: Method, _ identifier: UnsafeRawBufferPointer, _ message: UnsafeRawBufferPointer,
+        _ detail: UnsafeRawBufferPointer
+    ) -> Result {
+        func route(_ call: Call) -> Route { Route(call, conversation: identifier, item: message) }
+        if detail == "revisions" { return get(method, route(.revisions)) }
+        if detail == "tapbacks" { return get(method, route(.tapbacks)) }
+        guard detail == "tapback" else { return .notFound }
+        return switch method {
+        case .put: .route(route(.setTapback))
+        case .delete: .route(route(.removeTapback))
+        default: .methodNotAllowed(allowed: "PUT, DELETE")
+        }
     }
 
     // MARK: Methods
@@ -112,6 +160,10 @@ extension Route {
 
     private static func post(_ method: Method, _ route: Route) -> Result {
         method == .post ? .route(route) : .methodNotAllowed(allowed: "POST")
+    }
+
+    private static func delete(_ method: Method, _ route: Route) -> Result {
+        method == .delete ? .route(route) : .methodNotAllowed(allowed: "DELETE")
     }
 
     private static func getOrPost(_ method: Method, _ get: Route, _ post: Route) -> Result {

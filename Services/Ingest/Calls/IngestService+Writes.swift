@@ -1,0 +1,52 @@
+import Edge
+import Models
+import Wire
+
+/// Everything that users do to a conversation beyond sending messages, and what can be asked about it.
+extension IngestService {
+    /// Has the store carry out what a request asks for; under its `Idempotency-Key` once, however often it comes.
+    func write(
+        _ request: Request, _ route: Route, _ query: QueryParameters, _ user: UserID, _ exchange: Exchange
+    ) throws(Problem) {
+        let conversation = try route.conversation()
+        let action = try action(route, query, request.body)
+        let write = Write(conversation, by: user, key: try IdempotencyKey.of(request[.idempotencyKey]), action)
+        ask(.write, in: conversation.slot, size: request.body.count, exchange) { write.write(to: &$0) }
+    }
+
+    private func action(
+        _ route: Route, _ query: QueryParameters, _ body: UnsafeRawBufferPointer
+    ) throws(Problem) -> Write.Action {
+        switch route.call {
+        case .rename: .rename(try WriteFields.title(body, limits))
+        case .putMember: .putMember(try route.member(), try WriteFields.role(body))
+        case .removeMember: .removeMember(try route.member())
+        case .clearHistory:
+            // In `Write` zero stands for the latest position: from a client it would clear what it never saw.
+            .clearHistory(through: try query.integer("through", in: 1...QueryParameters.maximumSeq) ?? 0)
+        case .edit: .edit(try route.message(), text: try WriteFields.text(body, limits))
+        case .delete: try query.isForEveryone() ? .deleteForEveryone(try route.message()) : .hide(try route.message())
+        case .setTapback: .setTapback(try route.message(), try WriteFields.tapback(body))
+        case .removeTapback: .removeTapback(try route.message())
+        default: preconditionFailure("\(route.call) is no write")
+        }
+    }
+
+    func revisions(
+        _ message: MessageID, in conversation: ConversationID, _ user: UserID, _ exchange: Exchange
+    ) throws(Problem) {
+        let query = MessageQuery(ConversationQuery(conversation, reader: user), message: message)
+        ask(.revisions, in: conversation.slot, exchange) { query.write(to: &$0) }
+    }
+
+    func tapbacks(
+        _ message: MessageID, in conversation: ConversationID, _ parameters: QueryParameters, _ user: UserID,
+        _ exchange: Exchange
+    ) throws(Problem) {
+        let query = TapbacksQuery(
+            MessageQuery(ConversationQuery(conversation, reader: user), message: message),
+            after: try parameters.user("after"),
+            limit: try parameters.limit(100, atMost: ClientLimits.membersPerPage))
+        ask(.tapbacks, in: conversation.slot, exchange) { query.write(to: &$0) }
+    }
+}

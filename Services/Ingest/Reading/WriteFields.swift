@@ -1,0 +1,63 @@
+import JSON
+import Wire
+
+/// The bodies of writes, each an object with one field that matters.
+enum WriteFields {
+    /// `{text}`: what a message is to say from now on.
+    static func text(_ body: UnsafeRawBufferPointer, _ limits: ClientLimits) throws(Problem) -> String {
+        let text = try required("text", body)
+        try MessageFields.check(text, limits)
+        return text.string
+    }
+
+    /// `{title}`
+    static func title(_ body: UnsafeRawBufferPointer, _ limits: ClientLimits) throws(Problem) -> String {
+        try ConversationFields.checked(title: try required("title", body), limits)
+    }
+
+    /// `{kind}`
+    static func tapback(_ body: UnsafeRawBufferPointer) throws(Problem) -> String {
+        let kind = try required("kind", body).string
+        guard TapbackKind.isValid(kind) else {
+            throw Problem(
+                .invalid, "kind: must be love, like, dislike, laugh, emphasize, question or exactly one emoji")
+        }
+        return kind
+    }
+
+    /// `{role?}`, or nothing at all.
+    static func role(_ body: UnsafeRawBufferPointer) throws(Problem) -> MemberRole? {
+        guard !body.isEmpty, let name = try string("role", body) else { return nil }
+        guard let role = MemberRole.allCases.first(where: { name == $0.name }) else {
+            throw Problem(.invalid, "role: must be owner or member")
+        }
+        return role
+    }
+
+    private static func required(_ field: StaticString, _ body: UnsafeRawBufferPointer) throws(Problem) -> JSONString {
+        guard let value = try string(field, body) else { throw .missing(field) }
+        return value
+    }
+
+    /// Nil when the field is not there, or null.
+    private static func string(_ field: StaticString, _ body: UnsafeRawBufferPointer) throws(Problem) -> JSONString? {
+        try reading { () throws(JSONError) in
+            var value: JSONString?
+            var isGiven = false
+            var reader = JSONReader(body)
+            try reader.beginObject()
+            while let key = try reader.nextKey() {
+                guard key == field else {
+                    try reader.skip()
+                    continue
+                }
+                // Of two values, another reader of the request could believe the other one.
+                guard !isGiven else { throw reader.failure(.invalidValue("given once")) }
+                isGiven = true
+                value = try reader.consumeNull() ? nil : try reader.slice()
+            }
+            try reader.end()
+            return value
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import Testing
+
+@testable import Ingest
+
+@Suite struct TapbackKindTests {
+    @Test(
+        "the classic kinds and single emoji are tapbacks",
+        arguments: [
+            "love", "like", "dislike", "laugh", "emphasize", "question",
+            // Emoji presentation by default.
+            "😀", "🎉", "⌚", "☕", "🀄", "🦰", "🫠", "⭐", "🏽",
+            // Made so by U+FE0F.
+            "❤️", "☎️", "©️", "™️", "‼️", "ℹ️", "😀\u{FE0F}", "㊗️", "🅰️",
+            // Keycaps.
+            "1️⃣", "#️⃣", "*️⃣",
+            // Flags, also of parts of countries.
+            "🇩🇪", "🇺🇳", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "🏴󠁧󠁢󠁳󠁣󠁴󠁿",
+            // Colours of skin and hair.
+            "👍🏽", "☝🏿", "🧑🏾‍🦱",
+            // Joined.
+            "👨‍👩‍👧‍👦", "❤️‍🔥", "❤‍🔥", "🏳️‍🌈", "🏴‍☠️", "🧑‍🚀", "👩🏽‍❤️‍💋‍👨🏿", "🕵️‍♀️", "🐻‍❄️", "🙂‍↔️", "🫱🏻‍🫲🏿",
+        ])
+    func accepted(kind: String) { #expect(TapbackKind.isValid(kind)) }
+
+    @Test(
+        "anything else is none",
+        arguments: [
+            "", " ", "Love", "LIKE", "heart", "love ", " 😀", "😀 ", "😀\n",
+            // Letters and other characters, also such as begin an emoji.
+            "a", "ä", "語", "1", "#", "*", "12", "§", "→", "\u{200D}", "\u{FE0F}", "\u{20E3}", "\u{E007F}",
+            "1\u{FE0F}", "1\u{20E3}", "a\u{FE0F}\u{20E3}", "1️⃣\u{FE0F}", "A\u{FE0F}",
+            // Symbols that are shown as text unless told otherwise, or are told so.
+            "❤", "©", "™", "☎", "↔", "😀\u{FE0E}", "❤\u{FE0E}", "☕\u{FE0E}",
+            // More than one.
+            "😀😀", "👍👎", "❤️❤️", "🇩🇪🇫🇷", "love😀", "😀a", "1️⃣2️⃣", "👍🏽👍",
+            // Pieces, and pieces put together wrongly.
+            "🇩", "🇩🇪🇫", "😀🏽", "❤️🏽", "👍🏽🏽", "👍🏽\u{FE0F}", "👍\u{200D}", "\u{200D}👍", "👍\u{200D}\u{200D}👍",
+            "👍\u{200D}a", "👍\u{200D}1️⃣", "👍\u{200D}🇩🇪", "❤️\u{FE0F}", "🏳️\u{200D}\u{FE0F}",
+            // What nobody would see.
+            "😀\u{301}", "😀\u{20DD}", "😀\u{E0061}\u{E007F}", "🏴\u{E007F}", "🏴\u{E0067}\u{E0062}",
+            "🏴\u{E0067}\u{E007F}", "🏴\u{E0021}\u{E0022}\u{E0023}\u{E007F}",
+            "🏴\u{E0061}\u{E0061}\u{E0061}\u{E0061}\u{E0061}\u{E0061}\u{E0061}\u{E007F}",
+        ])
+    func refused(kind: String) { #expect(!TapbackKind.isValid(kind)) }
+
+    @Test("what is longer than the store keeps is refused, though it were one emoji")
+    func length() {
+        let family = Array(repeating: "👩", count: 10).joined(separator: "\u{200D}")
+        #expect(EmojiSequence.isOne(family) && family.utf8.count == 67)
+        #expect(!TapbackKind.isValid(family))
+        let smaller = Array(repeating: "👩", count: 9).joined(separator: "\u{200D}")
+        #expect(TapbackKind.isValid(smaller))
+    }
+}

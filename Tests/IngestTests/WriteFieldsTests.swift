@@ -1,0 +1,120 @@
+import Bytes
+import Models
+import Testing
+import Wire
+
+@testable import Ingest
+
+private func with<Value>(_ text: String, _ body: (UnsafeRawBufferPointer) throws(Problem) -> Value) throws(Problem)
+    -> Value
+{
+    let bytes = Array(text.utf8)
+    let result: Result<Value, Problem> = bytes.withUnsafeBytes { bytes in
+        Result { () throws(Problem) in try body(bytes) }
+    }
+    return try result.get()
+}
+
+@Suite struct WriteFieldsTests {
+    private func text(_ json: String) throws(Problem) -> String {
+        try with(json) { body throws(Problem) in try WriteFields.text(body, ClientLimits()) }
+    }
+
+    private func title(_ json: String) throws(Problem) -> String {
+        try with(json) { body throws(Problem) in try WriteFields.title(body, ClientLimits()) }
+    }
+
+    private func tapback(_ json: String) throws(Problem) -> String { try with(json, WriteFields.tapback) }
+    private func role(_ json: String) throws(Problem) -> MemberRole? { try with(json, WriteFields.role) }
+
+    @Test("the field is read, others are ignored")
+    func read() throws {
+        #expect(try text(#"{"id":[7],"text":"say \"hi\" \ud83e\uddd7\n"}"#) == "say \"hi\" 🧗\n")
+        #expect(try title(#"{"title":" Plans "}"#) == " Plans ")
+        #expect(try tapback(#"{"kind":"\u2764\ufe0f"}"#) == "❤️")
+        #expect(try role(#"{"role":"owner"}"#) == .owner && role(#"{"role":"member"}"#) == .member)
+    }
+
+    @Test("a role may be left out, and its whole body with it", arguments: ["", "{}", #"{"role":null}"#])
+    func noRole(json: String) throws { #expect(try role(json) == nil) }
+
+    @Test(
+        "a wrong field is refused by its name",
+        arguments: [
+            ("text", "{}"), ("text", #"{"text":null}"#), ("text", #"{"text":1}"#), ("text", #"{"text":""}"#),
+            ("text", #"{"text":" \n\u2003"}"#), ("text", #"{"text":"a\u0000"}"#), ("text", #"{"text":"\ud83e"}"#),
+            ("title", "{}"), ("title", #"{"title":null}"#), ("title", #"{"title":""}"#), ("title", #"{"title":"\t"}"#),
+            ("title", #"{"title":["x"]}"#), ("kind", "{}"), ("kind", #"{"kind":"Love"}"#), ("kind", #"{"kind":"1"}"#),
+            ("kind", #"{"kind":5}"#), ("role", #"{"role":"admin"}"#), ("role", #"{"role":""}"#),
+            ("role", #"{"role":"Owner"}"#), ("role", #"{"role":2}"#),
+        ])
+    func wrong(field: String, json: String) {
+        do throws(Problem) {
+            switch field {
+            case "text": _ = try text(json)
+            case "title": _ = try title(json)
+            case "kind": _ = try tapback(json)
+            default: _ = try role(json)
+            }
+            Issue.record("accepted: \(json)")
+        } catch {
+            #expect(error.code == .invalid && error.detail.hasPrefix("\(field): "), "\(error)")
+        }
+    }
+
+    @Test(
+        "what is no object is refused",
+        arguments: ["null", "[]", "\"x\"", "{", "{}{}", #"{"role":"owner","role":"owner"}"#])
+    func noObject(json: String) {
+        #expect(throws: Problem.self) { try role(json) }
+        #expect(throws: Problem.self) { try text(json) }
+    }
+
+    @Test("a blank body is no object where a field is required")
+    func empty() { #expect(throws: Problem.self) { try text("") } }
+
+    @Test("what is over a limit is too large, and what is at it is not")
+    func limits() throws {
+        let long = String(repeating: "🧗", count: 4096)
+        #expect(try text(#"{"text":"\#(long)"}"#) == long)
+        #expect(throws: Problem(.tooLarge, "text: at most 16384 bytes of UTF-8")) { try text(#"{"text":"\#(long)x"}"#) }
+        let wide = String(repeating: "🧗", count: 200)
+        #expect(try title(#"{"title":"\#(wide)"}"#) == wide)
+        #expect(throws: Problem(.tooLarge, "title: at most 200 characters")) { try title(#"{"title":"\#(wide)x"}"#) }
+    }
+}
+
+@Suite struct IdempotencyKeyTests {
+    private func key(_ text: String) throws(Problem) -> UUIDBytes? {
+        try with(text) { bytes throws(Problem) in try IdempotencyKey.of(bytes) }
+    }
+
+    @Test(
+        "a UUID of any version is a key, in either case the same one",
+        arguments: [
+            "0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90", "0198C2A4-5D10-7C3E-9A41-3F0C5B7E2D90",
+            "0198C2a4-5d10-7c3e-9a41-3f0c5b7e2d90",
+        ])
+    func accepted(text: String) throws {
+        #expect(try key(text)?.description == "0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90")
+    }
+
+    @Test("versions do not matter", arguments: ["1", "4", "8", "f"])
+    func versions(version: String) throws {
+        #expect(try key("0198c2a4-5d10-\(version)c3e-9a41-3f0c5b7e2d90") != nil)
+    }
+
+    @Test("without the field there is no key")
+    func none() throws { #expect(try IdempotencyKey.of(nil) == nil) }
+
+    @Test(
+        "anything else is refused by the field's name",
+        arguments: [
+            "", "x", "00000000-0000-0000-0000-000000000000", "0198c2a45d107c3e9a413f0c5b7e2d90",
+            "\"0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90\"", "0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d9g",
+            "0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d9", "{0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90}",
+        ])
+    func refused(text: String) {
+        #expect(throws: Problem(.invalid, "Idempotency-Key: must be a UUID")) { try key(text) }
+    }
+}
