@@ -106,7 +106,7 @@ enum ConversationWrites {
                 FROM (SELECT seq, at FROM removal UNION ALL SELECT moved.last_seq, moved.last_at FROM moved, heir) p
             ), change AS (
                 INSERT INTO store.changes (slot, conversation_id, seq, kind, actor_id, at, user_id, role)
-                SELECT $1, $2, seq, \(ChangeKind.memberRemoved.rawValue), $3, at, $8, NULL FROM removal
+                SELECT $1, $2, seq, \(ChangeKind.memberRemoved.rawValue), $3, at, $8, (SELECT s.role FROM stay s) FROM removal
                 UNION ALL
                 SELECT $1, $2, moved.last_seq, \(ChangeKind.memberChanged.rawValue), $3, moved.last_at, heir.user_id, 2
                 FROM moved, heir
