@@ -169,6 +169,24 @@ struct WriteTests {
         }
     }
 
+    @Test("who hid or cleared a message of theirs still gets the answer to a repetition of sending or editing it")
+    @Reactor func repeatedAfterClearing() async throws {
+        try await withMessage { store, _ in
+            let (hidden, cleared, key) = (Draft(), Draft(), UUIDBytes.random)
+            for draft in [hidden, cleared] { _ = await store.send(draft, from: "alice", to: conversation) }
+            let edit = Write.Action.edit(cleared.id, text: "better")
+            #expect(await store.write(edit, by: "alice", in: conversation, key: key)?.status == 200)
+            _ = await store.write(.hide(hidden.id), by: "alice", in: conversation)
+            _ = await store.write(.clearHistory(through: 0), by: "alice", in: conversation)
+            #expect(await store.send(hidden, from: "alice", to: conversation).first?.status == 200)
+            let again = try #require(await store.send(cleared, from: "alice", to: conversation).first)
+            #expect(again.status == 200 && again.field("text") as? String == "better")
+            #expect(await store.write(edit, by: "alice", in: conversation, key: key)?.field("changeSeq") as? Int == 5)
+            #expect(await store.message(cleared.id, for: "alice", in: conversation)?.status == 404)
+            #expect(await store.send(cleared, from: "bob", to: conversation).first?.status == 409)
+        }
+    }
+
     // MARK: Tapbacks
 
     @Test("one tapback per user stands, the last one; the same again changes nothing")

@@ -4,34 +4,53 @@ import Wire
 
 /// One message as its reader sees it. No row: there is none for this reader.
 enum MessageStatement {
-    static let statement = Statement(
-        "message", parameters: [.int2, .uuid, .text, .uuid],
+    static let statement = select("message", visible)
+
+    /// A message for its sender, also when they hid or cleared it: the answer to the repetition of a write, which tells
+    /// what became of it and shows nothing that its asker did not send. No row: there is none of this sender.
+    static let ofSender = select(
+        "message_of_sender",
         """
-        WITH \(visible)
-        SELECT \(MessageRow.columns(for: "$3"))
-        FROM visible m
-        LEFT JOIN LATERAL (
-            SELECT p.sender_id, p.body FROM store.messages p
-            WHERE p.slot = $1 AND p.conversation_id = $2 AND p.seq = m.reply_seq AND p.deleted_at IS NULL
-              AND EXISTS (SELECT FROM stays s WHERE p.seq BETWEEN s.first_seq AND s.last_seq)
-              AND NOT EXISTS (SELECT FROM store.hidden d
-                              WHERE d.slot = $1 AND d.conversation_id = $2 AND d.user_id = $3 AND d.seq = p.seq)
-        ) parent ON true
+        \(stays), visible AS MATERIALIZED (
+            SELECT m.* FROM store.messages m
+            WHERE m.slot = $1 AND m.conversation_id = $2 AND m.id = $4 AND m.sender_id = $3
+        )
         """)
+
+    private static func select(_ name: String, _ visible: String) -> Statement {
+        Statement(
+            name, parameters: [.int2, .uuid, .text, .uuid],
+            """
+            WITH \(visible)
+            SELECT \(MessageRow.columns(for: "$3"))
+            FROM visible m
+            LEFT JOIN LATERAL (
+                SELECT p.sender_id, p.body FROM store.messages p
+                WHERE p.slot = $1 AND p.conversation_id = $2 AND p.seq = m.reply_seq AND p.deleted_at IS NULL
+                  AND EXISTS (SELECT FROM stays s WHERE p.seq BETWEEN s.first_seq AND s.last_seq)
+                  AND NOT EXISTS (SELECT FROM store.hidden d
+                                  WHERE d.slot = $1 AND d.conversation_id = $2 AND d.user_id = $3 AND d.seq = p.seq)
+            ) parent ON true
+            """)
+    }
 
     /// CTEs: the stretches that reader $3 sees of conversation $2 in slot $1, and message $4 if it is in one of them and
     /// not hidden.
     static let visible = """
-        stays AS MATERIALIZED (
-            SELECT greatest(joined_seq, cleared_seq + 1) AS first_seq, coalesce(left_seq, 9223372036854775807) AS last_seq
-            FROM store.memberships
-            WHERE slot = $1 AND conversation_id = $2 AND user_id = $3
-        ), visible AS MATERIALIZED (
+        \(stays), visible AS MATERIALIZED (
             SELECT m.* FROM store.messages m
             WHERE m.slot = $1 AND m.conversation_id = $2 AND m.id = $4
               AND EXISTS (SELECT FROM stays s WHERE m.seq BETWEEN s.first_seq AND s.last_seq)
               AND NOT EXISTS (SELECT FROM store.hidden d
                               WHERE d.slot = $1 AND d.conversation_id = $2 AND d.user_id = $3 AND d.seq = m.seq)
+        )
+        """
+
+    private static let stays = """
+        stays AS MATERIALIZED (
+            SELECT greatest(joined_seq, cleared_seq + 1) AS first_seq, coalesce(left_seq, 9223372036854775807) AS last_seq
+            FROM store.memberships
+            WHERE slot = $1 AND conversation_id = $2 AND user_id = $3
         )
         """
 

@@ -8,7 +8,11 @@ import Wire
 extension Queries {
     /// `Message`
     func message(_ query: MessageQuery) async throws -> [UInt8] {
-        let rows = try await connection.query(MessageStatement.statement) { MessageStatement.add(query, to: &$0) }
+        try await message(query, by: MessageStatement.statement)
+    }
+
+    func message(_ query: MessageQuery, by statement: Statement) async throws -> [UInt8] {
+        let rows = try await connection.query(statement) { MessageStatement.add(query, to: &$0) }
         defer { extendLifetime(rows) }  // The texts lie in them.
         guard let row = rows.first, let message = MessageFields(row, conversation: query.head.conversation) else {
             throw Problem(.notFound, "there is no such message")

@@ -15,7 +15,8 @@ final class Queries {
     nonisolated static let statements = [
         ConversationStatement.list, ConversationStatement.single, MembersStatement.statement, MembersStatement.single,
         HistoryStatement.statement,
-        MessageStatement.statement, ReceiptCounts.statement, ReceiptDates.statement, FeedStatement.changes,
+        MessageStatement.statement, MessageStatement.ofSender, ReceiptCounts.statement, ReceiptDates.statement,
+        FeedStatement.changes,
         FeedStatement.replay,
         PrivateFeedStatement.statement, BootstrapStatement.statement, PositionsStatement.conversations,
         PositionsStatement.users, RevisionsStatement.statement, TapbacksStatement.statement,
@@ -101,9 +102,9 @@ final class Queries {
         }
     }
 
-    /// A sent message as its sender sees it now; nil when it cannot be read at the moment.
+    /// A sent message as it is now; nil when it cannot be read at the moment.
     func message(_ item: SendItem) async -> [UInt8]? {
         let head = ConversationQuery(item.conversation, reader: item.sender)
-        return try? await message(MessageQuery(head, message: item.message.id))
+        return try? await message(MessageQuery(head, message: item.message.id), by: MessageStatement.ofSender)
     }
 }
