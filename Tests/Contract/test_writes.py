@@ -114,9 +114,11 @@ def test_a_write_is_answered_repeated_with_its_key_and_not_taken_for_another_one
         assert (repeated.status_code, repeated.content) == (status, first.content)
     assert conversation_of(anna, group)["lastSeq"] == before
     # The key of one write is no key for another.
-    other = "hide" if name in ("clearHistory", "rename") else "clearHistory"
-    other_method, other_path, other_body, _ = writes(group, message, "dora")[other]
+    other_method, other_path, other_body, _ = writes(group, message, "dora")["hide" if name != "hide" else "rename"]
     assert problem(write(anna, other_method, other_path, other_body, key)) == (409, "conflict")
+    key = str(uuid.uuid4())
+    write(anna, other_method, other_path, other_body, key)
+    assert problem(write(anna, method, path, body, key)) == (409, "conflict")
 
 
 @pytest.mark.parametrize("name", WRITES)
@@ -391,6 +393,18 @@ def test_history_is_cleared_for_one_user_and_never_comes_back(anna, ben, group):
     assert [message["text"] for message in history(ben, group)] == ["7"]
     with ben.socket(useq=useq) as tablet:
         assert [tablet.expect("private")["throughSeq"] for _ in range(3)] == [3, 5, 6]
+
+
+def test_a_send_is_answered_when_it_is_repeated_after_its_message_was_hidden_or_cleared(anna, group):
+    hidden, cleared = ({"id": new_id(), "text": "Hello"} for _ in range(2))
+    path = f"/v1/conversations/{group}"
+    first = [anna.post(f"{path}/messages", body) for body in (hidden, cleared)]
+    delete(anna, f"{path}/messages/{hidden['id']}", scope="me")
+    done(anna, "DELETE", f"{path}/history", status=204)
+    for body, sent in zip((hidden, cleared), first):
+        again = anna.post(f"{path}/messages", body)
+        assert (again.status_code, again.json()) == (200, sent.json())
+    assert history(anna, group) == []
 
 
 # MARK: Tapbacks
