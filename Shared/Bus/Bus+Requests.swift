@@ -37,15 +37,17 @@ extension Bus {
         _ kind: StoreRequestKind, in slot: Slot, deadline: Duration, fields: (inout ByteBuffer) -> Void,
         completion: @escaping @Reactor (RequestOutcome) -> Void
     ) {
-        request(.command(slot.group), slot, kind.rawValue, deadline, fields, completion)
+        request(.command(slot.group), slot, kind.rawValue, .milliseconds(100), deadline, fields, completion)
     }
 
-    /// Asks the receipt service that owns `slot`, as above.
+    /// Asks the receipt service that owns `slot`, as above. Signals are given more time before they are repeated, because
+    /// they may wait out a window of 100 ms before they are committed.
     package func request(
         _ kind: ReceiptRequestKind, in slot: Slot, deadline: Duration, fields: (inout ByteBuffer) -> Void,
         completion: @escaping @Reactor (RequestOutcome) -> Void
     ) {
-        request(.receiptCommand(slot.group), slot, kind.rawValue, deadline, fields, completion)
+        let firstWait = Duration.milliseconds(kind == .signal ? 300 : 100)
+        request(.receiptCommand(slot.group), slot, kind.rawValue, firstWait, deadline, fields, completion)
     }
 
     /// Asks a store, and suspends until the outcome is there.
@@ -69,8 +71,8 @@ extension Bus {
     package var requestsInFlight: Int { requests.count }
 
     private func request(
-        _ topic: Topic, _ slot: Slot, _ kind: UInt8, _ deadline: Duration, _ fields: (inout ByteBuffer) -> Void,
-        _ completion: @escaping @Reactor (RequestOutcome) -> Void
+        _ topic: Topic, _ slot: Slot, _ kind: UInt8, _ firstWait: Duration, _ deadline: Duration,
+        _ fields: (inout ByteBuffer) -> Void, _ completion: @escaping @Reactor (RequestOutcome) -> Void
     ) {
         guard !requests.isFull else {
             counters.requestsRefused += 1
@@ -81,7 +83,7 @@ extension Bus {
             { number in
                 let entry = publish(number, topic, slot, kind, fields)
                 return PendingRequest(topic: topic, entry: entry, completion: completion)
-            }, deadline: deadline, now: .now)
+            }, firstWait: firstWait, deadline: deadline, now: .now)
         planRequestCheck()
     }
 

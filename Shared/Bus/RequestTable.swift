@@ -8,8 +8,10 @@ import Wire
 struct RequestTable<Payload> {
     /// Requests in flight. Beyond it a request is refused at once, as overload.
     static var capacity: Int { 65_536 }
-    /// The first wait for an answer; each further one is twice as long.
+    /// The first wait for an answer, where nothing else is said; each further one is twice as long …
     static var firstWait: Duration { .milliseconds(100) }
+    /// … up to this: whoever takes over from a dead process should not have to wait for longer to be asked.
+    static var longestWait: Duration { .seconds(1) }
 
     enum Action {
         case publishAgain(RequestNumber, Payload)
@@ -37,12 +39,14 @@ struct RequestTable<Payload> {
     var isFull: Bool { count == Self.capacity }
 
     /// Takes a request in, which is being published for the first time. The table must not be full.
-    mutating func start(_ payload: (RequestNumber) -> Payload, deadline: Duration, now: MonotonicTime) -> RequestNumber
-    {
+    mutating func start(
+        _ payload: (RequestNumber) -> Payload, firstWait: Duration = Self.firstWait, deadline: Duration,
+        now: MonotonicTime
+    ) -> RequestNumber {
         precondition(!isFull, "the caller refuses requests when the table is full")
         let place = takePlace()
         let number = RequestNumber(UInt64(places[place].generation) << 32 | UInt64(place))
-        let pending = Pending(payload: payload(number), deadline: now + deadline, wait: Self.firstWait)
+        let pending = Pending(payload: payload(number), deadline: now + deadline, wait: firstWait)
         places[place].pending = pending
         wheel.insert(number, at: min(now + pending.wait, pending.deadline))
         count += 1
@@ -67,7 +71,7 @@ struct RequestTable<Payload> {
             release(place)
             return .timedOut(pending.payload)
         }
-        let wait = pending.wait * 2
+        let wait = min(pending.wait * 2, Self.longestWait)
         places[place].pending?.wait = wait
         wheel.insert(number, at: min(now + wait, pending.deadline))
         return .publishAgain(number, pending.payload)

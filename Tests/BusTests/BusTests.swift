@@ -105,7 +105,8 @@ import Wire
         answerer.arrivals = []
         answerer.loseAnswers = 2
         #expect(await Self.ask(client, "again") == "200 again")
-        #expect(answerer.arrivals.count == 3)
+        // More on a busy machine, where a repetition crosses the answer.
+        #expect(answerer.arrivals.count >= 3)
         #expect(Set(answerer.arrivals).count == 1)
         #expect(client.counters.requestsRepeated >= 2)
     }

@@ -11,9 +11,11 @@ import Wire
     }
 
     /// What a table does with one request that is never answered, as (milliseconds, what).
-    static func life(deadline: Duration) -> [(UInt64, String)] {
+    static func life(
+        firstWait: Duration = RequestTable<String>.firstWait, deadline: Duration
+    ) -> [(UInt64, String)] {
         var table = RequestTable<String>(now: time(0))
-        _ = table.start({ _ in "request" }, deadline: deadline, now: time(0))
+        _ = table.start({ _ in "request" }, firstWait: firstWait, deadline: deadline, now: time(0))
         var actions: [(UInt64, String)] = []
         for millisecond in UInt64(1)...5_000 {
             for action in table.advance(to: time(millisecond)) {
@@ -27,12 +29,15 @@ import Wire
         return actions
     }
 
-    @Test("a request without an answer is repeated after 100 ms, doubling, and given up at its deadline")
-    func repetitions() {
-        let actions = Self.life(deadline: .seconds(2))
-        #expect(actions.map(\.1) == ["again", "again", "again", "again", "timed out"])
-        for (actual, expected) in zip(actions.map(\.0), [100, 300, 700, 1_500, 2_000] as [UInt64]) {
-            #expect(actual >= expected && actual <= expected + 40, "\(actual) instead of \(expected) ms")
+    @Test(
+        "a request without an answer is repeated after its first wait, doubling up to a second, and given up at its deadline",
+        arguments: [(100, [100, 300, 700, 1_500, 2_500, 3_200]), (300, [300, 900, 1_900, 2_900, 3_200])]
+            as [(Int, [UInt64])])
+    func repetitions(firstWait: Int, expected: [UInt64]) {
+        let actions = Self.life(firstWait: .milliseconds(firstWait), deadline: .milliseconds(3_200))
+        #expect(actions.map(\.1) == expected.dropLast().map { _ in "again" } + ["timed out"])
+        for (actual, expected) in zip(actions.map(\.0), expected) {
+            #expect(actual >= expected && actual <= expected + 100, "\(actual) instead of \(expected) ms")
         }
     }
 

@@ -21,7 +21,9 @@ final class ScriptedStore {
     private var privateChanges: [UserID: [(kind: PrivateKind, conversation: ConversationID, seq: Int64)]] = [:]
     private var statuses: [ConversationID: Int64] = [:]
     private(set) var signals: [ReceiptSignal] = []
+    /// What was asked how often, repetitions of a request not counted.
     private(set) var asked: [StoreRequestKind: Int] = [:]
+    private var known: Set<RequestKey> = []
     private(set) var statusQueries = 0
     /// Conversations too large to name everybody, with the JSON of the counts of one sender.
     var counts: [ConversationID: (sender: UserID, json: String)] = [:]
@@ -135,7 +137,7 @@ final class ScriptedStore {
 
     private func answerStore(_ request: RequestKey, _ entry: RequestEntry) {
         let kind = StoreRequestKind(rawValue: entry.kind)!
-        asked[kind, default: 0] += 1
+        if known.insert(request).inserted { asked[kind, default: 0] += 1 }
         var reader = ByteReader(entry.fields)
         switch kind {
         case .bootstrap: answerBootstrap(request, try! BootstrapQuery(from: &reader).user)
