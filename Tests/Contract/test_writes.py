@@ -533,6 +533,15 @@ def test_who_comes_back_sees_both_stays_and_nothing_in_between(anna, ben, group)
         assert seqs == [2, 4, 5]
 
 
+def test_an_addition_that_is_repeated_late_adds_nobody_again(anna, group, stranger):
+    key = str(uuid.uuid4())
+    member = put_member(anna, group, stranger, key=key)
+    remove_member(anna, group, stranger)
+    assert put_member(anna, group, stranger, key=key) == member
+    assert conversation_of(anna, group)["memberCount"] == 3
+    assert stranger.get(f"/v1/conversations/{group}").json()["windows"] == [{"from": 2, "to": 3}]
+
+
 def test_owners_change_roles_and_remove_and_members_do_not(anna, ben, carla, stranger, group):
     path = f"/v1/conversations/{group}/members"
     assert problem(write(ben, "DELETE", f"{path}/{carla.name}")) == (403, "forbidden")

@@ -27,7 +27,7 @@ enum MembersStatement {
         ORDER BY s.user_id
         """)
 
-    /// One present member, whoever asks.
+    /// One member by their last stay, whoever asks: the repetition of an addition is answered, though they have left.
     static let single = Statement(
         "member", parameters: [.int2, .uuid, .text],
         """
@@ -35,7 +35,8 @@ enum MembersStatement {
         FROM store.memberships s
         LEFT JOIN receipt.horizons h
             ON h.slot = s.slot AND h.conversation_id = s.conversation_id AND h.user_id = s.user_id
-        WHERE s.slot = $1 AND s.conversation_id = $2 AND s.user_id = $3 AND s.left_seq IS NULL
+        WHERE s.slot = $1 AND s.conversation_id = $2 AND s.user_id = $3
+        ORDER BY s.joined_seq DESC LIMIT 1
         """)
 
     static func add(_ query: MembersQuery, to parameters: inout Parameters) {
