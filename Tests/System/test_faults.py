@@ -10,33 +10,71 @@ from client import new_id
 
 pytestmark = pytest.mark.kills
 
-EACH = 8
-"""Messages of each of six users in each of eight conversations."""
+@pytest.fixture
+async def crowd(double, people):
+    """Six users who all send to eight conversations at once, and one of them watching."""
+    users = people(double, 6)
+    conversations = [await users[0].create_group(*users[1:]) for _ in range(8)]
+    return Crowd(users, conversations, await users[0].connect())
+
+
+class Crowd:
+    """Everybody repeats every message until it is acknowledged; in the end each is there exactly once."""
+
+    EACH = 8
+    """Messages of each user in each conversation."""
+
+    def __init__(self, users, conversations, session):
+        self.users = users
+        self.conversations = conversations
+        self.session = session
+        self.acknowledged: dict[str, dict] = {}
+
+    def begin(self) -> asyncio.Future:
+        return asyncio.gather(*map(self._send_all, self.users))
+
+    async def _send_all(self, user):
+        for n in range(self.EACH * len(self.conversations)):
+            conversation = self.conversations[n % len(self.conversations)]
+            answer = await user.send_until_answered(conversation, f"{user.name} {n}", id=(id := new_id()))
+            assert answer.status in (200, 201), answer
+            self.acknowledged[id] = answer.body
+
+    async def is_under_way(self):
+        await until(lambda: len(self.acknowledged) > 60)
+
+    async def expect_everything_once(self):
+        """Each message is in the history once, where its acknowledgement said, and came to the session in order."""
+        last = 1 + self.EACH * len(self.users)
+        for conversation in self.conversations:
+            await self.session.reach(conversation, last, within=30)
+            assert self.session.positions(conversation) == list(range(2, last + 1))
+            history = {message["id"]: message for message in await self.users[1].history(conversation, instance=0)}
+            assert [message["seq"] for message in history.values()] == list(range(2, last + 1))
+            assert {id: (message["seq"], message["text"]) for id, message in history.items()} == {
+                id: (message["seq"], message["text"]) for id, message in self.acknowledged.items()
+                if message["conversationId"] == conversation}
 
 
 @pytest.mark.parametrize("service", ["store", "ingest", "receipt"])
-async def test_others_take_over_when_a_process_is_killed(double, people, service):
-    users = people(double, 6)
-    conversations = [await users[0].create_group(*users[1:]) for _ in range(8)]
-    session = await users[0].connect()
-    acknowledged: dict[str, dict] = {}
-
-    async def send_many(user):
-        for n in range(8 * EACH):
-            id, conversation = new_id(), conversations[n % len(conversations)]
-            answer = await user.send_until_answered(conversation, f"{user.name} {n}", id=id)
-            assert answer.status in (200, 201), answer
-            acknowledged[id] = answer.body
-
-    sending = asyncio.gather(*map(send_many, users))
-    await until(lambda: len(acknowledged) > 60)
+async def test_others_take_over_when_a_process_is_killed(double, crowd, service):
+    sending = crowd.begin()
+    await crowd.is_under_way()
     double.kill(service, 1)
     await sending
+    await crowd.expect_everything_once()
 
-    for conversation in conversations:
-        await expect_exactly(users[1], conversation, acknowledged, instance=0)
-        await session.reach(conversation, 1 + 6 * EACH)
-        assert session.positions(conversation) == list(range(2, 2 + 6 * EACH))
+
+@pytest.mark.parametrize("service", ["store", "ingest", "receipt", "fanout"])
+async def test_a_process_that_stood_still_neither_loses_nor_doubles(double, crowd, service):
+    """Its peers think it alive, it thinks no time has passed: what it does next may be long out of date."""
+    sending = crowd.begin()
+    await crowd.is_under_way()
+    double.signal(service, 1, signal.SIGSTOP)
+    await asyncio.sleep(3)
+    double.signal(service, 1, signal.SIGCONT)
+    await sending
+    await crowd.expect_everything_once()
 
 
 async def test_a_store_that_comes_back_shares_the_work_again(double, people):
@@ -183,14 +221,6 @@ async def send_batches(user, conversation, count) -> int:
         messages = await user.fill(conversation, 100)
         await asyncio.sleep(0.2)
     return messages[-1]["seq"]
-
-
-async def expect_exactly(user, conversation, acknowledged, *, instance):
-    history = await user.history(conversation, instance=instance)
-    expected = {id: message for id, message in acknowledged.items() if message["conversationId"] == conversation}
-    assert [message["seq"] for message in history] == list(range(2, len(expected) + 2))
-    assert {message["id"]: (message["seq"], message["text"]) for message in history} == {
-        id: (message["seq"], message["text"]) for id, message in expected.items()}
 
 
 async def until(condition, *, within: float = 30):

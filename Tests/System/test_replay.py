@@ -3,6 +3,8 @@
 import itertools
 import json
 import os
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -36,12 +38,28 @@ def test_a_replay_repeated_under_its_name_makes_no_doubles(system: System, part:
         replay(system, part, tmp_path, "--run", "again", "--limit", "200")
 
 
+@pytest.mark.kills
+def test_a_replay_survives_the_death_of_one_process_after_another(double: System, part: Path, tmp_path: Path):
+    """Under load, again and again, each coming back before the next dies: clients repeat and resume."""
+    victims = [("store", 0), ("fanout", 1), ("ingest", 0), ("receipt", 1), ("store", 1), ("fanout", 0)]
+    deaths = 0
+    with ThreadPoolExecutor() as aside:
+        replaying = aside.submit(replay, double, part, tmp_path, "--rate", "250")
+        while time.sleep(1) or not replaying.done():
+            double.kill(*victims[deaths % len(victims)])
+            deaths += 1
+            double.up()
+    report = replaying.result()
+    assert report["acknowledged"] == report["messages"]
+    assert deaths >= 4 and report["reconnections"] > 0
+
+
 def replay(system: System, part: Path, directory: Path, *options: str) -> dict:
     """Plays the part through all instances and returns the report, in which nothing may differ."""
-    addresses = {service: ",".join(system.address(service, n) for n in range(system.instances))
-                 for service in ("ingest", "fanout")}
-    done = system.run(EXECUTABLES / "parley", "replay", part, "--http", addresses["ingest"],
-                      "--ws", addresses["fanout"].replace("http://", "ws://"), "--json", directory / "report.json", *options)
+    done = system.run(
+        EXECUTABLES / "parley", "replay", part, "--json", directory / "report.json", *options,
+        "--http", ",".join(system.address("ingest", n) for n in range(system.instances)),
+        "--ws", ",".join(system.address("fanout", n).replace("http", "ws") for n in range(system.instances)))
     assert done.returncode == 0, done.stdout
     report = json.loads((directory / "report.json").read_text())
     assert report["mismatches"] == 0, done.stdout
