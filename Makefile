@@ -12,8 +12,8 @@ help:
 	@echo "make status        the processes of that system"
 	@echo "make down          stops it; its data stays in .parley"
 	@echo "make build         the release executables, in .build/release"
-	@echo "make format        formats the Swift sources"
-	@echo "make format-check  checks formatting and shell scripts"
+	@echo "make format        formats the sources"
+	@echo "make format-check  checks formatting, shell scripts and Python"
 	@echo "make clean         stops the system, removes its data and everything built"
 
 run up down status:
@@ -28,6 +28,7 @@ test:
 
 format:
 	swift format --in-place --recursive --parallel --configuration .swift-format Package.swift Clients Services Shared Tests
+	.venv/bin/ruff check --fix Tests && .venv/bin/ruff format Tests  # in .venv since the first make format-check
 
 format-check:
 	@Tests/run format

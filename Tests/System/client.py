@@ -8,11 +8,11 @@ import itertools
 import json
 import time
 import uuid
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Awaitable, Callable
+from typing import Any
 
 import aiohttp
-
 from system import SECRET, System
 
 PATIENCE = 15.0
@@ -25,6 +25,7 @@ def new_id() -> str:
 
 def token(user: str, *, lifetime: float = 3600, secret: str = SECRET, algorithm: str = "HS256", **claims) -> str:
     """A JSON Web Token as an application's own backend would make it."""
+
     def part(value: bytes) -> str:
         return base64.urlsafe_b64encode(value).rstrip(b"=").decode()
 
@@ -66,7 +67,9 @@ class User:
 
     # Requests
 
-    async def request(self, method: str, path: str, body: Any = None, *, instance: int | None = None, **options) -> Answer:
+    async def request(
+        self, method: str, path: str, body: Any = None, *, instance: int | None = None, **options
+    ) -> Answer:
         headers = {"Authorization": f"Bearer {self.token}"} | options.pop("headers", {})
         url = self.system.address("ingest", self.home if instance is None else instance) + path
         if body is not None:
@@ -86,8 +89,16 @@ class User:
         assert answer.status == 201, answer
         return answer.body["id"]
 
-    async def send(self, conversation: str, text: str, *, id: str | None = None, reply_to: str | None = None,
-                   instance: int | None = None, **fields) -> Answer:
+    async def send(
+        self,
+        conversation: str,
+        text: str,
+        *,
+        id: str | None = None,
+        reply_to: str | None = None,
+        instance: int | None = None,
+        **fields,
+    ) -> Answer:
         body = {"id": id or new_id(), "text": text} | ({"replyTo": reply_to} if reply_to else {}) | fields
         return await self.request("POST", f"/v1/conversations/{conversation}/messages", body, instance=instance)
 
@@ -105,7 +116,7 @@ class User:
                 answer = await self.send(conversation, text, id=id, instance=instance)
                 if answer.status not in (429, 503):
                     return answer
-            except (aiohttp.ClientError, asyncio.TimeoutError):
+            except (TimeoutError, aiohttp.ClientError):
                 pass  # the process it talked to went away
             assert time.monotonic() < deadline, "no answer, however often it was repeated"
             await asyncio.sleep(0.05)
@@ -118,7 +129,7 @@ class User:
         bodies = [{"conversationId": conversation, "id": new_id(), "text": f"message {n}"} for n in range(count)]
         filled = []
         for start in range(0, count, 500):
-            answer = await self.send_batch(bodies[start:start + 500])
+            answer = await self.send_batch(bodies[start : start + 500])
             assert answer.status == 200, answer
             filled += [result["message"] for result in answer.body["results"]]
         return filled
@@ -204,16 +215,22 @@ class Session:
         async with self._arrival:
             try:
                 await asyncio.wait_for(self._arrival.wait_for(lambda: condition() or self._ended), within)
-            except asyncio.TimeoutError:
+            except TimeoutError:
                 pass
         result = condition()
-        assert result, f"did not come{' before the session ended' if self._ended else ''}; the last frames: {self.frames[-5:]}"
+        assert result, (
+            f"did not come{' before the session ended' if self._ended else ''}; the last frames: {self.frames[-5:]}"
+        )
         return result
 
-    async def next(self, type: str, *, where: Callable[[dict], bool] = lambda _: True, within: float = PATIENCE) -> dict:
+    async def next(
+        self, type: str, *, where: Callable[[dict], bool] = lambda _: True, within: float = PATIENCE
+    ) -> dict:
         """The first frame of that kind, come already or yet to come."""
         return await self.until(
-            lambda: next((frame for frame in self.frames if frame["type"] == type and where(frame)), None), within=within)
+            lambda: next((frame for frame in self.frames if frame["type"] == type and where(frame)), None),
+            within=within,
+        )
 
     def of(self, type: str) -> list[dict]:
         return [frame for frame in self.frames if frame["type"] == type]

@@ -2,7 +2,6 @@ import secrets
 
 import aiohttp
 import pytest
-
 from client import User
 from system import System, is_alive
 
@@ -58,7 +57,7 @@ async def people():
 
 @pytest.fixture(autouse=True)
 def processes_stay_up(request):
-    """Whatever a test sends, the same processes are there after it; unless it is marked `kills`, then they come back."""
+    """Whatever a test sends, the same processes are there after it; unless it is marked `kills`: they come back."""
     systems = {request.getfixturevalue(name) for name in SYSTEMS if name in request.fixturenames}
     pids = {system: system.pids() for system in systems}
     yield

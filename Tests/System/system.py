@@ -32,13 +32,17 @@ class System:
         """The caller's environment without its own Parley, and with this one."""
         others = {name: value for name, value in os.environ.items() if not name.startswith("PARLEY_")}
         counts = {f"PARLEY_{service.upper()}S": str(self.instances) for service in SERVICES}
-        return others | counts | {
-            "PARLEY_STATE": str(self.state),
-            "PARLEY_HTTP_PORT": str(self.http_port),
-            "PARLEY_WS_PORT": str(self.http_port + 1),
-            "PARLEY_JWT_SECRET": SECRET,
-            "PARLEY_EXECUTABLES": str(EXECUTABLES),
-        }
+        return (
+            others
+            | counts
+            | {
+                "PARLEY_STATE": str(self.state),
+                "PARLEY_HTTP_PORT": str(self.http_port),
+                "PARLEY_WS_PORT": str(self.http_port + 1),
+                "PARLEY_JWT_SECRET": SECRET,
+                "PARLEY_EXECUTABLES": str(EXECUTABLES),
+            }
+        )
 
     def up(self):
         """Starts whatever is not running and returns when everything is ready."""
@@ -47,8 +51,15 @@ class System:
 
     def run(self, *command, **settings: str) -> subprocess.CompletedProcess:
         """Runs a command for this system and returns how it ended and what it said."""
-        return subprocess.run(command, env=self.environment | settings, stdin=subprocess.DEVNULL, text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=110)
+        return subprocess.run(
+            command,
+            env=self.environment | settings,
+            stdin=subprocess.DEVNULL,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=110,
+        )
 
     def remove(self):
         """Stops the processes and removes their data. Happens also when the test process dies: see Tests/guard."""

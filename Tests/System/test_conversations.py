@@ -9,7 +9,9 @@ async def test_a_group_is_created_once_under_its_id(system, people):
     alice, bob, stranger = people(system, 3)
     body = {"id": new_id(), "kind": "group", "members": [bob.name], "title": "Plans"}
 
-    statuses = [(await user.request("POST", "/v1/conversations", body)).status for user in (alice, alice, bob, stranger)]
+    statuses = [
+        (await user.request("POST", "/v1/conversations", body)).status for user in (alice, alice, bob, stranger)
+    ]
 
     assert statuses == [201, 200, 200, 409]
     seen = await bob.conversation(body["id"])
@@ -25,8 +27,9 @@ async def test_racing_creations_of_a_direct_conversation_make_one(system, people
         body = {"kind": "direct", "members": [other.name]}
         return await user.request("POST", "/v1/conversations", body, instance=instance)
 
-    answers = await asyncio.gather(*(
-        create(*pair, n % system.instances) for n in range(10) for pair in ((alice, bob), (bob, alice))))
+    answers = await asyncio.gather(
+        *(create(*pair, n % system.instances) for n in range(10) for pair in ((alice, bob), (bob, alice)))
+    )
 
     assert sorted(answer.status for answer in answers) == [200] * 19 + [201]
     [id] = {answer.body["id"] for answer in answers}
@@ -66,6 +69,7 @@ async def test_unread_counts_the_messages_of_others_after_what_was_read(system, 
 
     async def unread_is(count):
         return (await alice.conversation(conversation))["unreadCount"] == count
+
     await eventually(lambda: unread_is(1))
     await bob.fill(conversation, 150)
     await eventually(lambda: unread_is(100))

@@ -9,7 +9,6 @@ import time
 from pathlib import Path
 
 import pytest
-
 from system import DEV, System, is_alive
 
 
@@ -74,8 +73,14 @@ def test_an_interrupted_initialisation_is_begun_again(fresh):
 
 
 def test_ctrl_c_in_the_foreground_stops_everything(fresh):
-    with subprocess.Popen([DEV / "run"], env=fresh.environment, text=True, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, start_new_session=True) as foreground:
+    with subprocess.Popen(
+        [DEV / "run"],
+        env=fresh.environment,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    ) as foreground:
         said = []
         for line in foreground.stdout:
             said.append(line)
@@ -101,8 +106,9 @@ held.up()
 print(json.dumps([*held.pids().values(), held.database_pid()]), flush=True)
 time.sleep(60)
 """
-    with subprocess.Popen([sys.executable, "-c", script], cwd=Path(__file__).parent, text=True,
-                          stdout=subprocess.PIPE) as holder:
+    with subprocess.Popen(
+        [sys.executable, "-c", script], cwd=Path(__file__).parent, text=True, stdout=subprocess.PIPE
+    ) as holder:
         pids = json.loads(holder.stdout.readline())
         assert len(pids) == 5 and all(map(is_alive, pids))
         holder.kill()

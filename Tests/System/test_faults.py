@@ -3,12 +3,11 @@
 import asyncio
 import signal
 
-import aiohttp
 import pytest
-
 from client import new_id
 
 pytestmark = pytest.mark.kills
+
 
 @pytest.fixture
 async def crowd(double, people):
@@ -52,8 +51,10 @@ class Crowd:
             history = {message["id"]: message for message in await self.users[1].history(conversation, instance=0)}
             assert [message["seq"] for message in history.values()] == list(range(2, last + 1))
             assert {id: (message["seq"], message["text"]) for id, message in history.items()} == {
-                id: (message["seq"], message["text"]) for id, message in self.acknowledged.items()
-                if message["conversationId"] == conversation}
+                id: (message["seq"], message["text"])
+                for id, message in self.acknowledged.items()
+                if message["conversationId"] == conversation
+            }
 
 
 @pytest.mark.parametrize("service", ["store", "ingest", "receipt"])
@@ -124,14 +125,16 @@ async def test_a_fanout_that_stood_still_catches_up_in_order(double, people):
 
 
 async def test_a_change_nobody_announced_again_is_found_by_the_digest(double, people):
-    """The store dies right after the commit, before or while it announces: no later change of the conversation tells."""
+    """The store dies right after the commit, before or while it announces: no later change of it tells."""
     alice, bob = people(double, 2)
     conversations = [await alice.create_group(bob) for _ in range(16)]
     session = await bob.connect(instance=0)
     ids = {conversation: new_id() for conversation in conversations}
 
-    sends = [asyncio.create_task(alice.send_until_answered(conversation, "the only one", id=id))
-             for conversation, id in ids.items()]
+    sends = [
+        asyncio.create_task(alice.send_until_answered(conversation, "the only one", id=id))
+        for conversation, id in ids.items()
+    ]
     await asyncio.sleep(0.003)
     double.kill("store", 0)
     answers = await asyncio.gather(*sends)
@@ -149,12 +152,19 @@ async def test_receipts_survive_the_death_of_their_service(double, people):
     alices, bobs = await alice.connect(), await bob.connect()
 
     double.kill("receipt", 0)
-    await bobs.say("read", items=[
-        {"conversationId": message["conversationId"], "seq": message["seq"]} for message in messages])
+    await bobs.say(
+        "read", items=[{"conversationId": message["conversationId"], "seq": message["seq"]} for message in messages]
+    )
 
     for message in messages:
-        await alices.next("status", within=30, where=lambda frame: (
-            frame["conversationId"] == message["conversationId"] and frame.get("read", {}).get(bob.name) == message["seq"]))
+        await alices.next(
+            "status",
+            within=30,
+            where=lambda frame: (
+                frame["conversationId"] == message["conversationId"]
+                and frame.get("read", {}).get(bob.name) == message["seq"]
+            ),
+        )
     for conversation in conversations:
         assert (await alice.history(conversation))[-1]["status"] == "read"
 

@@ -1,7 +1,6 @@
 """History read in every direction, compared with a model of what a page has to hold."""
 
 import pytest
-
 from client import new_id
 
 
@@ -102,10 +101,21 @@ async def test_one_message_is_found_by_its_id(filled):
     assert (absent.status, absent.code) == (404, "notFound")
 
 
-@pytest.mark.parametrize("query", [
-    "before=2&after=3", "before=2&around=3", "limit=0", "limit=201", "limit=x", "before=-1", "before=1e3",
-    "after=9223372036854775808", "around=", "limit=1&limit=2",
-])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "before=2&after=3",
+        "before=2&around=3",
+        "limit=0",
+        "limit=201",
+        "limit=x",
+        "before=-1",
+        "before=1e3",
+        "after=9223372036854775808",
+        "around=",
+        "limit=1&limit=2",
+    ],
+)
 async def test_a_wrong_page_is_refused(filled, query):
     reader, conversation = filled
     answer = await reader.request("GET", f"/v1/conversations/{conversation}/messages?{query}")

@@ -10,7 +10,7 @@ async def test_a_message_reaches_every_member_and_the_history_says_the_same(syst
     conversation = await alice.create_group(bob, carol)
     sessions = [await user.connect() for user in (alice, bob, carol)]
 
-    sent = await alice.sent(conversation, "Grüße 👋🏽 \u2028 \"quoted\" \\ end")
+    sent = await alice.sent(conversation, 'Grüße 👋🏽 \u2028 "quoted" \\ end')
 
     for session in sessions:
         await session.reach(conversation, sent["seq"])
@@ -41,8 +41,9 @@ async def test_of_racing_copies_of_a_send_one_creates_the_message(system, people
     conversation = await alice.create_group()
     id = new_id()
 
-    answers = await asyncio.gather(*(
-        alice.send(conversation, "once", id=id, instance=n % system.instances) for n in range(20)))
+    answers = await asyncio.gather(
+        *(alice.send(conversation, "once", id=id, instance=n % system.instances) for n in range(20))
+    )
 
     assert sorted(answer.status for answer in answers) == [200] * 19 + [201]
     assert len({answer.body["seq"] for answer in answers}) == 1
@@ -79,10 +80,14 @@ async def test_a_stranger_learns_nothing_about_a_conversation(system, people):
     message = await alice.sent(conversation, "private")
     path = f"/v1/conversations/{conversation}"
 
-    answers = [await stranger.send(conversation, "let me in")] + [
-        await stranger.request("GET", path + rest)
-        for rest in ("", "/messages", f"/messages/{message['id']}", "/changes", "/members")
-    ] + [await stranger.request("POST", path + "/receipts", {"readSeq": 1})]
+    answers = (
+        [await stranger.send(conversation, "let me in")]
+        + [
+            await stranger.request("GET", path + rest)
+            for rest in ("", "/messages", f"/messages/{message['id']}", "/changes", "/members")
+        ]
+        + [await stranger.request("POST", path + "/receipts", {"readSeq": 1})]
+    )
     unknown = await stranger.request("GET", f"/v1/conversations/{new_id()}")
 
     assert [(answer.status, answer.code) for answer in answers] == [(404, "notFound")] * len(answers)
@@ -90,6 +95,7 @@ async def test_a_stranger_learns_nothing_about_a_conversation(system, people):
 
 
 # Replies
+
 
 async def test_a_reply_names_its_parent_with_a_preview_in_history_and_bare_live(system, people):
     alice, bob = people(system, 2)
@@ -102,7 +108,11 @@ async def test_a_reply_names_its_parent_with_a_preview_in_history_and_bare_live(
 
     assert reply["kind"] == "reply"
     assert reply["replyTo"] == {
-        "messageId": parent["id"], "seq": parent["seq"], "senderId": alice.name, "preview": "👨‍👩‍👧‍👦" * 50}
+        "messageId": parent["id"],
+        "seq": parent["seq"],
+        "senderId": alice.name,
+        "preview": "👨‍👩‍👧‍👦" * 50,
+    }
     assert (await alice.history(conversation))[-1]["replyTo"] == reply["replyTo"]
     live = session.changes(conversation)[-1]["message"]["replyTo"]
     assert live == {"messageId": parent["id"], "seq": parent["seq"]}
@@ -129,6 +139,7 @@ async def test_a_reply_needs_a_parent_in_its_conversation(system, people):
 
 # Batches
 
+
 async def test_a_batch_answers_for_each_message_in_order(system, people):
     alice, stranger = people(system, 2)
     conversation, foreign = await alice.create_group(), await stranger.create_group()
@@ -138,25 +149,38 @@ async def test_a_batch_answers_for_each_message_in_order(system, people):
     def item(text, id=None, conversation=conversation, **fields):
         return {"conversationId": conversation, "id": id or new_id(), "text": text} | fields
 
-    answer = await alice.send_batch([
-        item("a parent", id=parent),
-        item("its reply", replyTo=parent),
-        item("other content", id=taken["id"]),
-        item("taken", id=taken["id"]),
-        item("not mine", conversation=foreign),
-        item(" \n"),
-        item("an orphan", replyTo=new_id()),
-        item("twice", id=copy),
-        item("twice", id=copy),
-        item("x" * 16_385),
-        item("the last"),
-    ])
+    answer = await alice.send_batch(
+        [
+            item("a parent", id=parent),
+            item("its reply", replyTo=parent),
+            item("other content", id=taken["id"]),
+            item("taken", id=taken["id"]),
+            item("not mine", conversation=foreign),
+            item(" \n"),
+            item("an orphan", replyTo=new_id()),
+            item("twice", id=copy),
+            item("twice", id=copy),
+            item("x" * 16_385),
+            item("the last"),
+        ]
+    )
 
     assert answer.status == 200
     results = answer.body["results"]
     assert [result["status"] for result in results] == [201, 201, 409, 200, 404, 400, 422, 201, 200, 413, 201]
     assert [result.get("problem", {}).get("code") for result in results] == [
-        None, None, "conflict", None, "notFound", "invalid", "notReplyable", None, None, "tooLarge", None]
+        None,
+        None,
+        "conflict",
+        None,
+        "notFound",
+        "invalid",
+        "notReplyable",
+        None,
+        None,
+        "tooLarge",
+        None,
+    ]
     assert results[1]["message"]["replyTo"]["messageId"] == parent
     stored = [message["text"] for message in await texts(alice, conversation)]
     assert stored == ["taken", "a parent", "its reply", "twice", "the last"]
@@ -180,6 +204,7 @@ async def test_the_order_of_a_batch_is_the_order_of_the_conversation(system, peo
 
 
 # Many at once
+
 
 async def test_positions_are_dense_whoever_sends_at_once(system, people):
     users = people(system, 8)

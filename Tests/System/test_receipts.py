@@ -77,8 +77,10 @@ async def test_signals_for_several_conversations_travel_in_one_frame(system, peo
     positions = [(await alice.sent(conversation, "hello"))["seq"] for conversation in conversations]
     session = await bob.connect()
 
-    await session.say("read", items=[
-        {"conversationId": conversation, "seq": seq} for conversation, seq in zip(conversations, positions)])
+    await session.say(
+        "read",
+        items=[{"conversationId": conversation, "seq": seq} for conversation, seq in zip(conversations, positions)],
+    )
 
     for conversation in conversations:
         await eventually(lambda: counts_are(alice, conversation, "read", delivered=1, read=1))

@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-
 from system import EXECUTABLES, REPOSITORY, System
 
 DATA = Path(os.environ.get("PARLEY_DATA", REPOSITORY.parent / "shared" / "data")) / "ubuntu-irc.jsonl"
@@ -57,9 +56,17 @@ def test_a_replay_survives_the_death_of_one_process_after_another(double: System
 def replay(system: System, part: Path, directory: Path, *options: str) -> dict:
     """Plays the part through all instances and returns the report, in which nothing may differ."""
     done = system.run(
-        EXECUTABLES / "parley", "replay", part, "--json", directory / "report.json", *options,
-        "--http", ",".join(system.address("ingest", n) for n in range(system.instances)),
-        "--ws", ",".join(system.address("fanout", n).replace("http", "ws") for n in range(system.instances)))
+        EXECUTABLES / "parley",
+        "replay",
+        part,
+        "--json",
+        directory / "report.json",
+        *options,
+        "--http",
+        ",".join(system.address("ingest", n) for n in range(system.instances)),
+        "--ws",
+        ",".join(system.address("fanout", n).replace("http", "ws") for n in range(system.instances)),
+    )
     assert done.returncode == 0, done.stdout
     report = json.loads((directory / "report.json").read_text())
     assert report["mismatches"] == 0, done.stdout

@@ -2,9 +2,7 @@
 
 import asyncio
 
-import aiohttp
 import pytest
-
 from client import new_id, token
 
 
@@ -47,7 +45,9 @@ async def test_a_resumed_session_misses_and_repeats_nothing_while_others_write(s
     writing = asyncio.create_task(write())
     while cursor < 301:
         session = await bob.connect(cursors={conversation: cursor}, instance=len(seen) % system.instances)
-        await session.until(lambda: len(session.positions(conversation)) >= 10 or 301 in session.positions(conversation))
+        await session.until(
+            lambda: len(session.positions(conversation)) >= 10 or 301 in session.positions(conversation)
+        )
         await session.close()
         seen += session.positions(conversation)
         cursor = seen[-1]
@@ -186,11 +186,19 @@ async def test_a_ping_is_answered(system, people):
     assert "id" not in await session.next("pong", where=lambda frame: frame.get("id") != "42")
 
 
-@pytest.mark.parametrize("make", [
-    lambda name: "", lambda name: "no token at all", lambda name: token(name, lifetime=-1),
-    lambda name: token(name, secret="another secret, just as long as the right one"),
-    lambda name: token(name, algorithm="none"), lambda name: token(""), lambda name: token(name, nbf=4_000_000_000),
-], ids=["empty", "garbage", "expired", "forged", "unsigned", "nobody", "not yet valid"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda name: "",
+        lambda name: "no token at all",
+        lambda name: token(name, lifetime=-1),
+        lambda name: token(name, secret="another secret, just as long as the right one"),
+        lambda name: token(name, algorithm="none"),
+        lambda name: token(""),
+        lambda name: token(name, nbf=4_000_000_000),
+    ],
+    ids=["empty", "garbage", "expired", "forged", "unsigned", "nobody", "not yet valid"],
+)
 async def test_a_wrong_token_ends_the_session(system, people, make):
     [alice] = people(system, 1)
     session = await alice.open_socket()
