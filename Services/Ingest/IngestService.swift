@@ -84,6 +84,7 @@ final class IngestService: HTTPHandler {
         case .limits, .document: preconditionFailure("answered without a caller")
         case .createConversation: try createConversation(request.body, user, exchange)
         case .listConversations: try listConversations(query, user, exchange)
+        case .sync: try sync(query, user, exchange)
         case .conversation: try conversation(try route.conversation(), user, exchange)
         case .members: try members(try route.conversation(), query, user, exchange)
         case .send: try send(request.body, to: try route.conversation(), user, exchange)

@@ -13,6 +13,7 @@ def calls(group):
     return [
         ("POST", "/v1/conversations", {"id": new_id(), "kind": "group", "members": []}),
         ("GET", "/v1/conversations", None),
+        ("GET", "/v1/sync", None),
         ("GET", conversation, None),
         ("GET", f"{conversation}/members", None),
         ("POST", f"{conversation}/messages", {"id": new_id(), "text": "Hello"}),

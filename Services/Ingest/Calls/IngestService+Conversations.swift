@@ -18,6 +18,11 @@ extension IngestService {
         ask(.listConversations, in: user.slot, exchange) { list.write(to: &$0) }
     }
 
+    func sync(_ parameters: QueryParameters, _ user: UserID, _ exchange: Exchange) throws(Problem) {
+        let query = SyncQuery(user, since: try parameters.syncCursor())
+        ask(.sync, in: user.slot, exchange) { query.write(to: &$0) }
+    }
+
     func conversation(_ conversation: ConversationID, _ user: UserID, _ exchange: Exchange) throws(Problem) {
         let query = ConversationQuery(conversation, reader: user)
         ask(.conversation, in: conversation.slot, exchange) { query.write(to: &$0) }

@@ -34,6 +34,14 @@ struct QueryParameters {
         return cursor
     }
 
+    func syncCursor() throws(Problem) -> SyncCursor? {
+        guard let text = try value("since") else { return nil }
+        guard let decoded = percentDecoded(text, plusIsSpace: true), let cursor = SyncCursor(text: decoded) else {
+            throw Problem(.invalid, "since: must be the cursor of an answer before")
+        }
+        return cursor
+    }
+
     /// For whom a message is deleted: for the caller alone, or for everyone.
     func isForEveryone() throws(Problem) -> Bool {
         guard let scope = try value("scope") else { return false }

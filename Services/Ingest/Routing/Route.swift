@@ -9,6 +9,7 @@ enum Call: CaseIterable {
     case createConversation, listConversations, conversation, members
     case send, sendBatch, history, message, changes, receipts
     case rename, putMember, removeMember, clearHistory
+    case sync
     case edit, delete, revisions, setTapback, removeTapback, tapbacks
 
     var needsToken: Bool { self != .limits && self != .document }
@@ -80,6 +81,7 @@ extension Route {
     /// `/v1/…`
     private static func collection(_ method: Method, _ name: UnsafeRawBufferPointer) -> Result {
         if name == "limits" { return get(method, Route(.limits)) }
+        if name == "sync" { return get(method, Route(.sync)) }
         if name == "conversations" {
             return getOrPost(method, Route(.listConversations), Route(.createConversation))
         }
