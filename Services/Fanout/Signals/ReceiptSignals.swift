@@ -16,32 +16,36 @@ struct ReceiptSignals {
     private struct Horizons {
         var delivered: Int64 = 0
         var read: Int64 = 0
+
+        mutating func merge(delivered: Int64, read: Int64) {
+            self.delivered = max(self.delivered, delivered)
+            self.read = max(self.read, read)
+        }
     }
 
     private var waiting: [Key: Horizons] = [:]
     private var underWay: Set<Key> = []
+    /// Those that wait for nothing but the end of the turn. The others wait for the signal under way.
+    private var ready: [Key] = []
 
     var count: Int { waiting.count + underWay.count }
 
     /// Takes in a signal; false when there is no room for it.
     mutating func add(_ key: Key, delivered: Int64 = 0, read: Int64 = 0) -> Bool {
         guard waiting[key] != nil || count < Self.capacity else { return false }
-        var horizons = waiting[key] ?? Horizons()
-        horizons.delivered = max(horizons.delivered, delivered)
-        horizons.read = max(horizons.read, read)
-        waiting[key] = horizons
+        if waiting[key] == nil, !underWay.contains(key) { ready.append(key) }
+        waiting[key, default: Horizons()].merge(delivered: delivered, read: read)
         return true
     }
 
     /// Takes out what can be sent now. Each must come back by `finished` or `failed`.
     mutating func takeReady() -> [ReceiptSignal] {
-        let ready = waiting.filter { !underWay.contains($0.key) }
-        for key in ready.keys {
-            waiting[key] = nil
+        defer { ready.removeAll(keepingCapacity: true) }
+        return ready.compactMap { key in
+            guard let horizons = waiting.removeValue(forKey: key) else { return nil }
             underWay.insert(key)
-        }
-        return ready.map { key, horizons in
-            ReceiptSignal(key.conversation, user: key.user, delivered: horizons.delivered, read: horizons.read)
+            return ReceiptSignal(
+                key.conversation, user: key.user, delivered: horizons.delivered, read: horizons.read)
         }
     }
 
@@ -49,13 +53,16 @@ struct ReceiptSignals {
     mutating func finished(_ signal: ReceiptSignal) -> Bool {
         let key = Key(conversation: signal.conversation, user: signal.user)
         underWay.remove(key)
-        return waiting[key] != nil
+        guard waiting[key] != nil else { return false }
+        ready.append(key)
+        return true
     }
 
     /// `receipt` may not have it: to be sent again, merged with what came since.
     mutating func failed(_ signal: ReceiptSignal) {
         let key = Key(conversation: signal.conversation, user: signal.user)
         underWay.remove(key)
-        _ = add(key, delivered: signal.delivered, read: signal.read)
+        ready.append(key)
+        waiting[key, default: Horizons()].merge(delivered: signal.delivered, read: signal.read)
     }
 }
