@@ -1,6 +1,7 @@
 import Bus
 import Bytes
 import Edge
+import Foundation
 import Glibc
 import Models
 import Reactor
@@ -10,6 +11,16 @@ import Wire
 
 @testable import Ingest
 @testable import ServiceKit
+
+/// Where the sockets of these tests are. Removed when the process ends, as long as which their owners live.
+private enum SocketDirectory {
+    static let path: String = {
+        var template = Array("/tmp/parley-ingest-XXXXXX".utf8CString)
+        let path = String(cString: mkdtemp(&template)!)
+        atexit { try? FileManager.default.removeItem(atPath: SocketDirectory.path) }
+        return path
+    }()
+}
 
 /// ingest as it runs, and in place of the stores the other end of its bus, which answers when a test says so, and again
 /// when a request is repeated.
@@ -41,7 +52,7 @@ private final class TestIngest {
     }
 
     private init(_ variables: [String: String]) throws {
-        let path = "/tmp/parley-ingest-test-\(getpid())-\(UInt32.random(in: 0 ... .max))"
+        let path = "\(SocketDirectory.path)/\(Self.all.count)"
         var environment = Environment(
             variables.merging([
                 "PARLEY_JWT_SECRET": Self.secret, "PARLEY_LISTEN": "127.0.0.1:0", "PARLEY_LOG_LEVEL": "error",
