@@ -10,8 +10,7 @@ package struct Slot: Hashable, Sendable {
     /// FNV-1a over the bytes of the name, folded to eight bits: spread evenly, the same in every process and for ever
     /// (rows are stored under it). Source: RFC 9923.
     package init(ofUserNamed name: String) {
-        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-        for byte in name.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        var hash = UUIDBytes.fnv1a(name.utf8)
         hash ^= hash >> 32
         hash ^= hash >> 16
         number = UInt8(truncatingIfNeeded: hash ^ hash >> 8)

@@ -11,6 +11,17 @@ package struct UUIDBytes: Hashable, Sendable {
     /// No UUID of any version: stands for an absent one where a field has a fixed place.
     package static let zero = UUIDBytes(high: 0, low: 0)
 
+    /// Sixteen bytes that stand for a name: its FNV-1a forwards and backwards. The same in every process and for ever; no
+    /// defence against names chosen to collide.
+    package init(hashOf name: String) {
+        self.init(high: Self.fnv1a(name.utf8), low: Self.fnv1a(name.utf8.reversed()))
+    }
+
+    /// FNV-1a with 64 bits. Source: RFC 9923.
+    static func fnv1a(_ bytes: some Sequence<UInt8>) -> UInt64 {
+        bytes.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+    }
+
     /// The version digit: 4 random, 7 time-ordered, 8 custom (RFC 9562, 4.2).
     package var version: UInt8 { UInt8(truncatingIfNeeded: high >> 12) & 0xF }
 

@@ -73,6 +73,11 @@ struct WriteTests {
             #expect(again.field("changeSeq") as? Int == 3)
             let other = await store.write(.hide(message), by: "alice", in: conversation, key: key)
             #expect(other?.status == 409)
+            let members = UUIDBytes.random
+            for (name, status) in [("dave", 200), ("dave", 200), ("erin", 409)] {
+                let add = Write.Action.putMember(UserID(name)!, nil)
+                #expect(await store.write(add, by: "alice", in: conversation, key: members)?.status == UInt16(status))
+            }
         }
     }
 

@@ -55,7 +55,7 @@ CREATE TABLE store.outcomes (
     key             uuid        NOT NULL,
     action          smallint    NOT NULL,  -- Write.Action in Shared/Wire
     conversation_id uuid        NOT NULL,
-    message_id      uuid,
+    subject         uuid,                  -- The message, or a hash of the member's name.
     problem         smallint    NOT NULL,  -- Problem.Code in Shared/Wire; 0: it succeeded
     at              timestamptz NOT NULL,
     PRIMARY KEY (user_id, key, user_slot)

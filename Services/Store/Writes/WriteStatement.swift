@@ -9,7 +9,7 @@ import Wire
 /// of the batch's outcomes is alone with a key, because keys are locked too.
 ///
 /// Parameters of all: $1 slot · $2 conversation · $3 actor · $4 the actor's slot · $5 key or NULL · $6 action number ·
-/// $7 message or NULL; those of the action follow.
+/// $7 subject (the message; a hash of the member's name; or NULL); those of the action follow.
 enum WriteStatement {
     static let commonParameters: [PostgresType] = [.int2, .uuid, .text, .int2, .uuid, .int2, .uuid]
 
@@ -20,7 +20,7 @@ enum WriteStatement {
         parameters.add(write.actor.slot)
         parameters.add(write.key)
         parameters.add(Int16(write.action.number))
-        parameters.add(write.action.message)
+        parameters.add(write.action.subject)
     }
 
     /// Puts a statement together.
@@ -45,7 +45,7 @@ enum WriteStatement {
             """
             WITH prior AS MATERIALIZED (
                 SELECT CASE
-                    WHEN (o.action, o.conversation_id, o.message_id) IS NOT DISTINCT FROM ($6, $2, $7) THEN o.problem
+                    WHEN (o.action, o.conversation_id, o.subject) IS NOT DISTINCT FROM ($6, $2, $7) THEN o.problem
                     ELSE \(Problem.Code.conflict.rawValue)
                 END AS problem
                 FROM store.outcomes o
@@ -75,7 +75,7 @@ enum WriteStatement {
                 WHERE c.slot = $1 AND c.id = $2 AND v.is_due
                 RETURNING c.last_seq, c.last_at
             ), kept AS (
-                INSERT INTO store.outcomes (user_slot, user_id, key, action, conversation_id, message_id, problem, at)
+                INSERT INTO store.outcomes (user_slot, user_id, key, action, conversation_id, subject, problem, at)
                 SELECT $4, $3, $5, $6, $2, $7, v.problem, date_trunc('milliseconds', clock_timestamp())
                 FROM verdict v
                 WHERE $5 IS NOT NULL AND NOT v.is_repeat
@@ -218,6 +218,14 @@ extension Write.Action {
         switch self {
         case .deleteForEveryone, .hide, .removeTapback, .removeMember, .clearHistory: true
         case .edit, .setTapback, .putMember, .rename: false
+        }
+    }
+
+    /// What tells a repetition from another request under the same key.
+    var subject: UUIDBytes? {
+        switch self {
+        case .putMember(let user, _), .removeMember(let user): UUIDBytes(hashOf: user.name)
+        default: message?.uuid
         }
     }
 
