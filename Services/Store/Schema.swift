@@ -18,6 +18,7 @@ enum Schema {
                 Migration(3, "messages", sql: PackageResources._003_messages_sql),
                 Migration(4, "private streams", sql: PackageResources._004_private_streams_sql),
                 Migration(5, "semantics", sql: PackageResources._005_semantics_sql),
+                Migration(6, "settings", sql: PackageResources._006_settings_sql),
             ])
     }
 }

@@ -7,6 +7,7 @@ package enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case createConversation = 1
     case sendMessages = 2
     case write = 3
+    case readMoved = 4
 
     // Queries of clients, answered with client JSON.
     case listConversations = 64

@@ -92,6 +92,10 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
         "03626f62" + "01" + "0189000000007000800000000000aaaa" + "0000000000000001" + "0000000000000002"
             + "0000000000000003" + "00000000000000000000000000000000"
     ),
+    (
+        ReadPositions([ReadPositions.Entry(bob, conversation, readSeq: 9)]),
+        "0001" + "03626f62" + "018900000000700080000000000000c5" + "0000000000000009"
+    ),
     (Problem(.notFound, "no"), "04" + "6e6f"),
 ]
 

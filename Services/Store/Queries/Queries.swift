@@ -56,7 +56,7 @@ final class Queries {
         case .privateReplay: prepare(privateReplay, try PrivateReplayQuery(from: &reader))
         case .positions: prepare(positions, try StreamPositions(from: &reader))
         case .senderCounts: prepare(senderCounts, try SenderCountsQuery(from: &reader))
-        case .createConversation, .sendMessages, .write: preconditionFailure("commands go to the writer")
+        case .createConversation, .sendMessages, .write, .readMoved: preconditionFailure("commands go to the writer")
         }
     }
 

@@ -1,0 +1,55 @@
+import Bytes
+import Models
+
+/// `readMoved`: how far users of one slot have read, told by `receipt` for their other devices. Positions only move
+/// forward, so any repetition and any order are harmless; users who are not listed in the conversation are passed over.
+///
+/// A command on the users' slot. Layout: count 2 × (user name · conversation 16 · read 8).
+/// Answer: 204 without a body once all of it is committed.
+package struct ReadPositions: WireCodable, Hashable {
+    /// Entries of one request. A batch of the store is not larger either.
+    package static let limit = 1_000
+
+    package struct Entry: Hashable, Sendable {
+        package var user: UserID
+        package var conversation: ConversationID
+        package var readSeq: Int64
+
+        package init(_ user: UserID, _ conversation: ConversationID, readSeq: Int64) {
+            self.user = user
+            self.conversation = conversation
+            self.readSeq = readSeq
+        }
+    }
+
+    package var entries: [Entry]
+
+    package init(_ entries: [Entry]) {
+        precondition(entries.count <= Self.limit, "a request holds \(Self.limit) positions")
+        self.entries = entries
+    }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        entries = []
+        for _ in 0..<(try reader.number(UInt16.self)) { entries.append(try Entry(from: &reader)) }
+    }
+
+    package func write(to buffer: inout ByteBuffer) {
+        buffer.append(bigEndian: UInt16(entries.count))
+        for entry in entries { entry.write(to: &buffer) }
+    }
+}
+
+extension ReadPositions.Entry: WireCodable {
+    package init(from reader: inout ByteReader) throws(WireError) {
+        user = try reader.user()
+        conversation = try reader.conversation()
+        readSeq = try reader.number()
+    }
+
+    package func write(to buffer: inout ByteBuffer) {
+        buffer.append(user)
+        buffer.append(conversation)
+        buffer.append(bigEndian: readSeq)
+    }
+}
