@@ -54,6 +54,12 @@ final class Announcer {
         announce(told, causedIn: write.conversation.slot)
     }
 
+    func announce(_ entry: ReadPositions.Entry, _ told: ReadStatement.Told) {
+        let fields = PrivateChangeFields(
+            useq: told.useq, kind: .readMoved, at: told.at, conversation: entry.conversation, readSeq: entry.readSeq)
+        announce(PrivateChange(user: entry.user, fields: fields), causedIn: entry.user.slot)
+    }
+
     private func announce(_ told: PrivateChange, causedIn slot: Slot) {
         let fields = told.fields
         bus.append(to: .privateChange(told.user.slot.group)) { buffer in

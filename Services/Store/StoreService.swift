@@ -11,6 +11,8 @@ import Wire
 @Reactor
 final class StoreService {
     let writer: Writer
+    /// Read positions have a connection of their own, so that a crowd of readers never delays a message.
+    let readWriter: Writer
     let queries: Queries
     let slots: OwnedSlots
     private let bus: Bus
@@ -23,23 +25,35 @@ final class StoreService {
         queries = Queries(Connection(configuration.queries), bus: bus, log: log)
         let outcomes = CommandOutcomes(bus: bus, announcer: Announcer(bus: bus, slots: slots), queries: queries)
         writer = Writer(writing, bus: bus, outcomes: outcomes, log: log)
+        readWriter = Writer(Connection(configuration.writer), bus: bus, outcomes: outcomes, log: log)
     }
 
     func start() {
         bus.onFrame = { [self] frame in receive(frame) }
         writer.connection.open()
+        readWriter.connection.open()
         queries.connection.open()
     }
 
     /// Stops to take requests, and waits for the answers to those that were taken.
     func finish() async {
         bus.onFrame = { _ in }
-        while !writer.isIdle || queries.inWork > 0 { await Reactor.sleep(for: .milliseconds(5)) }
+        while !writer.isIdle || !readWriter.isIdle || queries.inWork > 0 { await Reactor.sleep(for: .milliseconds(5)) }
+    }
+
+    /// Ends the connections for good. Requests still on their way stay unanswered.
+    func closeConnections() {
+        writer.connection.close()
+        readWriter.connection.close()
+        queries.connection.close()
     }
 
     func addHealth(to health: Health) {
         health.require("writing connection") { [writer] in
             writer.connection.isUp ? nil : "not connected to the database"
+        }
+        health.require("connection for read positions") { [readWriter] in
+            readWriter.connection.isUp ? nil : "not connected to the database"
         }
         health.require("query connection") { [queries] in
             queries.connection.isUp ? nil : "not connected to the database"
@@ -66,6 +80,9 @@ final class StoreService {
         metrics.counter("parley_store_queries_total", "Queries answered") { [queries] in Double(queries.answered) }
         metrics.counter("parley_store_entries_refused_total", "Entries of no known layout") { [self] in
             Double(entriesRefused)
+        }
+        metrics.counter("parley_store_read_positions_total", "Read positions in batches") { [readWriter] in
+            Double(readWriter.metrics.rows)
         }
         metrics.gauge("parley_store_slots", "Slots owned") { [slots] in Double(slots.count) }
         metrics.gauge("parley_store_rows_waiting", "Rows waiting for a batch") { [writer] in Double(writer.waitingRows)
@@ -95,7 +112,7 @@ final class StoreService {
         let request = RequestKey(origin: frame.origin, number: entry.number)
         if kind.isCommand {
             let command = try Command(entry, kind: kind, request: request, frame: frame.slice(bytes))
-            begin(request) { writer.add(command) }
+            begin(request) { (kind == .readMoved ? readWriter : writer).add(command) }
         } else {
             var reader = ByteReader(entry.fields)
             let query = try queries.decode(kind, &reader)

@@ -33,6 +33,7 @@ extension Run: Equatable {
         switch (left, right) {
         case (.send(let left), .send(let right)): left == right
         case (.create(let left), .create(let right)): left == right
+        case (.read, .read): true
         default: false
         }
     }
@@ -66,6 +67,20 @@ extension Run: Equatable {
     func creation() {
         let plan = BatchPlan([send(1, message(1)), create(2), send(2, message(2)), create(3)])
         #expect(plan.runs == [.send(0..<1), .create(1), .send(1..<2), .create(3)])
+    }
+
+    @Test("read positions are one run behind all others: the highest of each user and conversation, in their order")
+    func readPositions() {
+        let entry = { (user: String, conversation: UInt64, seq: Int64) in
+            ReadPositions.Entry(
+                UserID(user)!, ConversationID(UUIDBytes(high: 1, low: conversation)), readSeq: seq)
+        }
+        let plan = BatchPlan([
+            .read(ReadPositions([entry("bob", 2, 5), entry("alice", 1, 1)])), send(1, message(1)),
+            .read(ReadPositions([entry("bob", 1, 3), entry("bob", 2, 4), entry("alice", 1, 2)])),
+        ])
+        #expect(plan.runs == [.send(0..<1), .read])
+        #expect(plan.reads == [entry("alice", 1, 2), entry("bob", 1, 3), entry("bob", 2, 5)])
     }
 
     @Test("the conversations of all messages are locked, each once")

@@ -75,8 +75,7 @@ final class StoreUnderTest {
     func close() {
         bus.close()
         client.close()
-        store.writer.connection.close()
-        store.queries.connection.close()
+        store.closeConnections()
         try? FileManager.default.removeItem(atPath: directory)
     }
 

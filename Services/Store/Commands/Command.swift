@@ -9,6 +9,7 @@ struct Command {
         case create(CreateConversation)
         case send(Send)
         case write(Write)
+        case read(ReadPositions)
     }
 
     struct Send {
@@ -33,6 +34,7 @@ struct Command {
             case .createConversation: .create(try CreateConversation(from: &reader))
             case .sendMessages: .send(try Send(from: &reader))
             case .write: .write(try Write(from: &reader))
+            case .readMoved: .read(try ReadPositions(from: &reader))
             default: throw .unknownValue(field: "command kind", UInt64(kind.rawValue))
             }
     }
@@ -43,6 +45,7 @@ struct Command {
         case .create(let creation): creation.members.count + 1
         case .send(let send): send.messages.count
         case .write: 1
+        case .read(let positions): positions.entries.count
         }
     }
 }

@@ -29,10 +29,12 @@ final class CommandOutcomes {
                 announce(plan.items[range], sent[range])
             case .create(let index): answerCreation(commands[index], rows[next])
             case .write(let index): answerWrite(commands[index], rows[next], changes: rows[next + 1])
+            case .read: announceReads(plan.reads, rows[next])
             }
             next += run.statementCount
         }
         answerSends(commands, plan.items, sent)
+        answerReads(commands)
     }
 
     // MARK: Messages
@@ -99,6 +101,22 @@ final class CommandOutcomes {
         }
         let bytes = answer.array
         bus.answer(command.request, status: 200) { $0.append(bytes) }
+    }
+
+    // MARK: Read positions
+
+    private func announceReads(_ entries: [ReadPositions.Entry], _ rows: Rows) {
+        for row in rows {
+            let told = ReadStatement.decode(row)
+            announcer.announce(entries[told.index], told)
+        }
+    }
+
+    /// Positions told before are as good as told now.
+    private func answerReads(_ commands: [Command]) {
+        for command in commands {
+            if case .read = command.action { bus.answer(command.request, status: 204) }
+        }
     }
 
     // MARK: Writes

@@ -28,9 +28,16 @@ enum LockStatement {
 
     /// - Returns: how many statements that was.
     static func add(to batch: inout Batch, for plan: BatchPlan) -> Int {
-        if !plan.keysToLock.isEmpty { addKeys(plan.keysToLock, to: &batch) }
-        addConversations(plan.conversationsToLock, to: &batch)
-        return plan.keysToLock.isEmpty ? 1 : 2
+        var count = 0
+        if !plan.keysToLock.isEmpty {
+            addKeys(plan.keysToLock, to: &batch)
+            count += 1
+        }
+        if !plan.conversationsToLock.isEmpty {
+            addConversations(plan.conversationsToLock, to: &batch)
+            count += 1
+        }
+        return count
     }
 
     private static func addKeys(_ keysToLock: Set<WriteKey>, to batch: inout Batch) {

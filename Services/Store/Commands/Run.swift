@@ -18,11 +18,13 @@ enum Run {
     case create(Int)
     /// The index of the command.
     case write(Int)
+    /// All read positions of the batch.
+    case read
 
     /// How many statements it takes, each with rows of its own.
     var statementCount: Int {
         switch self {
-        case .send, .create: 1
+        case .send, .create, .read: 1
         case .write: 2  // The second reads back what is announced.
         }
     }
@@ -33,6 +35,9 @@ enum Run {
 struct BatchPlan {
     private(set) var items: [SendItem] = []
     private(set) var runs: [Run] = []
+    /// The highest position of each user in each conversation, in the order of these keys. Nothing else of a batch
+    /// depends on them, so they are one run, wherever they arrived.
+    private(set) var reads: [ReadPositions.Entry] = []
     /// The conversations that the batch writes to and that may exist already.
     private(set) var conversationsToLock: Set<ConversationID> = []
     /// The keys under which writes are repeated.
@@ -48,10 +53,12 @@ struct BatchPlan {
     init(_ commands: some Collection<Command.Action>) {
         for (index, action) in commands.enumerated() { add(action, at: index) }
         endRun()
+        mergeReads()
     }
 
     private mutating func add(_ action: Command.Action, at index: Int) {
         switch action {
+        case .read(let positions): reads += positions.entries
         case .create:
             endRun()
             runs.append(.create(index))
@@ -76,10 +83,25 @@ struct BatchPlan {
         items.append(item)
     }
 
+    private mutating func mergeReads() {
+        guard !reads.isEmpty else { return }
+        reads.sort { ($0.user, $0.conversation.uuid, $1.readSeq) < ($1.user, $1.conversation.uuid, $0.readSeq) }
+        var merged: [ReadPositions.Entry] = []
+        for entry in reads where merged.last.map({ !$0.isAboutTheSame(as: entry) }) ?? true { merged.append(entry) }
+        reads = merged
+        runs.append(.read)
+    }
+
     private mutating func endRun() {
         if runStart < items.count { runs.append(.send(runStart..<items.count)) }
         runStart = items.count
         idsInRun.removeAll(keepingCapacity: true)
+    }
+}
+
+extension ReadPositions.Entry {
+    fileprivate func isAboutTheSame(as other: Self) -> Bool {
+        user == other.user && conversation == other.conversation
     }
 }
 

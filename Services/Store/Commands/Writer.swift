@@ -35,8 +35,10 @@ final class Writer {
     }
 
     nonisolated static let statements =
-        [LockStatement.keys, LockStatement.conversations, SendStatement.statement, CreateStatement.statement]
-        + WriteStatement.all
+        [
+            LockStatement.keys, LockStatement.conversations, SendStatement.statement, CreateStatement.statement,
+            ReadStatement.statement,
+        ] + WriteStatement.all
 
     var waitingRows: Int { queue.rowCount }
     var isIdle: Bool { inFlight == 0 && queue.isEmpty }
@@ -76,7 +78,7 @@ final class Writer {
             for run in plan.runs { add(run, of: plan, commands, to: &batch) }
         } completion: { [self] outcome in
             inFlight -= 1
-            metrics.observe(rows: plan.items.count, time: .now - start)
+            metrics.observe(rows: plan.items.count + plan.reads.count, time: .now - start)
             finish(commands, plan, outcome, lockCount)
         }
     }
@@ -88,6 +90,7 @@ final class Writer {
             if case .create(let creation) = commands[index].action { CreateStatement.add(to: &batch, creation) }
         case .write(let index):
             if case .write(let write) = commands[index].action { WriteStatement.add(write, to: &batch) }
+        case .read: ReadStatement.add(to: &batch, plan.reads)
         }
     }
 

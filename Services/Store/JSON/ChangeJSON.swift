@@ -70,6 +70,8 @@ struct PrivateChangeFields {
     var lastSeq: Int64?
     /// `history.cleared`: everything up to this position.
     var throughSeq: Int64?
+    /// `read.moved`: the user has read up to this position.
+    var readSeq: Int64?
 }
 
 extension ByteBuffer {
@@ -83,6 +85,7 @@ extension ByteBuffer {
         append(key: "messageId", json: change.message)
         append(key: "lastSeq", json: change.lastSeq)
         append(key: "throughSeq", json: change.throughSeq)
+        append(key: "readSeq", json: change.readSeq)
         endObject()
     }
 }

@@ -46,5 +46,6 @@ extension PrivateChangeFields {
         lastSeq = kind == .conversationJoined ? row[6] : nil
         message = row[7]
         throughSeq = kind == .historyCleared ? row[5] : nil
+        readSeq = kind == .readMoved ? row[5] : nil
     }
 }
