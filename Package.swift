@@ -53,7 +53,9 @@ let package = Package(
         module("Postgres", ["CPQ", "CLinux", "Reactor", "Bytes", "Models"]),
         module("Slots", ["Bus", "Models", "Postgres", "Reactor", "Wire"]),
         module("Edge", ["CHTTPParser", "CCrypto", "CLinux", "Reactor", "Bytes"]),
-        module("ServiceKit", ["Bus", "CCrypto", "CJWT", "CLinux", "Reactor", "Bytes", "JSON", "Edge", "Models"]),
+        module(
+            "ServiceKit",
+            ["Bus", "CCrypto", "CJWT", "CLinux", "Reactor", "Bytes", "JSON", "Edge", "Models", "Wire"]),
 
         executable(
             "Ingest", "Services/Ingest",
@@ -99,7 +101,9 @@ let package = Package(
         tests("Postgres", ["Postgres", "Reactor", "Bytes", "Models", "PostgresSupport"]),
         tests("Slots", ["Slots", "Models", "Postgres", "PostgresSupport", "Reactor", "Wire"]),
         tests("Edge", ["Edge", "Reactor", "Bytes"]),
-        tests("ServiceKit", ["ServiceKit", "Reactor", "Bytes", "JSON", "Models", "Edge", "CCrypto", "CJWT"]),
+        tests(
+            "ServiceKit",
+            ["ServiceKit", "Bus", "Reactor", "Bytes", "JSON", "Models", "Edge", "CCrypto", "CJWT", "Wire"]),
         tests("Ingest", ["Ingest", "Bus", "Bytes", "JSON", "Models", "Wire", "Reactor", "Edge", "ServiceKit"]),
         tests(
             "Store",

@@ -10,7 +10,7 @@ struct FanoutConfiguration: Sendable {
 
     init(environment: inout Environment) throws(ConfigurationError) {
         listen = try environment.address("PARLEY_LISTEN", default: "0.0.0.0:8081")
-        bus = try BusConfiguration(.fanout, listeningTo: [.store, .receipt, .fanout], environment: &environment)
+        bus = try BusConfiguration(.fanout, environment: &environment)
         tokens = try TokenVerifier(environment: &environment)
         var limits = ServerLimits()
         limits.connections = try environment.integer(

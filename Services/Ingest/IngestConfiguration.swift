@@ -16,7 +16,7 @@ struct IngestConfiguration: Sendable {
 
     init(environment: inout Environment) throws(ConfigurationError) {
         listen = try environment.address("PARLEY_LISTEN", default: "0.0.0.0:8080")
-        bus = try BusConfiguration(.ingest, listeningTo: [.store, .receipt], environment: &environment)
+        bus = try BusConfiguration(.ingest, environment: &environment)
         tokens = try TokenVerifier(environment: &environment)
         limits = try ClientLimits(environment: &environment)
         rate = RateLimiter.Rate(

@@ -13,7 +13,7 @@ struct ReceiptConfiguration: Sendable {
         databaseURL = try environment.requiredString("PARLEY_DATABASE_URL")
         listen = try environment.address("PARLEY_LISTEN", default: "127.0.0.1:8083")
         window = .milliseconds(try environment.integer("PARLEY_RECEIPT_WINDOW_MS", default: 100, in: 0...10_000))
-        bus = try BusConfiguration(.receipt, listeningTo: [.ingest, .fanout, .store], environment: &environment)
+        bus = try BusConfiguration(.receipt, environment: &environment)
     }
 
     /// The statements of a batch are written for index lookups, whatever the planner believes about the size of an

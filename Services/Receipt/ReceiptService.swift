@@ -53,20 +53,20 @@ final class ReceiptService {
         guard case .receiptCommand = frame.topic else { return }
         for bytes in frame.entries {
             do throws(WireError) {
-                try receive(try RequestEntry(bytes), from: frame.origin)
+                try receive(try RequestEntry(bytes), in: frame)
             } catch {
                 entriesRefused += 1
             }
         }
     }
 
-    private func receive(_ entry: RequestEntry, from origin: Instance) throws(WireError) {
+    private func receive(_ entry: RequestEntry, in frame: InboundFrame) throws(WireError) {
         // The topic is a group of slots. Those of other owners are theirs to answer.
         guard slots.contains(entry.slot) else { return }
-        guard let kind = ReceiptRequestKind(rawValue: entry.kind) else {
+        guard let kind = ReceiptRequestKind(rawValue: entry.kind), kind.mayBeAsked(by: frame.sender) else {
             throw .unknownValue(field: "request kind", UInt64(entry.kind))
         }
-        let request = RequestKey(origin: origin, number: entry.number)
+        let request = RequestKey(origin: frame.origin, number: entry.number)
         var reader = ByteReader(entry.fields)
         switch kind {
         case .signal:

@@ -10,7 +10,7 @@ struct StoreConfiguration: Sendable {
     init(environment: inout Environment) throws(ConfigurationError) {
         databaseURL = try environment.requiredString("PARLEY_DATABASE_URL")
         listen = try environment.address("PARLEY_LISTEN", default: "127.0.0.1:8082")
-        bus = try BusConfiguration(.store, listeningTo: [.ingest, .receipt, .fanout], environment: &environment)
+        bus = try BusConfiguration(.store, environment: &environment)
     }
 
     /// The statements of a batch are written for index lookups, whatever the planner believes about the size of an

@@ -127,7 +127,10 @@ extension Bus {
                 counters.framesRefused += 1
                 continue
             }
-            guard let request = requests.answer(answer.number) else {
+            guard
+                let request = requests.answer(
+                    answer.number, where: { frame.sender ?? $0.topic.answerer == $0.topic.answerer })
+            else {
                 counters.answersLate += 1
                 continue
             }

@@ -3,8 +3,13 @@ import Models
 import Reactor
 import Wire
 
-/// The process's connection to all others: one PUB socket, bound, and one SUB socket, connected to the peers it listens
-/// to. Both drop frames for a peer that is slow, late or away, so nothing may depend on a frame arriving.
+/// The process's connection to all others: one PUB socket, bound, and for each role it listens to one SUB socket,
+/// connected to the peers of that role. Both drop frames for a peer that is slow, late or away, so nothing may depend on a
+/// frame arriving.
+///
+/// With keys, libzmq proves on each connection that the publisher has the role, and `Doorkeeper` that the listener has one
+/// that may listen. A socket per role is what makes every frame's sender known: it subscribes to the topics of that role
+/// alone, and libzmq drops whatever else a peer sends.
 @Reactor
 package final class Bus {
     package let instance: Instance
@@ -12,43 +17,82 @@ package final class Bus {
     /// Called with every frame of the subscribed topics, answers excepted.
     package var onFrame: @Reactor (InboundFrame) -> Void = { _ in }
 
-    /// Both are nil once the bus is closed.
+    /// Closed by letting go of them.
     private var publisher: Publisher?
-    private var subscriber: Subscriber?
+    private var subscribers: [Role?: Subscriber] = [:]
+    private var finders: [PeerFinder] = []
+    private var doorkeeper: Doorkeeper?
+    private let context: Context
+    private let keys: BusKeys?
+    /// How often each topic is subscribed, for peers that are followed later.
+    private var topics: [Topic: Int] = [:]
     private var outbox: Outbox
-    private var peers: PeerFinder?
     private var isFlushPlanned = false
     var requests: RequestTable<PendingRequest>
     var requestsInWork = RequestsInWork()
     var isRequestCheckPlanned = false
 
     /// Opens the bus, bound at a ZeroMQ endpoint such as `tcp://*:7101` or `ipc:///run/parley/store-0.sock`.
-    package init(bind endpoint: String) throws(ZeroMQError) {
+    ///
+    /// - Parameter keys: none leaves the bus open to everybody who reaches the endpoint.
+    package init(bind endpoint: String, keys: BusKeys? = nil) throws(ZeroMQError) {
         instance = .random()
-        let context = try Context()
-        publisher = try Publisher(bind: endpoint, in: context)
+        context = try Context()
+        self.keys = keys
         outbox = Outbox(origin: instance)
         requests = RequestTable(now: .now)
-        subscriber = try Subscriber(in: context) { [unowned self] in receive($0) }
+        if let keys {
+            doorkeeper = try Doorkeeper(listeners: keys.listeners, in: context) { [unowned self] in
+                counters.strangersRefused += 1
+            }
+        }
+        publisher = try Publisher(bind: endpoint, keys.map { .server($0.own) } ?? .plain, in: context)
         subscribe(.answer(instance))
     }
 
-    /// Connects to all processes found at these endpoints, now and whenever they come and go. Called once.
-    package func follow(_ endpoints: [Endpoint]) {
-        precondition(peers == nil, "the peers of a process are configured once")
-        peers = PeerFinder(
-            endpoints, connect: { [unowned self] in try? subscriber?.connect($0) },
-            disconnect: { [unowned self] in try? subscriber?.disconnect($0) })
-        peers?.start()
+    /// Connects to all processes of a role, found at these endpoints, now and whenever they come and go. Called once for
+    /// each role.
+    ///
+    /// - Parameter role: nil, for tests that play several roles at once, hears everything from everybody. There are no
+    ///   keys then.
+    package func follow(_ endpoints: [Endpoint], as role: Role? = nil) throws(ZeroMQError) {
+        precondition(subscribers[role] == nil, "the peers of a role are configured once")
+        let subscriber = try Subscriber(security(towards: role), in: context) { [unowned self] in
+            receive($0, from: role)
+        }
+        subscribers[role] = subscriber
+        for (topic, count) in topics where hears(topic, from: role) {
+            for _ in 0..<count { subscriber.subscribe(topic) }
+        }
+        let finder = PeerFinder(
+            endpoints, connect: { [unowned self] in try? subscribers[role]?.connect($0) },
+            disconnect: { [unowned self] in try? subscribers[role]?.disconnect($0) })
+        finders.append(finder)
+        finder.start()
     }
 
     /// The ZeroMQ endpoints connected at the moment.
-    package var connectedEndpoints: Set<String> { peers?.connected ?? [] }
+    package var connectedEndpoints: Set<String> { finders.reduce(into: []) { $0.formUnion($1.connected) } }
 
-    package func subscribe(_ topic: Topic) { subscriber?.subscribe(topic) }
+    package func subscribe(_ topic: Topic) {
+        topics[topic, default: 0] += 1
+        for (role, subscriber) in subscribers where hears(topic, from: role) { subscriber.subscribe(topic) }
+    }
 
     /// Ends one subscription; a topic subscribed twice stays subscribed.
-    package func unsubscribe(_ topic: Topic) { subscriber?.unsubscribe(topic) }
+    package func unsubscribe(_ topic: Topic) {
+        guard let count = topics[topic] else { preconditionFailure("only what was subscribed is unsubscribed") }
+        topics[topic] = count > 1 ? count - 1 : nil
+        for (role, subscriber) in subscribers where hears(topic, from: role) { subscriber.unsubscribe(topic) }
+    }
+
+    private func hears(_ topic: Topic, from role: Role?) -> Bool { role.map(topic.mayBePublished) ?? true }
+
+    private func security(towards role: Role?) -> Socket.Security {
+        guard let keys else { return .plain }
+        guard let role, let key = keys.publicKeys[role] else { preconditionFailure("peers with keys have a role") }
+        return .client(keys.own, server: key)
+    }
 
     /// Adds one entry to this turn's frame of `topic`. The frames are sent at the end of the turn, in the order of their
     /// first entries.
@@ -62,10 +106,15 @@ package final class Bus {
     /// the end of the process. Requests in flight end no more.
     package func close() {
         flush()
-        peers?.stop()
+        finders.forEach { $0.stop() }
+        finders = []
         publisher?.close()
-        subscriber?.close()
-        (publisher, subscriber) = (nil, nil)
+        publisher = nil
+        subscribers.values.forEach { $0.close() }
+        subscribers = [:]
+        // Last: libzmq admits everybody where it finds no doorkeeper.
+        doorkeeper?.close()
+        doorkeeper = nil
     }
 
     // MARK: Sending
@@ -94,10 +143,10 @@ package final class Bus {
 
     // MARK: Receiving
 
-    private func receive(_ message: Message) {
+    private func receive(_ message: Message, from sender: Role?) {
         counters.framesReceived += 1
         counters.bytesReceived += message.bytes.count
-        guard let frame = try? InboundFrame(message) else {
+        guard let frame = try? InboundFrame(message, from: sender) else {
             counters.framesRefused += 1
             return
         }

@@ -6,6 +6,8 @@ package struct BusCounters: Sendable {
     package var bytesReceived = 0
     /// Bytes that are no frame, or an entry of no known layout.
     package var framesRefused = 0
+    /// Connections refused because their key is of no role that may listen.
+    package var strangersRefused = 0
     package var requests = 0
     /// Requests published again because no answer came in time.
     package var requestsRepeated = 0

@@ -23,10 +23,14 @@ package final class InboundFrame: @unchecked Sendable {
     // @unchecked: nothing writes to the message after it was received.
     private let message: Message
     private let reader: FrameReader
+    /// The role of the process it came from, as its key proved or, without keys, as its endpoint is listed. Nil for peers
+    /// that were not given a role.
+    package let sender: Role?
 
-    init(_ message: Message) throws(FrameError) {
+    init(_ message: Message, from sender: Role? = nil) throws(FrameError) {
         reader = try FrameReader(message.bytes)
         self.message = message
+        self.sender = sender
     }
 
     package var topic: Topic { reader.topic }

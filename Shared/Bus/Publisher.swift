@@ -11,8 +11,10 @@ final class Publisher: DescriptorHandler {
     private let descriptor: CInt
     private let endpoint: String
 
-    init(bind endpoint: String, in context: Context) throws(ZeroMQError) {
-        let socket = try Socket(.publisher, in: context)
+    init(
+        bind endpoint: String, _ security: Socket.Security = .plain, in context: Context
+    ) throws(ZeroMQError) {
+        let socket = try Socket(.publisher, security, in: context)
         try socket.bind(endpoint)
         descriptor = socket.descriptor
         self.socket = socket
@@ -22,7 +24,7 @@ final class Publisher: DescriptorHandler {
 
     func ready(_: Readiness) { _ = socket.isReadable }
 
-    func send(_ frame: UnsafeRawBufferPointer) -> Socket.SendResult { socket.send(frame) }
+    @discardableResult func send(_ frame: UnsafeRawBufferPointer) -> Socket.SendResult { socket.send(frame) }
 
     func close() {
         Reactor.forget(descriptor)

@@ -53,9 +53,11 @@ struct RequestTable<Payload> {
         return number
     }
 
-    /// Takes out the request that an answer is for; nil when the answer is late.
-    mutating func answer(_ number: RequestNumber) -> Payload? {
-        guard let place = place(of: number), let pending = places[place].pending else { return nil }
+    /// Takes out the request that an answer is for; nil when the answer is late, or is not the one waited for.
+    mutating func answer(_ number: RequestNumber, where isExpected: (Payload) -> Bool = { _ in true }) -> Payload? {
+        guard let place = place(of: number), let pending = places[place].pending, isExpected(pending.payload) else {
+            return nil
+        }
         release(place)
         return pending.payload
     }

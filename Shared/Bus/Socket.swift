@@ -6,7 +6,18 @@ import CZMQ
 /// libzmq forbids using a socket from two threads, so `Socket` is move-only and not `Sendable`: the reactor that opened
 /// it keeps it.
 struct Socket: ~Copyable {
-    enum Role { case publisher, subscriber }
+    enum Kind { case publisher, subscriber, replier }
+
+    /// How a socket proves who it is, and who may be at the other end (CURVE, ZeroMQ RFC 26).
+    enum Security {
+        /// Not at all: between processes of one host.
+        case plain
+        /// Whoever connects has to know the key that belongs to ours, and is then shown to the `Doorkeeper`.
+        case server(BusKeyPair)
+        /// Whoever is connected to has to own the secret key that belongs to `server`. Read when a connection is begun.
+        case client(BusKeyPair, server: BusKey)
+    }
+
     enum SendResult { case sent, queueFull }
 
     /// Frames that wait for one peer, at each end. Beyond it a publisher drops; repetitions, gaps and digests repair it.
@@ -24,12 +35,13 @@ struct Socket: ~Copyable {
     private let handle: UnsafeMutableRawPointer
     private let context: Context
 
-    init(_ role: Role, in context: Context) throws(ZeroMQError) {
-        guard let handle = zmq_socket(context.handle, role == .publisher ? ZMQ_PUB : ZMQ_SUB) else {
+    init(_ kind: Kind, _ security: Security, in context: Context) throws(ZeroMQError) {
+        guard let handle = zmq_socket(context.handle, kind.type) else {
             throw .last("zmq_socket")
         }
         do {
-            try Self.configure(handle, role)
+            try Self.configure(handle, kind)
+            try Self.secure(handle, security)
         } catch {
             zmq_close(handle)
             throw error
@@ -41,7 +53,7 @@ struct Socket: ~Copyable {
     deinit { zmq_close(handle) }
 
     /// Everything that has to be set before the first bind or connect.
-    private static func configure(_ handle: UnsafeMutableRawPointer, _ role: Role) throws(ZeroMQError) {
+    private static func configure(_ handle: UnsafeMutableRawPointer, _ kind: Kind) throws(ZeroMQError) {
         try set(handle, ZMQ_LINGER, lingerMilliseconds)
         try set(handle, ZMQ_IPV6, 1 as CInt)
         try set(handle, ZMQ_MAXMSGSIZE, frameLimit)
@@ -49,7 +61,29 @@ struct Socket: ~Copyable {
         try set(handle, ZMQ_HEARTBEAT_TIMEOUT, heartbeatTimeoutMilliseconds)
         try set(handle, ZMQ_RCVHWM, highWaterMark)
         // A subscriber sends its subscriptions, and silently drops those beyond this mark: unlimited there.
-        try set(handle, ZMQ_SNDHWM, role == .publisher ? highWaterMark : 0)
+        try set(handle, ZMQ_SNDHWM, kind == .publisher ? highWaterMark : 0)
+    }
+
+    private static func secure(_ handle: UnsafeMutableRawPointer, _ security: Security) throws(ZeroMQError) {
+        switch security {
+        case .plain: break
+        case .server(let own):
+            try set(handle, ZMQ_CURVE_SERVER, 1 as CInt)
+            try set(handle, ZMQ_CURVE_SECRETKEY, own.secretKey.bytes)
+            try set(handle, ZMQ_ZAP_DOMAIN, Array("parley".utf8))
+        case .client(let own, let server):
+            try set(handle, ZMQ_CURVE_SERVERKEY, server.bytes)
+            try set(handle, ZMQ_CURVE_PUBLICKEY, own.publicKey.bytes)
+            try set(handle, ZMQ_CURVE_SECRETKEY, own.secretKey.bytes)
+        }
+    }
+
+    private static func set(
+        _ handle: UnsafeMutableRawPointer, _ option: CInt, _ bytes: [UInt8]
+    ) throws(ZeroMQError) {
+        guard zmq_setsockopt(handle, option, bytes, bytes.count) == 0 else {
+            throw .last("zmq_setsockopt", "\(option)")
+        }
     }
 
     private static func set<Value: FixedWidthInteger>(
@@ -101,6 +135,9 @@ struct Socket: ~Copyable {
         return value
     }
 
+    /// Whether the frame received last is followed by another part of the same message.
+    var hasMoreParts: Bool { option(ZMQ_RCVMORE) != 0 }
+
     // MARK: Frames
 
     /// The next frame, or nil when none has arrived.
@@ -121,5 +158,25 @@ struct Socket: ~Copyable {
             precondition(code == EINTR, "sending on an open socket only ever has to wait")
         }
         return .sent
+    }
+
+    /// Sends one message of several parts, to a peer in this process, whose queue is never full.
+    borrowing func send(parts: [[UInt8]]) {
+        for (index, part) in parts.enumerated() {
+            let flags = index == parts.count - 1 ? ZMQ_DONTWAIT : ZMQ_DONTWAIT | ZMQ_SNDMORE
+            while zmq_send(handle, part, part.count, flags) == -1 {
+                precondition(zmq_errno() == EINTR, "an answer inside the process finds room")
+            }
+        }
+    }
+}
+
+extension Socket.Kind {
+    fileprivate var type: CInt {
+        switch self {
+        case .publisher: ZMQ_PUB
+        case .subscriber: ZMQ_SUB
+        case .replier: ZMQ_REP
+        }
     }
 }

@@ -2,7 +2,7 @@ import Bytes
 import Reactor
 import Wire
 
-/// The SUB socket on the reactor: hands over what arrives, at most a budget per turn.
+/// A SUB socket on the reactor: hands over what arrives, at most a budget per turn.
 ///
 /// libzmq's descriptor tells only that something changed, so after everything that may have swallowed such a signal
 /// (connecting, subscribing, receiving without emptying the queue) the socket is asked again.
@@ -18,8 +18,10 @@ final class Subscriber: DescriptorHandler {
     private var isOpen = true
     private var isCheckPlanned = false
 
-    init(in context: Context, onMessage: @escaping @Reactor (Message) -> Void) throws(ZeroMQError) {
-        let socket = try Socket(.subscriber, in: context)
+    init(
+        _ security: Socket.Security = .plain, in context: Context, onMessage: @escaping @Reactor (Message) -> Void
+    ) throws(ZeroMQError) {
+        let socket = try Socket(.subscriber, security, in: context)
         descriptor = socket.descriptor
         self.socket = socket
         self.onMessage = onMessage

@@ -39,12 +39,14 @@ package final class Service {
     }
 
     /// Decodes the configuration, starts the service on the reactor and runs until it is told to end. Exits with 0 after
-    /// a drain, with 1 when it cannot start: the last line of the log says why.
+    /// a drain, with 1 when it cannot start: the last line of the log says why. With the argument `health` the process
+    /// is no service but asks the one that runs.
     package nonisolated static func run<Configuration: Sendable>(
         _ name: String,
         configuredBy decode: (inout Environment) throws(ConfigurationError) -> Configuration,
         start: @escaping @Reactor @Sendable (Service, Configuration) async throws -> Void
     ) -> Never {
+        if CommandLine.arguments.dropFirst().first == "health" { HealthCommand.run() }
         prepareSignals()
         let (settings, configuration, log) = configure(name, decode)
         Reactor.spawn { await begin(settings, configuration, log, start) }

@@ -84,8 +84,8 @@ import Wire
         let client = try Bus(bind: isPath ? directory.socket("client-0") : "tcp://127.0.0.1:17391")
         let server = try Bus(bind: isPath ? directory.socket("server-0") : "tcp://127.0.0.1:17392")
         defer { client.close(); server.close() }
-        client.follow(isPath ? directory.pattern("server") : [.tcp(host: "localhost", port: 17392)])
-        server.follow(isPath ? directory.pattern("client") : [.tcp(host: "127.0.0.1", port: 17391)])
+        try client.follow(isPath ? directory.pattern("server") : [.tcp(host: "localhost", port: 17392)])
+        try server.follow(isPath ? directory.pattern("client") : [.tcp(host: "127.0.0.1", port: 17391)])
         let answerer = Answerer(server)
         #expect(await Self.ask(client, "hello") == "200 hello")
         #expect(answerer.arrivals.first?.origin == client.instance)
@@ -98,8 +98,8 @@ import Wire
         let directory = Directory()
         let client = try Bus(bind: directory.socket("client-0")), server = try Bus(bind: directory.socket("server-0"))
         defer { client.close(); server.close() }
-        client.follow(directory.pattern("server"))
-        server.follow(directory.pattern("client"))
+        try client.follow(directory.pattern("server"))
+        try server.follow(directory.pattern("client"))
         let answerer = Answerer(server)
         #expect(await Self.ask(client, "first") == "200 first")
         answerer.arrivals = []
@@ -116,8 +116,8 @@ import Wire
         let directory = Directory()
         let client = try Bus(bind: directory.socket("client-0")), server = try Bus(bind: directory.socket("server-0"))
         defer { client.close(); server.close() }
-        client.follow(directory.pattern("server"))
-        server.follow(directory.pattern("client"))
+        try client.follow(directory.pattern("server"))
+        try server.follow(directory.pattern("client"))
         let answerer = Answerer(server)
         #expect(await Self.ask(client, "first") == "200 first")
         answerer.loseAnswers = .max
@@ -133,11 +133,11 @@ import Wire
         let directory = Directory()
         let client = try Bus(bind: directory.socket("client-0"))
         defer { client.close() }
-        client.follow(directory.pattern("server"))
+        try client.follow(directory.pattern("server"))
         #expect(await Self.ask(client, "nobody", deadline: .milliseconds(50)) == "timed out")
 
         var server: Bus? = try Bus(bind: directory.socket("server-0"))
-        server!.follow(directory.pattern("client"))
+        try server!.follow(directory.pattern("client"))
         var answerer: Answerer? = Answerer(server!)
         #expect(await Self.ask(client, "somebody") == "200 somebody")
         #expect(client.connectedEndpoints == [directory.socket("server-0")])
@@ -157,7 +157,7 @@ import Wire
         var frames: [[Int]] = []
         receiver.subscribe(.change(SlotGroup(1)))
         receiver.onFrame = { frame in frames.append(frame.entries.map(\.count)) }
-        receiver.follow(directory.pattern("sender"))
+        try receiver.follow(directory.pattern("sender"))
         let connected = await Self.eventually {
             sender.append(to: .change(SlotGroup(1))) { _ in }
             return !frames.isEmpty
@@ -186,7 +186,7 @@ import Wire
         let bus = try Bus(bind: directory.socket("bus-0"))
         defer { stranger.close(); bus.close() }
         bus.subscribe(.change(SlotGroup(0)))
-        bus.follow(directory.pattern("stranger"))
+        try bus.follow(directory.pattern("stranger"))
         var received = 0
         bus.onFrame = { frame in received += 1 }
         let damaged = await Self.eventually {
@@ -212,7 +212,7 @@ import Wire
                 numbers.append(UInt32(bigEndian: entry.loadUnaligned(as: UInt32.self)))
             }
         }
-        receiver.follow(directory.pattern("sender"))
+        try receiver.follow(directory.pattern("sender"))
         let connected = await Self.eventually {
             sender.append(to: .digest(SlotGroup(0))) { _ in }
             return receiver.counters.framesReceived > 0

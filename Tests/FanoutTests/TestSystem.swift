@@ -27,8 +27,8 @@ final class TestSystem {
         storeBus = try Bus(bind: "ipc://\(directory)/store-0.sock")
         store = ScriptedStore(storeBus)
         for number in 0..<count { try open(number, limits) }
-        storeBus.follow([.ipc(pattern: "\(directory)/fanout-*.sock")])
-        await settle()
+        try storeBus.follow([.ipc(pattern: "\(directory)/fanout-*.sock")])
+        try await settle()
     }
 
     private func open(_ number: Int, _ limits: ServerLimits) throws {
@@ -43,9 +43,9 @@ final class TestSystem {
 
     /// Waits until all processes have each other's subscriptions: the digests of the store are there, and a fanout's
     /// request was answered by it.
-    private func settle() async {
+    private func settle() async throws {
         for (_, _, bus, _) in fanouts {
-            bus.follow([.ipc(pattern: "\(directory)/store-*.sock"), .ipc(pattern: "\(directory)/fanout-*.sock")])
+            try bus.follow([.ipc(pattern: "\(directory)/store-*.sock"), .ipc(pattern: "\(directory)/fanout-*.sock")])
         }
         await waitUntil {
             store.publishDigests()

@@ -62,7 +62,7 @@ private final class TestIngest {
         let settings = try ServiceSettings(name: "ingest", environment: &environment)
         let configuration = try IngestConfiguration(environment: &environment)
         stores = try Bus(bind: "ipc://\(path)-store")
-        stores.follow([try Endpoint("ipc://\(path)-ingest")])
+        try stores.follow([try Endpoint("ipc://\(path)-ingest")])
         service = Service(settings, log: Log(service: "ingest", level: .error))
         bus = try service.openBus(configuration.bus)
         ingest = IngestService(service, configuration, bus: bus)

@@ -33,14 +33,14 @@ final class ReceiptUnderTest {
         client = try Bus(bind: "ipc://\(directory)/client.sock")
         for number in 0..<count { try start(number, window: window) }
         listen()
-        client.follow(try Endpoint.parse(list: "ipc://\(directory)/receipt-*.sock"))
+        try client.follow(try Endpoint.parse(list: "ipc://\(directory)/receipt-*.sock"))
         await waitUntil { services.map(\.slots.count).reduce(0, +) == Slot.count }
         await waitUntil { services.allSatisfy(\.queries.connection.isUp) }
     }
 
     private func start(_ number: Int, window: Int) throws {
         let bus = try Bus(bind: "ipc://\(directory)/receipt-\(number).sock")
-        bus.follow(try Endpoint.parse(list: "ipc://\(directory)/client.sock"))
+        try bus.follow(try Endpoint.parse(list: "ipc://\(directory)/client.sock"))
         var environment = Environment([
             "PARLEY_DATABASE_URL": database.url, "PARLEY_RECEIPT_WINDOW_MS": "\(window)",
         ])

@@ -45,8 +45,8 @@ final class StoreUnderTest {
     }
 
     private func listen() throws {
-        bus.follow(try Endpoint.parse(list: "ipc://\(directory)/client.sock"))
-        client.follow(try Endpoint.parse(list: "ipc://\(directory)/store.sock"))
+        try bus.follow(try Endpoint.parse(list: "ipc://\(directory)/client.sock"))
+        try client.follow(try Endpoint.parse(list: "ipc://\(directory)/store.sock"))
         for group in SlotGroup.all {
             client.subscribe(.change(group))
             client.subscribe(.privateChange(group))

@@ -90,7 +90,7 @@ final class SignalLoad {
     init(_ plan: SignalPlan) throws {
         self.plan = plan
         bus = try Bus(bind: plan.bind)
-        bus.follow(try Endpoint.parse(list: plan.receipts))
+        try bus.follow(try Endpoint.parse(list: plan.receipts))
         positions = Array(repeating: 0, count: plan.conversations * plan.members)
         bus.onFrame = { [unowned self] frame in frames += frame.entries.reduce(0) { count, _ in count + 1 } }
         for group in SlotGroup.all { bus.subscribe(.status(group)) }

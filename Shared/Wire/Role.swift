@@ -1,0 +1,65 @@
+/// The kinds of processes on the bus, and who listens to whom.
+package enum Role: String, CaseIterable, Sendable {
+    case ingest, store, receipt, fanout
+
+    /// Whose frames a process of this role takes.
+    package var listensTo: [Role] {
+        switch self {
+        case .ingest: [.store, .receipt]
+        case .store: [.ingest, .receipt, .fanout]
+        case .receipt: [.ingest, .fanout, .store]
+        case .fanout: [.store, .receipt, .fanout]
+        }
+    }
+
+    /// Who may hear what a process of this role says.
+    package var listeners: [Role] { Role.allCases.filter { $0.listensTo.contains(self) } }
+}
+
+extension Topic {
+    /// Whether a process of this role has anything to say about the topic. What others say about it is not heard.
+    package func mayBePublished(by role: Role) -> Bool {
+        switch self {
+        case .command: role == .ingest || role == .fanout || role == .receipt
+        case .receiptCommand: role == .ingest || role == .fanout
+        case .answer: role == .store || role == .receipt
+        case .change, .privateChange, .digest: role == .store
+        case .status, .receiptDigest: role == .receipt
+        case .ephemeral: role == .fanout
+        }
+    }
+
+    /// Who answers requests of this topic.
+    package var answerer: Role? {
+        switch self {
+        case .command: .store
+        case .receiptCommand: .receipt
+        default: nil
+        }
+    }
+}
+
+extension StoreRequestKind {
+    /// Clients reach the store through `ingest` alone. `fanout` may only catch up with its streams, `receipt` only tell how
+    /// far users have read. A sender of unknown role (see `Bus.follow`) may ask everything.
+    package func mayBeAsked(by role: Role?) -> Bool {
+        switch role {
+        case nil: true
+        case .ingest: rawValue < 128 && self != .readMoved
+        case .fanout: rawValue >= 128
+        case .receipt: self == .readMoved
+        case .store: false
+        }
+    }
+}
+
+extension ReceiptRequestKind {
+    /// Both edges take receipts of clients. Only `fanout` follows their streams.
+    package func mayBeAsked(by role: Role?) -> Bool {
+        switch role {
+        case nil, .fanout: true
+        case .ingest: self == .signal
+        case .store, .receipt: false
+        }
+    }
+}

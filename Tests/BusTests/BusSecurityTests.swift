@@ -1,0 +1,171 @@
+import Bytes
+import Glibc
+import Models
+import Reactor
+import TestSupport
+import Testing
+import Wire
+
+@testable import Bus
+
+/// Who hears whom when the bus has keys, with the real library. Whatever must not arrive is sent again and again until
+/// enough of what must arrive has come by the same way.
+@Suite(.serialized) struct BusSecurityTests {
+    init() { ReactorThread.start() }
+
+    /// A key pair for each role, made anew for the run.
+    static let pairs = Dictionary(uniqueKeysWithValues: Role.allCases.map { ($0, BusKeyPair.random()) })
+
+    static func keys(_ role: Role) -> BusKeys {
+        BusKeys(role: role, own: pairs[role]!, publicKeys: pairs.mapValues(\.publicKey))
+    }
+
+    /// Somebody who should not be on the bus.
+    enum Intruder: String, CaseIterable, Sendable {
+        case withoutKey, withOwnKey, withKeyOfOtherRole
+
+        /// - Parameters:
+        ///   - other: a role that may not do what the intruder tries.
+        func listening(to role: Role, other: Role) -> Socket.Security {
+            switch self {
+            case .withoutKey: .plain
+            case .withOwnKey: .client(.random(), server: pairs[role]!.publicKey)
+            case .withKeyOfOtherRole: .client(pairs[other]!, server: pairs[role]!.publicKey)
+            }
+        }
+
+        func publishing(other: Role) -> Socket.Security {
+            switch self {
+            case .withoutKey: .plain
+            case .withOwnKey: .server(.random())
+            case .withKeyOfOtherRole: .server(pairs[other]!)
+            }
+        }
+    }
+
+    static let group = SlotGroup(3)
+
+    @Test("processes whose keys prove their roles ask and answer", arguments: ["ipc", "tcp"])
+    @Reactor func rightKeys(transport: String) async throws {
+        let directory = BusTests.Directory()
+        let isPath = transport == "ipc"
+        let ingest = try Bus(
+            bind: isPath ? directory.socket("ingest-0") : "tcp://127.0.0.1:17393", keys: Self.keys(.ingest))
+        let store = try Bus(
+            bind: isPath ? directory.socket("store-0") : "tcp://127.0.0.1:17394", keys: Self.keys(.store))
+        defer { ingest.close(); store.close() }
+        try ingest.follow(isPath ? directory.pattern("store") : [.tcp(host: "127.0.0.1", port: 17394)], as: .store)
+        try store.follow(isPath ? directory.pattern("ingest") : [.tcp(host: "127.0.0.1", port: 17393)], as: .ingest)
+        let answerer = BusTests.Answerer(store)
+        #expect(await BusTests.ask(ingest, "hello") == "200 hello")
+        #expect(answerer.arrivals.first?.origin == ingest.instance)
+        #expect(ingest.counters.strangersRefused + store.counters.strangersRefused == 0)
+    }
+
+    @Test("an intruder hears nothing of what a listener hears", arguments: Intruder.allCases)
+    @Reactor func listening(intruder: Intruder) async throws {
+        let directory = BusTests.Directory()
+        let ingest = try Bus(bind: directory.socket("ingest-0"), keys: Self.keys(.ingest))
+        let store = try Bus(bind: directory.socket("store-0"), keys: Self.keys(.store))
+        defer { ingest.close(); store.close() }
+        var overheard = 0
+        // fanout has a key of this system, and no business with what ingest says.
+        let listener = try Subscriber(intruder.listening(to: .ingest, other: .fanout), in: Context()) { _ in
+            overheard += 1
+        }
+        defer { listener.close() }
+        listener.subscribe(.command(Self.group))
+        try listener.connect(directory.socket("ingest-0"))
+
+        var heard = 0
+        store.subscribe(.command(Self.group))
+        store.onFrame = { _ in heard += 1 }
+        try store.follow(directory.pattern("ingest"), as: .ingest)
+        let isHeard = await BusTests.eventually {
+            ingest.append(to: .command(Self.group)) { $0.append([1]) }
+            return heard >= 50 && (intruder == .withoutKey || ingest.counters.strangersRefused > 0)
+        }
+        #expect(isHeard)
+        #expect(overheard == 0)
+    }
+
+    @Test("an intruder who publishes where a store is expected is not heard", arguments: Intruder.allCases)
+    @Reactor func publishing(intruder: Intruder) async throws {
+        let directory = BusTests.Directory()
+        let fanout = try Bus(bind: directory.socket("fanout-0"), keys: Self.keys(.fanout))
+        let store = try Bus(bind: directory.socket("store-0"), keys: Self.keys(.store))
+        let context = try Context()
+        let impostor = try Doorkeeper(listeners: [Self.pairs[.fanout]!.publicKey: .fanout], in: context) {}
+        let publisher = try Publisher(
+            bind: directory.socket("store-1"), intruder.publishing(other: .receipt), in: context)
+        defer { fanout.close(); store.close(); publisher.close(); impostor.close() }
+
+        var origins: [Instance: Int] = [:]
+        fanout.subscribe(.change(Self.group))
+        fanout.onFrame = { origins[$0.origin, default: 0] += 1 }
+        try fanout.follow(directory.pattern("store"), as: .store)
+        var change = FrameWriter(topic: .change(Self.group), origin: .random())
+        change.append { $0.append([2]) }
+        var answer = FrameWriter(topic: .answer(fanout.instance), origin: .random())
+        answer.append { AnswerEntry.write(RequestNumber(0), status: 200, to: &$0) { _ in } }
+        let isHeard = await BusTests.eventually {
+            store.append(to: .change(Self.group)) { $0.append([1]) }
+            publisher.send(change.bytes)
+            publisher.send(answer.bytes)
+            return origins[store.instance, default: 0] >= 50 && fanout.connectedEndpoints.count == 2
+        }
+        #expect(isHeard)
+        #expect(origins.count == 1)
+        #expect(fanout.counters.answersLate == 0)
+    }
+
+    @Test(
+        "a process with the key of its role is heard on the topics of that role alone",
+        arguments: [
+            Topic.change(group), .privateChange(group), .digest(group), .status(group), .receiptDigest(group),
+            .command(group), .receiptCommand(group),
+        ])
+    @Reactor func topicsOfOthers(topic: Topic) async throws {
+        let directory = BusTests.Directory()
+        let sender = try Bus(bind: directory.socket("fanout-0"), keys: Self.keys(.fanout))
+        let receiver = try Bus(bind: directory.socket("fanout-1"), keys: Self.keys(.fanout))
+        defer { sender.close(); receiver.close() }
+        var heard: [Topic] = []
+        receiver.subscribe(topic)
+        receiver.subscribe(.ephemeral(Self.group))
+        receiver.onFrame = { heard.append($0.topic) }
+        try receiver.follow(directory.pattern("fanout"), as: .fanout)
+        let isHeard = await BusTests.eventually {
+            sender.append(to: topic) { $0.append([1]) }
+            sender.append(to: .ephemeral(Self.group)) { $0.append([1]) }
+            return heard.count >= 20
+        }
+        #expect(isHeard)
+        let mayPublish = topic.mayBePublished(by: .fanout)
+        #expect(heard.contains(topic) == mayPublish)
+    }
+
+    @Test("a request to a store is not answered by a receipt service")
+    @Reactor func answersOfOthers() async throws {
+        let directory = BusTests.Directory()
+        let ingest = try Bus(bind: directory.socket("ingest-0"), keys: Self.keys(.ingest))
+        let receipt = try Bus(bind: directory.socket("receipt-0"), keys: Self.keys(.receipt))
+        defer { ingest.close(); receipt.close() }
+        try ingest.follow(directory.pattern("receipt"), as: .receipt)
+        try receipt.follow(directory.pattern("ingest"), as: .ingest)
+        let answerer = BusTests.Answerer(receipt)
+        #expect(await BusTests.ask(ingest, "for a store", deadline: .milliseconds(500)) == "timed out")
+        #expect(!answerer.arrivals.isEmpty)
+        #expect(ingest.counters.answersLate > 0)
+    }
+
+    @Test("keys read from their text are what they were, and damaged text is no key")
+    func keyText() throws {
+        let pair = BusKeyPair.random()
+        #expect(BusKey(pair.secretKey.text) == pair.secretKey)
+        #expect(BusKeyPair(secretKey: pair.secretKey)?.publicKey == pair.publicKey)
+        #expect(BusKey(String(pair.publicKey.text.dropLast())) == nil)
+        #expect(BusKey(pair.publicKey.text + "0") == nil)
+        #expect(BusKey(String(repeating: " ", count: 40)) == nil)
+    }
+}
