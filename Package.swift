@@ -74,6 +74,7 @@ let package = Package(
             ["Bus", "Bytes", "Edge", "JSON", "Models", "Postgres", "Reactor", "ServiceKit", "Slots", "Wire"],
             resources: [
                 .embedInCode("Migrations/0001_ownership.sql"), .embedInCode("Migrations/0002_horizons.sql"),
+                .embedInCode("Migrations/0003_shown_reads.sql"),
             ]),
         executable(
             "Fanout", "Services/Fanout",

@@ -59,13 +59,14 @@ import Wire
 
     /// Whether the runs of a user cover exactly what the horizons say, each position once.
     @Reactor private func tiles(_ receipt: ReceiptUnderTest, _ key: HorizonKey, _ horizons: Horizons) throws -> Bool {
-        var ends: [Substring: Int64] = ["1": 0, "2": 0]
-        for run in try receipt.runs(key.conversation, key.user.name) {
-            let parts = run.split { $0 == ":" || $0 == "-" }
-            guard Int64(parts[1]) == ends[parts[0]]! + 1 else { return false }
-            ends[parts[0]] = Int64(parts[2])
+        let runs = try receipt.runs(key.conversation, key.user.name).map { run in
+            run.split { $0 == ":" || $0 == "-" }.compactMap { Int64($0) }
         }
-        return ends["1"] == horizons.delivered && ends["2"] == horizons.read
+        func end(ofKinds kinds: Set<Int64>) -> Int64? {
+            runs.filter { kinds.contains($0[0]) }.sorted { $0[1] < $1[1] }
+                .reduce(0) { end, run in end.flatMap { run[1] == $0 + 1 ? run[2] : nil } }
+        }
+        return end(ofKinds: [1, 3]) == horizons.delivered && end(ofKinds: [2, 3]) == horizons.read
     }
 
     /// Every version of a conversation has its time in the runs: as many different commits as versions at the least, and

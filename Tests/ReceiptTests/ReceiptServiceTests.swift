@@ -44,7 +44,7 @@ import Wire
             _ = await receipt.signal(conversation, "bob", delivered: 2)
             _ = await receipt.signal(conversation, "bob", read: 4)
             #expect(try receipt.horizons(conversation, "bob") == Horizons(delivered: 4, read: 4))
-            #expect(try receipt.runs(conversation, "bob") == ["1:1-2", "1:3-4", "2:1-4"])
+            #expect(try receipt.runs(conversation, "bob") == ["1:1-2", "2:1-2", "3:3-4"])
             await waitUntil { receipt.statuses.count == 2 }
             #expect(receipt.statuses[1].json.contains(#""delivered":{"bob":4},"read":{"bob":4}"#))
         }
@@ -74,14 +74,56 @@ import Wire
         }
     }
 
-    @Test("a former member is cut to the end of their last stay")
+    @Test("who left unread stays unread until they come back")
     @Reactor func formerMember() async throws {
         try await withReceipt { receipt in
             try receipt.create(conversation, members: ["ann"], lastSeq: 50)
             try receipt.join(conversation, "bob", from: 5, through: 9)
-            try receipt.join(conversation, "bob", from: 20, through: 30)
+            #expect(await receipt.signal(conversation, "bob", read: 7) == 403)
+            #expect(try receipt.horizons(conversation, "bob") == nil)
+            try receipt.join(conversation, "bob", from: 20, through: nil)
             #expect(await receipt.signal(conversation, "bob", read: 40) == 202)
-            #expect(try receipt.horizons(conversation, "bob") == Horizons(delivered: 30, read: 30))
+            #expect(try receipt.horizons(conversation, "bob") == Horizons(delivered: 40, read: 40))
+        }
+    }
+
+    @Test("who sends no read receipts reads on, and the others see a delivery, if anything", arguments: [true, false])
+    @Reactor func noReadReceipts(isForConversation: Bool) async throws {
+        try await withReceipt(window: 0) { receipt in
+            try receipt.create(conversation, members: ["ann", "bob"], lastSeq: 9)
+            _ = await receipt.signal(conversation, "bob", delivered: 5, read: 3)
+            try receipt.sendReadReceipts(false, "bob", in: isForConversation ? conversation : nil)
+            #expect(await receipt.signal(conversation, "bob", read: 5) == 202)
+            #expect(try receipt.horizons(conversation, "bob") == Horizons(delivered: 5, read: 5))
+            #expect(try receipt.shown(conversation, "bob") == 3)
+            #expect(await receipt.status(conversation, after: 0)?.0 == 1, "there is nothing to see for others")
+            _ = await receipt.signal(conversation, "bob", read: 7)
+            #expect(
+                await receipt.status(conversation, after: 1)?.1.contains(#""delivered":{"bob":7},"read":{"bob":3}"#)
+                    == true)
+            #expect(try receipt.runs(conversation, "bob") == ["1:4-5", "1:6-7", "3:1-3"])
+            await waitUntil { receipt.statuses.count == 2 }
+            #expect(receipt.statuses[1].json.contains("read") == false)
+        }
+    }
+
+    @Test(
+        "turning read receipts on shows what is read from then on, and nothing by itself; turning them off takes nothing back"
+    )
+    @Reactor func readReceiptsTurnedOn() async throws {
+        try await withReceipt(window: 0) { receipt in
+            try receipt.create(conversation, members: ["ann", "bob"], lastSeq: 9)
+            try receipt.sendReadReceipts(false, "bob", in: nil)
+            _ = await receipt.signal(conversation, "bob", read: 5)
+            try receipt.sendReadReceipts(true, "bob", in: conversation)
+            #expect(await receipt.signal(conversation, "bob", read: 5) == 202)
+            #expect(try receipt.shown(conversation, "bob") == 0)
+            _ = await receipt.signal(conversation, "bob", read: 6)
+            #expect(try receipt.shown(conversation, "bob") == 6)
+            try receipt.sendReadReceipts(false, "bob", in: conversation)
+            _ = await receipt.signal(conversation, "bob", read: 8)
+            #expect(try receipt.shown(conversation, "bob") == 6)
+            #expect(try receipt.runs(conversation, "bob") == ["1:1-5", "1:7-8", "2:1-5", "3:6-6"])
         }
     }
 
@@ -121,7 +163,7 @@ import Wire
             #expect(try receipt.horizons(conversation, "bob")?.read == 100)
             await waitUntil { receipt.statuses.last?.version == 2 }
             #expect(receipt.statuses.count == 2)
-            #expect(try receipt.runs(conversation, "bob").count == 4)
+            #expect(try receipt.runs(conversation, "bob").count == 2)
         }
     }
 

@@ -20,7 +20,7 @@ final class ReceiptUnderTest {
     private(set) var services: [ReceiptService] = []
     private(set) var statuses: [(conversation: ConversationID, version: Int64, json: String)] = []
     private(set) var digests: [DigestEntry] = []
-    private let client: Bus
+    let client: Bus
     private var buses: [Bus] = []
     private let directory: String
 
@@ -162,6 +162,46 @@ final class ReceiptUnderTest {
             parameters.add(conversation)
             parameters.add(user)
         }.first.map { Horizons(delivered: $0[0], read: $0[1]) }
+    }
+
+    /// What others see of the reading of a user.
+    func shown(_ conversation: ConversationID, _ user: String) throws -> Int64? {
+        try database.query(
+            "SELECT shown_seq FROM receipt.horizons WHERE conversation_id = $1 AND user_id = $2"
+        ) { parameters in
+            parameters.add(conversation)
+            parameters.add(user)
+        }.first.map { $0[0] }
+    }
+
+    /// A setting as the store writes it; without a conversation: for all.
+    func sendReadReceipts(_ isOn: Bool, _ user: String, in conversation: ConversationID?) throws {
+        let id = UserID(user)!
+        if let conversation {
+            _ = try database.query(
+                """
+                INSERT INTO store.conversation_settings (slot, conversation_id, user_id, read_receipts)
+                VALUES ($1, $2, $3, $4)
+                ON CONFLICT (conversation_id, user_id, slot) DO UPDATE SET read_receipts = excluded.read_receipts
+                """
+            ) { parameters in
+                parameters.add(conversation.slot)
+                parameters.add(conversation)
+                parameters.add(id)
+                parameters.add(isOn)
+            }
+        } else {
+            _ = try database.query(
+                """
+                INSERT INTO store.user_settings (user_slot, user_id, read_receipts) VALUES ($1, $2, $3)
+                ON CONFLICT (user_id, user_slot) DO UPDATE SET read_receipts = excluded.read_receipts
+                """
+            ) { parameters in
+                parameters.add(id.slot)
+                parameters.add(id)
+                parameters.add(isOn)
+            }
+        }
     }
 
     /// The runs of a user, `kind:from-to`, in order.

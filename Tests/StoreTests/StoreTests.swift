@@ -138,9 +138,10 @@ struct StoreTests {
             #expect(reply.field("recipientCount") as? Int == 2)
             try store.database.execute(
                 """
-                INSERT INTO receipt.horizons (slot, conversation_id, user_id, delivered_seq, read_seq, version)
-                SELECT slot, conversation_id, user_id, 2, CASE WHEN user_id = 'bob' THEN 2 ELSE 0 END, 1
-                FROM store.memberships WHERE user_id <> 'alice'
+                INSERT INTO receipt.horizons (slot, conversation_id, user_id, delivered_seq, read_seq, shown_seq, version)
+                SELECT slot, conversation_id, user_id, 2, seq, seq, 1
+                FROM store.memberships, LATERAL (SELECT CASE WHEN user_id = 'bob' THEN 2 ELSE 0 END AS seq) AS bobs
+                WHERE user_id <> 'alice'
                 """)
             let own = try #require(await store.history(conversation, for: "alice"))
             #expect(own.field("messages", "0", "status") as? String == "delivered")

@@ -19,6 +19,7 @@ final class HorizonWriter {
     private let announcer: StatusAnnouncer
     private let log: Log
     private var merger: SignalMerger
+    private var known = KnownConversations()
     /// Batches to be sent again as they are.
     private var retries: [[MergedSignal]] = []
     private var inFlight = 0
@@ -94,7 +95,7 @@ final class HorizonWriter {
         inFlight += 1
         metrics.batches += 1
         connection.submit {
-            HorizonStatements.add(signals, to: &$0)
+            HorizonStatements.add(signals, to: &$0, isKnown: known.contains)
         } completion: { [self] outcome in
             inFlight -= 1
             finish(signals, outcome)
@@ -121,9 +122,10 @@ final class HorizonWriter {
 
     private func answer(_ signals: [MergedSignal], _ outcomes: [SignalOutcome]) {
         for (signal, outcome) in zip(signals, outcomes) {
-            if case .refused = outcome {
-                for request in signal.requests { bus.answer(request, Problem.unknownConversation) }
+            if case .refused(let problem) = outcome {
+                for request in signal.requests { bus.answer(request, problem) }
             } else {
+                known.insert(signal.key.conversation)
                 merger.committed(signal.key, signal.horizons)
                 for request in signal.requests { bus.answer(request, status: 202) }
             }
@@ -164,8 +166,17 @@ struct HorizonMetrics {
     var advances = 0
 }
 
-extension Problem {
-    static let unknownConversation = Problem(.notFound, "there is no such conversation")
+/// Conversations that are known to have a position: batches need not look for it. Bounded by forgetting all.
+private struct KnownConversations {
+    private static let capacity = 65_536
+    private var conversations: Set<ConversationID> = []
+
+    func contains(_ conversation: ConversationID) -> Bool { conversations.contains(conversation) }
+
+    mutating func insert(_ conversation: ConversationID) {
+        if conversations.count == Self.capacity { conversations.removeAll(keepingCapacity: true) }
+        conversations.insert(conversation)
+    }
 }
 
 extension DatabaseError {

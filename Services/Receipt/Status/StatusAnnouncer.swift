@@ -21,7 +21,7 @@ final class StatusAnnouncer {
     func announce(_ signals: [MergedSignal], _ outcomes: [SignalOutcome]) {
         var status: StatusFields?
         for (signal, outcome) in zip(signals, outcomes) {
-            guard case .moved(let advance) = outcome else { continue }
+            guard case .moved(let advance) = outcome, advance.isSeen else { continue }
             let conversation = signal.key.conversation
             if status?.conversation != conversation {
                 if let status { announce(status) }
@@ -42,6 +42,6 @@ final class StatusAnnouncer {
 extension StatusFields {
     fileprivate mutating func add(_ user: UserID, _ advance: SignalOutcome.Advance) {
         if let seq = advance.delivered { delivered.append((user, seq)) }
-        if let seq = advance.read { read.append((user, seq)) }
+        if let seq = advance.shown { read.append((user, seq)) }
     }
 }

@@ -11,7 +11,7 @@ enum StatusStatements {
     private static let moved = Statement(
         "status", parameters: [.int2, .uuid, .int8, .int4],
         """
-        SELECT p.status_version, p.last_at, h.user_id, h.delivered_seq, h.read_seq
+        SELECT p.status_version, p.last_at, h.user_id, h.delivered_seq, h.shown_seq
         FROM receipt.positions p
         JOIN store.conversations c ON c.slot = p.slot AND c.id = p.conversation_id
         LEFT JOIN receipt.horizons h
@@ -41,7 +41,7 @@ enum StatusStatements {
         for row in rows {
             guard let user: UserID = row[2] else { continue }
             status.delivered.append((user, row[3]))
-            if let read: Int64 = row[4], read > 0 { status.read.append((user, read)) }
+            if let shown: Int64 = row[4], shown > 0 { status.read.append((user, shown)) }
         }
         return status
     }

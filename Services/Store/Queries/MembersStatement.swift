@@ -3,7 +3,7 @@ import Postgres
 import Wire
 
 /// The members of a conversation by name, as of the reader's last position: a former member sees those of the end of
-/// their stay. No row: the reader never was a member. One row with no name: the page is empty.
+/// their stay. Readers see their own reading; of others what these show. No row: the reader never was a member. One row with no name: the page is empty.
 enum MembersStatement {
     static let statement = Statement(
         "members", parameters: [.int2, .uuid, .text, .text, .int8],
@@ -15,7 +15,8 @@ enum MembersStatement {
         ) position
         LEFT JOIN LATERAL (
             SELECT s.user_id, s.role, s.joined_seq,
-                coalesce(h.delivered_seq, 0) AS delivered_seq, coalesce(h.read_seq, 0) AS read_seq
+                coalesce(h.delivered_seq, 0) AS delivered_seq,
+                coalesce(CASE WHEN s.user_id = $3 THEN h.read_seq ELSE h.shown_seq END, 0) AS read_seq
             FROM store.memberships s
             LEFT JOIN receipt.horizons h
                 ON h.slot = s.slot AND h.conversation_id = s.conversation_id AND h.user_id = s.user_id
@@ -31,7 +32,7 @@ enum MembersStatement {
     static let single = Statement(
         "member", parameters: [.int2, .uuid, .text],
         """
-        SELECT s.user_id, s.role, s.joined_seq, coalesce(h.delivered_seq, 0), coalesce(h.read_seq, 0)
+        SELECT s.user_id, s.role, s.joined_seq, coalesce(h.delivered_seq, 0), coalesce(h.shown_seq, 0)
         FROM store.memberships s
         LEFT JOIN receipt.horizons h
             ON h.slot = s.slot AND h.conversation_id = s.conversation_id AND h.user_id = s.user_id

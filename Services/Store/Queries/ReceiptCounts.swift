@@ -1,7 +1,8 @@
 import Models
 import Postgres
 
-/// How far the recipients of some messages of one conversation are, in one pass over its members.
+/// How far the recipients of some messages of one conversation are, as far as others are told, in one pass over its
+/// members.
 ///
 /// A member covers a message when one of their stays does; delivered and read end a stay early. Each stay is thus three
 /// ranges over the sorted positions of the messages, found by binary search (`width_bucket`), and stays with the same
@@ -13,7 +14,7 @@ enum ReceiptCounts {
         SELECT width_bucket(s.joined_seq - 1, $4) AS first,
             width_bucket(coalesce(s.left_seq, 9223372036854775807), $4) AS member_end,
             width_bucket(least(s.left_seq, coalesce(h.delivered_seq, 0)), $4) AS delivered_end,
-            width_bucket(least(s.left_seq, coalesce(h.read_seq, 0)), $4) AS read_end,
+            width_bucket(least(s.left_seq, coalesce(h.shown_seq, 0)), $4) AS read_end,
             count(*)
         FROM store.memberships s
         LEFT JOIN receipt.horizons h ON h.slot = s.slot AND h.conversation_id = s.conversation_id AND h.user_id = s.user_id

@@ -15,7 +15,7 @@ enum ReceiptDates {
             SELECT k.kind, width_bucket(greatest(r.from_seq, s.joined_seq) - 1, $4) AS first,
                 width_bucket(least(r.to_seq, s.left_seq), $4) AS run_end, r.at
             FROM store.memberships s
-            CROSS JOIN (VALUES (1::smallint), (2::smallint)) AS k (kind)
+            CROSS JOIN (VALUES (1::smallint), (2::smallint), (3::smallint)) AS k (kind)
             CROSS JOIN LATERAL (
                 SELECT r.from_seq, r.to_seq, r.at FROM receipt.receipt_runs r
                 WHERE r.slot = s.slot AND r.conversation_id = s.conversation_id AND r.user_id = s.user_id
@@ -32,9 +32,9 @@ enum ReceiptDates {
     static func note(_ rows: Rows, on receipts: inout [Receipts]) {
         for row in rows {
             let kind: Int16 = row[0], first: Int32 = row[1], end: Int32 = row[2], at: Timestamp = row[3]
-            let date = kind == 1 ? \Receipts.lastDeliveredAt : \.lastReadAt
             for index in Int(first)..<Int(end) {
-                receipts[index][keyPath: date] = max(receipts[index][keyPath: date] ?? at, at)
+                if kind != 2 { receipts[index].lastDeliveredAt = max(receipts[index].lastDeliveredAt ?? at, at) }
+                if kind != 1 { receipts[index].lastReadAt = max(receipts[index].lastReadAt ?? at, at) }
             }
         }
     }

@@ -26,7 +26,7 @@ enum SenderCountsStatement {
     static let stays = Statement(
         "sender_stays", parameters: [.int2, .uuid, .array(.text)],
         """
-        SELECT s.user_id, s.joined_seq, coalesce(s.left_seq, 9223372036854775807), h.delivered_seq, h.read_seq
+        SELECT s.user_id, s.joined_seq, coalesce(s.left_seq, 9223372036854775807), h.delivered_seq, h.shown_seq
         FROM store.memberships s
         JOIN receipt.horizons h ON h.slot = s.slot AND h.conversation_id = s.conversation_id AND h.user_id = s.user_id
         WHERE s.slot = $1 AND s.conversation_id = $2 AND s.user_id = ANY ($3)
