@@ -95,6 +95,7 @@ final class IngestService: HTTPHandler {
         case .receipts: try receipts(request.body, in: try route.conversation(), user, exchange)
         case .revisions: try revisions(try route.message(), in: try route.conversation(), user, exchange)
         case .tapbacks: try tapbacks(try route.message(), in: try route.conversation(), query, user, exchange)
+        case .messageReceipts: try receipts(try route.message(), in: try route.conversation(), query, user, exchange)
         case .rename, .putMember, .removeMember, .clearHistory, .edit, .delete, .setTapback, .removeTapback:
             try write(request, route, query, user, exchange)
         }

@@ -211,6 +211,11 @@ package struct TapbacksQuery: WireCodable, Hashable {
     }
 }
 
+/// `receipts`: who has a message and who has read it, in the order of their names.
+///
+/// Layout: as of `TapbacksQuery`.
+package typealias ReceiptsQuery = TapbacksQuery
+
 /// `changes`: the changes after a position, for a client that pages through a long gap.
 ///
 /// Layout: head · after 8 · limit 2.

@@ -19,6 +19,7 @@ package enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case revisions = 70
     case tapbacks = 71
     case sync = 72
+    case receipts = 76
 
     // Queries of fanout, answered with entries of its streams.
     case bootstrap = 128

@@ -125,6 +125,7 @@ CALLS = [
     ("PUT", f"{MESSAGE}/tapback"),
     ("DELETE", f"{MESSAGE}/tapback"),
     ("GET", f"{MESSAGE}/tapbacks"),
+    ("GET", f"{MESSAGE}/receipts"),
 ]
 
 

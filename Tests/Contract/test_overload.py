@@ -31,6 +31,7 @@ def calls(group):
         ("PUT", f"{conversation}/messages/{MESSAGE}/tapback", {"kind": "love"}),
         ("DELETE", f"{conversation}/messages/{MESSAGE}/tapback", None),
         ("GET", f"{conversation}/messages/{MESSAGE}/tapbacks", None),
+        ("GET", f"{conversation}/messages/{MESSAGE}/receipts", None),
     ]
 
 

@@ -12,6 +12,11 @@ def group(anna, ben, carla):
     return anna.group(ben, carla)
 
 
+@pytest.fixture
+def dora(new_person):
+    return new_person("dora")
+
+
 def acknowledge(person, conversation, **body):
     return person.post(f"/v1/conversations/{conversation}/receipts", body)
 
@@ -93,3 +98,112 @@ def test_nobody_but_a_member_acknowledges(stranger, group):
 
 def test_a_body_over_the_limit_is_too_large(anna, group):
     assert acknowledge(anna, group, readSeq=1, padding="x" * 131072).status_code == 413
+
+
+def receipts(person, conversation, message, **query):
+    return person.get(f"/v1/conversations/{conversation}/messages/{message}/receipts", params=query)
+
+
+def people_of(page, kind):
+    return [receipt["userId"] for receipt in page[kind]]
+
+
+def test_the_sender_is_told_who_has_a_message_and_who_has_read_it_since_when(anna, ben, carla, group):
+    message = anna.send(group, "Hello")
+    nothing = receipts(anna, group, message["id"]).json()
+    assert nothing == {"delivered": [], "read": [], "deliveredCount": 0, "readCount": 0, "recipientCount": 2}
+    assert acknowledge(ben, group, readSeq=2).status_code == 202
+    assert acknowledge(carla, group, deliveredSeq=2).status_code == 202
+    page = receipts(anna, group, message["id"]).json()
+    assert people_of(page, "delivered") == sorted([ben.name, carla.name])
+    assert people_of(page, "read") == [ben.name]
+    assert (page["deliveredCount"], page["readCount"], page["recipientCount"]) == (2, 1, 2)
+    assert "nextCursor" not in page
+    assert all(receipt["at"] >= message["createdAt"] for receipt in page["delivered"] + page["read"])
+
+
+def test_the_times_are_those_of_the_message_status(anna, ben, carla, group):
+    messages = [anna.send(group, "Hello") for _ in range(3)]
+    for person, seqs in ((ben, (2, 4)), (carla, (3, 4))):
+        for seq in seqs:
+            assert acknowledge(person, group, readSeq=seq).status_code == 202
+            time.sleep(0.12)  # Receipts within a tenth of a second are one, at one time.
+    for message in messages:
+        page = receipts(anna, group, message["id"]).json()
+        now = anna.get(f"/v1/conversations/{group}/messages/{message['id']}").json()
+        assert now["dateRead"] == max(receipt["at"] for receipt in page["read"])
+        assert now["dateDelivered"] == max(receipt["at"] for receipt in page["delivered"])
+
+
+def test_receipts_come_page_by_page(anna, ben, carla, group):
+    message = anna.send(group, "Hello")
+    for person in (ben, carla):
+        assert acknowledge(person, group, readSeq=2).status_code == 202
+    found, query = [], {"limit": 1}
+    while True:
+        page = receipts(anna, group, message["id"], **query).json()
+        assert len(page["delivered"]) == 1 and people_of(page, "read") == people_of(page, "delivered")
+        assert (page["deliveredCount"], page["recipientCount"]) == (2, 2)
+        found += people_of(page, "delivered")
+        if "nextCursor" not in page:
+            break
+        query["after"] = page["nextCursor"]
+    assert found == sorted([ben.name, carla.name])
+
+
+@pytest.mark.parametrize(
+    "query", [{"limit": 0}, {"limit": 1001}, {"limit": "x"}, {"after": ""}, {"after": "a*b"}], ids=str
+)
+def test_a_wrong_page_of_receipts_is_refused(anna, group, query):
+    assert receipts(anna, group, new_id(), **query).status_code == 400
+
+
+def test_receipts_are_the_senders_alone(anna, ben, stranger, group):
+    message = anna.send(group, "Hello")
+    refused = receipts(ben, group, message["id"])
+    assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
+    assert receipts(stranger, group, message["id"]).status_code == 404
+    assert receipts(anna, group, new_id()).status_code == 404
+
+
+def test_a_system_message_has_no_receipts(anna, dora, group):
+    assert anna.http.put(f"/v1/conversations/{group}/members/{dora.name}").status_code == 200
+    [system_message] = anna.get(f"/v1/conversations/{group}/messages").json()["messages"]
+    assert system_message["kind"] == "system"
+    assert receipts(anna, group, system_message["id"]).status_code == 403
+
+
+def test_a_tombstone_keeps_its_receipts_and_a_hidden_message_has_none_to_show(anna, ben, group):
+    message = anna.send(group, "Hello")
+    path = f"/v1/conversations/{group}/messages/{message['id']}"
+    assert acknowledge(ben, group, readSeq=2).status_code == 202
+    before = receipts(anna, group, message["id"]).json()
+    assert anna.http.delete(path, params={"scope": "everyone"}).status_code == 204
+    assert receipts(anna, group, message["id"]).json() == before
+    assert anna.http.delete(path).status_code == 204
+    assert receipts(anna, group, message["id"]).status_code == 404
+
+
+def test_who_left_unread_stays_unread_until_they_come_back_and_read(anna, ben, carla, group):
+    message = anna.send(group, "Hello")
+    member = f"/v1/conversations/{group}/members/{carla.name}"
+    assert acknowledge(ben, group, readSeq=2).status_code == 202
+    assert carla.http.delete(member).status_code == 204
+    refused = acknowledge(carla, group, readSeq=2)
+    assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
+    page = receipts(anna, group, message["id"]).json()
+    assert (page["readCount"], page["recipientCount"]) == (1, 2)
+    assert anna.http.put(member).status_code == 200
+    assert acknowledge(carla, group, readSeq=4).status_code == 202
+    page = receipts(anna, group, message["id"]).json()
+    assert people_of(page, "read") == sorted([ben.name, carla.name])
+
+
+def test_who_joined_later_is_no_recipient(anna, ben, carla, dora, group):
+    message = anna.send(group, "Hello")
+    assert anna.http.put(f"/v1/conversations/{group}/members/{dora.name}").status_code == 200
+    for person in (ben, carla, dora):
+        assert acknowledge(person, group, readSeq=3).status_code == 202
+    page = receipts(anna, group, message["id"]).json()
+    assert people_of(page, "read") == sorted([ben.name, carla.name])
+    assert anna.get(f"/v1/conversations/{group}/messages/{message['id']}").json()["status"] == "read"

@@ -7,7 +7,6 @@ from contract import DOCUMENT
 
 CONVERSATION = "0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90"
 LATER = [
-    ("GET", f"/v1/conversations/{CONVERSATION}/messages/{CONVERSATION}/receipts"),
     ("GET", "/v1/search"),
     ("GET", "/v1/settings"),
     ("DELETE", "/v1/users/ben"),
@@ -75,6 +74,7 @@ def test_an_unknown_path_is_not_found_with_and_without_a_token(system, anna, pat
         ("POST", f"/v1/conversations/{CONVERSATION}/messages/{CONVERSATION}/revisions", {"GET"}),
         ("GET", f"/v1/conversations/{CONVERSATION}/messages/{CONVERSATION}/tapback", {"PUT", "DELETE"}),
         ("PUT", f"/v1/conversations/{CONVERSATION}/messages/{CONVERSATION}/tapbacks", {"GET"}),
+        ("POST", f"/v1/conversations/{CONVERSATION}/messages/{CONVERSATION}/receipts", {"GET"}),
         ("GET", f"/v1/conversations/{CONVERSATION}/history", {"DELETE"}),
         ("POST", f"/v1/conversations/{CONVERSATION}/changes", {"GET"}),
         ("GET", f"/v1/conversations/{CONVERSATION}/receipts", {"POST"}),

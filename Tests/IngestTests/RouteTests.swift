@@ -40,6 +40,7 @@ private let id = "0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90"
             (.put, "/v1/conversations/\(id)/messages/\(id)/tapback", "setTapback"),
             (.delete, "/v1/conversations/\(id)/messages/\(id)/tapback", "removeTapback"),
             (.get, "/v1/conversations/\(id)/messages/\(id)/tapbacks", "tapbacks"),
+            (.get, "/v1/conversations/\(id)/messages/\(id)/receipts", "messageReceipts"),
         ] as [(Edge.Method, String, String)])
     func found(method: Edge.Method, path: String, call: String) { #expect(find(method, path) == call) }
 
@@ -52,7 +53,8 @@ private let id = "0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90"
             "/v1/conversations/\(id)/members/ben/", "/v1/conversations/\(id)/members/ben/tapback",
             "/v1/conversations/\(id)/changes/3", "/v1/conversations/\(id)/messages//tapback",
             "/v1/conversations/\(id)/messages/\(id)/tapback/", "/v1/conversations/\(id)/messages/\(id)/x",
-            "/v1/conversations/\(id)/messages/\(id)/receipts", "/v1/messages", "/v1/messages:batch/x", "/openapi.json/",
+            "/v1/conversations/\(id)/messages/\(id)/receipts/", "/v1/messages", "/v1/messages:batch/x",
+            "/openapi.json/",
             "/v1/conversation/\(id)", "/v1/users/ben",
         ])
     func notFound(path: String) {
@@ -73,6 +75,7 @@ private let id = "0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90"
             (.post, "/v1/conversations/\(id)/messages/\(id)/revisions", "405 GET, HEAD"),
             (.get, "/v1/conversations/\(id)/messages/\(id)/tapback", "405 PUT, DELETE"),
             (.delete, "/v1/conversations/\(id)/messages/\(id)/tapbacks", "405 GET, HEAD"),
+            (.post, "/v1/conversations/\(id)/messages/\(id)/receipts", "405 GET, HEAD"),
         ] as [(Edge.Method, String, String)])
     func methods(method: Edge.Method, path: String, answer: String) { #expect(find(method, path) == answer) }
 

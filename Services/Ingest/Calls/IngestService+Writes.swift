@@ -39,14 +39,28 @@ extension IngestService {
         ask(.revisions, in: conversation.slot, exchange) { query.write(to: &$0) }
     }
 
+    func receipts(
+        _ message: MessageID, in conversation: ConversationID, _ parameters: QueryParameters, _ user: UserID,
+        _ exchange: Exchange
+    ) throws(Problem) {
+        let query = try page(of: message, in: conversation, parameters, user)
+        ask(.receipts, in: conversation.slot, exchange) { query.write(to: &$0) }
+    }
+
     func tapbacks(
         _ message: MessageID, in conversation: ConversationID, _ parameters: QueryParameters, _ user: UserID,
         _ exchange: Exchange
     ) throws(Problem) {
-        let query = TapbacksQuery(
+        let query = try page(of: message, in: conversation, parameters, user)
+        ask(.tapbacks, in: conversation.slot, exchange) { query.write(to: &$0) }
+    }
+
+    private func page(
+        of message: MessageID, in conversation: ConversationID, _ parameters: QueryParameters, _ user: UserID
+    ) throws(Problem) -> TapbacksQuery {
+        TapbacksQuery(
             MessageQuery(ConversationQuery(conversation, reader: user), message: message),
             after: try parameters.user("after"),
             limit: try parameters.limit(100, atMost: ClientLimits.membersPerPage))
-        ask(.tapbacks, in: conversation.slot, exchange) { query.write(to: &$0) }
     }
 }

@@ -10,7 +10,7 @@ enum Call: CaseIterable {
     case send, sendBatch, history, message, changes, receipts
     case rename, putMember, removeMember, clearHistory
     case sync
-    case edit, delete, revisions, setTapback, removeTapback, tapbacks
+    case edit, delete, revisions, setTapback, removeTapback, tapbacks, messageReceipts
 
     var needsToken: Bool { self != .limits && self != .document }
 }
@@ -146,6 +146,7 @@ extension Route {
         func route(_ call: Call) -> Route { Route(call, conversation: identifier, item: message) }
         if detail == "revisions" { return get(method, route(.revisions)) }
         if detail == "tapbacks" { return get(method, route(.tapbacks)) }
+        if detail == "receipts" { return get(method, route(.messageReceipts)) }
         guard detail == "tapback" else { return .notFound }
         return switch method {
         case .put: .route(route(.setTapback))

@@ -20,6 +20,7 @@ final class Queries {
         FeedStatement.replay,
         PrivateFeedStatement.statement, BootstrapStatement.statement, PositionsStatement.conversations,
         PositionsStatement.users, RevisionsStatement.statement, TapbacksStatement.statement,
+        ReceiptsStatement.statement,
         ConversationStatement.changed, SyncStatement.position,
         SenderCountsStatement.recent, SenderCountsStatement.stays,
     ]
@@ -50,6 +51,7 @@ final class Queries {
         case .changes: prepare(changes, try ChangesQuery(from: &reader))
         case .revisions: prepare(revisions, try MessageQuery(from: &reader))
         case .tapbacks: prepare(tapbacks, try TapbacksQuery(from: &reader))
+        case .receipts: prepare(receipts, try ReceiptsQuery(from: &reader))
         case .sync: prepare(sync, try SyncQuery(from: &reader))
         case .bootstrap: prepare(bootstrap, try BootstrapQuery(from: &reader))
         case .replay: prepare(replay, try ReplayQuery(from: &reader))
