@@ -73,11 +73,7 @@ final class Announcer {
 
     private func announce(_ change: ChangeFields, about user: String = "") {
         let slot = change.conversation.slot
-        bus.append(to: .change(slot.group)) { buffer in
-            ChangeEntry.write(change.conversation, seq: change.seq, change.kind, user: user, to: &buffer) {
-                $0.append(change)
-            }
-        }
+        bus.append(to: .change(slot.group)) { change.writeEntry(about: user, to: &$0) }
         slots.note(StreamPosition(.conversation(change.conversation), change.seq), in: slot)
     }
 

@@ -19,6 +19,7 @@ enum Schema {
                 Migration(4, "private streams", sql: PackageResources._004_private_streams_sql),
                 Migration(5, "semantics", sql: PackageResources._005_semantics_sql),
                 Migration(6, "settings", sql: PackageResources._006_settings_sql),
+                Migration(7, "windows", sql: PackageResources._007_windows_sql),
             ])
     }
 }

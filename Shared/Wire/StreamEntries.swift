@@ -33,13 +33,18 @@ package enum ChangeKind: UInt8, CaseIterable, Sendable {
 /// store → fanout (topic `M`): a committed change.
 ///
 /// It borrows its bytes. Layout: conversation 16 · seq 8 · kind 1 · user name (who was added or removed; else empty) ·
-/// length 4 · the change's JSON as in api.md, the same for every reader.
+/// the message's seq 8 (0: about no message) · length 4 · the change's JSON as in api.md, the same for every reader who
+/// may see the message · where its member `message` begins in there 4.
 package struct ChangeEntry {
     package var conversation: ConversationID
     package var seq: Int64
     package var kind: ChangeKind
     package var user: UnsafeRawBufferPointer
+    /// The position of the message it is about: whose stays do not cover it is told of the change without the message.
+    package var messageSeq: Int64?
     package var json: UnsafeRawBufferPointer
+    /// The JSON up to its member `message`: an object but for its closing brace. All of it when there is none.
+    package var head: UnsafeRawBufferPointer
 
     package init(from reader: inout ByteReader) throws(WireError) {
         conversation = try reader.conversation()
@@ -48,18 +53,32 @@ package struct ChangeEntry {
         guard let kind = ChangeKind(rawValue: number) else { throw .unknownValue(field: "change kind", UInt64(number)) }
         self.kind = kind
         user = try reader.name()
+        let messageSeq: Int64 = try reader.number()
+        self.messageSeq = messageSeq == 0 ? nil : messageSeq
         json = try reader.long()
+        let headCount = Int(try reader.number(UInt32.self))
+        guard headCount <= json.count else { throw .unknownValue(field: "head of a change", UInt64(headCount)) }
+        head = UnsafeRawBufferPointer(rebasing: json[..<headCount])
     }
 
+    /// `head` writes the JSON up to its member `message`, `rest` what follows.
     package static func write(
-        _ conversation: ConversationID, seq: Int64, _ kind: ChangeKind, user: String = "", to buffer: inout ByteBuffer,
-        json: (inout ByteBuffer) -> Void
+        _ conversation: ConversationID, seq: Int64, _ kind: ChangeKind, user: String = "", messageSeq: Int64? = nil,
+        to buffer: inout ByteBuffer, head: (inout ByteBuffer) -> Void, rest: (inout ByteBuffer) -> Void
     ) {
         buffer.append(conversation)
         buffer.append(bigEndian: seq)
         buffer.append(kind.rawValue)
         buffer.append(name: user)
-        buffer.appendLong(json)
+        buffer.append(bigEndian: messageSeq ?? 0)
+        var headCount = 0
+        buffer.appendLong { buffer in
+            let start = buffer.count
+            head(&buffer)
+            headCount = buffer.count - start
+            rest(&buffer)
+        }
+        buffer.append(bigEndian: UInt32(headCount))
     }
 }
 

@@ -12,6 +12,8 @@ final class ScriptedStore {
     struct Change {
         var kind: ChangeKind
         var user: String
+        /// Of the message it is about.
+        var messageSeq: Int64?
     }
 
     let bus: Bus
@@ -61,6 +63,10 @@ final class ScriptedStore {
         for _ in 0..<count { append(conversation, .messageCreated) }
     }
 
+    func edit(_ seq: Int64, in conversation: ConversationID) {
+        append(conversation, .messageEdited, messageSeq: seq)
+    }
+
     func add(_ member: String, to conversation: ConversationID) {
         append(conversation, .memberAdded, member)
         begin(member, in: conversation, at: lastSeq(conversation))
@@ -82,9 +88,12 @@ final class ScriptedStore {
 
     func lastSeq(_ conversation: ConversationID) -> Int64 { Int64(changes[conversation]?.count ?? 0) }
 
-    private func append(_ conversation: ConversationID, _ kind: ChangeKind, _ user: String = "") {
-        changes[conversation, default: []].append(Change(kind: kind, user: user))
-        let seq = lastSeq(conversation)
+    private func append(
+        _ conversation: ConversationID, _ kind: ChangeKind, _ user: String = "", messageSeq: Int64? = nil
+    ) {
+        let seq = lastSeq(conversation) + 1
+        let about = kind == .messageCreated ? seq : messageSeq
+        changes[conversation, default: []].append(Change(kind: kind, user: user, messageSeq: about))
         moved[conversation.slot, default: []].append(StreamPosition(.conversation(conversation), seq))
         guard !losesAnnouncements else { return }
         bus.append(to: .change(conversation.slot.group)) { write(conversation, seq, to: &$0) }
@@ -237,9 +246,11 @@ final class ScriptedStore {
 
     private func write(_ conversation: ConversationID, _ seq: Int64, to buffer: inout ByteBuffer) {
         let change = changes[conversation]![Int(seq) - 1]
-        ChangeEntry.write(conversation, seq: seq, change.kind, user: change.user, to: &buffer) { json in
-            json.append(utf8: #"{"conversationId":"\#(conversation)","seq":\#(seq),"kind":"\#(change.kind.name)"}"#)
-        }
+        let head = #"{"conversationId":"\#(conversation)","seq":\#(seq),"kind":"\#(change.kind.name)""#
+        let message = change.messageSeq.map { #","message":{"seq":\#($0)}"# } ?? ""
+        ChangeEntry.write(
+            conversation, seq: seq, change.kind, user: change.user, messageSeq: change.messageSeq, to: &buffer,
+            head: { $0.append(utf8: head) }, rest: { $0.append(utf8: message + "}") })
     }
 
     private func write(_ user: UserID, _ useq: Int64, to buffer: inout ByteBuffer) {

@@ -175,6 +175,74 @@ import Testing
         #expect(again.numbers("seq", in: "change") == [2, 6, 7])
     }
 
+    @Test(
+        "a change of a message from before a member's stay comes without the message: live, repaired and replayed",
+        arguments: [false, true])
+    @Reactor func withheldMessage(isLost: Bool) async throws {
+        let system = try await TestSystem()
+        defer { system.close() }
+        system.store.create(Self.first, members: ["anna"])
+        system.store.send(to: Self.first)
+        system.store.add("ben", to: Self.first)
+        system.store.send(to: Self.first)
+        let anna = await system.session("anna"), ben = await system.session("ben")
+        system.store.losesAnnouncements = isLost
+        for seq: Int64 in [2, 4, 2] { system.store.edit(seq, in: Self.first) }
+        system.store.losesAnnouncements = false
+        system.store.send(to: Self.first)
+        // Somebody who joins on an open session, and somebody who comes back to read what they missed.
+        let carol = await system.session("carol")
+        system.store.add("carol", to: Self.first)
+        system.store.edit(2, in: Self.first)
+        system.store.edit(8, in: Self.first)
+        let again = await system.session("ben", hello: #","cursors":{"\#(Self.first)":4}"#)
+        for client in [anna, ben, carol, again] {
+            await waitUntil { client.numbers("seq", in: "change").last == 11 }
+        }
+        #expect(Self.edited(anna) == [5: 2, 6: 4, 7: 2, 10: 2, 11: 8])
+        #expect(Self.edited(ben) == [6: 4, 11: 8])
+        #expect(Self.edited(carol) == [:])
+        #expect(Self.edited(again) == [6: 4, 11: 8])
+        #expect(ben.numbers("seq", in: "change") == Array(5...11))
+        #expect(
+            ben.frames(of: "change").first
+                == #"{"type":"change","change":{"conversationId":"\#(Self.first)","seq":5,"kind":"message.edited"}}"#)
+        #expect(carol.numbers("seq", in: "change") == [9, 10, 11])
+    }
+
+    @Test("who was removed and comes back is told of the messages of both stays, on open and on new sessions")
+    @Reactor func withheldBetweenStays() async throws {
+        let system = try await TestSystem()
+        defer { system.close() }
+        system.store.create(Self.first, members: ["anna", "ben"])
+        system.store.send(to: Self.first)
+        let anna = await system.session("anna")
+        system.store.remove("anna", from: Self.first)
+        system.store.send(to: Self.first)
+        let absent = await system.session("anna")
+        system.store.add("anna", to: Self.first)
+        system.store.send(to: Self.first)
+        for seq: Int64 in [2, 4, 6] { system.store.edit(seq, in: Self.first) }
+        let late = await system.session("anna", hello: #","cursors":{"\#(Self.first)":1}"#)
+        for client in [anna, absent, late] {
+            await waitUntil { client.numbers("seq", in: "change").last == 9 }
+            #expect(Self.edited(client) == [7: 2, 9: 6])
+        }
+    }
+
+    /// By the position of the edit: that of its message, where it was told.
+    @Reactor private static func edited(_ client: TestClient) -> [Int64: Int64] {
+        var edited: [Int64: Int64] = [:]
+        let edits = client.frames(of: "change").filter { $0.contains("message.edited") && $0.contains(#""message":"#) }
+        for edit in edits {
+            let numbers = edit.split(separator: #""seq":"#).dropFirst().compactMap { part in
+                Int64(part.prefix { $0.isNumber })
+            }
+            edited[numbers[0]] = numbers[1]
+        }
+        return edited
+    }
+
     @Test("the private stream resumes from its position and goes on live")
     @Reactor func privateStream() async throws {
         let system = try await TestSystem()

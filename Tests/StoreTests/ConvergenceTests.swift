@@ -22,6 +22,8 @@ private struct Replica: Equatable {
     private var seqs: [String: Int] = [:]
     /// The stays of the reader, as their changes tell.
     private var stays: [ClosedRange<Int>] = []
+    /// Changes that brought a message from outside the stays.
+    private(set) var faults: [Int] = []
 
     static func == (left: Self, right: Self) -> Bool { left.items == right.items }
 
@@ -45,17 +47,18 @@ private struct Replica: Equatable {
         "\(kind ?? "") \(event["userId"] ?? "") \(event["title"] ?? "")"
     }
 
-    /// A change of a message that is not in the reader's stays is none of theirs.
+    /// A change of a message that is not in the reader's stays comes without it.
     ///
     /// - Returns: whether a new stay began after another one, so that what is known of the former has to be read again.
     mutating func take(change: [String: Any], for reader: String) -> Bool {
         guard let seq = change["seq"] as? Int, let kind = change["kind"] as? String else { return false }
         if let message = change["message"] as? [String: Any] {
-            if let place = message["seq"] as? Int, stays.contains(where: { $0.contains(place) }) {
-                take(message: message)
-            }
+            let place = message["seq"] as? Int ?? 0
+            if !stays.contains(where: { $0.contains(place) }) { faults.append(seq) }
+            take(message: message)
             return false
         }
+        guard kind.hasPrefix("member.") || kind.hasPrefix("conversation.") else { return false }
         let isReader = change["userId"] as? String == reader
         if kind == "conversation.created" || kind == "member.added" && isReader { stays.append(seq...Int.max) }
         if kind == "member.removed", isReader, let stay = stays.popLast() { stays.append(stay.lowerBound...seq) }
@@ -159,6 +162,7 @@ struct ConvergenceTests {
                 await follower.catchUp(using: &random)
             }
         }
+        for (user, follower) in followers { #expect(follower.replica.faults == [], "\(user), seed \(seed)") }
         for (user, follower) in followers where await isMember(user, of: conversation, store) {
             await follower.catchUp(using: &random)
             let fresh = Follower(store, conversation, user)

@@ -184,6 +184,11 @@ final class StoreUnderTest {
         await ask(.conversation, in: id.slot, ConversationQuery(id, reader: UserID(reader)!))
     }
 
+    func changes(_ id: ConversationID, for reader: String, after seq: Int64 = 0) async -> Reply? {
+        let head = ConversationQuery(id, reader: UserID(reader)!)
+        return await ask(.changes, in: id.slot, ChangesQuery(head, after: seq, limit: 200))
+    }
+
     func history(
         _ conversation: ConversationID, for reader: String, _ anchor: HistoryQuery.Anchor = .latest, limit: UInt16 = 50
     ) async -> Reply? {

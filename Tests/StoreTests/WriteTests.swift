@@ -192,6 +192,50 @@ struct WriteTests {
         }
     }
 
+    @Test("a repetition gets the outcome of its key, whatever its caller hid, cleared, deleted or left since")
+    @Reactor func repeatedAfterwards() async throws {
+        try await withMessage { store, message in
+            let own = Draft(), key = UUIDBytes.random, others = UUIDBytes.random, additions = UUIDBytes.random
+            _ = await store.send(own, from: "bob", to: conversation)
+            let edit = Write.Action.edit(own.id, text: "better"), tapback = Write.Action.setTapback(message, "love")
+            let addition = Write.Action.putMember(UserID("dave")!, nil)
+            let first = await store.write(edit, by: "bob", in: conversation, key: key)
+            let second = await store.write(tapback, by: "bob", in: conversation, key: others)
+            let third = await store.write(addition, by: "bob", in: conversation, key: additions)
+            #expect([first, second, third].allSatisfy { $0?.status == 200 })
+            let steps: [(String, Write.Action)] = [
+                ("bob", .hide(message)), ("bob", .hide(own.id)), ("bob", .clearHistory(through: 0)),
+                ("bob", .removeMember(UserID("bob")!)), ("alice", .deleteForEveryone(message)),
+                ("alice", .removeMember(UserID("dave")!)),
+            ]
+            for (actor, step) in steps {
+                #expect(await store.write(step, by: actor, in: conversation)?.status == 204, "\(step)")
+                let edited = await store.write(edit, by: "bob", in: conversation, key: key)
+                let reacted = await store.write(tapback, by: "bob", in: conversation, key: others)
+                let added = await store.write(addition, by: "bob", in: conversation, key: additions)
+                #expect(edited?.field("text") as? String == "better", "\(step)")
+                #expect(reacted?.field("id") as? String == message.description, "\(step)")
+                #expect(added?.field("joinedSeq") as? Int == 6, "\(step)")
+            }
+            let before = await store.conversation(conversation, for: "alice")?.field("lastSeq") as? Int
+            #expect(before == 9)
+        }
+    }
+
+    @Test("a hidden message is not there for new edits and tapbacks of who hid it, and nothing happens")
+    @Reactor func writingToHidden() async throws {
+        try await withMessage { store, message in
+            _ = await store.write(.hide(message), by: "alice", in: conversation)
+            for action in [
+                Write.Action.edit(message, text: "x"), .setTapback(message, "love"), .removeTapback(message),
+            ] {
+                #expect(await store.write(action, by: "alice", in: conversation)?.status == 404)
+            }
+            #expect(await store.conversation(conversation, for: "alice")?.field("lastSeq") as? Int == 2)
+            #expect(await store.write(.deleteForEveryone(message), by: "alice", in: conversation)?.status == 204)
+        }
+    }
+
     // MARK: Tapbacks
 
     @Test("one tapback per user stands, the last one; the same again changes nothing")

@@ -166,6 +166,30 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
         #expect(throws: WireError.truncated) { try senders(buffer.array.prefix(15)) }
     }
 
+    @Test("a change has its golden bytes, reads back with and without its message, and is refused when cut")
+    func change() throws {
+        var buffer = ByteBuffer()
+        ChangeEntry.write(
+            conversation, seq: 9, .messageEdited, messageSeq: 4, to: &buffer, head: { $0.append(utf8: #"{"seq":9"#) },
+            rest: { $0.append(utf8: "}") })
+        let bytes = buffer.array
+        #expect(
+            hex(bytes) == "018900000000700080000000000000c5" + "0000000000000009" + "02" + "00" + "0000000000000004"
+                + "00000009" + "7b22736571223a39" + "7d" + "00000008")
+        for length in 0..<bytes.count { #expect(throws: WireError.truncated) { try change(bytes.prefix(length)) } }
+        #expect(throws: WireError.unknownValue(field: "", 10)) { try change(bytes.dropLast() + [10]) }
+        #expect(try change(bytes) == [#"{"seq":9}"#, #"{"seq":9"#])
+    }
+
+    private func change(_ bytes: some Sequence<UInt8>) throws -> [String] {
+        try Array(bytes).withUnsafeBytes { raw in
+            var reader = ByteReader(raw)
+            let entry = try ChangeEntry(from: &reader)
+            #expect(entry.seq == 9 && entry.messageSeq == 4)
+            return [entry.json, entry.head].map { String(decoding: $0, as: UTF8.self) }
+        }
+    }
+
     private func senders(_ bytes: some Sequence<UInt8>) throws -> [UserID] {
         try Array(bytes).withUnsafeBytes { raw in
             var reader = ByteReader(raw)

@@ -13,6 +13,11 @@ enum ServerFrame {
         .text(bytes(#"{"type":"change","change":"#), json, bytes("}"))
     }
 
+    /// The same, from a change's object but for its closing brace.
+    static func change(head: UnsafeRawBufferPointer) -> WebSocketFrame {
+        .text(bytes(#"{"type":"change","change":"#), head, bytes("}}"))
+    }
+
     /// `{"type":"private",…}`, from an object without `type`.
     static func privateChange(_ json: UnsafeRawBufferPointer) -> WebSocketFrame {
         .text(bytes(#"{"type":"private","#), withoutBrace(json))

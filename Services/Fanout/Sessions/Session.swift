@@ -14,6 +14,8 @@ final class Session {
     var hasWarnedOfExpiry = false
     /// Where the session takes part, to leave on its end. Few enough to be searched.
     var rooms: ContiguousArray<Room> = []
+    /// What the user may see of conversations of which they do not see everything.
+    var windows = SessionWindows()
     /// Private changes up to here are in the bootstrap already.
     var bootstrapUseq: Int64 = .max
     private(set) var hasEnded = false

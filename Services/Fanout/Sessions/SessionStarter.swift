@@ -89,6 +89,7 @@ final class SessionStarter {
         _ session: Session, _ hello: Hello, _ conversation: ConversationID, _ records: [Bootstrap.Stay]
     ) {
         let stays = Stays(records.map { Stays.Stay(from: $0.from, through: $0.through) })
+        session.windows.set(stays, in: conversation)
         let lastSeq = records[0].lastSeq
         let start = start(session, hello.cursors[conversation], conversation, stays, lastSeq: lastSeq)
         // A former member who has everything has nothing to wait for.

@@ -103,6 +103,7 @@ final class PrivateStreams {
     func join(_ session: Session, _ conversation: ConversationID, after lastSeq: Int64) {
         guard !session.hasEnded else { return }
         let room = rooms.open(conversation, lastSeq: lastSeq, statusVersion: 0)
+        session.windows.open(conversation, at: lastSeq + 1, isMember: session.isIn(room))
         room.join(session, after: lastSeq, Stays([.init(from: lastSeq + 1, through: nil)]))
         // The change that began the stay exists, and so may others that were announced before there was a room.
         room.learn(lastSeq + 1)

@@ -11,14 +11,32 @@ struct ChangeFrame: StreamEntry {
     let frame: WebSocketFrame
     /// The member whose stay this change ends.
     let removed: UserID?
+    /// What happened to an older message, for sessions whose user may not see that message.
+    let withheld: WithheldMessage?
 
     init(_ entry: ChangeEntry) {
         position = entry.seq
         frame = ServerFrame.change(entry.json)
         removed = entry.kind == .memberRemoved ? UserID(trusted: entry.user) : nil
+        // A new message lies in every stay that its change lies in.
+        withheld = entry.messageSeq.flatMap { $0 == entry.seq ? nil : WithheldMessage(at: $0, entry.head) }
     }
 
     func isLast(for session: Session) -> Bool { removed != nil && removed == session.user }
+}
+
+/// A change without the message it is about. Its frame is made when the first session needs it, and then shared.
+@Reactor
+final class WithheldMessage {
+    /// The position of the message.
+    let seq: Int64
+    private let head: [UInt8]
+    private(set) lazy var frame = head.withUnsafeBytes { ServerFrame.change(head: $0) }
+
+    nonisolated init(at seq: Int64, _ head: UnsafeRawBufferPointer) {
+        self.seq = seq
+        self.head = Array(head)
+    }
 }
 
 /// A conversation of which sessions of this process take part.
@@ -59,7 +77,12 @@ final class Room: FeedHost {
 
     func deliver(_ entry: ChangeFrame, to session: Session) {
         counters.deliveries += 1
-        session.send(entry.frame)
+        if let withheld = entry.withheld, !session.windows.cover(withheld.seq, in: conversation) {
+            session.send(withheld.frame)
+        } else {
+            session.send(entry.frame)
+        }
+        if entry.isLast(for: session) { session.windows.close(conversation, at: entry.position) }
     }
 
     func ended(_ session: Session) {

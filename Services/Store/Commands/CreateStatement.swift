@@ -16,8 +16,8 @@ enum CreateStatement {
             ON CONFLICT DO NOTHING
             RETURNING slot, id, created_at
         ), change AS (
-            INSERT INTO store.changes (slot, conversation_id, seq, kind, actor_id, at)
-            SELECT slot, id, 1, 8, $5, created_at FROM fresh
+            INSERT INTO store.changes (slot, conversation_id, seq, kind, actor_id, at, title)
+            SELECT slot, id, 1, 8, $5, created_at, $4 FROM fresh
         ), member AS (
             INSERT INTO store.memberships (slot, conversation_id, user_id, joined_seq, role)
             SELECT slot, id, user_id, 1, CASE WHEN user_id = $5 OR $3 = 2 THEN 2 ELSE 1 END FROM fresh, unnest($6::text[]) AS user_id

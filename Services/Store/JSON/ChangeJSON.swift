@@ -6,8 +6,9 @@ import Wire
 /// A change of a conversation, the same for every reader.
 struct ChangeFields {
     enum Content {
-        /// Creation, edit or deletion of a message, or a tapback on it: the message.
-        case message(MessageFields)
+        /// Creation, edit or deletion of a message, or a tapback on it: the message. Nil: it is not in a stay of the
+        /// reader, who is told no more than that something changed.
+        case message(MessageFields?)
         /// The conversation as it was created; only what never depends on the reader.
         case conversation(kind: ConversationKind, title: String?, createdAt: Timestamp, memberCount: Int)
         /// Who was added, removed, or has another role now.
@@ -26,12 +27,21 @@ struct ChangeFields {
 extension ByteBuffer {
     /// The `Change` of api.md.
     mutating func append(_ change: ChangeFields) {
+        append(head: change)
+        append(restOf: change)
+    }
+
+    /// What everybody sees of it who sees that position: an object but for its closing brace.
+    mutating func append(head change: ChangeFields) {
         beginObject()
         append(key: "conversationId", json: change.conversation)
         append(key: "seq", json: change.seq)
         append(key: "kind", json: change.kind.name)
         append(key: "at", json: change.at)
         append(key: "actorId", json: change.actor)
+    }
+
+    mutating func append(restOf change: ChangeFields) {
         append(change.content, of: change.conversation)
         endObject()
     }
@@ -39,6 +49,7 @@ extension ByteBuffer {
     private mutating func append(_ content: ChangeFields.Content, of conversation: ConversationID) {
         switch content {
         case .message(let message):
+            guard let message else { return }
             append(key: "message")
             append(change: message)
         case .conversation(let kind, let title, let createdAt, let memberCount):
@@ -56,6 +67,17 @@ extension ByteBuffer {
         case .title(let title):
             append(key: "title", json: title)
         }
+    }
+}
+
+extension ChangeFields {
+    /// As it travels to fanout. `user` is who was added or removed.
+    func writeEntry(about user: String, to buffer: inout ByteBuffer) {
+        var messageSeq: Int64?
+        if case .message(let message) = content { messageSeq = message?.seq }
+        ChangeEntry.write(
+            conversation, seq: seq, kind, user: user, messageSeq: messageSeq, to: &buffer,
+            head: { $0.append(head: self) }, rest: { $0.append(restOf: self) })
     }
 }
 

@@ -42,10 +42,10 @@ enum ConversationStatement {
 
     private static func columns(orderedBy order: String) -> String {
         """
-        SELECT c.id, c.kind, c.title, c.created_at, least(c.last_seq, stay.last_seq), c.last_at, c.member_count,
+        SELECT c.id, c.kind, \(title(asOf: "stay.last_seq")), c.created_at, least(c.last_seq, stay.last_seq), c.last_at, c.member_count,
             stay.role, stay.joined, stay.ended, stay.cleared_seq,
             unread.count::int, coalesce(h.read_seq, 0), coalesce(h.delivered_seq, 0),
-            \(MessageRow.columns(for: "$1"))
+            \(MessageRow.columns(for: "$1", asOf: "stay.last_seq"))
         FROM page c
         CROSS JOIN LATERAL (
             SELECT array_agg(s.joined_seq ORDER BY s.joined_seq) AS joined, array_agg(coalesce(s.left_seq, 0) ORDER BY s.joined_seq) AS ended,
@@ -80,7 +80,7 @@ enum ConversationStatement {
             ORDER BY m.seq DESC LIMIT 1
         ) m ON true
         LEFT JOIN LATERAL (
-            SELECT p.sender_id, p.body FROM store.messages p
+            SELECT p.sender_id, \(MessageRow.text(of: "p", asOf: "stay.last_seq")) AS body FROM store.messages p
             WHERE p.slot = c.slot AND p.conversation_id = c.id AND p.seq = m.reply_seq AND p.deleted_at IS NULL
               AND p.seq > stay.cleared_seq
               AND EXISTS (SELECT FROM store.memberships s
@@ -93,6 +93,21 @@ enum ConversationStatement {
         ORDER BY \(order)
         """
     }
+
+    /// The title of `c`: for who has left the one of then.
+    private static func title(asOf position: String) -> String {
+        """
+        CASE WHEN c.last_seq <= \(position) THEN c.title ELSE (
+                SELECT h.title FROM store.changes h
+                WHERE h.slot = c.slot AND h.conversation_id = c.id AND h.kind IN (\(titles)) AND h.seq <= \(position)
+                ORDER BY h.seq DESC LIMIT 1
+            ) END
+        """
+    }
+
+    /// The changes that bring a title.
+    private static let titles = [ChangeKind.conversationCreated, .conversationRenamed]
+        .map { "\($0.rawValue)" }.joined(separator: ", ")
 
     static func add(_ query: ListConversations, to parameters: inout Parameters) {
         parameters.add(query.reader)

@@ -3,14 +3,15 @@ import Postgres
 import Wire
 
 /// The changes of a conversation in a range of positions, in one snapshot with the position the conversation is at. The
-/// feed is the union of created messages and all other changes; each change carries its message as it is now.
+/// feed is the union of created messages and all other changes.
 enum FeedStatement {
-    /// For fanout, which cuts by the windows of its sessions: everything. No row: there is no such conversation.
+    /// For fanout, which cuts by the windows of its sessions: everything, each change with its message as of that change,
+    /// so that nobody who left gets a text from after that. No row: there is no such conversation.
     static let replay = Statement(
         "replay", parameters: [.int2, .uuid, .int8, .int8, .int8],
         """
         WITH \(everything)
-        \(feed(after: "$3", through: "$4", limit: "$5"))
+        \(feed(after: "$3", through: "$4", limit: "$5", asOf: "f.seq"))
         """)
 
     /// For a write that was just carried out, behind it in the same transaction: the latest changes, the latest last,
@@ -21,14 +22,15 @@ enum FeedStatement {
         WITH \(everything), latest AS MATERIALIZED (
             SELECT c.last_seq FROM store.conversations c WHERE c.slot = $1 AND c.id = $2
         )
-        \(feed(after: "(SELECT l.last_seq - 2 FROM latest l)", through: "(SELECT l.last_seq FROM latest l)", limit: "2"))
+        \(feed(after: "(SELECT l.last_seq - 2 FROM latest l)", through: "(SELECT l.last_seq FROM latest l)", limit: "2", asOf: "f.seq"))
         """)
 
     private static let everything = """
         stays AS MATERIALIZED (SELECT 1::bigint AS first_seq, 9223372036854775807 AS last_seq)
         """
 
-    /// For a client: what its windows cover. No row: the reader never was a member.
+    /// For a client: what its windows cover, each change with its message as it is now, or was when the reader left, and
+    /// without a message that came before, between or after their stays. No row: the reader never was a member.
     static let changes = Statement(
         "changes", parameters: [.int2, .uuid, .int8, .int8, .int8, .text],
         """
@@ -36,13 +38,13 @@ enum FeedStatement {
             SELECT joined_seq AS first_seq, coalesce(left_seq, 9223372036854775807) AS last_seq FROM store.memberships
             WHERE slot = $1 AND conversation_id = $2 AND user_id = $6
         )
-        \(feed(after: "$3", through: "$4", limit: "$5"))
+        \(feed(after: "$3", through: "$4", limit: "$5", asOf: "p.last_seq"))
         """)
 
-    private static func feed(after: String, through: String, limit: String) -> String {
+    private static func feed(after: String, through: String, limit: String, asOf position: String) -> String {
         """
         , position AS (
-            SELECT c.kind, c.title, c.created_at, c.member_count, least(c.last_seq, max(s.last_seq)) AS last_seq
+            SELECT c.kind, c.created_at, c.member_count, least(c.last_seq, max(s.last_seq)) AS last_seq
             FROM store.conversations c, stays s
             WHERE c.slot = $1 AND c.id = $2
             GROUP BY c.slot, c.id
@@ -63,12 +65,13 @@ enum FeedStatement {
             ) f
             ORDER BY f.seq LIMIT \(limit)
         )
-        SELECT p.last_seq, p.kind, p.title, p.created_at, p.member_count, f.seq, f.kind, f.at, f.actor_id, f.user_id,
-            f.role, f.title,
-            \(MessageRow.bareColumns)
+        SELECT p.last_seq, p.kind, p.created_at, p.member_count, f.seq, f.kind, f.at, f.actor_id, f.user_id, f.role,
+            f.title,
+            \(MessageRow.bareColumns(asOf: position))
         FROM position p
         LEFT JOIN feed f ON true
         LEFT JOIN store.messages m ON m.slot = $1 AND m.conversation_id = $2 AND m.id = f.message_id
+            AND EXISTS (SELECT FROM stays s WHERE m.seq BETWEEN s.first_seq AND s.last_seq)
         ORDER BY f.seq
         """
     }
@@ -85,19 +88,22 @@ enum FeedStatement {
 
     static func lastSeq(_ row: Row) -> Int64 { row[0] }
 
+    /// Whether the outer join found no change.
+    static func isEmpty(_ row: Row) -> Bool { row.isNull(4) }
+
     /// The name of the user a change of the members is about.
-    static func user(_ row: Row) -> String { row[9] ?? "" }
+    static func user(_ row: Row) -> String { row[8] ?? "" }
 }
 
 extension ChangeFields {
     /// Reads a row of the feed; nil where the outer join found no change, and for kinds that came with a later version.
     init?(_ row: Row, conversation: ConversationID) {
-        guard !row.isNull(5), let kind = ChangeKind(rawValue: UInt8(row[6] as Int16)) else { return nil }
+        guard !FeedStatement.isEmpty(row), let kind = ChangeKind(rawValue: UInt8(row[5] as Int16)) else { return nil }
         self.conversation = conversation
         self.kind = kind
-        seq = row[5]
-        at = row[7]
-        actor = row[8]
+        seq = row[4]
+        at = row[6]
+        actor = row[7]
         content = Self.content(row, kind, conversation)
     }
 
@@ -105,18 +111,15 @@ extension ChangeFields {
         switch kind {
         case .conversationCreated:
             return .conversation(
-                kind: row[1] as Int16 == 2 ? .direct : .group, title: row[2], createdAt: row[3],
-                memberCount: Int(row[4] as Int32))
+                kind: row[1] as Int16 == 2 ? .direct : .group, title: row[10], createdAt: row[2],
+                memberCount: Int(row[3] as Int32))
         case .conversationRenamed:
-            return .title(row[11] ?? "")
+            return .title(row[10] ?? "")
         case .memberAdded, .memberRemoved, .memberChanged:
-            let role: Int16? = row[10]
-            return .member(user: row[9] ?? "", role: role.flatMap { MemberRole(rawValue: UInt8($0)) })
+            let role: Int16? = row[9]
+            return .member(user: row[8] ?? "", role: role.flatMap { MemberRole(rawValue: UInt8($0)) })
         case .messageCreated, .messageEdited, .messageDeleted, .tapbackSet, .tapbackRemoved:
-            guard let message = MessageFields(row, first: 12, conversation: conversation) else {
-                preconditionFailure("the changes of a message have it")
-            }
-            return .message(message)
+            return .message(MessageFields(row, first: 11, conversation: conversation))
         }
     }
 }

@@ -34,11 +34,11 @@ enum HistoryStatement {
             ) m
             ORDER BY m.seq LIMIT $6
         )
-        SELECT \(MessageRow.columns(for: "$3")), position.last_seq
+        SELECT \(MessageRow.columns(for: "$3", asOf: "position.last_seq")), position.last_seq
         FROM position
         LEFT JOIN (SELECT * FROM older UNION ALL SELECT * FROM newer) m ON true
         LEFT JOIN LATERAL (
-            SELECT p.sender_id, p.body FROM store.messages p
+            SELECT p.sender_id, \(MessageRow.text(of: "p", asOf: "position.last_seq")) AS body FROM store.messages p
             WHERE p.slot = $1 AND p.conversation_id = $2 AND p.seq = m.reply_seq AND p.deleted_at IS NULL
               AND EXISTS (SELECT FROM stays s WHERE p.seq BETWEEN s.first_seq AND s.last_seq)
               AND NOT EXISTS (SELECT FROM store.hidden d

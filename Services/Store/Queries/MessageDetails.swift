@@ -5,18 +5,22 @@ import Wire
 /// The texts a message had, and its tapbacks: for those who see the message.
 enum RevisionsStatement {
     /// One row per text, oldest first, the present one last. No row: there is no such message for this reader, or it was
-    /// deleted for everyone.
+    /// deleted for everyone. Who has left is told of the texts that came before.
     static let statement = Statement(
         "revisions", parameters: [.int2, .uuid, .text, .uuid],
         """
         WITH \(MessageStatement.visible)
-        SELECT t.body, t.at FROM visible m, LATERAL (
-            SELECT r.body, r.at, r.replaced_seq FROM store.revisions r
-            WHERE r.slot = $1 AND r.conversation_id = $2 AND r.message_id = $4
-            UNION ALL
-            SELECT m.body, coalesce(m.edited_at, m.created_at), 9223372036854775807
+        SELECT t.body, t.at FROM (
+            SELECT u.*, lag(u.replaced_seq, 1, 0::bigint) OVER (ORDER BY u.replaced_seq) AS came_seq
+            FROM visible m, LATERAL (
+                SELECT r.body, r.at, r.replaced_seq FROM store.revisions r
+                WHERE r.slot = $1 AND r.conversation_id = $2 AND r.message_id = $4
+                UNION ALL
+                SELECT m.body, coalesce(m.edited_at, m.created_at), 9223372036854775807
+            ) u
+            WHERE m.body IS NOT NULL
         ) t
-        WHERE m.body IS NOT NULL
+        WHERE t.came_seq <= \(MessageStatement.position)
         ORDER BY t.replaced_seq
         """)
 }
@@ -31,12 +35,15 @@ enum TapbacksStatement {
         SELECT t.user_id, t.kind, t.at, (
             SELECT coalesce(json_object_agg(k.kind, k.count)::text, '{}') FROM (
                 SELECT r.kind, count(*) AS count FROM store.tapbacks r
-                WHERE r.slot = $1 AND r.conversation_id = $2 AND r.message_id = $4 GROUP BY r.kind
+                WHERE r.slot = $1 AND r.conversation_id = $2 AND r.message_id = $4
+                  AND r.seq <= \(MessageStatement.position)
+                GROUP BY r.kind
             ) k
         )
         FROM visible m LEFT JOIN LATERAL (
             SELECT r.user_id, r.kind, r.at FROM store.tapbacks r
             WHERE r.slot = $1 AND r.conversation_id = $2 AND r.message_id = $4 AND r.user_id > $5
+              AND r.seq <= \(MessageStatement.position)
             ORDER BY r.user_id LIMIT $6
         ) t ON true
         ORDER BY t.user_id

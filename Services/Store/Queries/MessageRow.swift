@@ -3,45 +3,86 @@ import Postgres
 import Wire
 
 /// A message as queries read it: a row `m` of `store.messages`, and its parent's row `parent` where the reader sees it.
+///
+/// All of it is as of a position, an SQL expression: the last one that the reader may see. For a present member that is
+/// the end. A former member sees the text and the tapbacks of when they left; only a deletion for everyone shows, because
+/// what it took away is nowhere any more.
 enum MessageRow {
     /// The columns without a parent's: for changes, which refer to it barely and have no reader.
-    static let bareColumns = columns(ofReader: "NULL")
+    static func bareColumns(asOf position: String) -> String { columns(ofReader: "NULL", asOf: position) }
 
     /// The columns for a reader, named by an SQL expression.
-    static func columns(for reader: String) -> String { columns(ofReader: reader) + ", parent.sender_id, parent.body" }
+    static func columns(for reader: String, asOf position: String) -> String {
+        columns(ofReader: reader, asOf: position) + ", parent.sender_id, parent.body"
+    }
 
     static let bareColumnCount = 16
     static let columnCount = bareColumnCount + 2
 
-    private static func columns(ofReader reader: String) -> String {
+    private static func columns(ofReader reader: String, asOf position: String) -> String {
         """
-        m.seq, m.id, m.changed_seq, m.sender_id, m.kind, m.body, array_to_string(m.mentions, ','), m.sent_at,
-            m.created_at, m.edited_at, m.deleted_at, m.reply_to, m.reply_seq,
-            CASE WHEN m.tapback_count > 0 THEN (\(tapbacks(ownedBy: reader))) END,
-            CASE WHEN m.tapback_count > 0 THEN (\(tapbackCounts)) END,
+        m.seq, m.id, least(m.changed_seq, \(position)), m.sender_id, m.kind, \(text(of: "m", asOf: position)),
+            array_to_string(m.mentions, ','), m.sent_at, m.created_at, \(editedAt(asOf: position)), m.deleted_at,
+            m.reply_to, m.reply_seq,
+            CASE WHEN m.tapback_count > 0 THEN (\(tapbacks(ownedBy: reader, asOf: position))) END,
+            CASE WHEN m.tapback_count > 0 THEN (\(tapbackCounts(asOf: position))) END,
             CASE WHEN m.kind = 3 THEN (\(event)) END
         """
     }
 
-    private static let tapbacksOfMessage = """
-        FROM store.tapbacks r WHERE r.slot = m.slot AND r.conversation_id = m.conversation_id AND r.message_id = m.id
+    /// The text of a row of `store.messages`. A revision is the text that the change at its position replaced.
+    static func text(of row: String, asOf position: String) -> String {
         """
+        CASE WHEN \(row).edited_at IS NULL OR \(row).changed_seq <= \(position) THEN \(row).body
+            ELSE coalesce((SELECT v.body \(nextRevision(of: row, asOf: position))), \(row).body) END
+        """
+    }
+
+    private static func editedAt(asOf position: String) -> String {
+        """
+        CASE WHEN m.edited_at IS NULL OR m.changed_seq <= \(position)
+                OR NOT EXISTS (SELECT \(nextRevision(of: "m", asOf: position))) THEN m.edited_at
+            WHEN EXISTS (SELECT \(revisions(of: "m")) AND v.replaced_seq <= \(position))
+                THEN (SELECT v.at \(nextRevision(of: "m", asOf: position))) END
+        """
+    }
+
+    private static func nextRevision(of row: String, asOf position: String) -> String {
+        "\(revisions(of: row)) AND v.replaced_seq > \(position) ORDER BY v.replaced_seq LIMIT 1"
+    }
+
+    private static func revisions(of row: String) -> String {
+        """
+        FROM store.revisions v
+            WHERE v.slot = \(row).slot AND v.conversation_id = \(row).conversation_id AND v.message_id = \(row).id
+        """
+    }
+
+    private static func tapbacksOfMessage(asOf position: String) -> String {
+        """
+        FROM store.tapbacks r
+            WHERE r.slot = m.slot AND r.conversation_id = m.conversation_id AND r.message_id = m.id AND r.seq <= \(position)
+        """
+    }
 
     /// JSON array: the first 20, and the reader's own.
-    private static func tapbacks(ownedBy reader: String) -> String {
+    private static func tapbacks(ownedBy reader: String, asOf position: String) -> String {
         """
         SELECT json_agg(json_build_object('userId', t.user_id, 'kind', t.kind) ORDER BY t.place)::text FROM (
-            SELECT r.user_id, r.kind, row_number() OVER (ORDER BY r.at, r.user_id) AS place \(tapbacksOfMessage)
+            SELECT r.user_id, r.kind, row_number() OVER (ORDER BY r.at, r.user_id) AS place
+            \(tapbacksOfMessage(asOf: position))
         ) t WHERE t.place <= 20 OR t.user_id = \(reader)
         """
     }
 
     /// JSON object: how many of each kind.
-    private static let tapbackCounts = """
+    private static func tapbackCounts(asOf position: String) -> String {
+        """
         SELECT json_object_agg(t.kind, t.count)::text FROM (
-            SELECT r.kind, count(*) AS count \(tapbacksOfMessage) GROUP BY r.kind
+            SELECT r.kind, count(*) AS count \(tapbacksOfMessage(asOf: position)) GROUP BY r.kind
         ) t
         """
+    }
 
     /// JSON object: what a system message shows.
     private static let event = """

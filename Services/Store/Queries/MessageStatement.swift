@@ -6,14 +6,15 @@ import Wire
 enum MessageStatement {
     static let statement = select("message", visible)
 
-    /// A message for its sender, also when they hid or cleared it: the answer to the repetition of a write, which tells
-    /// what became of it and shows nothing that its asker did not send. No row: there is none of this sender.
-    static let ofSender = select(
-        "message_of_sender",
+    /// A message for who did something to it, also when they hid or cleared it since: the answer to the repetition of a
+    /// write, which tells what became of it. No row: it is in no stay of this reader.
+    static let ofWriter = select(
+        "message_of_writer",
         """
         \(stays), visible AS MATERIALIZED (
             SELECT m.* FROM store.messages m
-            WHERE m.slot = $1 AND m.conversation_id = $2 AND m.id = $4 AND m.sender_id = $3
+            WHERE m.slot = $1 AND m.conversation_id = $2 AND m.id = $4
+              AND EXISTS (SELECT FROM stays s WHERE m.seq BETWEEN s.joined_seq AND s.last_seq)
         )
         """)
 
@@ -22,10 +23,10 @@ enum MessageStatement {
             name, parameters: [.int2, .uuid, .text, .uuid],
             """
             WITH \(visible)
-            SELECT \(MessageRow.columns(for: "$3"))
+            SELECT \(MessageRow.columns(for: "$3", asOf: position))
             FROM visible m
             LEFT JOIN LATERAL (
-                SELECT p.sender_id, p.body FROM store.messages p
+                SELECT p.sender_id, \(MessageRow.text(of: "p", asOf: position)) AS body FROM store.messages p
                 WHERE p.slot = $1 AND p.conversation_id = $2 AND p.seq = m.reply_seq AND p.deleted_at IS NULL
                   AND EXISTS (SELECT FROM stays s WHERE p.seq BETWEEN s.first_seq AND s.last_seq)
                   AND NOT EXISTS (SELECT FROM store.hidden d
@@ -46,9 +47,13 @@ enum MessageStatement {
         )
         """
 
+    /// The last position that the reader may see.
+    static let position = "(SELECT max(last_seq) FROM stays)"
+
     private static let stays = """
         stays AS MATERIALIZED (
-            SELECT greatest(joined_seq, cleared_seq + 1) AS first_seq, coalesce(left_seq, 9223372036854775807) AS last_seq
+            SELECT joined_seq, greatest(joined_seq, cleared_seq + 1) AS first_seq,
+                coalesce(left_seq, 9223372036854775807) AS last_seq
             FROM store.memberships
             WHERE slot = $1 AND conversation_id = $2 AND user_id = $3
         )

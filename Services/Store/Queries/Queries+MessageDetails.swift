@@ -58,9 +58,8 @@ extension Queries {
         let head = ConversationQuery(write.conversation, reader: write.actor)
         await finish(request) { [self] in
             switch write.action {
-            case .edit(let message, _):
-                try await self.message(MessageQuery(head, message: message), by: MessageStatement.ofSender)
-            case .setTapback(let message, _): try await self.message(MessageQuery(head, message: message))
+            case .edit(let message, _), .setTapback(let message, _):
+                try await self.message(MessageQuery(head, message: message), by: MessageStatement.ofWriter)
             case .putMember(let user, _): try await member(user, head)
             case .rename: try await conversation(head)
             case .deleteForEveryone, .hide, .removeTapback, .removeMember, .clearHistory: []

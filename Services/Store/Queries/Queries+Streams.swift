@@ -32,7 +32,7 @@ extension Queries {
         }
         buffer.endArray()
         buffer.append(key: "lastSeq", json: FeedStatement.lastSeq(first))
-        buffer.append(key: "more", json: !first.isNull(5) && written < rows.count)
+        buffer.append(key: "more", json: !FeedStatement.isEmpty(first) && written < rows.count)
         buffer.endObject()
         return buffer.array
     }
@@ -48,10 +48,7 @@ extension Queries {
         buffer.append(bigEndian: FeedStatement.lastSeq(first))
         for row in rows where buffer.count < Self.pageByteLimit {
             guard let change = ChangeFields(row, conversation: query.conversation) else { continue }
-            let user = FeedStatement.user(row)
-            ChangeEntry.write(change.conversation, seq: change.seq, change.kind, user: user, to: &buffer) {
-                $0.append(change)
-            }
+            change.writeEntry(about: FeedStatement.user(row), to: &buffer)
         }
         return buffer.array
     }

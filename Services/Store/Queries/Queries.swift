@@ -15,7 +15,7 @@ final class Queries {
     nonisolated static let statements = [
         ConversationStatement.list, ConversationStatement.single, MembersStatement.statement, MembersStatement.single,
         HistoryStatement.statement,
-        MessageStatement.statement, MessageStatement.ofSender, ReceiptCounts.statement, ReceiptDates.statement,
+        MessageStatement.statement, MessageStatement.ofWriter, ReceiptCounts.statement, ReceiptDates.statement,
         FeedStatement.changes,
         FeedStatement.replay,
         PrivateFeedStatement.statement, BootstrapStatement.statement, PositionsStatement.conversations,
@@ -107,6 +107,6 @@ final class Queries {
     /// A sent message as it is now; nil when it cannot be read at the moment.
     func message(_ item: SendItem) async -> [UInt8]? {
         let head = ConversationQuery(item.conversation, reader: item.sender)
-        return try? await message(MessageQuery(head, message: item.message.id), by: MessageStatement.ofSender)
+        return try? await message(MessageQuery(head, message: item.message.id), by: MessageStatement.ofWriter)
     }
 }

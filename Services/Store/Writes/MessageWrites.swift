@@ -70,7 +70,7 @@ enum MessageWrites {
 
     /// For the actor alone. No position of the conversation: nobody else learns of it.
     static let hide = WriteStatement.statement(
-        "hide_message", facts: WriteStatement.visibleTarget, problem: WriteStatement.targetIsMissing,
+        "hide_message", facts: WriteStatement.target, problem: WriteStatement.targetIsMissing,
         isVoid: """
             (SELECT true FROM store.hidden h, target t
              WHERE h.slot = $1 AND h.conversation_id = $2 AND h.user_id = $3 AND h.seq = t.seq)
@@ -95,10 +95,10 @@ enum MessageWrites {
         isVoid: "(SELECT p.kind = $8 FROM present p)", positions: "1",
         effects: """
             , tapback AS (
-                INSERT INTO store.tapbacks (slot, conversation_id, message_id, user_id, kind, at)
-                SELECT $1, $2, $7, $3, $8, moved.last_at FROM moved
+                INSERT INTO store.tapbacks (slot, conversation_id, message_id, user_id, kind, at, seq)
+                SELECT $1, $2, $7, $3, $8, moved.last_at, moved.last_seq FROM moved
                 ON CONFLICT (conversation_id, message_id, user_id, slot)
-                DO UPDATE SET kind = excluded.kind, at = excluded.at
+                DO UPDATE SET kind = excluded.kind, at = excluded.at, seq = excluded.seq
             ), counted AS (
                 UPDATE store.messages m
                 SET changed_seq = moved.last_seq,

@@ -86,15 +86,28 @@ enum WriteStatement {
     }
 
     /// The message that a write names, where its actor may see it; `t` in conditions.
-    static let visibleTarget = """
+    static let visibleTarget = target(
+        and: """
+            AND NOT EXISTS (
+                SELECT FROM store.hidden h
+                WHERE h.slot = $1 AND h.conversation_id = $2 AND h.user_id = $3 AND h.seq = m.seq)
+            """)
+
+    /// The same, also where its actor has hidden it already.
+    static let target = target()
+
+    private static func target(and condition: String = "") -> String {
+        """
         target AS MATERIALIZED (
             SELECT m.* FROM store.messages m
             WHERE m.slot = $1 AND m.conversation_id = $2 AND m.id = $7 AND EXISTS (
                 SELECT FROM store.memberships s
                 WHERE s.slot = $1 AND s.conversation_id = $2 AND s.user_id = $3
                   AND m.seq BETWEEN greatest(s.joined_seq, s.cleared_seq + 1) AND coalesce(s.left_seq, m.seq))
+            \(condition)
         ),
         """
+    }
 
     static let targetIsMissing = "WHEN NOT EXISTS (SELECT FROM target) THEN \(Problem.Code.notFound.rawValue)"
 

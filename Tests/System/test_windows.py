@@ -1,0 +1,176 @@
+"""What members see who came later, and what those still see who have left: nothing from outside their stays."""
+
+import json
+
+import pytest
+from client import new_id
+
+
+async def put(user, conversation, other):
+    answer = await user.request("PUT", f"/v1/conversations/{conversation}/members/{other.name}", {})
+    assert answer.status == 200, answer
+
+
+async def remove(user, conversation, other):
+    answer = await user.request("DELETE", f"/v1/conversations/{conversation}/members/{other.name}")
+    assert answer.status == 204, answer
+
+
+async def edit(user, message, text):
+    path = f"/v1/conversations/{message['conversationId']}/messages/{message['id']}"
+    answer = await user.request("PATCH", path, {"text": text})
+    assert answer.status == 200, answer
+    return answer.body["changeSeq"]
+
+
+async def touch(user, message, text):
+    """Everything that may happen to a message, and the position of the last of it."""
+    path = f"/v1/conversations/{message['conversationId']}/messages/{message['id']}"
+    await edit(user, message, text)
+    for method in ("PUT", "DELETE"):
+        answer = await user.request(method, path + "/tapback", {"kind": "love"} if method == "PUT" else None)
+        assert answer.status in (200, 204), answer
+    answer = await user.request("DELETE", path + "?scope=everyone")
+    assert answer.status == 204, answer
+    return (await user.conversation(message["conversationId"]))["lastSeq"]
+
+
+async def everything(user, conversation) -> str:
+    """All that HTTP tells a user about a conversation."""
+    history = await user.history(conversation)
+    details = [
+        await user.request("GET", f"/v1/conversations/{conversation}/messages/{message['id']}{part}")
+        for message in history
+        for part in ("", "/revisions", "/tapbacks")
+    ]
+    listed = await user.get("/v1/conversations")
+    synchronised = await user.get("/v1/sync")
+    pages = [history, await user.changes(conversation), await user.conversation(conversation), listed, synchronised]
+    return json.dumps(pages + [detail.body for detail in details if detail.status == 200])
+
+
+async def test_a_member_who_came_later_learns_nothing_of_older_messages(system, people):
+    alice, carol, dave = people(system, 3)
+    conversation = await alice.create_group()
+    older = [await alice.sent(conversation, f"older {n}") for n in range(2)]
+    await put(alice, conversation, carol)
+    live, full = await carol.connect(), await alice.connect()
+    joined = await dave.connect()
+    await put(alice, conversation, dave)
+
+    last = await touch(alice, older[0], "secret of before")
+    own = await alice.sent(conversation, "seen by all")
+    last = await edit(alice, own, "seen by all, edited")
+
+    replayed = await carol.connect(cursors={conversation: older[-1]["seq"]})
+    for session in (live, full, joined, replayed):
+        await session.reach(conversation, last)
+    assert [change["seq"] for change in replayed.changes(conversation)] == list(range(4, last + 1))
+    assert live.positions(conversation) == list(range(5, last + 1))
+    assert joined.positions(conversation) == list(range(5, last + 1))
+    for seen in (live.frames, joined.frames, replayed.frames, await everything(carol, conversation)):
+        seen = json.dumps(seen)
+        assert "secret" not in seen and "older" not in seen and older[0]["id"] not in seen
+    assert "secret of before" in json.dumps(full.frames), "and everybody else does"
+
+    withheld = [change for change in live.changes(conversation) if 5 < change["seq"] < own["seq"]]
+    assert [(change["kind"], change["actorId"], "message" in change) for change in withheld] == [
+        (kind, alice.name, False) for kind in ("message.edited", "tapback.set", "tapback.removed", "message.deleted")
+    ]
+    assert live.changes(conversation)[-1]["message"]["text"] == "seen by all, edited"
+    assert withheld == [change for change in await carol.changes(conversation, 5) if change["seq"] < own["seq"]]
+
+
+async def test_who_comes_back_is_told_of_the_messages_of_both_stays(system, people):
+    alice, bob = people(system, 2)
+    conversation = await alice.create_group(bob)
+    first = await alice.sent(conversation, "of the first stay")
+    session = await bob.connect()
+    await remove(alice, conversation, bob)
+    between = await alice.sent(conversation, "in between")
+    absent = await bob.connect()
+    await put(alice, conversation, bob)
+    second = await alice.sent(conversation, "of the second stay")
+
+    await edit(alice, between, "in between, edited")
+    await edit(alice, first, "first, edited")
+    last = await edit(alice, second, "second, edited")
+
+    replayed = await bob.connect(cursors={conversation: 1})
+    for stream in (session, absent, replayed):
+        await stream.reach(conversation, last)
+        edits = [change for change in stream.changes(conversation) if change["kind"] == "message.edited"]
+        assert [change.get("message", {}).get("text") for change in edits] == [None, "first, edited", "second, edited"]
+        assert "in between" not in json.dumps(stream.frames)
+    assert "in between" not in await everything(bob, conversation)
+
+
+async def test_a_former_member_reads_what_was_there_when_they_left(system, people):
+    alice, bob = people(system, 2)
+    conversation = await alice.create_group(bob, title="Plans of then")
+    edited = await alice.sent(conversation, "first text")
+    plain = await alice.sent(conversation, "plain")
+    await bob.sent(conversation, "an answer", reply_to=edited["id"])
+    await edit(alice, edited, "second text")
+    await remove(alice, conversation, bob)
+    before = await everything(bob, conversation)
+    end = (await bob.conversation(conversation))["lastSeq"]
+
+    for message in (edited, plain):
+        await edit(alice, message, "secret of after")
+        path = f"/v1/conversations/{conversation}/messages/{message['id']}/tapback"
+        assert (await alice.request("PUT", path, {"kind": "love"})).status == 200
+    assert (await alice.request("PATCH", f"/v1/conversations/{conversation}", {"title": "secret title"})).status == 200
+    session = await bob.connect(cursors={conversation: 1})
+    await session.reach(conversation, end)
+    await session.quiet()
+
+    assert session.positions(conversation) == list(range(2, end + 1))
+    after = await everything(bob, conversation)
+    for seen in (after, json.dumps(session.frames)):
+        assert "secret" not in seen and "love" not in seen
+        assert "first text" in seen and "second text" in seen
+    assert texts(before) == texts(after)
+    assert (await bob.conversation(conversation))["title"] == "Plans of then"
+    answer = await alice.request("DELETE", f"/v1/conversations/{conversation}/messages/{plain['id']}?scope=everyone")
+    assert answer.status == 204
+    assert "plain" not in await everything(bob, conversation), "what is deleted is deleted for everyone"
+
+
+def texts(answers: str) -> list[str]:
+    found = []
+
+    def walk(value):
+        if isinstance(value, dict):
+            found.extend(value[key] for key in ("text", "preview", "title") if key in value)
+            value = list(value.values())
+        if isinstance(value, list):
+            for item in value:
+                walk(item)
+
+    walk(json.loads(answers))
+    return found
+
+
+@pytest.mark.kills
+async def test_what_is_fetched_after_a_loss_is_cut_to_the_stays_too(double, people):
+    """The store that would announce a change dies with it: sessions learn by digests and fetch."""
+    alice, carol = people(double, 2)
+    conversation = await alice.create_group()
+    older = await alice.sent(conversation, "older")
+    await put(alice, conversation, carol)
+    session, full = await carol.connect(), await alice.connect()
+    path = f"/v1/conversations/{conversation}/messages/{older['id']}"
+    for n in range(4):
+        double.kill("store", n % 2)
+        key = {"Idempotency-Key": new_id()}
+        answer = None
+        while answer is None or answer.status == 503:
+            answer = await alice.request("PATCH", path, {"text": f"secret {n}"}, headers=key)
+        assert answer.status == 200, answer
+        last = answer.body["changeSeq"]
+        double.up()
+    for stream in (session, full):
+        await stream.reach(conversation, last)
+    assert session.positions(conversation) == list(range(4, last + 1))
+    assert "secret" not in json.dumps(session.frames) and "secret 3" in json.dumps(full.frames)
