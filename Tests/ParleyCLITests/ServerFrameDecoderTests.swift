@@ -13,11 +13,12 @@ import Testing
         var events: [String] = []
         var rest = bytes[...]
         while !rest.isEmpty {
-            rest.prefix(pieces).withUnsafeBytes { decoder.append($0) }
-            rest = rest.dropFirst(pieces)
-            while let event = try decoder.next() {
-                events.append("\(event) \(String(decoding: decoder.payload.bytes, as: UTF8.self))")
+            try rest.prefix(pieces).withUnsafeBytes { bytes in
+                try decoder.decode(bytes) { event, payload in
+                    events.append("\(event) \(String(decoding: payload, as: UTF8.self))")
+                }
             }
+            rest = rest.dropFirst(pieces)
         }
         return events
     }

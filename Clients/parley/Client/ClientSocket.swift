@@ -17,7 +17,7 @@ final class ClientSocket: DescriptorHandler {
     /// Whoever lets go of the connection without closing it closes it by that.
     private weak var owner: (any ClientSocketOwner)?
     private let descriptor: CInt
-    private var output = ByteBuffer(capacity: 1024)
+    private var output = ByteBuffer(capacity: 256)
     private var isFlushScheduled = false
     private var watchesWriting = true
     private(set) var isClosed = false

@@ -13,33 +13,48 @@ struct ServerFrameDecoder: ~Copyable {
         let reason: String
     }
 
-    /// What the event given last carries. Valid until the decoder is used again.
-    private(set) var payload = ByteBuffer(capacity: 4096)
-
-    private var input = ByteBuffer(capacity: 4096)
-    private var used = 0
-    private var message = ByteBuffer(capacity: 4096)
+    /// The beginning of a frame whose end has not arrived.
+    private var rest = ByteBuffer(capacity: 16)
+    /// The fragments of a message so far.
+    private var message = ByteBuffer(capacity: 16)
     private var isMessageOpen = false
     private let maximumMessageBytes: Int
 
+    /// What is kept after a large message: thousands of idle connections must cost little.
+    private static let keptBytes = 16 * 1024
+
     init(maximumMessageBytes: Int = 16 * 1024 * 1024) { self.maximumMessageBytes = maximumMessageBytes }
 
-    mutating func append(_ bytes: UnsafeRawBufferPointer) {
-        input.removeFirst(used)
-        used = 0
-        input.append(bytes)
+    /// Calls `handle` with every event that the bytes complete, and what it carries, which is valid until `handle` returns:
+    /// where it lies in `bytes`, mostly.
+    mutating func decode(
+        _ bytes: UnsafeRawBufferPointer, _ handle: (Event, UnsafeRawBufferPointer) -> Void
+    ) throws(Violation) {
+        if rest.isEmpty {
+            let used = try decodeFrames(bytes, handle)
+            rest.append(UnsafeRawBufferPointer(rebasing: bytes[used...]))
+        } else {
+            rest.append(bytes)
+            // Handed out from `rest`, which nothing changes meanwhile.
+            let used = try decodeFrames(rest.bytes, handle)
+            used == rest.count && used > Self.keptBytes ? rest = ByteBuffer(capacity: 16) : rest.removeFirst(used)
+        }
     }
 
-    /// The next event, nil when more bytes are needed.
-    mutating func next() throws(Violation) -> Event? {
-        while let frame = try takeFrame() {
+    /// - Returns: how many bytes belong to whole frames.
+    private mutating func decodeFrames(
+        _ bytes: UnsafeRawBufferPointer, _ handle: (Event, UnsafeRawBufferPointer) -> Void
+    ) throws(Violation) -> Int {
+        var used = 0
+        while let frame = try Self.frame(UnsafeRawBufferPointer(rebasing: bytes[used...]), at: maximumMessageBytes) {
+            used += frame.size
             switch frame.opcode {
-            case 0x0, 0x1: if try takeFragment(frame) { return .text }
-            case 0x8, 0x9, 0xA: return try control(frame)
+            case 0x0, 0x1: try takeFragment(frame, handle)
+            case 0x8, 0x9, 0xA: handle(try Self.control(frame), frame.payload)
             default: throw Violation(reason: "a frame of opcode \(frame.opcode)")
             }
         }
-        return nil
+        return used
     }
 
     // MARK: Frames
@@ -47,20 +62,22 @@ struct ServerFrameDecoder: ~Copyable {
     private struct Frame {
         let isFinal: Bool
         let opcode: UInt8
-        let payload: Range<Int>
+        let payload: UnsafeRawBufferPointer
+        /// With its header.
+        let size: Int
     }
 
-    private mutating func takeFrame() throws(Violation) -> Frame? {
-        let bytes = UnsafeRawBufferPointer(rebasing: input.bytes[used...])
+    /// Nil when its end is not there yet.
+    private static func frame(_ bytes: UnsafeRawBufferPointer, at most: Int) throws(Violation) -> Frame? {
         guard bytes.count >= 2 else { return nil }
         guard bytes[0] & 0x70 == 0 else { throw Violation(reason: "a reserved bit is set") }
         guard bytes[1] & 0x80 == 0 else { throw Violation(reason: "a server must not mask its frames") }
-        guard let (headerSize, length) = try Self.length(bytes, at: maximumMessageBytes),
-            bytes.count >= headerSize + length
-        else { return nil }
-        let start = used + headerSize
-        used = start + length
-        return Frame(isFinal: bytes[0] & 0x80 != 0, opcode: bytes[0] & 0xF, payload: start..<used)
+        guard let (headerSize, length) = try length(bytes, at: most), bytes.count >= headerSize + length else {
+            return nil
+        }
+        return Frame(
+            isFinal: bytes[0] & 0x80 != 0, opcode: bytes[0] & 0xF,
+            payload: bytes.part(headerSize, headerSize + length), size: headerSize + length)
     }
 
     private static func length(
@@ -74,30 +91,30 @@ struct ServerFrameDecoder: ~Copyable {
         return (2 + extra, Int(length))
     }
 
-    /// Whether the message is complete.
-    private mutating func takeFragment(_ frame: Frame) throws(Violation) -> Bool {
+    private mutating func takeFragment(
+        _ frame: Frame, _ handle: (Event, UnsafeRawBufferPointer) -> Void
+    ) throws(Violation) {
         guard (frame.opcode == 0) == isMessageOpen else {
             throw Violation(reason: "fragments of two messages are mixed")
         }
-        if !isMessageOpen { message.removeAll() }
-        message.append(UnsafeRawBufferPointer(rebasing: input.bytes[frame.payload]))
+        if frame.isFinal, !isMessageOpen { return handle(.text, frame.payload) }
+        message.append(frame.payload)
         guard message.count <= maximumMessageBytes else {
             throw Violation(reason: "a message of \(message.count) bytes")
         }
         isMessageOpen = !frame.isFinal
-        if frame.isFinal { swap(&payload, &message) }
-        return frame.isFinal
+        guard frame.isFinal else { return }
+        handle(.text, message.bytes)
+        message = ByteBuffer(capacity: 16)
     }
 
-    private mutating func control(_ frame: Frame) throws(Violation) -> Event {
+    private static func control(_ frame: Frame) throws(Violation) -> Event {
         guard frame.isFinal, frame.payload.count <= 125 else { throw Violation(reason: "a control frame too long") }
-        payload.removeAll()
-        payload.append(UnsafeRawBufferPointer(rebasing: input.bytes[frame.payload]))
         switch frame.opcode {
         case 0x9: return .ping
         case 0xA: return .pong
         default:
-            let bytes = payload.bytes
+            let bytes = frame.payload
             return .close(code: bytes.count < 2 ? nil : UInt16(bytes[0]) << 8 | UInt16(bytes[1]))
         }
     }

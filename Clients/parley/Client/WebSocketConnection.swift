@@ -22,7 +22,8 @@ final class WebSocketConnection: ClientSocketOwner {
     private let key: [UInt8]
     private var isOpen = false
     private var isClosed = false
-    private var message = ByteBuffer(capacity: 1024)
+    /// Shared, because a message is written and sent before the next one begins.
+    private static var message = ByteBuffer(capacity: 1024)
     private var random = SystemRandomNumberGenerator()
     private(set) var lastReceived = MonotonicTime.now
 
@@ -40,9 +41,9 @@ final class WebSocketConnection: ClientSocketOwner {
     /// Sends one text message, which `body` writes.
     func send(_ body: (inout ByteBuffer) -> Void) {
         guard isOpen, !isClosed else { return }
-        message.removeAll()
-        body(&message)
-        sendFrame(opcode: 0x1, message.bytes)
+        Self.message.removeAll()
+        body(&Self.message)
+        sendFrame(opcode: 0x1, Self.message.bytes)
     }
 
     /// Ends the connection without telling the owner.
@@ -106,21 +107,22 @@ final class WebSocketConnection: ClientSocketOwner {
     func received(_ bytes: UnsafeRawBufferPointer) {
         lastReceived = .now
         guard let rest = finishHandshake(bytes), !rest.isEmpty else { return }
-        decoder.append(rest)
         do throws(ServerFrameDecoder.Violation) {
-            while !isClosed, let event = try decoder.next() { handle(event) }
+            try decoder.decode(rest) { event, payload in
+                if !isClosed { handle(event, payload) }
+            }
         } catch {
             end("the server broke the protocol: \(error.reason)")
         }
     }
 
-    private func handle(_ event: ServerFrameDecoder.Event) {
+    private func handle(_ event: ServerFrameDecoder.Event, _ payload: UnsafeRawBufferPointer) {
         switch event {
-        case .text: owner?.received(decoder.payload.bytes)
-        case .ping: sendFrame(opcode: 0xA, decoder.payload.bytes)
+        case .text: owner?.received(payload)
+        case .ping: sendFrame(opcode: 0xA, payload)
         case .pong: break
         case .close(let code):
-            sendFrame(opcode: 0x8, UnsafeRawBufferPointer(rebasing: decoder.payload.bytes.prefix(2)))
+            sendFrame(opcode: 0x8, UnsafeRawBufferPointer(rebasing: payload.prefix(2)))
             end(code.map { "the server closed with code \($0)" } ?? "the server closed")
         }
     }

@@ -2,26 +2,28 @@ import CLinux
 import Glibc
 import Reactor
 
-/// Tells when the next message is due at a fixed rate: `start + n / rate`, whatever became of the ones before it.
+/// Tells when the next message of a schedule is due.
 ///
 /// On a timer descriptor, because the reactor's timers are rounded up to milliseconds, which would count as latency.
 @Reactor
 final class Pacer: DescriptorHandler {
     private let descriptor = timerfd_create(CLOCK_MONOTONIC, CInt(TFD_NONBLOCK | TFD_CLOEXEC))
-    private let start = MonotonicTime.now
-    private let nanosecondsEach: Double
+    private let schedule: ArrivalSchedule
     private var released = 0
     private let due: @Reactor (MonotonicTime) -> Void
+    private var isStopped = false
 
     /// - Parameter due: called with the time at which a message was due, for each of them.
     init(rate: Int, due: @escaping @Reactor (MonotonicTime) -> Void) {
-        nanosecondsEach = 1e9 / Double(rate)
+        schedule = ArrivalSchedule(start: .now, perSecond: Double(rate))
         self.due = due
         Reactor.watch(descriptor, for: .read, handler: self)
         arm()
     }
 
     func stop() {
+        guard !isStopped else { return }
+        isStopped = true
         Reactor.forget(descriptor)
         close(descriptor)
     }
@@ -30,19 +32,15 @@ final class Pacer: DescriptorHandler {
         var expirations: UInt64 = 0
         read(descriptor, &expirations, MemoryLayout<UInt64>.size)
         let now = MonotonicTime.now
-        while time(of: released) <= now {
+        while !isStopped, schedule.time(of: released) <= now {
             released += 1
-            due(time(of: released - 1))
+            due(schedule.time(of: released - 1))
         }
-        arm()
-    }
-
-    private func time(of number: Int) -> MonotonicTime {
-        start + .nanoseconds(Int64(Double(number) * nanosecondsEach))
+        if !isStopped { arm() }
     }
 
     private func arm() {
-        let next = time(of: released).nanoseconds
+        let next = schedule.time(of: released).nanoseconds
         var timer = itimerspec()
         timer.it_value = timespec(tv_sec: Int(next / 1_000_000_000), tv_nsec: Int(next % 1_000_000_000))
         timerfd_settime(descriptor, CInt(TFD_TIMER_ABSTIME), &timer, nil)
