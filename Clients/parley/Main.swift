@@ -5,7 +5,7 @@ import Reactor
 @main
 enum Main {
     static let commands: [any Command.Type] = [
-        TokenCommand.self, SendCommand.self, TailCommand.self, ReplayCommand.self,
+        TokenCommand.self, SendCommand.self, TailCommand.self, ReplayCommand.self, LoadCommand.self,
     ]
 
     static func main() {

@@ -54,9 +54,9 @@ import Testing
         }
     }
 
-    @Test("there are commands to make tokens, send, watch and replay")
+    @Test("there are commands to make tokens, send, watch, replay and make load")
     func commands() {
-        #expect(Main.commands.map { $0.description.name } == ["token", "send", "tail", "replay"])
+        #expect(Main.commands.map { $0.description.name } == ["token", "send", "tail", "replay", "load"])
     }
 
     @Test("every command tells its usage and all its options", arguments: Main.commands.map { $0.description })

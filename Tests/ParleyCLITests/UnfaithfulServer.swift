@@ -13,7 +13,7 @@ final class UnfaithfulServer: HTTPHandler, WebSocketHandler {
         case none, refusesNow, closesSockets, reloads
         // Faults that it must notice.
         case altersText, losesChange, repeatsChange, losesMessage, doublesMessage, forgetsParent, refusesForGood,
-            forgetsReading
+            forgetsReading, acknowledgesElsewhere
 
         var isSurvivable: Bool { [.none, .refusesNow, .closesSockets, .reloads].contains(self) }
     }
@@ -76,13 +76,23 @@ final class UnfaithfulServer: HTTPHandler, WebSocketHandler {
         if fault == .refusesNow, requests % 3 == 0 {
             return responder.answer(503, headers: [.retryAfter(seconds: 0)])
         }
-        guard path.count == 4, let uuid = UUIDBytes(path[2]) else { return responder.answer(201) }
+        guard path.count == 4, let uuid = UUIDBytes(path[2]) else { return create(responder) }
         let conversation = ConversationID(uuid)
         switch (request.method, path[3]) {
         case (.post, _): accept(request, conversation, responder)
         case (_, "members"): listMembers(conversation, responder)
         default: page(path[3], conversation, request, responder)
         }
+    }
+
+    /// A direct conversation, as far as anybody looks at it.
+    private func create(_ responder: Responder) {
+        var body = ByteBuffer()
+        body.beginObject()
+        body.append(key: "id", json: UUIDBytes(hashOf: "conversation \(requests)"))
+        body.append(key: "lastSeq", json: 1)
+        body.endObject()
+        responder.answer(201, body: body)
     }
 
     private func accept(_ request: Request, _ conversation: ConversationID, _ responder: Responder) {
@@ -93,6 +103,10 @@ final class UnfaithfulServer: HTTPHandler, WebSocketHandler {
         let stored = store(message, id, conversation, seq: Int64(count + 2))
         announce(stored, conversation, isFirst: true)
         if fault == .repeatsChange, count == 4 { announce(stored, conversation, isFirst: false) }
+        if fault == .acknowledgesElsewhere, count == 3 {
+            let elsewhere = #"{"id":"\#(id)","seq":7777}"#
+            return Array(elsewhere.utf8).withUnsafeBytes { responder.answer(201, body: $0) }
+        }
         answer(stored, 201, responder)
     }
 
@@ -136,6 +150,7 @@ final class UnfaithfulServer: HTTPHandler, WebSocketHandler {
         body.beginObject()
         body.append(key: kind == "messages" ? "messages" : "changes")
         body.beginArray()
+        if kind == "changes", after == 0 { body.append(utf8: created(conversation)) }
         for message in rest.prefix(7) {
             body.beginElement()
             kind == "messages" ? body.append(message.json) : write(message, conversation, to: &body)
@@ -233,9 +248,7 @@ final class UnfaithfulServer: HTTPHandler, WebSocketHandler {
     private func catchUp(_ socket: WebSocket, _ session: Session, _ conversation: ConversationID) {
         // The creation of the conversation is its first change.
         if session.cursors[conversation] == 0 {
-            let created =
-                #"{"conversationId":"\#(conversation)","seq":1,"kind":"conversation.created","conversation":{}}"#
-            send(socket, #"{"type":"change","change":\#(created)}"#)
+            send(socket, #"{"type":"change","change":\#(created(conversation))}"#)
             session.cursors[conversation] = 1
         }
         let missed = (histories[conversation] ?? []).filter { $0.seq > session.cursors[conversation] ?? 0 }
@@ -246,6 +259,10 @@ final class UnfaithfulServer: HTTPHandler, WebSocketHandler {
             for message in missed { send(socket, message, conversation) }
         }
         session.cursors[conversation] = last.seq
+    }
+
+    private func created(_ conversation: ConversationID) -> String {
+        #"{"conversationId":"\#(conversation)","seq":1,"kind":"conversation.created","conversation":{}}"#
     }
 
     private func announce(_ stored: Stored, _ conversation: ConversationID, isFirst: Bool) {

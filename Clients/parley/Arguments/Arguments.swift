@@ -53,6 +53,9 @@ struct Arguments: Sendable {
 
     // MARK: Values
 
+    /// The options that were given.
+    var names: Set<String> { Set(values.keys) }
+
     func flag(_ name: String) -> Bool { values[name] != nil }
 
     /// The value given last.

@@ -26,6 +26,12 @@ struct SystemSettings: Sendable {
             }, uniquingKeysWith: { $1 })
     }
 
+    /// `PARLEY_STATE`, or its default when the system is not named by its addresses either.
+    static func state(isSystemNamed: Bool) -> String? {
+        var environment = Environment.process
+        return environment.optionalString("PARLEY_STATE") ?? (isSystemNamed ? nil : ".parley")
+    }
+
     /// Every instance of ingest.
     var http: [String] { urls("http", port: "PARLEY_HTTP_PORT", 8080, instances: "PARLEY_INGESTS") }
 

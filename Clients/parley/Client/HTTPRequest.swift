@@ -1,4 +1,5 @@
 import Bytes
+import Models
 
 /// A request, ready to be written into any connection, again if the first is lost.
 struct HTTPRequest: Sendable {
@@ -7,6 +8,8 @@ struct HTTPRequest: Sendable {
     let path: String
     let token: String
     var body: [UInt8] = []
+    /// Of a write that is not unique by an id of its own.
+    var idempotencyKey: UUIDBytes?
 
     func write(host: String, to buffer: inout ByteBuffer) {
         buffer.reserve(256 + token.utf8.count + body.count)
@@ -17,6 +20,10 @@ struct HTTPRequest: Sendable {
         buffer.append(utf8: host)
         buffer.append("\r\nAuthorization: Bearer ")
         buffer.append(utf8: token)
+        if let idempotencyKey {
+            buffer.append("\r\nIdempotency-Key: ")
+            buffer.append(idempotencyKey)
+        }
         if !body.isEmpty {
             buffer.append("\r\nContent-Type: application/json\r\nContent-Length: ")
             buffer.append(decimal: Int64(body.count))

@@ -55,6 +55,11 @@ struct AcknowledgedMessage: Equatable {
     let id: MessageID
     let seq: Int64
 
+    init(id: MessageID, seq: Int64) {
+        self.id = id
+        self.seq = seq
+    }
+
     init?(document: UnsafeRawBufferPointer) {
         var id: MessageID?
         var seq: Int64?

@@ -90,6 +90,12 @@ struct ConversationHead: Equatable, Sendable {
         return heads
     }
 
+    init(document: UnsafeRawBufferPointer) throws(JSONError) {
+        var reader = JSONReader(document)
+        try self.init(reading: &reader)
+        try reader.end()
+    }
+
     private init(reading reader: inout JSONReader) throws(JSONError) {
         try reader.beginObject()
         while let key = try reader.nextKey() {

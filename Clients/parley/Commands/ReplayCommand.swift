@@ -1,4 +1,3 @@
-import Glibc
 import Models
 import Reactor
 
@@ -68,20 +67,11 @@ struct ReplayCommand: Command {
         do throws(APIError) {
             let report = try await replay.run(ReplayProgress())
             Terminal.say(report.table)
-            try write(report)
+            if let reportFile { try TextFile.write(report.json + "\n", to: reportFile) }
             return report.mismatches.count == 0 ? 0 : 1
         } catch {
             Terminal.tell("parley: \(error)")
             return 1
         }
-    }
-
-    private func write(_ report: ReplayReport) throws(APIError) {
-        guard let reportFile else { return }
-        guard let file = fopen(reportFile, "w") else {
-            throw APIError(request: "writing \(reportFile)", status: 1, detail: String(cString: strerror(errno)))
-        }
-        fputs(report.json + "\n", file)
-        fclose(file)
     }
 }

@@ -1,0 +1,51 @@
+import Models
+
+/// One of the things that people do.
+enum DayAction: CaseIterable {
+    case write, writeToGroup, writeToRoom, scroll, listConversations, sync, tapback, edit, delete, type, comeAndGo
+
+    /// Of a hundred things.
+    private var weight: Int {
+        switch self {
+        case .write: 45
+        case .writeToGroup: 18
+        case .writeToRoom: 1
+        case .scroll: 10
+        case .listConversations: 5
+        case .sync: 3
+        case .tapback: 6
+        case .edit: 3
+        case .delete: 1
+        case .type: 6
+        case .comeAndGo: 2
+        }
+    }
+
+    private static let weighted = allCases.flatMap { Array(repeating: $0, count: $0.weight) }
+
+    static func random(using generator: inout some RandomNumberGenerator) -> DayAction {
+        weighted.randomElement(using: &generator)!
+    }
+
+    var isMessage: Bool { [.write, .writeToGroup, .writeToRoom].contains(self) }
+
+    /// Whether this may come of it, others doing things at the same time: what is deleted can be neither edited nor
+    /// reacted to.
+    func mayEnd(in status: Int) -> Bool {
+        switch self {
+        case .tapback, .edit: status == 200 || status == 409
+        case .delete: status == 204
+        default: status == 200 || status == 201
+        }
+    }
+
+    /// What is done to a message.
+    func write(of message: MessageID, in path: String) -> (method: StaticString, path: String, body: [UInt8]) {
+        switch self {
+        case .tapback: ("PUT", "\(path)/messages/\(message)/tapback", Array(#"{"kind":"love"}"#.utf8))
+        case .edit:
+            ("PATCH", "\(path)/messages/\(message)", Array(#"{"text":"on second thoughts, another text"}"#.utf8))
+        default: ("DELETE", "\(path)/messages/\(message)?scope=everyone", [])
+        }
+    }
+}

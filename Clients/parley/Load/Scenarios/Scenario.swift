@@ -1,0 +1,37 @@
+import Reactor
+
+/// Something that people do with a chat, as a load.
+protocol Scenario: Sendable {
+    static var name: String { get }
+    static var summary: String { get }
+    /// Beside those of all scenarios.
+    static var options: [CommandDescription.Option] { get }
+
+    init(_ arguments: Arguments) throws(UsageError)
+
+    /// How many WebSockets and HTTP connections it opens, at most.
+    var connections: Int { get }
+
+    /// Throws when it could not even begin.
+    @Reactor func run(in world: LoadWorld) async throws(APIError) -> LoadReport
+}
+
+extension LoadWorld {
+    /// Lets things run for the time of the warm-up, then measures them.
+    func measure() async {
+        stage("warming up")
+        await Reactor.sleep(for: settings.warmup)
+        stage("measuring")
+        meter.begin()
+        processes.begin()
+        await Reactor.sleep(for: settings.duration)
+        processes.finish()
+        meter.finish()
+    }
+
+    func report(of scenario: String, _ description: String) -> LoadReport {
+        LoadReport(
+            scenario: scenario, run: settings.runName, description: description, seconds: meter.seconds,
+            usage: processes.usage, mismatches: mismatches)
+    }
+}

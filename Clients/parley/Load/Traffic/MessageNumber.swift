@@ -1,0 +1,39 @@
+import Models
+
+/// What the id of a message of a run tells: of which run, in which of its conversations, and the how-manieth it is there.
+///
+/// So a message that arrives says what it is, and nobody keeps a table of ids however long the run. The ids are UUIDs of
+/// version 7 (RFC 9562, 5.7) like those of any client: 48 bits of time · 12 bits of the number · 14 bits of the run ·
+/// 20 bits of the conversation · 28 bits of the number.
+struct MessageNumber: Equatable, Sendable {
+    static let largestRun = 1 << 14 - 1
+    static let largestConversation = 1 << 20 - 1
+
+    let run: Int
+    let conversation: Int
+    /// From 0.
+    let number: Int
+
+    init(run: Int, conversation: Int, number: Int) {
+        self.run = run
+        self.conversation = conversation
+        self.number = number
+    }
+
+    /// Of any id: one that no run made gives some run's number.
+    init(_ id: MessageID) {
+        let (high, low) = (id.uuid.high, id.uuid.low)
+        run = Int(low >> 48 & 0x3FFF)
+        conversation = Int(low >> 28 & 0xF_FFFF)
+        number = Int((high & 0xFFF) << 28 | low & 0xFFF_FFFF)
+    }
+
+    /// - Parameter milliseconds: since 1970.
+    func id(milliseconds: UInt64) -> MessageID {
+        let number = UInt64(number)
+        return MessageID(
+            UUIDBytes(
+                high: milliseconds << 16 | 0x7000 | number >> 28 & 0xFFF,
+                low: 0b10 << 62 | UInt64(run) << 48 | UInt64(conversation) << 28 | number & 0xFFF_FFFF))
+    }
+}

@@ -1,0 +1,18 @@
+import Reactor
+
+/// Requests that were refused for the moment or lost, until their time to be sent again has come.
+struct RepeatQueue {
+    private var waiting: [(time: MonotonicTime, request: Outstanding)] = []
+
+    var count: Int { waiting.count }
+    var isEmpty: Bool { waiting.isEmpty }
+
+    mutating func add(_ request: Outstanding, at time: MonotonicTime) { waiting.append((time, request)) }
+
+    /// Takes out what is due.
+    mutating func takeDue(at now: MonotonicTime) -> [Outstanding] {
+        let due = waiting.filter { $0.time <= now }
+        if !due.isEmpty { waiting.removeAll { $0.time <= now } }
+        return due.map(\.request)
+    }
+}
