@@ -96,7 +96,11 @@ final class IngestService: HTTPHandler {
         case .revisions: try revisions(try route.message(), in: try route.conversation(), user, exchange)
         case .tapbacks: try tapbacks(try route.message(), in: try route.conversation(), query, user, exchange)
         case .messageReceipts: try receipts(try route.message(), in: try route.conversation(), query, user, exchange)
-        case .rename, .putMember, .removeMember, .clearHistory, .edit, .delete, .setTapback, .removeTapback:
+        case .settings: settings(user, exchange)
+        case .putSettings: try putSettings(request, user, exchange)
+        case .conversationSettings: settings(in: try route.conversation(), user, exchange)
+        case .rename, .putMember, .removeMember, .clearHistory, .putConversationSettings, .edit, .delete, .setTapback,
+            .removeTapback:
             try write(request, route, query, user, exchange)
         }
     }

@@ -60,13 +60,16 @@ final class Announcer {
         announce(PrivateChange(user: entry.user, fields: fields), causedIn: entry.user.slot)
     }
 
+    func announce(_ user: UserID, _ change: SettingsStatement.Result.Change) {
+        let fields = PrivateChangeFields(
+            useq: change.useq, kind: .settingsChanged, at: change.at, settings: .ofUser(change.settings))
+        announce(PrivateChange(user: user, fields: fields), causedIn: user.slot)
+    }
+
     private func announce(_ told: PrivateChange, causedIn slot: Slot) {
         let fields = told.fields
         bus.append(to: .privateChange(told.user.slot.group)) { buffer in
-            PrivateEntry.write(
-                told.user, useq: fields.useq, fields.kind, fields.conversation ?? ConversationID(.zero),
-                seq: fields.lastSeq ?? 0, to: &buffer
-            ) { $0.append(fields) }
+            fields.write(to: &buffer, of: told.user, joinedAfter: fields.lastSeq)
         }
         slots.note(StreamPosition(.user(told.user), fields.useq), in: slot)
     }
@@ -97,11 +100,12 @@ private struct PrivateChange {
     /// What a write tells one user, if it is of that kind.
     init?(of write: Write, _ result: WriteStatement.Result.Change, useq: Int64) {
         func fields(
-            _ kind: PrivateKind, message: MessageID? = nil, lastSeq: Int64? = nil, throughSeq: Int64? = nil
+            _ kind: PrivateKind, message: MessageID? = nil, lastSeq: Int64? = nil, throughSeq: Int64? = nil,
+            settings: PrivateChangeFields.Settings? = nil
         ) -> PrivateChangeFields {
             PrivateChangeFields(
                 useq: useq, kind: kind, at: result.at, conversation: write.conversation, message: message,
-                lastSeq: lastSeq, throughSeq: throughSeq)
+                lastSeq: lastSeq, throughSeq: throughSeq, settings: settings)
         }
         switch write.action {
         case .hide(let message): self.init(user: write.actor, fields: fields(.messageHidden, message: message))
@@ -110,6 +114,9 @@ private struct PrivateChange {
         case .putMember(let user, _):
             self.init(user: user, fields: fields(.conversationJoined, lastSeq: result.seq - 1))
         case .removeMember(let user): self.init(user: user, fields: fields(.conversationLeft))
+        case .putSettings:
+            let settings = ConversationSettings(told: result.told ?? 0)
+            self.init(user: write.actor, fields: fields(.settingsChanged, settings: .inConversation(settings)))
         case .edit, .deleteForEveryone, .setTapback, .removeTapback, .rename: return nil
         }
     }

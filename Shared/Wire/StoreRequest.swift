@@ -8,6 +8,7 @@ package enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case sendMessages = 2
     case write = 3
     case readMoved = 4
+    case putSettings = 5
 
     // Queries of clients, answered with client JSON.
     case listConversations = 64
@@ -19,6 +20,8 @@ package enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case revisions = 70
     case tapbacks = 71
     case sync = 72
+    case settings = 73
+    case conversationSettings = 74
     case receipts = 76
 
     // Queries of fanout, answered with entries of its streams.

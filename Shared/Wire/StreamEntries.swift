@@ -106,7 +106,7 @@ package enum PrivateKind: UInt8, CaseIterable, Sendable {
 /// store → fanout (topic `U`): a committed change of a user's private stream.
 ///
 /// It borrows its bytes. Layout: user name · useq 8 · kind 1 · conversation 16 (zero: none) · seq 8 (joined: the last
-/// position before the stay; else 0) · length 4 · the frame's JSON as in api.md, without `type`.
+/// position before the stay; settings without a conversation: 1 when the user shows presence) · length 4 · the frame's JSON as in api.md, without `type`.
 package struct PrivateEntry {
     package var user: UserID
     package var useq: Int64

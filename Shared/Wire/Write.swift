@@ -38,6 +38,8 @@ package struct Write: WireCodable, Hashable {
         case rename(String)
         /// 204. Fields: through 8 (0: up to the latest change).
         case clearHistory(through: Int64)
+        /// 200 with the settings in force. Fields: read receipts 1.
+        case putSettings(readReceipts: SettingChange)
 
         /// Kept with outcomes: retired, never reused.
         package var number: UInt8 {
@@ -51,6 +53,7 @@ package struct Write: WireCodable, Hashable {
             case .removeMember: 7
             case .rename: 8
             case .clearHistory: 9
+            case .putSettings: 10
             }
         }
     }
@@ -98,6 +101,7 @@ extension Write.Action: WireCodable {
             case 7: .removeMember(try reader.user())
             case 8: .rename(reader.rest())
             case 9: .clearHistory(through: try reader.number())
+            case 10: .putSettings(readReceipts: try reader.settingChange())
             default: throw .unknownValue(field: "action", UInt64(number))
             }
     }
@@ -122,6 +126,8 @@ extension Write.Action: WireCodable {
             buffer.append(utf8: title)
         case .clearHistory(let through):
             buffer.append(bigEndian: through)
+        case .putSettings(let readReceipts):
+            buffer.append(readReceipts.rawValue)
         }
     }
 }

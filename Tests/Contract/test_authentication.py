@@ -126,6 +126,7 @@ CALLS = [
     ("DELETE", f"{MESSAGE}/tapback"),
     ("GET", f"{MESSAGE}/tapbacks"),
     ("GET", f"{MESSAGE}/receipts"),
+    ("PUT", f"{CONVERSATION}/settings"),
 ]
 
 

@@ -14,6 +14,8 @@ def calls(group):
         ("POST", "/v1/conversations", {"id": new_id(), "kind": "group", "members": []}),
         ("GET", "/v1/conversations", None),
         ("GET", "/v1/sync", None),
+        ("GET", "/v1/settings", None),
+        ("PUT", "/v1/settings", {"presence": True}),
         ("GET", conversation, None),
         ("GET", f"{conversation}/members", None),
         ("POST", f"{conversation}/messages", {"id": new_id(), "text": "Hello"}),
@@ -32,6 +34,8 @@ def calls(group):
         ("DELETE", f"{conversation}/messages/{MESSAGE}/tapback", None),
         ("GET", f"{conversation}/messages/{MESSAGE}/tapbacks", None),
         ("GET", f"{conversation}/messages/{MESSAGE}/receipts", None),
+        ("GET", f"{conversation}/settings", None),
+        ("PUT", f"{conversation}/settings", {"readReceipts": True}),
     ]
 
 

@@ -8,7 +8,6 @@ from contract import DOCUMENT
 CONVERSATION = "0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90"
 LATER = [
     ("GET", "/v1/search"),
-    ("GET", "/v1/settings"),
     ("DELETE", "/v1/users/ben"),
 ]
 UNKNOWN = [
@@ -76,6 +75,8 @@ def test_an_unknown_path_is_not_found_with_and_without_a_token(system, anna, pat
         ("PUT", f"/v1/conversations/{CONVERSATION}/messages/{CONVERSATION}/tapbacks", {"GET"}),
         ("POST", f"/v1/conversations/{CONVERSATION}/messages/{CONVERSATION}/receipts", {"GET"}),
         ("GET", f"/v1/conversations/{CONVERSATION}/history", {"DELETE"}),
+        ("PATCH", f"/v1/conversations/{CONVERSATION}/settings", {"GET", "PUT"}),
+        ("DELETE", "/v1/settings", {"GET", "PUT"}),
         ("POST", f"/v1/conversations/{CONVERSATION}/changes", {"GET"}),
         ("GET", f"/v1/conversations/{CONVERSATION}/receipts", {"POST"}),
         ("GET", "/v1/messages:batch", {"POST"}),

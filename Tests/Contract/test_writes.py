@@ -93,11 +93,12 @@ def writes(group, message, member):
         "delete": ("DELETE", f"{message}?scope=everyone", None, 204),
         "setTapback": ("PUT", f"{message}/tapback", {"kind": "like"}, 200),
         "removeTapback": ("DELETE", f"{message}/tapback", None, 204),
+        "putSettings": ("PUT", f"{conversation}/settings", {"readReceipts": False}, 200),
     }
 
 
 WRITES = list(writes(UNKNOWN, "", ""))
-WITH_BODY = ["rename", "putMember", "edit", "setTapback"]
+WITH_BODY = ["rename", "putMember", "edit", "setTapback", "putSettings"]
 
 
 @pytest.mark.parametrize("name", WRITES)
@@ -158,6 +159,7 @@ WRONG_BODIES = {
         [{}, {"kind": None}, {"kind": ""}, {"kind": "heart"}, {"kind": "Love"}, {"kind": "1"}, {"kind": "#"}]
         + [{"kind": "a"}, {"kind": "👍👍"}, {"kind": "❤"}, {"kind": "😀 "}, {"kind": "🇩"}, {"kind": 1}],
     ),
+    "putSettings": ("readReceipts", [{"readReceipts": 1}, {"readReceipts": "no"}, {"readReceipts": []}]),
 }
 
 

@@ -23,7 +23,9 @@ private let id = "0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90"
         arguments: [
             (.get, "/v1/limits", "limits"), (.get, "/openapi.json", "document"),
             (.post, "/v1/conversations", "createConversation"), (.get, "/v1/conversations", "listConversations"),
-            (.get, "/v1/sync", "sync"),
+            (.get, "/v1/sync", "sync"), (.get, "/v1/settings", "settings"), (.put, "/v1/settings", "putSettings"),
+            (.get, "/v1/conversations/\(id)/settings", "conversationSettings"),
+            (.put, "/v1/conversations/\(id)/settings", "putConversationSettings"),
             (.get, "/v1/conversations/\(id)", "conversation"), (.get, "/v1/conversations/\(id)/members", "members"),
             (.post, "/v1/conversations/\(id)/messages", "send"), (.get, "/v1/conversations/\(id)/messages", "history"),
             (.get, "/v1/conversations/\(id)/messages/\(id)", "message"),
@@ -55,7 +57,8 @@ private let id = "0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90"
             "/v1/conversations/\(id)/messages/\(id)/tapback/", "/v1/conversations/\(id)/messages/\(id)/x",
             "/v1/conversations/\(id)/messages/\(id)/receipts/", "/v1/messages", "/v1/messages:batch/x",
             "/openapi.json/",
-            "/v1/conversation/\(id)", "/v1/users/ben",
+            "/v1/conversation/\(id)", "/v1/users/ben", "/v1/settings/", "/v1/settings/ben",
+            "/v1/conversations/\(id)/settings/ben",
         ])
     func notFound(path: String) {
         for method in [Edge.Method.get, .post, .put, .delete] { #expect(find(method, path) == "404") }
@@ -65,7 +68,8 @@ private let id = "0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90"
         "a path with other methods says which",
         arguments: [
             (.put, "/v1/conversations", "405 GET, HEAD, POST"), (.post, "/v1/limits", "405 GET, HEAD"),
-            (.post, "/v1/sync", "405 GET, HEAD"),
+            (.post, "/v1/sync", "405 GET, HEAD"), (.delete, "/v1/settings", "405 GET, HEAD, PUT"),
+            (.patch, "/v1/conversations/\(id)/settings", "405 GET, HEAD, PUT"),
             (.get, "/v1/messages:batch", "405 POST"), (.get, "/v1/conversations/\(id)/receipts", "405 POST"),
             (.other, "/v1/conversations/\(id)/messages", "405 GET, HEAD, POST"),
             (.delete, "/v1/conversations/\(id)", "405 GET, HEAD, PATCH"),

@@ -35,6 +35,33 @@ private func with<Value>(_ text: String, _ body: (UnsafeRawBufferPointer) throws
         #expect(try role(#"{"role":"owner"}"#) == .owner && role(#"{"role":"member"}"#) == .member)
     }
 
+    @Test(
+        "of settings, what is not named stays, and null gives a decision up",
+        arguments: [
+            ("{}", .leave, .leave), (#"{"readReceipts":true}"#, .yes, .leave),
+            (#"{"presence":false,"readReceipts":null,"muted":7}"#, .inherit, .no),
+        ] as [(String, SettingChange, SettingChange)])
+    func settings(json: String, readReceipts: SettingChange, presence: SettingChange) throws {
+        let own = try with(json) { body throws(Problem) in try SettingsFields(body, areOfConversation: false) }
+        #expect((own.readReceipts, own.presence) == (readReceipts, presence))
+        // A conversation has no presence of its own: there it is a field that nobody knows.
+        let inConversation = try with(json) { body throws(Problem) in try SettingsFields(body, areOfConversation: true)
+        }
+        #expect((inConversation.readReceipts, inConversation.presence) == (readReceipts, .leave))
+    }
+
+    @Test(
+        "settings that could be misunderstood are refused",
+        arguments: [
+            "", "[]", #"{"readReceipts":1}"#, #"{"presence":"no"}"#, #"{"presence":null,"presence":null}"#,
+            #"{"readReceipts":true,"readReceipts":false}"#, #"{"presence":true"#,
+        ])
+    func wrongSettings(json: String) {
+        #expect(throws: Problem.self) {
+            try with(json) { body throws(Problem) in try SettingsFields(body, areOfConversation: false) }
+        }
+    }
+
     @Test("a role may be left out, and its whole body with it", arguments: ["", "{}", #"{"role":null}"#])
     func noRole(json: String) throws { #expect(try role(json) == nil) }
 

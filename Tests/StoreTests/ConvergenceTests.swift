@@ -16,6 +16,11 @@ private struct Replica: Equatable {
     }
 
     var items: [Int: Item] = [:]
+    /// How far the reader has read, and how they decided about receipts and presence.
+    var readSeq = 0
+    var settings = ["readReceipts": true, "presence": true]
+    /// For this conversation; nil: as the reader's own settings say.
+    private var ownReadReceipts: Bool?
     private var hidden: Set<String> = []
     private var cleared = 0
     /// By id, to take out what is hidden.
@@ -25,7 +30,12 @@ private struct Replica: Equatable {
     /// Changes that brought a message from outside the stays.
     private(set) var faults: [Int] = []
 
-    static func == (left: Self, right: Self) -> Bool { left.items == right.items }
+    static func == (left: Self, right: Self) -> Bool {
+        left.items == right.items && left.readSeq == right.readSeq && left.settings == right.settings
+            && left.sendsReadReceipts == right.sendsReadReceipts
+    }
+
+    private var sendsReadReceipts: Bool { ownReadReceipts ?? settings["readReceipts"] ?? true }
 
     /// A message of a page, or in a change. The state with the higher `changeSeq` is the newer one.
     mutating func take(message: [String: Any]) {
@@ -80,7 +90,19 @@ private struct Replica: Equatable {
         case "history.cleared":
             cleared = max(cleared, change["throughSeq"] as? Int ?? 0)
             items = items.filter { $0.key > cleared }
+        case "read.moved": readSeq = max(readSeq, change["readSeq"] as? Int ?? 0)
+        case "settings.changed": take(settings: change, ofConversation: change["conversationId"] != nil)
         default: break
+        }
+    }
+
+    /// As a change or an answer tells them.
+    mutating func take(settings fields: [String: Any], ofConversation: Bool) {
+        let readReceipts = fields["readReceipts"] as? Bool
+        if ofConversation {
+            ownReadReceipts = (fields["inherited"] as? [String])?.isEmpty == true ? readReceipts : nil
+        } else {
+            settings = ["readReceipts": readReceipts ?? true, "presence": fields["presence"] as? Bool ?? true]
         }
     }
 }
@@ -93,7 +115,7 @@ private final class Follower {
     private let user: UserID
     private var seq: Int64 = 0
     private var useq: Int64 = 0
-    private(set) var replica = Replica()
+    var replica = Replica()
 
     init(_ store: StoreUnderTest, _ conversation: ConversationID, _ user: String) {
         self.store = store
@@ -129,9 +151,25 @@ private final class Follower {
             logID: await store.logID(), useq: useq, transaction: 1, nextTransaction: 1, after: ConversationID(.zero))
         let reply = await store.ask(.sync, in: user.slot, SyncQuery(user, since: query))
         for change in reply?.field("private") as? [[String: Any]] ?? [] {
-            if change["conversationId"] as? String == conversation.description { replica.take(privately: change) }
+            if change["conversationId"] as? String ?? conversation.description == conversation.description {
+                replica.take(privately: change)
+            }
             useq = Int64(change["useq"] as? Int ?? 0)
         }
+    }
+
+    /// What somebody who starts anew asks for beside the history.
+    func readSettings() async {
+        let own = await store.ask(.settings, in: user.slot, SettingsQuery(user))
+        replica.take(
+            settings: ["readReceipts": own?.field("readReceipts") as Any, "presence": own?.field("presence") as Any],
+            ofConversation: false)
+        let here = await store.settings(of: user.name, in: conversation)
+        replica.take(
+            settings: [
+                "readReceipts": here?.field("readReceipts") as Any, "inherited": here?.field("inherited") as Any,
+            ],
+            ofConversation: true)
     }
 
     func readHistory(limit: UInt16 = 200) async {
@@ -156,8 +194,11 @@ struct ConvergenceTests {
         _ = await store.create(conversation, by: "alice", with: ["bob", "carol"])
         let followers = Self.users.map { ($0, Follower(store, conversation, $0)) }
         var messages: [MessageID] = []
+        // What `receipt` knows and tells.
+        var reads: [String: Int64] = [:]
         for _ in 0..<60 {
             await step(store, conversation, &messages, using: &random)
+            await decideOrRead(store, conversation, &reads, using: &random)
             for (_, follower) in followers where Int.random(in: 0..<6, using: &random) == 0 {
                 await follower.catchUp(using: &random)
             }
@@ -167,6 +208,8 @@ struct ConvergenceTests {
             await follower.catchUp(using: &random)
             let fresh = Follower(store, conversation, user)
             await fresh.readHistory()
+            await fresh.readSettings()
+            fresh.replica.readSeq = Int(reads[user] ?? 0)
             #expect(follower.replica == fresh.replica, "\(user), seed \(seed)")
         }
     }
@@ -177,6 +220,26 @@ struct ConvergenceTests {
     {
         let windows = await store.conversation(conversation, for: user)?.field("windows") as? [[String: Any]]
         return windows?.last?["to"] == nil && windows != nil
+    }
+
+    /// Sometimes one of them decides about their settings, here or everywhere, or reads on.
+    @Reactor private func decideOrRead(
+        _ store: StoreUnderTest, _ conversation: ConversationID, _ reads: inout [String: Int64],
+        using random: inout SeededRandom
+    ) async {
+        let actor = UserID(Self.users.randomElement(using: &random)!)!
+        let decision = [SettingChange.inherit, .no, .yes].randomElement(using: &random)!
+        switch Int.random(in: 0..<6, using: &random) {
+        case 0: _ = await store.write(.putSettings(readReceipts: decision), by: actor.name, in: conversation)
+        case 1: _ = await store.put(readReceipts: decision, by: actor.name)
+        case 2: _ = await store.put(presence: decision, by: actor.name)
+        case 3 where actor.name != "dave":  // Who may never have been a member.
+            let seq = Int64.random(in: 1..<100, using: &random)
+            reads[actor.name] = max(reads[actor.name] ?? 0, seq)
+            _ = await store.ask(
+                .readMoved, in: actor.slot, ReadPositions([ReadPositions.Entry(actor, conversation, readSeq: seq)]))
+        default: break
+        }
     }
 
     /// One random thing that a random user does; much of it is refused, which must change nothing.

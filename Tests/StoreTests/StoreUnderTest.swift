@@ -174,6 +174,20 @@ final class StoreUnderTest {
         await ask(.write, in: conversation.slot, Write(conversation, by: UserID(actor)!, key: key, action))
     }
 
+    func put(
+        readReceipts: SettingChange = .leave, presence: SettingChange = .leave, by user: String, key: UUIDBytes? = nil
+    ) async -> Reply? {
+        let user = UserID(user)!
+        return await ask(
+            .putSettings, in: user.slot, PutSettings(user, key: key, readReceipts: readReceipts, presence: presence))
+    }
+
+    func settings(of user: String, in conversation: ConversationID) async -> Reply? {
+        await ask(
+            .conversationSettings, in: conversation.slot,
+            ConversationQuery(conversation, reader: UserID(user)!))
+    }
+
     func message(_ id: MessageID, for reader: String, in conversation: ConversationID) async -> Reply? {
         await ask(
             .message, in: conversation.slot,

@@ -96,6 +96,11 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
         ReadPositions([ReadPositions.Entry(bob, conversation, readSeq: 9)]),
         "0001" + "03626f62" + "018900000000700080000000000000c5" + "0000000000000009"
     ),
+    (
+        PutSettings(bob, key: nil, readReceipts: .no, presence: .leave),
+        "03626f62" + "00000000000000000000000000000000" + "02" + "00"
+    ),
+    (SettingsQuery(bob), "03626f62"),
     (Problem(.notFound, "no"), "04" + "6e6f"),
 ]
 
@@ -216,7 +221,7 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
         let actions: [Write.Action] = [
             .edit(message, text: "té"), .deleteForEveryone(message), .hide(message), .setTapback(message, "🎉"),
             .removeTapback(message), .putMember(bob, nil), .putMember(bob, .owner), .removeMember(bob), .rename("T"),
-            .clearHistory(through: 7),
+            .clearHistory(through: 7), .putSettings(readReceipts: .inherit), .putSettings(readReceipts: .no),
         ]
         for action in actions {
             let write = Write(conversation, by: alice, key: message.uuid, action)

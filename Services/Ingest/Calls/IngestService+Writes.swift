@@ -24,6 +24,8 @@ extension IngestService {
         case .clearHistory:
             // In `Write` zero stands for the latest position: from a client it would clear what it never saw.
             .clearHistory(through: try query.integer("through", in: 1...QueryParameters.maximumSeq) ?? 0)
+        case .putConversationSettings:
+            .putSettings(readReceipts: try SettingsFields(body, areOfConversation: true).readReceipts)
         case .edit: .edit(try route.message(), text: try WriteFields.text(body, limits))
         case .delete: try query.isForEveryone() ? .deleteForEveryone(try route.message()) : .hide(try route.message())
         case .setTapback: .setTapback(try route.message(), try WriteFields.tapback(body))

@@ -10,6 +10,7 @@ enum Call: CaseIterable {
     case send, sendBatch, history, message, changes, receipts
     case rename, putMember, removeMember, clearHistory
     case sync
+    case settings, putSettings, conversationSettings, putConversationSettings
     case edit, delete, revisions, setTapback, removeTapback, tapbacks, messageReceipts
 
     var needsToken: Bool { self != .limits && self != .document }
@@ -82,6 +83,7 @@ extension Route {
     private static func collection(_ method: Method, _ name: UnsafeRawBufferPointer) -> Result {
         if name == "limits" { return get(method, Route(.limits)) }
         if name == "sync" { return get(method, Route(.sync)) }
+        if name == "settings" { return getOrPut(method, Route(.settings), Route(.putSettings)) }
         if name == "conversations" {
             return getOrPost(method, Route(.listConversations), Route(.createConversation))
         }
@@ -112,6 +114,11 @@ extension Route {
         if part == "members" { return get(method, Route(.members, conversation: identifier)) }
         if part == "changes" { return get(method, Route(.changes, conversation: identifier)) }
         if part == "receipts" { return post(method, Route(.receipts, conversation: identifier)) }
+        if part == "settings" {
+            return getOrPut(
+                method, Route(.conversationSettings, conversation: identifier),
+                Route(.putConversationSettings, conversation: identifier))
+        }
         if part == "history" { return delete(method, Route(.clearHistory, conversation: identifier)) }
         return .notFound
     }
@@ -167,6 +174,14 @@ extension Route {
 
     private static func delete(_ method: Method, _ route: Route) -> Result {
         method == .delete ? .route(route) : .methodNotAllowed(allowed: "DELETE")
+    }
+
+    private static func getOrPut(_ method: Method, _ get: Route, _ put: Route) -> Result {
+        switch method {
+        case .get: .route(get)
+        case .put: .route(put)
+        default: .methodNotAllowed(allowed: "GET, HEAD, PUT")
+        }
     }
 
     private static func getOrPost(_ method: Method, _ get: Route, _ post: Route) -> Result {

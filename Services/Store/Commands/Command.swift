@@ -10,6 +10,7 @@ struct Command {
         case send(Send)
         case write(Write)
         case read(ReadPositions)
+        case settings(PutSettings)
     }
 
     struct Send {
@@ -35,6 +36,7 @@ struct Command {
             case .sendMessages: .send(try Send(from: &reader))
             case .write: .write(try Write(from: &reader))
             case .readMoved: .read(try ReadPositions(from: &reader))
+            case .putSettings: .settings(try PutSettings(from: &reader))
             default: throw .unknownValue(field: "command kind", UInt64(kind.rawValue))
             }
     }
@@ -44,7 +46,7 @@ struct Command {
         switch action {
         case .create(let creation): creation.members.count + 1
         case .send(let send): send.messages.count
-        case .write: 1
+        case .write, .settings: 1
         case .read(let positions): positions.entries.count
         }
     }

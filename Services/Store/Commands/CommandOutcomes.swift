@@ -29,6 +29,7 @@ final class CommandOutcomes {
                 announce(plan.items[range], sent[range])
             case .create(let index): answerCreation(commands[index], rows[next])
             case .write(let index): answerWrite(commands[index], rows[next], changes: rows[next + 1])
+            case .settings(let index): answerSettings(commands[index], rows[next])
             case .read: announceReads(plan.reads, rows[next])
             }
             next += run.statementCount
@@ -131,6 +132,17 @@ final class CommandOutcomes {
             bus.answer(command.request, status: 204)
         } else {
             Reactor.spawn { [self] in await queries.answerWrite(command.request, write) }
+        }
+    }
+
+    private func answerSettings(_ command: Command, _ rows: Rows) {
+        guard case .settings(let settings) = command.action, let row = rows.first else { return }
+        let result = SettingsStatement.decode(row)
+        if let change = result.change { announcer.announce(settings.user, change) }
+        if let problem = result.problem {
+            bus.answer(command.request, Problem(problem, "the Idempotency-Key was used for another request"))
+        } else {
+            Reactor.spawn { [self] in await queries.answerSettings(command.request, of: settings.user) }
         }
     }
 

@@ -18,13 +18,15 @@ enum Run {
     case create(Int)
     /// The index of the command.
     case write(Int)
+    /// The index of the command.
+    case settings(Int)
     /// All read positions of the batch.
     case read
 
     /// How many statements it takes, each with rows of its own.
     var statementCount: Int {
         switch self {
-        case .send, .create, .read: 1
+        case .send, .create, .settings, .read: 1
         case .write: 2  // The second reads back what is announced.
         }
     }
@@ -59,6 +61,10 @@ struct BatchPlan {
     private mutating func add(_ action: Command.Action, at index: Int) {
         switch action {
         case .read(let positions): reads += positions.entries
+        case .settings(let settings):
+            endRun()
+            runs.append(.settings(index))
+            if let key = settings.key { keysToLock.insert(WriteKey(user: settings.user, key: key)) }
         case .create:
             endRun()
             runs.append(.create(index))

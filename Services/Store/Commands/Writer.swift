@@ -37,7 +37,7 @@ final class Writer {
     nonisolated static let statements =
         [
             LockStatement.keys, LockStatement.conversations, SendStatement.statement, CreateStatement.statement,
-            ReadStatement.statement,
+            ReadStatement.statement, SettingsStatement.put,
         ] + WriteStatement.all
 
     var waitingRows: Int { queue.rowCount }
@@ -90,6 +90,8 @@ final class Writer {
             if case .create(let creation) = commands[index].action { CreateStatement.add(to: &batch, creation) }
         case .write(let index):
             if case .write(let write) = commands[index].action { WriteStatement.add(write, to: &batch) }
+        case .settings(let index):
+            if case .settings(let settings) = commands[index].action { SettingsStatement.add(settings, to: &batch) }
         case .read: ReadStatement.add(to: &batch, plan.reads)
         }
     }

@@ -83,6 +83,11 @@ extension ChangeFields {
 
 /// A change of a user's private stream.
 struct PrivateChangeFields {
+    enum Settings {
+        case ofUser(UserSettings)
+        case inConversation(ConversationSettings)
+    }
+
     var useq: Int64
     var kind: PrivateKind
     var at: Timestamp
@@ -94,6 +99,21 @@ struct PrivateChangeFields {
     var throughSeq: Int64?
     /// `read.moved`: the user has read up to this position.
     var readSeq: Int64?
+    /// `settings.changed`: those in force.
+    var settings: Settings?
+}
+
+extension PrivateChangeFields {
+    /// The entry for fanout.
+    ///
+    /// - Parameter start: the last position before the stay, of a user who joined.
+    func write(to buffer: inout ByteBuffer, of user: UserID, joinedAfter start: Int64?) {
+        var detail = start ?? 0
+        if case .ofUser(let settings) = settings { detail = settings.presence ? 1 : 0 }
+        PrivateEntry.write(user, useq: useq, kind, conversation ?? ConversationID(.zero), seq: detail, to: &buffer) {
+            $0.append(self)
+        }
+    }
 }
 
 extension ByteBuffer {
@@ -108,6 +128,11 @@ extension ByteBuffer {
         append(key: "lastSeq", json: change.lastSeq)
         append(key: "throughSeq", json: change.throughSeq)
         append(key: "readSeq", json: change.readSeq)
+        switch change.settings {
+        case .ofUser(let settings): appendFields(settings)
+        case .inConversation(let settings): appendFields(settings)
+        case nil: break
+        }
         endObject()
     }
 }

@@ -9,10 +9,17 @@ enum PrivateFeedStatement {
         "private_feed", parameters: [.int2, .text, .int8, .int8],
         """
         SELECT coalesce((SELECT u.last_useq FROM store.user_streams u WHERE u.user_slot = $1 AND u.user_id = $2), 0),
-            f.useq, f.kind, f.at, f.conversation_id, f.seq, f.last_seq, f.message_id
+            f.useq, f.kind, f.at, f.conversation_id, f.seq, f.last_seq, f.message_id,
+            CASE WHEN f.kind = \(PrivateKind.settingsChanged.rawValue) THEN (
+                SELECT c.read_receipts FROM store.conversation_settings c
+                WHERE c.slot = f.slot AND c.conversation_id = f.conversation_id AND c.user_id = $2) END,
+            CASE WHEN f.kind = \(PrivateKind.settingsChanged.rawValue) THEN (
+                SELECT u.read_receipts FROM store.user_settings u WHERE u.user_slot = $1 AND u.user_id = $2) END,
+            CASE WHEN f.kind = \(PrivateKind.settingsChanged.rawValue) THEN (
+                SELECT u.presence FROM store.user_settings u WHERE u.user_slot = $1 AND u.user_id = $2) END
         FROM (VALUES (1)) one
         LEFT JOIN LATERAL (
-            SELECT h.useq, h.kind, h.at, h.conversation_id, h.seq, c.last_seq, h.message_id
+            SELECT h.useq, h.kind, h.at, h.slot, h.conversation_id, h.seq, c.last_seq, h.message_id
             FROM store.user_changes h
             LEFT JOIN store.conversations c ON c.slot = h.slot AND c.id = h.conversation_id
             WHERE h.user_slot = $1 AND h.user_id = $2 AND h.useq > $3
@@ -30,8 +37,8 @@ enum PrivateFeedStatement {
 
     static func lastUseq(_ row: Row) -> Int64 { row[0] }
 
-    /// The position that the entry for fanout carries.
-    static func seq(_ row: Row) -> Int64 { row[5] ?? 0 }
+    /// The last position before the stay, of who joined.
+    static func start(_ row: Row) -> Int64? { row[5] }
 }
 
 extension PrivateChangeFields {
@@ -47,5 +54,21 @@ extension PrivateChangeFields {
         message = row[7]
         throughSeq = kind == .historyCleared ? row[5] : nil
         readSeq = kind == .readMoved ? row[5] : nil
+        settings = kind == .settingsChanged ? Settings(row) : nil
+    }
+}
+
+extension PrivateChangeFields.Settings {
+    /// Replayed, a change of settings tells those in force now, as replayed changes of conversations do.
+    fileprivate init(_ row: Row) {
+        let own: Bool? = row[9]
+        if row.isNull(4) {
+            self = .ofUser(UserSettings(readReceipts: own ?? true, presence: row[10] ?? true))
+        } else {
+            let decided: Bool? = row[8]
+            self = .inConversation(
+                ConversationSettings(
+                    readReceipts: decided ?? own ?? true, inheritsReadReceipts: decided == nil))
+        }
     }
 }

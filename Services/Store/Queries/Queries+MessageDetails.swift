@@ -62,6 +62,7 @@ extension Queries {
                 try await self.message(MessageQuery(head, message: message), by: MessageStatement.ofWriter)
             case .putMember(let user, _): try await member(user, head)
             case .rename: try await conversation(head)
+            case .putSettings: try await conversationSettings(head)
             case .deleteForEveryone, .hide, .removeTapback, .removeMember, .clearHistory: []
             }
         }

@@ -61,11 +61,7 @@ extension Queries {
         buffer.append(bigEndian: rows.first.map(PrivateFeedStatement.lastUseq) ?? 0)
         for row in rows where buffer.count < Self.pageByteLimit {
             guard let change = PrivateChangeFields(row) else { continue }
-            let conversation = change.conversation ?? ConversationID(.zero)
-            PrivateEntry.write(
-                query.user, useq: change.useq, change.kind, conversation, seq: PrivateFeedStatement.seq(row),
-                to: &buffer
-            ) { $0.append(change) }
+            change.write(to: &buffer, of: query.user, joinedAfter: PrivateFeedStatement.start(row))
         }
         return buffer.array
     }

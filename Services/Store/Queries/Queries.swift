@@ -23,6 +23,7 @@ final class Queries {
         ReceiptsStatement.statement,
         ConversationStatement.changed, SyncStatement.position,
         SenderCountsStatement.recent, SenderCountsStatement.stays,
+        SettingsStatement.ofUser, SettingsStatement.inConversation,
     ]
 
     let connection: Connection
@@ -53,12 +54,15 @@ final class Queries {
         case .tapbacks: prepare(tapbacks, try TapbacksQuery(from: &reader))
         case .receipts: prepare(receipts, try ReceiptsQuery(from: &reader))
         case .sync: prepare(sync, try SyncQuery(from: &reader))
+        case .settings: prepare(settings, try SettingsQuery(from: &reader))
+        case .conversationSettings: prepare(conversationSettings, try ConversationQuery(from: &reader))
         case .bootstrap: prepare(bootstrap, try BootstrapQuery(from: &reader))
         case .replay: prepare(replay, try ReplayQuery(from: &reader))
         case .privateReplay: prepare(privateReplay, try PrivateReplayQuery(from: &reader))
         case .positions: prepare(positions, try StreamPositions(from: &reader))
         case .senderCounts: prepare(senderCounts, try SenderCountsQuery(from: &reader))
-        case .createConversation, .sendMessages, .write, .readMoved: preconditionFailure("commands go to the writer")
+        case .createConversation, .sendMessages, .write, .readMoved, .putSettings:
+            preconditionFailure("commands go to the writer")
         }
     }
 

@@ -13,6 +13,8 @@ extension Problem.Code {
         case (.forbidden, _): .notAMember
         case (.conflict, .edit), (.conflict, .setTapback):
             Problem(self, "the message takes this no more, or the Idempotency-Key was used for another request")
+        case (.conflict, .putSettings):
+            Problem(self, "the Idempotency-Key was used for another request")
         case (.conflict, _):
             Problem(
                 self, "a direct conversation cannot be changed, or the Idempotency-Key was used for another request")

@@ -34,7 +34,7 @@ enum WriteStatement {
     ///   - effects: CTEs, each with a comma before it. `moved` has the conversation's new position and time, if the write
     ///     is carried out.
     ///   - useq: the new position of the private stream that is told, an SQL expression.
-    ///   - told: the position in the conversation that it is told of, an SQL expression.
+    ///   - told: the position in the conversation that it is told of, or what else there is to tell; an SQL expression.
     static func statement(
         _ name: String, parameters: [PostgresType] = [], facts: String, problem: String, isVoid: String,
         positions: String, sets: String = "", effects: String, useq: String = "NULL::bigint",
@@ -165,7 +165,7 @@ enum WriteStatement {
             let positions: Int64
             /// The new position of the private stream that was told.
             let useq: Int64?
-            /// The position in the conversation that it was told of.
+            /// The position in the conversation that it was told of; or what else the statement says is told.
             let told: Int64?
         }
     }
@@ -185,7 +185,8 @@ extension WriteStatement {
     static let all = [
         MessageWrites.edit, MessageWrites.deleteForEveryone, MessageWrites.hide, MessageWrites.setTapback,
         MessageWrites.removeTapback, ConversationWrites.putMember, ConversationWrites.removeMember,
-        ConversationWrites.rename, ConversationWrites.clearHistory, FeedStatement.latest,
+        ConversationWrites.rename, ConversationWrites.clearHistory, SettingsStatement.putInConversation,
+        FeedStatement.latest,
     ]
 
     /// The write, and behind it what it changed, for the announcement.
@@ -209,6 +210,11 @@ extension WriteStatement {
             }
         case .rename(let title): execute(ConversationWrites.rename, write, &batch) { $0.add(title) }
         case .clearHistory(let through): execute(ConversationWrites.clearHistory, write, &batch) { $0.add(through) }
+        case .putSettings(let readReceipts):
+            execute(SettingsStatement.putInConversation, write, &batch) { parameters in
+                parameters.add(readReceipts != .leave)
+                parameters.add(readReceipts.value)
+            }
         }
         batch.execute(FeedStatement.latest) { parameters in
             parameters.add(write.conversation.slot)
@@ -230,7 +236,7 @@ extension Write.Action {
     var answersWithoutBody: Bool {
         switch self {
         case .deleteForEveryone, .hide, .removeTapback, .removeMember, .clearHistory: true
-        case .edit, .setTapback, .putMember, .rename: false
+        case .edit, .setTapback, .putMember, .rename, .putSettings: false
         }
     }
 
@@ -248,7 +254,7 @@ extension Write.Action {
         case .edit(let message, _), .deleteForEveryone(let message), .hide(let message), .setTapback(let message, _),
             .removeTapback(let message):
             message
-        case .putMember, .removeMember, .rename, .clearHistory: nil
+        case .putMember, .removeMember, .rename, .clearHistory, .putSettings: nil
         }
     }
 }

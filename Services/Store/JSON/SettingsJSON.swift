@@ -1,0 +1,54 @@
+import Bytes
+import JSON
+import Postgres
+
+/// How a user decided about themselves.
+struct UserSettings: Equatable {
+    /// Others learn what this user has read.
+    var readReceipts: Bool
+    /// Others learn when this user is online, and this user when others are.
+    var presence: Bool
+}
+
+/// How a user decided for one conversation.
+struct ConversationSettings: Equatable {
+    /// What is in force.
+    var readReceipts: Bool
+    /// It follows the user's own setting.
+    var inheritsReadReceipts: Bool
+}
+
+extension UserSettings {
+    init(_ row: Row, _ column: Int) {
+        readReceipts = row[column]
+        presence = row[column + 1]
+    }
+}
+
+extension ConversationSettings {
+    init(_ row: Row, _ column: Int) {
+        readReceipts = row[column]
+        inheritsReadReceipts = row[column + 1]
+    }
+
+    /// As `SettingsStatement.putInConversation` tells it.
+    init(told: Int64) {
+        readReceipts = told & 1 != 0
+        inheritsReadReceipts = told & 2 != 0
+    }
+}
+
+extension ByteBuffer {
+    mutating func appendFields(_ settings: UserSettings) {
+        append(key: "readReceipts", json: settings.readReceipts)
+        append(key: "presence", json: settings.presence)
+    }
+
+    mutating func appendFields(_ settings: ConversationSettings) {
+        append(key: "readReceipts", json: settings.readReceipts)
+        append(key: "inherited")
+        beginArray()
+        if settings.inheritsReadReceipts { append(element: "readReceipts" as StaticString) }
+        endArray()
+    }
+}

@@ -1,0 +1,132 @@
+import Models
+import Postgres
+import Wire
+
+/// Settings: how users decide about themselves, and for one conversation.
+enum SettingsStatement {
+    /// A user's own. Returns what became of the request, and, where something changed, the settings and the position on
+    /// the private stream. A row that is there is changed under its lock, so of two devices that decide at once about
+    /// different settings both are heard.
+    ///
+    /// $1 user · $2 their slot · $3 key or NULL · $4 read receipts · $5 presence (NULL: as it is).
+    static let put = Statement(
+        "put_settings", parameters: [.text, .int2, .uuid, .bool, .bool],
+        """
+        WITH prior AS MATERIALIZED (
+            SELECT CASE WHEN o.action = \(PutSettings.number) THEN o.problem
+                ELSE \(Problem.Code.conflict.rawValue) END::smallint AS problem
+            FROM store.outcomes o
+            WHERE o.user_slot = $2 AND o.user_id = $1 AND o.key = $3
+        ), kept AS (
+            INSERT INTO store.outcomes (user_slot, user_id, key, action, conversation_id, problem, at)
+            SELECT $2, $1, $3, \(PutSettings.number), '00000000-0000-0000-0000-000000000000', 0,
+                date_trunc('milliseconds', clock_timestamp())
+            WHERE $3 IS NOT NULL AND NOT EXISTS (SELECT FROM prior)
+        ), changed AS (
+            INSERT INTO store.user_settings AS s (user_slot, user_id, read_receipts, presence)
+            SELECT $2, $1, coalesce($4, true), coalesce($5, true)
+            WHERE NOT EXISTS (SELECT FROM prior)
+              AND (NOT coalesce($4, true) OR NOT coalesce($5, true)
+                   OR EXISTS (SELECT FROM store.user_settings u WHERE u.user_slot = $2 AND u.user_id = $1))
+            ON CONFLICT (user_id, user_slot) DO UPDATE
+            SET read_receipts = coalesce($4, s.read_receipts), presence = coalesce($5, s.presence)
+            WHERE (coalesce($4, s.read_receipts), coalesce($5, s.presence)) <> (s.read_receipts, s.presence)
+            RETURNING read_receipts, presence
+        ), stream AS (
+            INSERT INTO store.user_streams AS s (user_slot, user_id, last_useq)
+            SELECT $2, $1, 1 FROM changed
+            ON CONFLICT (user_id, user_slot) DO UPDATE SET last_useq = s.last_useq + 1
+            RETURNING last_useq, date_trunc('milliseconds', clock_timestamp()) AS at
+        ), told AS (
+            INSERT INTO store.user_changes (user_slot, user_id, useq, kind, at)
+            SELECT $2, $1, last_useq, \(PrivateKind.settingsChanged.rawValue), at FROM stream
+        )
+        SELECT coalesce((SELECT problem FROM prior), 0::smallint), changed.read_receipts, changed.presence,
+            stream.last_useq, stream.at
+        FROM (VALUES (1)) one LEFT JOIN changed ON true LEFT JOIN stream ON true
+        """)
+
+    static func add(_ command: PutSettings, to batch: inout Batch) {
+        batch.execute(put) { parameters in
+            parameters.add(command.user)
+            parameters.add(command.user.slot)
+            parameters.add(command.key)
+            parameters.add(command.readReceipts.valueForUser)
+            parameters.add(command.presence.valueForUser)
+        }
+    }
+
+    /// What became of a `PutSettings`.
+    struct Result {
+        let problem: Problem.Code?
+        /// Set when something changed.
+        let change: Change?
+
+        struct Change {
+            let settings: UserSettings
+            let useq: Int64
+            let at: Timestamp
+        }
+    }
+
+    static func decode(_ row: Row) -> Result {
+        let problem: Int16 = row[0]
+        return Result(
+            problem: Problem.Code(rawValue: UInt8(problem)),
+            change: row.isNull(3)
+                ? nil : Result.Change(settings: UserSettings(row, 1), useq: row[3], at: row[4]))
+    }
+
+    // MARK: In one conversation
+
+    /// $8 whether to set anything · $9 read receipts (NULL: inherited). `told` is a `ConversationSettings`.
+    static let putInConversation = WriteStatement.statement(
+        "put_conversation_settings", parameters: [.bool, .bool], facts: "", problem: "",
+        isVoid: """
+            NOT $8 OR (SELECT s.read_receipts FROM store.conversation_settings s
+                       WHERE s.slot = $1 AND s.conversation_id = $2 AND s.user_id = $3) IS NOT DISTINCT FROM $9
+            """,
+        positions: "0",
+        effects: """
+            , decided AS (
+                INSERT INTO store.conversation_settings (slot, conversation_id, user_id, read_receipts)
+                SELECT $1, $2, $3, $9 FROM moved
+                ON CONFLICT (conversation_id, user_id, slot) DO UPDATE SET read_receipts = excluded.read_receipts
+            )\(WriteStatement.told(
+                .settingsChanged, user: "$3", userSlot: "$4", message: "NULL::uuid", seq: "NULL::bigint"))
+            """,
+        useq: WriteStatement.toldUseq,
+        told: """
+            (CASE WHEN coalesce($9, (SELECT u.read_receipts FROM store.user_settings u
+                                     WHERE u.user_slot = $4 AND u.user_id = $3), true) THEN 1 ELSE 0 END
+             + CASE WHEN $9 IS NULL THEN 2 ELSE 0 END)::bigint
+            """)
+
+    // MARK: Queries
+
+    /// Always one row.
+    static let ofUser = Statement(
+        "settings", parameters: [.text, .int2],
+        """
+        SELECT coalesce(s.read_receipts, true), coalesce(s.presence, true)
+        FROM (VALUES (1)) one LEFT JOIN store.user_settings s ON s.user_slot = $2 AND s.user_id = $1
+        """)
+
+    /// No row for who never was a member.
+    static let inConversation = Statement(
+        "conversation_settings", parameters: [.int2, .uuid, .text, .int2],
+        """
+        SELECT coalesce(
+                s.read_receipts,
+                (SELECT u.read_receipts FROM store.user_settings u WHERE u.user_slot = $4 AND u.user_id = $3), true),
+            s.read_receipts IS NULL
+        FROM (VALUES (1)) one
+        LEFT JOIN store.conversation_settings s ON s.slot = $1 AND s.conversation_id = $2 AND s.user_id = $3
+        WHERE EXISTS (SELECT FROM store.memberships m WHERE m.slot = $1 AND m.conversation_id = $2 AND m.user_id = $3)
+        """)
+}
+
+extension SettingChange {
+    /// Above a user's settings there is nothing but the default.
+    fileprivate var valueForUser: Bool? { self == .inherit ? true : value }
+}
