@@ -20,6 +20,7 @@ enum Schema {
                 Migration(5, "semantics", sql: PackageResources._005_semantics_sql),
                 Migration(6, "settings", sql: PackageResources._006_settings_sql),
                 Migration(7, "windows", sql: PackageResources._007_windows_sql),
+                Migration(8, "removals", sql: PackageResources._008_removals_sql),
             ])
     }
 }

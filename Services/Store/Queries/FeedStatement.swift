@@ -5,14 +5,21 @@ import Wire
 /// The changes of a conversation in a range of positions, in one snapshot with the position the conversation is at. The
 /// feed is the union of created messages and all other changes.
 enum FeedStatement {
-    /// For fanout, which cuts by the windows of its sessions: everything, each change with its message as of that change,
-    /// so that nobody who left gets a text from after that. No row: there is no such conversation.
+    /// For fanout, which cuts by the windows of its sessions: everything, each change with its message as it is now, or
+    /// was when the next member left. Whoever sees the change left there at the earliest, so nobody gets a text from after
+    /// that. No row: there is no such conversation.
     static let replay = Statement(
         "replay", parameters: [.int2, .uuid, .int8, .int8, .int8],
         """
         WITH \(everything)
-        \(feed(after: "$3", through: "$4", limit: "$5", asOf: "f.seq"))
+        \(feed(after: "$3", through: "$4", limit: "$5", asOf: "coalesce(\(nextRemoval), p.last_seq)"))
         """)
+
+    private static let nextRemoval = """
+        (SELECT r.seq FROM store.changes r
+         WHERE r.slot = $1 AND r.conversation_id = $2 AND r.kind = \(ChangeKind.memberRemoved.rawValue) AND r.seq > f.seq
+         ORDER BY r.seq LIMIT 1)
+        """
 
     /// For a write that was just carried out, behind it in the same transaction: the latest changes, the latest last,
     /// with their message as the write left it.
