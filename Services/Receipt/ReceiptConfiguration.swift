@@ -35,6 +35,6 @@ struct ReceiptConfiguration: Sendable {
                 ("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off"),
                 ("default_transaction_read_only", "on"), ("statement_timeout", "5s"),
             ],
-            statements: StatusStatements.all)
+            statements: StatusStatements.all + [UntoldStatement.statement])
     }
 }

@@ -14,6 +14,8 @@ final class ReceiptService {
     let writer: HorizonWriter
     let queries: StatusQueries
     private let writing: Connection
+    let teller: ReadTeller
+    let search: UntoldSearch
     private let announcer: StatusAnnouncer
     private let bus: Bus
     private(set) var entriesRefused = 0
@@ -23,9 +25,13 @@ final class ReceiptService {
         writing = Connection(configuration.writer)
         slots = OwnedSlots(bus, .receipt, connection: writing, schema: Schema.name, lockClass: Schema.slotLocks)
         announcer = StatusAnnouncer(bus: bus, slots: slots)
+        teller = ReadTeller(bus: bus)
         writer = HorizonWriter(
-            writing, bus: bus, announcer: announcer, window: configuration.window, log: log)
+            writing, bus: bus, announcer: announcer, teller: teller, window: configuration.window, log: log)
         queries = StatusQueries(Connection(configuration.queries), bus: bus, log: log)
+        search = UntoldSearch(queries.connection, owns: { [slots] in slots.contains($0) }, teller, log: log)
+        slots.onAcquired = { [search] in search.acquired($0) }
+        Reactor.every(.seconds(5)) { [weak search] in search?.checkDropped() }
     }
 
     func start() {
@@ -115,6 +121,15 @@ final class ReceiptService {
         }
         metrics.counter("parley_receipt_status_frames_total", "Status frames published") { [announcer] in
             Double(announcer.announced)
+        }
+        metrics.counter("parley_receipt_reads_told_total", "Read positions told for the user's devices") { [teller] in
+            Double(teller.told)
+        }
+        metrics.counter("parley_receipt_reads_searched_total", "Read positions found untold by a search") { [search] in
+            Double(search.found)
+        }
+        metrics.gauge("parley_receipt_reads_untold", "Read positions waiting to be told, or told a moment ago") {
+            [teller] in Double(teller.count)
         }
         metrics.counter("parley_receipt_queries_total", "Queries answered") { [queries] in Double(queries.answered) }
         metrics.counter("parley_receipt_entries_refused_total", "Entries of no known layout") { [self] in

@@ -26,6 +26,8 @@ package final class OwnedSlots: SlotOwnerDelegate {
     private var ownedInGroup = Array(repeating: 0, count: SlotGroup.count)
     private var isOwned = Array(repeating: false, count: Slot.count)
     package private(set) var count = 0
+    /// Told of each slot that is taken over.
+    package var onAcquired: @Reactor (Slot) -> Void = { _ in }
 
     /// `connection` is the one that writes, and not open yet.
     package init(_ bus: Bus, _ topics: Topics, connection: Connection, schema: String, lockClass: Int32) {
@@ -55,6 +57,7 @@ package final class OwnedSlots: SlotOwnerDelegate {
         let group = slot.group
         ownedInGroup[Int(group.number)] += 1
         if ownedInGroup[Int(group.number)] == 1 { bus.subscribe(topics.requests(group)) }
+        onAcquired(slot)
     }
 
     package func lost(_ slot: Slot) {

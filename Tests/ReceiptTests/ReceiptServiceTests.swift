@@ -141,6 +141,52 @@ import Wire
         }
     }
 
+    @Test("the store is told how far a user has read, also when nobody else is, and not what was only delivered")
+    @Reactor func tellsTheStore() async throws {
+        try await withReceipt(window: 0) { receipt in
+            try receipt.create(conversation, members: ["ann", "bob"], lastSeq: 9)
+            _ = await receipt.signal(conversation, "ann", delivered: 9)
+            try receipt.sendReadReceipts(false, "bob", in: nil)
+            receipt.answersReads = false
+            _ = await receipt.signal(conversation, "bob", read: 3)
+            await Reactor.sleep(for: .milliseconds(200))
+            receipt.answersReads = true
+            await waitUntil { !receipt.told.isEmpty }
+            #expect(receipt.told == [.init(UserID("bob")!, conversation, readSeq: 3)])
+            for seq in Int64(4)...8 { _ = await receipt.signal(conversation, "bob", read: seq) }
+            await waitUntil { receipt.told.last?.readSeq == 8 }
+            #expect(receipt.told.count <= 3)
+        }
+    }
+
+    @Test("who takes slots over finds what was read and never told, whatever number of horizons there are")
+    @Reactor func searchesUntold() async throws {
+        try await withReceipt { receipt in
+            let members = (0..<4_500).map { "user\($0)" }
+            try receipt.create(conversation, members: [], lastSeq: 9)
+            _ = try receipt.database.query(
+                """
+                INSERT INTO receipt.horizons
+                    (slot, conversation_id, user_id, delivered_seq, read_seq, shown_seq, version)
+                SELECT $1, $2, name, 9, 5, 0, 1 FROM unnest($3) AS name
+                """
+            ) { parameters in
+                parameters.add(conversation.slot)
+                parameters.add(conversation)
+                parameters.addArray(of: .text)
+                for member in members { parameters.append(member) }
+            }
+            let untold = [members[0], members[2_222], members[4_499]]
+            for member in members.prefix(20) + members.suffix(20) + [members[2_222]] {
+                try receipt.list(conversation, of: member, toldReadSeq: untold.contains(member) ? 4 : 5)
+            }
+            try receipt.database.endSessions(of: "parley-receipt-writer")
+            await waitUntil { receipt.told.count >= untold.count && receipt.services[0].search.isDone }
+            #expect(Set(receipt.told.map(\.user.name)) == Set(untold))
+            #expect(receipt.told.allSatisfy { $0.readSeq == 5 && $0.conversation == conversation })
+        }
+    }
+
     @Test("negative horizons are refused")
     @Reactor func negative() async throws {
         try await withReceipt { receipt in

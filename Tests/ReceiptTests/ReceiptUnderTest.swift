@@ -20,6 +20,9 @@ final class ReceiptUnderTest {
     private(set) var services: [ReceiptService] = []
     private(set) var statuses: [(conversation: ConversationID, version: Int64, json: String)] = []
     private(set) var digests: [DigestEntry] = []
+    /// What a store was told, and whether it answers.
+    private(set) var told: [ReadPositions.Entry] = []
+    var answersReads = true
     let client: Bus
     private var buses: [Bus] = []
     private let directory: String
@@ -55,13 +58,14 @@ final class ReceiptUnderTest {
         for group in SlotGroup.all {
             client.subscribe(.status(group))
             client.subscribe(.receiptDigest(group))
+            client.subscribe(.command(group))
         }
         client.onFrame = { [unowned self] frame in
-            for bytes in frame.entries { receive(frame.topic, bytes) }
+            for bytes in frame.entries { receive(frame.topic, bytes, from: frame.origin) }
         }
     }
 
-    private func receive(_ topic: Topic, _ bytes: UnsafeRawBufferPointer) {
+    private func receive(_ topic: Topic, _ bytes: UnsafeRawBufferPointer, from origin: Instance) {
         var reader = ByteReader(bytes)
         switch topic {
         case .status:
@@ -69,8 +73,20 @@ final class ReceiptUnderTest {
             statuses.append((entry.conversation, entry.version, String(decoding: entry.json, as: UTF8.self)))
         case .receiptDigest:
             if let entry = try? DigestEntry(from: &reader) { digests.append(entry) }
+        case .command:
+            if answersReads, let entry = try? RequestEntry(bytes) { hear(entry, from: origin) }
         default: break
         }
+    }
+
+    /// As a store would.
+    private func hear(_ entry: RequestEntry, from origin: Instance) {
+        let request = RequestKey(origin: origin, number: entry.number)
+        guard entry.kind == StoreRequestKind.readMoved.rawValue, client.beginWork(on: request) == .new else { return }
+        var reader = ByteReader(entry.fields)
+        guard let positions = try? ReadPositions(from: &reader) else { return }
+        told += positions.entries
+        client.answer(request, status: 204)
     }
 
     /// Requests that the first service has taken and not answered.
@@ -162,6 +178,22 @@ final class ReceiptUnderTest {
             parameters.add(conversation)
             parameters.add(user)
         }.first.map { Horizons(delivered: $0[0], read: $0[1]) }
+    }
+
+    /// A place in the list of a user's conversations, with what their devices were told they have read.
+    func list(_ conversation: ConversationID, of user: String, toldReadSeq: Int64) throws {
+        let id = UserID(user)!
+        _ = try database.query(
+            """
+            INSERT INTO store.inbox (user_slot, user_id, conversation_id, slot, told_read_seq) VALUES ($1, $2, $3, $4, $5)
+            """
+        ) { parameters in
+            parameters.add(id.slot)
+            parameters.add(id)
+            parameters.add(conversation)
+            parameters.add(conversation.slot)
+            parameters.add(toldReadSeq)
+        }
     }
 
     /// What others see of the reading of a user.

@@ -131,3 +131,18 @@ async def counts_are(sender, conversation, status, *, delivered, read) -> bool:
 
 async def horizon_is(user, conversation, name, seq) -> bool:
     return (await user.conversation(conversation))[name] == seq
+
+
+async def test_the_other_devices_of_a_user_learn_how_far_they_have_read(system, people):
+    alice, bob = people(system, 2)
+    conversation = await alice.create_group(bob)
+    phone, tablet = await bob.connect(instance=0), await bob.connect(instance=system.instances - 1)
+    messages = await alice.fill(conversation, 3)
+
+    await phone.say("read", conversationId=conversation, seq=messages[1]["seq"])
+
+    moved = await tablet.next("private", where=lambda frame: frame["kind"] == "read.moved")
+    assert (moved["conversationId"], moved["readSeq"]) == (conversation, messages[1]["seq"])
+    assert (await bob.conversation(conversation))["unreadCount"] == 1
+    later = await bob.connect(useq=moved["useq"] - 1)
+    assert (await later.next("private"))["readSeq"] == messages[1]["seq"]

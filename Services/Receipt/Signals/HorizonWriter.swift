@@ -17,6 +17,7 @@ final class HorizonWriter {
     private let connection: Connection
     private let bus: Bus
     private let announcer: StatusAnnouncer
+    private let teller: ReadTeller
     private let log: Log
     private var merger: SignalMerger
     private var known = KnownConversations()
@@ -26,10 +27,13 @@ final class HorizonWriter {
     private var isKickPlanned = false
     private var windowTimer: TimerID?
 
-    init(_ connection: Connection, bus: Bus, announcer: StatusAnnouncer, window: Duration, log: Log) {
+    init(
+        _ connection: Connection, bus: Bus, announcer: StatusAnnouncer, teller: ReadTeller, window: Duration, log: Log
+    ) {
         self.connection = connection
         self.bus = bus
         self.announcer = announcer
+        self.teller = teller
         self.log = log
         merger = SignalMerger(window: window)
         connection.onUp { [unowned self] in kick() }
@@ -129,7 +133,9 @@ final class HorizonWriter {
                 merger.committed(signal.key, signal.horizons)
                 for request in signal.requests { bus.answer(request, status: 202) }
             }
-            if case .moved = outcome { metrics.advances += 1 }
+            guard case .moved(let advance) = outcome else { continue }
+            metrics.advances += 1
+            if let seq = advance.read { teller.tell(signal.key, seq) }
         }
         announcer.announce(signals, outcomes)
     }

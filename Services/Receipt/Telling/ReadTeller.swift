@@ -1,0 +1,81 @@
+import Bus
+import Bytes
+import Models
+import Reactor
+import Wire
+
+/// Tells the store how far users have read, for the private streams on which their other devices hear of it. Repeated
+/// until it is answered.
+@Reactor
+final class ReadTeller {
+    private static let deadline = Duration.seconds(10)
+
+    private(set) var told = 0
+    private(set) var dropped = 0
+    private let bus: Bus
+    private var reads = UntoldReads()
+    private var slotsUnderWay: Set<Slot> = []
+    private var isFlushPlanned = false
+    private var timer: TimerID?
+
+    init(bus: Bus) { self.bus = bus }
+
+    /// Positions that wait, are being told or rest.
+    var count: Int { reads.count }
+
+    /// A position that is committed. What there is no room for is found again by the search that has to follow.
+    func tell(_ key: HorizonKey, _ seq: Int64) {
+        if reads.add(key, seq) { planFlush() } else { dropped += 1 }
+    }
+
+    private func planFlush() {
+        guard !isFlushPlanned else { return }
+        isFlushPlanned = true
+        Reactor.atEndOfTurn { [self] in
+            isFlushPlanned = false
+            flush()
+        }
+    }
+
+    /// One request of a slot at a time: what comes during it goes with the next.
+    private func flush() {
+        for slot in reads.readySlots where !slotsUnderWay.contains(slot) {
+            send(reads.takeReady(slot, limit: ReadPositions.limit), in: slot)
+        }
+    }
+
+    private func send(_ positions: [(key: HorizonKey, seq: Int64)], in slot: Slot) {
+        slotsUnderWay.insert(slot)
+        let request = ReadPositions(positions.map { .init($0.key.user, $0.key.conversation, readSeq: $0.seq) })
+        let fields: (inout ByteBuffer) -> Void = { request.write(to: &$0) }
+        bus.request(.readMoved, in: slot, deadline: Self.deadline, fields: fields) { [weak self] outcome in
+            self?.finish(positions.map(\.key), in: slot, outcome)
+        }
+    }
+
+    private func finish(_ keys: [HorizonKey], in slot: Slot, _ outcome: RequestOutcome) {
+        slotsUnderWay.remove(slot)
+        let isTold = outcome.isFinal
+        if isTold { told += keys.count }
+        reads.rest(keys, isTold: isTold, at: .now)
+        planEnding()
+        planFlush()
+    }
+
+    private func planEnding() {
+        guard timer == nil, let end = reads.nextEnd else { return }
+        timer = Reactor.after(end - .now) { [self] in
+            timer = nil
+            reads.endRests(at: .now)
+            planFlush()
+            planEnding()
+        }
+    }
+}
+
+extension RequestOutcome {
+    /// A refusal for good is an answer, too.
+    fileprivate var isFinal: Bool {
+        if case .answered(let answer) = self { answer.status < 500 } else { false }
+    }
+}

@@ -1,0 +1,83 @@
+import Models
+import Reactor
+
+/// How far users have read, until the store has it for their other devices: each position of a user in a conversation at
+/// most once in `interval`, the first at once. What is read meanwhile goes as one.
+///
+/// Pure: time is a parameter.
+struct UntoldReads {
+    /// Between two positions told of one user in one conversation. A badge does not need more.
+    static let interval = Duration.seconds(1)
+    /// Users and conversations that wait, are being told, or rest. What comes beyond it is found by `UntoldSearch`.
+    static let capacity = 65_536
+
+    fileprivate struct Reading {
+        /// Not told yet; nil: nothing.
+        var waiting: Int64?
+        /// Being told; nil: none.
+        var underWay: Int64?
+    }
+
+    private struct Rest {
+        let key: HorizonKey
+        let end: MonotonicTime
+    }
+
+    private var readings: [HorizonKey: Reading] = [:]
+    /// What may be told, by the user's slot, where each key is once.
+    private var ready: [Slot: [HorizonKey]] = [:]
+    /// Of equal length, so the order of their beginnings is that of their ends.
+    private var rests = FIFO<Rest>()
+
+    var count: Int { readings.count }
+    /// When `endRests` has something to do next.
+    var nextEnd: MonotonicTime? { rests.first?.end }
+    /// Slots with something to tell.
+    var readySlots: [Slot] { Array(ready.keys) }
+
+    /// False when there is no room.
+    mutating func add(_ key: HorizonKey, _ seq: Int64) -> Bool {
+        if readings[key] != nil {
+            readings[key]!.wait(seq)
+            return true
+        }
+        guard readings.count < Self.capacity else { return false }
+        readings[key] = Reading(waiting: seq)
+        makeReady(key)
+        return true
+    }
+
+    /// Takes out what is to be told of users of a slot. Each key must come back by `rest`.
+    mutating func takeReady(_ slot: Slot, limit: Int) -> [(key: HorizonKey, seq: Int64)] {
+        guard let keys = ready.removeValue(forKey: slot) else { return [] }
+        if keys.count > limit { ready[slot] = Array(keys[limit...]) }
+        return keys.prefix(limit).map { key in
+            let seq = readings[key]!.waiting!
+            readings[key] = Reading(underWay: seq)
+            return (key, seq)
+        }
+    }
+
+    /// What was taken is told, or is not: then it waits again. Either way it rests.
+    mutating func rest(_ keys: some Sequence<HorizonKey>, isTold: Bool, at now: MonotonicTime) {
+        for key in keys {
+            if !isTold, let seq = readings[key]!.underWay { readings[key]!.wait(seq) }
+            readings[key]!.underWay = nil
+            rests.append(Rest(key: key, end: now + Self.interval))
+        }
+    }
+
+    /// Forgets those that were told everything, and makes the others ready.
+    mutating func endRests(at now: MonotonicTime) {
+        while let rest = rests.first, rest.end <= now {
+            _ = rests.popFirst()
+            if readings[rest.key]!.waiting == nil { readings[rest.key] = nil } else { makeReady(rest.key) }
+        }
+    }
+
+    private mutating func makeReady(_ key: HorizonKey) { ready[key.user.slot, default: []].append(key) }
+}
+
+extension UntoldReads.Reading {
+    fileprivate mutating func wait(_ seq: Int64) { waiting = max(waiting ?? seq, seq) }
+}
