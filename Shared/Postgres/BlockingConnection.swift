@@ -5,8 +5,10 @@ package final class BlockingConnection {
     private let handle: OpaquePointer
 
     package init(url: String, applicationName: String) throws(DatabaseError) {
-        let names = CStringArray(["application_name", "client_encoding", "dbname"])
-        let values = CStringArray([applicationName, "UTF8", url])
+        let keywords =
+            ConnectionConfiguration.keywords(applicationName: applicationName)
+            + [("connect_timeout", "5"), ("dbname", url)]
+        let names = CStringArray(keywords.map(\.0)), values = CStringArray(keywords.map(\.1))
         guard let handle = PQconnectdbParams(names.pointer, values.pointer, 1) else {
             preconditionFailure("libpq could not allocate a connection")
         }

@@ -14,6 +14,8 @@ package final class Connection: DescriptorHandler {
     private var state = State.down
     private var inFlight = FIFO<InFlightBatch>()
     private var backoff = Backoff()
+    /// Names the address to connect to. Stays while it serves: after a restart it is tried first.
+    private var attemptNumber = 0
     private var random = SystemRandomNumberGenerator()
     private var watchedSocket: CInt?
     private var isWaitingToWrite = false
@@ -22,8 +24,8 @@ package final class Connection: DescriptorHandler {
     private var upObservers: [@Reactor () -> Void] = []
     private var lossObservers: [@Reactor (DatabaseError) -> Void] = []
 
-    /// How long an attempt to connect and to set up the session may take.
-    private static let attemptTimeout = Duration.seconds(5)
+    /// How long the session may take to be set up once the server has accepted it.
+    private static let setUpTimeout = Duration.seconds(5)
 
     private enum State {
         /// Before `open`, or between two attempts.
@@ -66,10 +68,15 @@ package final class Connection: DescriptorHandler {
     package func open() {
         guard case .down = state else { return }
         state = .resolving
-        attemptDeadline = Reactor.after(Self.attemptTimeout) { [weak self] in
-            self?.lose(DatabaseError(.connectionFailure, "no connection within \(Self.attemptTimeout)"))
-        }
+        giveUp(after: configuration.connectTimeout)
         resolve()
+    }
+
+    private func giveUp(after timeout: Duration) {
+        cancelDeadline()
+        attemptDeadline = Reactor.after(timeout) { [weak self] in
+            self?.lose(DatabaseError(.connectionFailure, "no connection within \(timeout)"))
+        }
     }
 
     /// Begins a session on a helper thread, because resolving a name blocks its thread. One at a time: while a resolver
@@ -77,9 +84,9 @@ package final class Connection: DescriptorHandler {
     private func resolve() {
         guard !isResolving else { return }
         isResolving = true
-        let keywords = configuration.keywords
+        let configuration = configuration, number = attemptNumber
         Reactor.spawn { [weak self] in
-            let session = await Task.detached { Session(keywords) }.value
+            let session = await Task.detached { Session(configuration.keywords(forAttempt: number)) }.value
             self?.resolved(session)
         }
     }
@@ -116,6 +123,7 @@ package final class Connection: DescriptorHandler {
     /// Settings and statements go as one batch, before anything the owner submits.
     private func setUp(_ session: Session) {
         state = .settingUp(session)
+        giveUp(after: Self.setUpTimeout)
         send(
             on: session,
             { batch in
@@ -145,10 +153,13 @@ package final class Connection: DescriptorHandler {
     // MARK: Losing
 
     private func lose(_ error: DatabaseError) {
+        if !isUp { attemptNumber += 1 }
         release(error, next: .down)
         notifyLoss(error)
         guard case .down = state else { return }
-        Reactor.after(backoff.delay(using: &random)) { [weak self] in self?.open() }
+        // One pause for a round of the hosts, not for each.
+        let pause = backoff.delay(using: &random) / configuration.hostCount
+        Reactor.after(pause) { [weak self] in self?.open() }
     }
 
     private func notifyLoss(_ error: DatabaseError) {

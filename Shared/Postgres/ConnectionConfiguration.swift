@@ -26,13 +26,26 @@ package struct ConnectionConfiguration: Sendable {
         ("tcp_user_timeout", "5s"),
     ]
 
-    /// Keywords of libpq (34.1.2). What stands before `dbname`, which holds the URL, can be overridden by the URL.
-    var keywords: [(String, String)] {
+    /// How many hosts the URL names: the attempts to connect go through them.
+    var hostCount: Int { DatabaseURL(url)?.hostCount ?? 1 }
+
+    /// How long a server may take to accept a connection. libpq's own `connect_timeout` does nothing for a connection
+    /// that does not block, so it is honoured here.
+    var connectTimeout: Duration { DatabaseURL(url)?.connectTimeout ?? .seconds(3) }
+
+    /// Keywords of libpq (34.1.2) for one attempt to connect. What stands first can be overridden by the URL. Blocks while
+    /// a name is resolved.
+    func keywords(forAttempt number: Int) -> [(String, String)] {
+        let parameters = DatabaseURL(url)?.keywords(forAttempt: number) ?? [("dbname", url)]
+        return Self.keywords(applicationName: applicationName) + parameters
+    }
+
+    /// Only a server that takes writes is of use. After a failover the one that was lost may be back as a standby.
+    static func keywords(applicationName: String) -> [(String, String)] {
         [
-            ("application_name", applicationName),
+            ("application_name", applicationName), ("target_session_attrs", "read-write"),
             ("keepalives_idle", "5"), ("keepalives_interval", "1"), ("keepalives_count", "3"),
             ("tcp_user_timeout", "5000"), ("client_encoding", "UTF8"),
-            ("dbname", url),
         ]
     }
 }

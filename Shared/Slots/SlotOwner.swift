@@ -111,11 +111,9 @@ package final class SlotOwner {
         case .committed(let rows):
             for row in rows[0] where !isDrained { hold(row[0], epoch: row[1]) }
             if rows[0].count < share.wanted { hurry() }
-        case .failed:
-            // Advisory locks outlive the transaction that took them.
+        case .failed, .unknown:
+            // Advisory locks outlive the transaction that took them, but not the session.
             if connection.isUp { connection.submit({ statements.unlock(&$0, share.candidates) }, completion: { _ in }) }
-        case .unknown:
-            break  // The session is gone, and its locks with it.
         }
     }
 

@@ -17,10 +17,12 @@ SECRET = "a secret of the system tests, long enough for HS256"
 
 
 class System:
-    """`instances` processes of every service, with a state directory and ports of their own."""
+    """`instances` processes of every service, with a state directory and ports of their own, and with a PostgreSQL of
+    their own unless `database` names another."""
 
-    def __init__(self, instances: int = 1):
+    def __init__(self, instances: int = 1, database: str | None = None):
         self.instances = instances
+        self.database = database
         self.state = Path(tempfile.mkdtemp(prefix="parley-test-"))
         self.state.chmod(0o755)  # PostgreSQL's user has to get in
         self.http_port = _free_ports(instances)
@@ -42,6 +44,7 @@ class System:
                 "PARLEY_JWT_SECRET": SECRET,
                 "PARLEY_EXECUTABLES": str(EXECUTABLES),
             }
+            | ({"PARLEY_DATABASE_URL": self.database} if self.database else {})
         )
 
     def up(self):

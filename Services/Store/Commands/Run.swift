@@ -65,9 +65,12 @@ struct BatchPlan {
             endRun()
             runs.append(.settings(index))
             if let key = settings.key { keysToLock.insert(WriteKey(user: settings.user, key: key)) }
-        case .create:
+        case .create(let creation):
             endRun()
             runs.append(.create(index))
+            // A repetition finds it there, and says so only when its commit has reached the standby: the lock is a write,
+            // behind which this batch's own commit waits too.
+            conversationsToLock.insert(creation.conversation)
         case .write(let write):
             endRun()
             runs.append(.write(index))
