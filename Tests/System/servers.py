@@ -1,4 +1,4 @@
-"""PostgreSQL servers and poolers of a test's own, for what deploy/dev's single cluster cannot show: failover, pgbouncer."""
+"""PostgreSQL servers and poolers of a test's own, for what one cluster cannot show: failover, pgbouncer."""
 
 import os
 import shutil

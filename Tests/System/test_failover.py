@@ -1,4 +1,4 @@
-"""PostgreSQL's primary is lost and its synchronous standby takes over: nothing acknowledged is lost, nothing doubled."""
+"""PostgreSQL's primary dies and its synchronous standby takes over: nothing acknowledged is lost or doubled."""
 
 import asyncio
 
@@ -7,6 +7,10 @@ from client import new_id
 from crowd import gather_crowd, until
 from servers import Servers
 from system import System
+
+
+WAITING = "FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND application_name LIKE '%store-writer'"
+"""The commits of stores that wait for the standby."""
 
 
 class Pair:
@@ -26,11 +30,7 @@ class Pair:
         self.servers.remove()
 
     def waiting_writers(self) -> int:
-        """How many commits of stores wait for the standby."""
-        count = self.primary.sql(
-            "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND application_name LIKE '%store-writer'"
-        )
-        return int(count)
+        return int(self.primary.sql(f"SELECT count(*) {WAITING}"))
 
     def logs(self) -> str:
         return "".join(log.read_text() for log in (self.system.state / "logs").glob("store-*.log"))
@@ -69,10 +69,7 @@ async def test_a_commit_that_no_longer_waits_for_the_standby_is_not_acknowledged
     ended = 0
     while ended < 6 or pair.primary.sql(stored) == "0":
         await until(lambda: pair.waiting_writers() > 0)
-        pair.primary.sql(
-            f"SELECT {end}(pid) FROM pg_stat_activity"
-            " WHERE wait_event = 'SyncRep' AND application_name LIKE '%store-writer'"
-        )
+        pair.primary.sql(f"SELECT {end}(pid) {WAITING}")
         ended += 1
     # Its repetitions find the message, and wait as well.
     await until(lambda: pair.waiting_writers() > 0)

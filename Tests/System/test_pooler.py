@@ -1,4 +1,4 @@
-"""Everything works through pgbouncer in session mode: advisory locks, prepared statements and settings are a session's."""
+"""Everything works through pgbouncer in session mode: locks, prepared statements and settings are a session's."""
 
 import pytest
 from crowd import gather_crowd
