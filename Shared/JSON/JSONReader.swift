@@ -11,8 +11,8 @@
 /// try reader.end()
 /// ```
 /// Every key's value must be read or skipped, and `end()` must come last. Refused beyond what the grammar refuses: bytes
-/// that are not UTF-8, lone surrogates, U+0000, more than `maximumDepth` levels. A key that occurs twice is given twice:
-/// with readers written as above the last one stands.
+/// that are not UTF-8, lone surrogates, U+0000, more than `maximumDepth` levels. A key that occurs twice is given twice;
+/// readers of what clients send refuse that by `JSONKeys`.
 ///
 /// It borrows the memory: valid, like every slice it gives, only as long as the bytes it was made from.
 package struct JSONReader {

@@ -53,7 +53,17 @@ import Testing
             (#"{"type":"read","conversationId":"x","seq":1}"#, "conversationId"),
             (#"{"type":"read","items":[{"seq":1}]}"#, "items"), (#"{"type":"delivered"}"#, "items"),
             (#"{"type":"read","conversationId":"01890000-0000-7000-8000-000000000011","seq":-1}"#, "seq"),
-            (#"{"type":"ping","id":7}"#, "id"), (#"{"type":"ping"} x"#, "goes on"),
+            (#"{"type":"ping","id":7}"#, "id"),
+            (#"{"type":"ping","type":"ping"}"#, "type: must be given once"),
+            (#"{"type":"ping","id":null,"id":"x"}"#, "id: must be given once"),
+            (#"{"type":"auth","token":"a","token":"a"}"#, "token: must be given once"),
+            (#"{"type":"hello","token":"a","useq":1,"useq":2}"#, "useq: must be given once"),
+            (#"{"type":"read","items":[{"seq":1,"seq":1}]}"#, "seq: must be given once"),
+            (#"{"type":"typing","active":true,"active":true}"#, "active: must be given once"),
+            (
+                #"{"type":"hello","token":"a","cursors":{"\#(Self.conversation)":1,"\#(Self.conversation)":1}}"#,
+                "given once"
+            ), (#"{"type":"ping"} x"#, "goes on"),
         ])
     func refused(text: String, named: String) {
         let error = #expect(throws: JSONError.self) { try Self.parse(text) { _ in } }

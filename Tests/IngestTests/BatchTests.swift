@@ -36,7 +36,7 @@ import Wire
         arguments: [
             "", "{}", "[]", #"{"messages":null}"#, #"{"messages":{}}"#, #"{"messages":[}"#, #"{"messages":[,]}"#,
             #"{"messages":[1,]}"#, #"{"messages":["a]}"#, #"{"messages":[{]}"#,
-            #"{"messages":[1]"#, #"{"messages":[1]}x"#,
+            #"{"messages":[],"messages":[]}"#, #"{"messages":[1]"#, #"{"messages":[1]}x"#,
         ])
     func refused(json: String) { #expect(throws: Problem.self) { try items(json) } }
 

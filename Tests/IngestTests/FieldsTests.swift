@@ -65,7 +65,7 @@ private func message(_ json: String, _ limits: ClientLimits = ClientLimits()) th
             ("text", #"{"id":"\#(id)"}"#), ("text", #"{"id":"\#(id)","text":null}"#),
             ("text", #"{"id":"\#(id)","text":""}"#), ("text", #"{"id":"\#(id)","text":" \n\t\u00a0\u2003\u3000"}"#),
             ("text", #"{"id":"\#(id)","text":"a\u0000b"}"#), ("text", #"{"id":"\#(id)","text":"a\ud83ab"}"#),
-            ("text", #"{"id":"\#(id)","text":["x"]}"#),
+            ("text", #"{"id":"\#(id)","text":["x"]}"#), ("text", #"{"id":"\#(id)","text":"x","text":"x"}"#),
             ("replyTo", #"{"id":"\#(id)","text":"x","replyTo":"x"}"#),
             ("replyTo", #"{"id":"\#(id)","text":"x","replyTo":"00000000-0000-0000-0000-000000000000"}"#),
             ("mentions", #"{"id":"\#(id)","text":"x","mentions":"ben"}"#),
@@ -173,6 +173,7 @@ private func message(_ json: String, _ limits: ClientLimits = ClientLimits()) th
             ("members", #"{"kind":"direct","members":["anna"]}"#), ("id", #"{"kind":"group","members":[]}"#),
             ("id", #"{"kind":"group","members":[],"id":7}"#), ("id", #"{"kind":"group","members":[],"id":"x"}"#),
             ("title", #"{"id":"\#(id)","kind":"group","members":[],"title":1}"#),
+            ("members", #"{"id":"\#(id)","kind":"group","members":[],"members":["ben"]}"#),
             ("title", #"{"id":"\#(id)","kind":"group","members":[],"title":"\u2003"}"#),
         ])
     func wrong(field: String, json: String) {

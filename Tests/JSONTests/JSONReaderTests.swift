@@ -130,6 +130,29 @@ import Testing
                 == .object(["a": .integer(3), "b": .integer(2)]))
     }
 
+    @Test("a known key is refused the second time, however it is written; an unknown one is not")
+    func keysGivenOnce() throws {
+        func read(_ text: String) throws -> Int {
+            try Array(text.utf8).withUnsafeBytes { bytes in
+                var reader = JSONReader(bytes)
+                let keys: JSONKeys = ["a", "b"]
+                var given = JSONKeys.Given()
+                var count = 0
+                try reader.beginObject()
+                while try reader.nextKey(of: keys, &given) != nil {
+                    try reader.skip()
+                    count += 1
+                }
+                return count
+            }
+        }
+        #expect(try read(#"{"a":{"a":1},"c":0,"b":null,"c":1}"#) == 4)
+        for text in [#"{"a":1,"a":1}"#, #"{"b":null,"a":1,"\u0062":2}"#] {
+            let error = #expect(throws: JSONError.self) { try read(text) }
+            #expect(error?.reason == .invalidValue("given once"))
+        }
+    }
+
     @Test("an encoded value is given as it stands in the document")
     func encodedValue() throws {
         try Array(#"{"a": [1, {"b":"\u0041"}] ,"c":0}"#.utf8).withUnsafeBytes { bytes in

@@ -13,6 +13,9 @@ enum ClientFrame {
     /// Of a type this version does not know: ignored.
     case unknown
 
+    /// Of all frames but hello and receipts. Every frame has `type`.
+    private static let keys: JSONKeys = ["type", "conversationId", "active", "token", "id"]
+
     struct ReceiptItem: Equatable {
         var conversation: ConversationID
         var seq: Int64
@@ -33,9 +36,10 @@ enum ClientFrame {
     /// Reads the whole frame, so that what follows reads valid JSON. The type need not come first.
     private static func type(of json: UnsafeRawBufferPointer) throws(JSONError) -> JSONString {
         var reader = JSONReader(json)
+        var given = JSONKeys.Given()
         var type: JSONString?
         try reader.beginObject()
-        while let key = try reader.nextKey() {
+        while let key = try reader.nextKey(of: Self.keys, &given) {
             switch key {
             case "type": type = try reader.slice()
             default: try reader.skip()
@@ -68,10 +72,11 @@ enum ClientFrame {
 
     private static func typing(_ json: UnsafeRawBufferPointer) throws(JSONError) -> ClientFrame {
         var reader = JSONReader(json)
+        var given = JSONKeys.Given()
         var conversation: ConversationID?
         var isActive: Bool?
         try reader.beginObject()
-        while let key = try reader.nextKey() {
+        while let key = try reader.nextKey(of: Self.keys, &given) {
             switch key {
             case "conversationId": conversation = try reader.conversationID()
             case "active": isActive = try reader.bool()
@@ -86,9 +91,10 @@ enum ClientFrame {
 
     private static func token(_ json: UnsafeRawBufferPointer) throws(JSONError) -> String {
         var reader = JSONReader(json)
+        var given = JSONKeys.Given()
         var token: String?
         try reader.beginObject()
-        while let key = try reader.nextKey() {
+        while let key = try reader.nextKey(of: Self.keys, &given) {
             switch key {
             case "token": token = try reader.string()
             default: try reader.skip()
@@ -102,9 +108,10 @@ enum ClientFrame {
 
     private static func pingID(_ json: UnsafeRawBufferPointer) throws(JSONError) -> JSONString? {
         var reader = JSONReader(json)
+        var given = JSONKeys.Given()
         var id: JSONString?
         try reader.beginObject()
-        while let key = try reader.nextKey() {
+        while let key = try reader.nextKey(of: Self.keys, &given) {
             switch key {
             case "id": id = try reader.consumeNull() ? nil : try reader.slice()
             default: try reader.skip()
@@ -122,6 +129,8 @@ private struct ReceiptFields {
     private var conversation: ConversationID?
     private var seq: Int64?
 
+    private static let keys: JSONKeys = ["conversationId", "seq", "items"]
+
     var item: ClientFrame.ReceiptItem? {
         guard let conversation, let seq else { return nil }
         return ClientFrame.ReceiptItem(conversation: conversation, seq: seq)
@@ -131,8 +140,9 @@ private struct ReceiptFields {
         _ reader: inout JSONReader,
         items: (inout JSONReader) throws(JSONError) -> Void = { (reader) throws(JSONError) in try reader.skip() }
     ) throws(JSONError) {
+        var given = JSONKeys.Given()
         try reader.beginObject()
-        while let key = try reader.nextKey() {
+        while let key = try reader.nextKey(of: Self.keys, &given) {
             switch key {
             case "conversationId": conversation = try reader.conversationID()
             case "seq": seq = try reader.position()

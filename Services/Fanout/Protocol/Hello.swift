@@ -10,11 +10,14 @@ struct Hello {
     var statusVersions: [ConversationID: Int64] = [:]
     var logID: String?
 
+    private static let keys: JSONKeys = ["token", "cursors", "useq", "statusVersions", "logId"]
+
     init(_ json: UnsafeRawBufferPointer) throws(JSONError) {
         var reader = JSONReader(json)
         var hasToken = false
+        var given = JSONKeys.Given()
         try reader.beginObject()
-        while let key = try reader.nextKey() {
+        while let key = try reader.nextKey(of: Self.keys, &given) {
             switch key {
             case "token":
                 token = try reader.string()
@@ -37,7 +40,9 @@ struct Hello {
             guard let uuid = key.withBytes({ UUIDBytes(text: $0) }) else {
                 throw reader.failure(.invalidValue("a conversation id"))
             }
-            positions[ConversationID(uuid)] = try reader.position()
+            guard positions.updateValue(try reader.position(), forKey: ConversationID(uuid)) == nil else {
+                throw reader.failure(.invalidValue("given once"))
+            }
         }
         return positions
     }

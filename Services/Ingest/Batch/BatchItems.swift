@@ -7,12 +7,15 @@ import Wire
 struct BatchItems {
     private(set) var items: [UnsafeRawBufferPointer] = []
 
+    private static let keys: JSONKeys = ["messages"]
+
     init(_ body: UnsafeRawBufferPointer, limits: ClientLimits) throws(Problem) {
         var isGiven = false
         try reading { () throws(JSONError) in
             var reader = JSONReader(body)
+            var given = JSONKeys.Given()
             try reader.beginObject()
-            while let key = try reader.nextKey() {
+            while let key = try reader.nextKey(of: Self.keys, &given) {
                 guard key == "messages" else {
                     try reader.skip()
                     continue

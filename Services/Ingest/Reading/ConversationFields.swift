@@ -28,10 +28,13 @@ struct ConversationFields {
         return try fields.group(creator, members, limits)
     }
 
+    private static let keys: JSONKeys = ["kind", "id", "title", "members"]
+
     private init(_ body: UnsafeRawBufferPointer) throws(JSONError) {
         var reader = JSONReader(body)
+        var given = JSONKeys.Given()
         try reader.beginObject()
-        while let key = try reader.nextKey() {
+        while let key = try reader.nextKey(of: Self.keys, &given) {
             switch key {
             case "kind": kind = try reader.slice()
             case "id": id = try Self.looseString(&reader)

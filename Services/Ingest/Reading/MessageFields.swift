@@ -69,10 +69,15 @@ struct MessageFields {
         var mentions: [UserID] = []
         var sentAt: Timestamp?
 
+        private static let keys: JSONKeys = [
+            "id", "text", "conversationId", "replyTo", "mentions", "sentAt", "attachments",
+        ]
+
         init(_ body: UnsafeRawBufferPointer) throws(JSONError) {
             var reader = JSONReader(body)
+            var given = JSONKeys.Given()
             try reader.beginObject()
-            while let key = try reader.nextKey() { try read(key, &reader) }
+            while let key = try reader.nextKey(of: Self.keys, &given) { try read(key, &reader) }
             try reader.end()
         }
 

@@ -13,10 +13,13 @@ struct ReceiptFields {
         }
     }
 
+    private static let keys: JSONKeys = ["deliveredSeq", "readSeq"]
+
     private mutating func read(_ body: UnsafeRawBufferPointer) throws(JSONError) {
         var reader = JSONReader(body)
+        var given = JSONKeys.Given()
         try reader.beginObject()
-        while let key = try reader.nextKey() {
+        while let key = try reader.nextKey(of: Self.keys, &given) {
             switch key {
             case "deliveredSeq": delivered = try reader.position()
             case "readSeq": read = try reader.position()

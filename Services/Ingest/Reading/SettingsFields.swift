@@ -12,10 +12,13 @@ struct SettingsFields {
         try reading { () throws(JSONError) in try read(body, areOfConversation) }
     }
 
+    private static let keys: JSONKeys = ["readReceipts", "presence"]
+
     private mutating func read(_ body: UnsafeRawBufferPointer, _ areOfConversation: Bool) throws(JSONError) {
         var reader = JSONReader(body)
+        var given = JSONKeys.Given()
         try reader.beginObject()
-        while let key = try reader.nextKey() {
+        while let key = try reader.nextKey(of: Self.keys, &given) {
             switch key {
             case "readReceipts": try reader.read(into: &readReceipts)
             case "presence" where !areOfConversation: try reader.read(into: &presence)
@@ -27,9 +30,7 @@ struct SettingsFields {
 }
 
 extension JSONReader {
-    /// Of two values, another reader of the request could believe the other one.
     fileprivate mutating func read(into setting: inout SettingChange) throws(JSONError) {
-        guard setting == .leave else { throw failure(.invalidValue("given once")) }
         setting = try consumeNull() ? .inherit : SettingChange(try bool())
     }
 }

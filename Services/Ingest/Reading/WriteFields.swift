@@ -43,17 +43,15 @@ enum WriteFields {
     private static func string(_ field: StaticString, _ body: UnsafeRawBufferPointer) throws(Problem) -> JSONString? {
         try reading { () throws(JSONError) in
             var value: JSONString?
-            var isGiven = false
             var reader = JSONReader(body)
+            let keys: JSONKeys = [field]
+            var given = JSONKeys.Given()
             try reader.beginObject()
-            while let key = try reader.nextKey() {
+            while let key = try reader.nextKey(of: keys, &given) {
                 guard key == field else {
                     try reader.skip()
                     continue
                 }
-                // Of two values, another reader of the request could believe the other one.
-                guard !isGiven else { throw reader.failure(.invalidValue("given once")) }
-                isGiven = true
                 value = try reader.consumeNull() ? nil : try reader.slice()
             }
             try reader.end()

@@ -1,0 +1,37 @@
+/// The keys that the reader of an object knows. Each may be given once: of two values, another reader of the same bytes
+/// could believe the other one. Keys that nobody reads are not counted, so an object may have any number of them.
+///
+/// ```
+/// let keys: JSONKeys = ["id", "text"]
+/// var given = JSONKeys.Given()
+/// while let key = try reader.nextKey(of: keys, &given) { … }
+/// ```
+package struct JSONKeys: ExpressibleByArrayLiteral, Sendable {
+    /// Those of one object that have come.
+    package struct Given {
+        fileprivate var bits: UInt64 = 0
+        package init() {}
+    }
+
+    private let names: [StaticString]
+
+    package init(arrayLiteral names: StaticString...) {
+        precondition(names.count <= 64, "a bit for each key")
+        self.names = names
+    }
+
+    fileprivate func bit(of key: JSONString) -> UInt64 {
+        names.firstIndex { key == $0 }.map { 1 << UInt64($0) } ?? 0
+    }
+}
+
+extension JSONReader {
+    /// The next key of the innermost object, refused when it is one of `keys` and was given before; nil at the end.
+    package mutating func nextKey(of keys: JSONKeys, _ given: inout JSONKeys.Given) throws(JSONError) -> JSONString? {
+        guard let key = try nextKey() else { return nil }
+        let bit = keys.bit(of: key)
+        guard given.bits & bit == 0 else { throw failure(.invalidValue("given once")) }
+        given.bits |= bit
+        return key
+    }
+}
