@@ -1,0 +1,127 @@
+"""Properties of every call, by generated requests: within the document and, on purpose, outside of it.
+
+Schemathesis takes the calls from the document, so one that is added later is tested without a line here. Whatever is
+asked: no server error, an answer as the document describes it, and what the document forbids is refused.
+"""
+
+import time
+
+import httpx
+import pytest
+import requests
+import schemathesis
+from hypothesis import HealthCheck, Phase, settings
+from schemathesis.checks import CHECKS, load_all_checks
+from schemathesis.config import SchemathesisConfig
+
+from contract import DOCUMENT, Contract
+from people import Person
+
+EXAMPLES = 10
+"""Generated requests per call, beside those at the edges of each of its parameters and fields."""
+
+load_all_checks()
+[REFUSED] = CHECKS.get_by_names(["negative_data_rejection"])
+DESCRIBED = CHECKS.get_by_names(
+    [
+        "status_code_conformance",
+        "content_type_conformance",
+        "response_headers_conformance",
+        "response_schema_conformance",
+        "missing_required_header",
+    ]
+)
+REFUSALS = [400, 401, 403, 404, 409, 413, 414, 422, 431]
+CONFIGURATION = {"seed": 1, "checks": {"negative_data_rejection": {"expected-statuses": REFUSALS}}}
+CALLS = schemathesis.openapi.from_dict(DOCUMENT, config=SchemathesisConfig.from_dict(CONFIGURATION)).exclude(
+    operation_id="openSocket"  # fanout's; what it says to wrong handshakes is in test_socket_abuse.py
+)
+BEYOND_SCHEMAS = (
+    "only one of them may be given",
+    "must be the cursor",
+    "must be the nextCursor",
+    "must not be blank",
+    "exactly one other user",
+    "exactly one emoji",
+    "Idempotency-Key: must be a UUID",  # not the nil UUID, which the generator takes in spite of `not`
+    "expected an integer",  # 1.0 is an integer to JSON Schema
+    "U+0000",
+    "half of a surrogate pair",
+)
+"""Why a request is refused that the document's schemas allow; all of it is said there in words."""
+
+
+class World:
+    """Who asks: an administrator with a conversation and messages, so that well-formed ids name something."""
+
+    def __init__(self, system, new_person):
+        self.asker: Person = new_person("asker", adm=True)
+        self.address = f"http://127.0.0.1:{system.http_port}"
+        self.judge = Contract()
+        self.session = requests.Session()
+        self.session.trust_env = False
+        self.headers = {"Authorization": f"Bearer {self.asker.token}"}
+        self.other = new_person("other")
+        self.group = self.asker.group(self.other)
+        self.message = self.asker.send(self.group, "a message")["id"]
+
+    def place(self, case):
+        """Most well-formed ids become those of what is there: unknown ones are refused before anything is looked at."""
+        known = {"conversationId": self.group, "messageId": self.message}
+        for name, id in known.items():
+            given = (case.path_parameters or {}).get(name)
+            if isinstance(given, str) and len(given) == len(id) and given[-1] not in "01" and given == given.lower():
+                case.path_parameters[name] = id
+
+    def ask(self, case):
+        """A busy machine may say `unavailable`: then, as the document has it, the request is repeated."""
+        while True:
+            response = case.call(base_url=self.address, headers=self.headers, session=self.session)
+            if response.status_code != 503:
+                return response
+            time.sleep(float(response.headers["Retry-After"][0]))
+
+    def may_pass(self, case) -> bool:
+        """Items of a batch are refused one by one, and unknown parameters of a query are ignored."""
+        known = {parameter.name for parameter in case.operation.query}
+        return case.operation.definition.raw["operationId"] == "sendMessages" or not known.issuperset(case.query or {})
+
+    def check(self, case, response):
+        assert response.status_code < 500
+        case.validate_response(response, checks=DESCRIBED + ([] if self.may_pass(case) else [REFUSED]))
+        if case.meta.generation.mode.is_positive and response.status_code == 400:
+            assert any(reason in response.text for reason in BEYOND_SCHEMAS), response.text
+        answer = httpx.Response(
+            response.status_code,
+            headers={name: values[0] for name, values in response.headers.items()},
+            content=response.content,
+            request=httpx.Request(response.request.method, response.request.url),
+        )
+        self.judge.check_response(answer)
+
+
+@pytest.fixture(scope="module")
+def world(system):
+    people = []
+
+    def new_person(name, **claims):
+        people.append(Person(system, f"{name}-of-properties", **claims))
+        return people[-1]
+
+    yield World(system, new_person)
+    for person in people:
+        person.http.close()
+
+
+@CALLS.parametrize()
+@settings(
+    max_examples=EXAMPLES,
+    derandomize=True,
+    database=None,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    phases=[Phase.explicit, Phase.generate],
+)
+def test_whatever_is_asked_the_answer_is_as_described(case, world):
+    world.place(case)
+    world.check(case, world.ask(case))
