@@ -43,6 +43,7 @@ let package = Package(
     ],
     targets: [
         library("CLinux"), library("CZMQ"), library("CPQ"), library("CHTTPParser"), library("CJWT"), library("CCrypto"),
+        library("CTLS"),
 
         module("Models"),
         module("Bytes", ["Models"]),
@@ -82,7 +83,7 @@ let package = Package(
             ["Bus", "Bytes", "Edge", "JSON", "Models", "Reactor", "ServiceKit", "Slots", "Wire"]),
         executable(
             "ParleyCLI", "Clients/parley",
-            ["Bytes", "CCrypto", "CJWT", "CLinux", "CHTTPParser", "JSON", "Models", "Reactor", "ServiceKit"]),
+            ["Bytes", "CCrypto", "CJWT", "CLinux", "CHTTPParser", "CTLS", "JSON", "Models", "Reactor", "ServiceKit"]),
 
         .executableTarget(
             name: "BatchLoad", dependencies: ["Postgres", "Models", "Reactor"], path: "Tests/Load/BatchLoad",

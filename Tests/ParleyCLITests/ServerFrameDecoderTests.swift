@@ -86,10 +86,19 @@ import Testing
         "an endpoint has a scheme, a host, a port and perhaps a path",
         arguments: [
             ("http://127.0.0.1:8080", "http://127.0.0.1:8080"), ("http://api.example.org", "http://api.example.org:80"),
-            ("http://[::1]:8080/", "http://[::1]:8080"), ("ws://a:1/v1/socket", nil), ("https://a:1", nil),
+            ("http://[::1]:8080/", "http://[::1]:8080"), ("ws://a:1/v1/socket", nil), ("https://a:1", "https://a:1"),
+            ("https://api.example.org/", "https://api.example.org:443"), ("httpss://a:1", nil),
             ("http://", nil), ("http://:80", nil), ("http://a:b", nil), ("http://a:70000", nil), ("a:80", nil),
         ] as [(String, String?)])
     func parsing(text: String, expected: String?) {
         #expect((try? Endpoint(text, scheme: "http"))?.description == expected)
+    }
+
+    @Test("the WebSocket of an origin is reached as securely as its HTTP")
+    func origin() throws {
+        #expect(try Endpoint("https://[::1]:8443", scheme: "http").webSocket.description == "wss://[::1]:8443")
+        #expect(try Endpoint("http://a", scheme: "http").webSocket.description == "ws://a:80")
+        #expect(try Endpoint("ws://a", scheme: "ws").isSecure == false && Endpoint("wss://a", scheme: "ws").isSecure)
+        #expect(try Endpoint("https://[::1]:8443", scheme: "http").bareHost == "::1")
     }
 }

@@ -71,8 +71,16 @@ migrate_database() {
         PARLEY_DATABASE_URL=$(database_url "$service") "$executables/$service" migrate \
             >>"$logs/migrate.log" 2>&1 9>&- ||
             die "'$service migrate' failed. $logs/migrate.log ends:" "$(tail -n 8 "$logs/migrate.log")"
+        [[ $service != store || -n $external_database ]] || grant_reads
     done
     say migrations applied
+}
+
+# As in a deployed system, so that whatever works here works there.
+grant_reads() {
+    in_cluster psql --quiet --no-psqlrc --set=ON_ERROR_STOP=1 --file=- parley \
+        <"$repository/deploy/database/receipt-reads.sql" >>"$logs/migrate.log" 2>&1 9>&- ||
+        die "receipt could not be allowed to read. $logs/migrate.log ends:" "$(tail -n 8 "$logs/migrate.log")"
 }
 
 # MARK: Starting

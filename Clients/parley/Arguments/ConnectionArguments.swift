@@ -1,17 +1,20 @@
+import ServiceKit
+
 /// Where the system is, as all commands but `token` are told.
 struct ConnectionArguments: Sendable {
     static let httpOptions: [CommandDescription.Option] = [
         .init(
             "http", "URL",
-            "where ingest is; several by commas or repetition\n(default: the system in PARLEY_STATE, or http://127.0.0.1:8080)"
+            "where ingest is; several by commas or repetition\n(default: PARLEY_HTTP, the system in PARLEY_STATE, or http://127.0.0.1:8080)"
         ),
+        .init("ca-file", "FILE", "certificates to trust with https:// (default: PARLEY_CA_FILE, or the system's)"),
         TokenSource.option,
     ]
     static let options =
         [
             CommandDescription.Option(
                 "ws", "URL",
-                "where fanout is; several by commas or repetition\n(default: the system in PARLEY_STATE, or ws://127.0.0.1:8081)"
+                "where fanout is; several by commas or repetition\n(default: PARLEY_WS, the origin of an https:// --http, the system in PARLEY_STATE,\nor ws://127.0.0.1:8081)"
             )
         ] + httpOptions
 
@@ -20,17 +23,25 @@ struct ConnectionArguments: Sendable {
     let tokens: TokenSource
 
     init(_ arguments: Arguments) throws(UsageError) {
-        let system = SystemSettings(environment: .process)
-        http = try Self.endpoints(arguments.list("http"), "http", default: system.http)
-        webSocket = try Self.endpoints(arguments.list("ws"), "ws", default: system.webSocket)
+        var environment = Environment.process
+        let system = SystemSettings(environment: environment)
+        let named = [arguments.list("http"), environment.list("PARLEY_HTTP", default: ""), system.http]
+        http = try Self.endpoints(named.first { !$0.isEmpty } ?? [], "http")
+        // Where TLS ends there is a proxy, and it has one origin for both.
+        let usual = http.allSatisfy(\.isSecure) ? http.map(\.webSocket.description) : system.webSocket
+        let sockets = [arguments.list("ws"), environment.list("PARLEY_WS", default: ""), usual]
+        webSocket = try Self.endpoints(sockets.first { !$0.isEmpty } ?? [], "ws")
         tokens = try TokenSource(arguments)
+        if (http + webSocket).contains(where: \.isSecure) {
+            try TLSContext.trust(arguments.value("ca-file") ?? environment.optionalString("PARLEY_CA_FILE"))
+        }
     }
 
     private static func endpoints(
-        _ urls: [String], _ scheme: String, default usual: [String]
+        _ urls: [String], _ scheme: String
     ) throws(UsageError) -> [Endpoint] {
         var endpoints: [Endpoint] = []
-        for url in urls.isEmpty ? usual : urls { endpoints.append(try Endpoint(url, scheme: scheme)) }
+        for url in urls { endpoints.append(try Endpoint(url, scheme: scheme)) }
         return endpoints
     }
 }

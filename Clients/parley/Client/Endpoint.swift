@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// Where a service is reached: `http://127.0.0.1:8080` or `ws://127.0.0.1:8081/v1/socket`.
+/// Where a service is reached: `http://127.0.0.1:8080`, `wss://chat.example/v1/socket`.
 struct Endpoint: Hashable, Sendable, CustomStringConvertible {
     let scheme: String
     let host: String
@@ -9,9 +9,10 @@ struct Endpoint: Hashable, Sendable, CustomStringConvertible {
     /// With its leading slash; empty when none was given.
     let path: String
 
+    /// - Parameter scheme: the one without TLS; with an `s` at its end it is taken, too.
     init(_ text: String, scheme: String) throws(UsageError) {
-        guard let url = Self.parse(text), url.scheme == scheme else {
-            throw UsageError("\"\(text)\" must have the form \(scheme)://host:port (TLS ends in a proxy before Parley)")
+        guard let url = Self.parse(text), url.scheme == scheme || url.scheme == scheme + "s" else {
+            throw UsageError("\"\(text)\" must have the form \(scheme)://host:port, or \(scheme)s:// for TLS")
         }
         self = url
     }
@@ -28,16 +29,15 @@ struct Endpoint: Hashable, Sendable, CustomStringConvertible {
         let rest = text[separator.upperBound...]
         let slash = rest.firstIndex(of: "/") ?? rest.endIndex
         let (authority, path) = (rest[..<slash], rest[slash...])
+        let scheme = String(text[..<separator.lowerBound])
         guard let colon = authority.lastIndex(of: ":"), colon > authority.startIndex, !authority.hasSuffix("]"),
             let port = UInt16(authority[authority.index(after: colon)...])
         else {
-            return withoutPort(authority).map {
-                Endpoint(scheme: String(text[..<separator.lowerBound]), host: $0, port: 80, path: trimmed(path))
-            }
+            let usual = secureSchemes.contains(scheme) ? 443 : 80
+            return withoutPort(authority).map { Endpoint(scheme: scheme, host: $0, port: usual, path: trimmed(path)) }
         }
         return Endpoint(
-            scheme: String(text[..<separator.lowerBound]), host: String(authority[..<colon]), port: Int(port),
-            path: trimmed(path))
+            scheme: scheme, host: String(authority[..<colon]), port: Int(port), path: trimmed(path))
     }
 
     private static func withoutPort(_ authority: Substring) -> String? {
@@ -45,6 +45,16 @@ struct Endpoint: Hashable, Sendable, CustomStringConvertible {
     }
 
     private static func trimmed(_ path: Substring) -> String { path == "/" ? "" : String(path) }
+
+    var isSecure: Bool { Self.secureSchemes.contains(scheme) }
+
+    private static let secureSchemes = ["https", "wss"]
+
+    /// A name, or an address without the brackets around one of IPv6.
+    var bareHost: String { host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host }
+
+    /// The WebSocket of the same origin, for where a proxy serves both.
+    var webSocket: Endpoint { Endpoint(scheme: isSecure ? "wss" : "ws", host: host, port: port, path: "") }
 
     /// For the `Host` field.
     var authority: String { "\(host):\(port)" }
@@ -56,8 +66,7 @@ struct Endpoint: Hashable, Sendable, CustomStringConvertible {
         var hints = addrinfo()
         hints.ai_socktype = CInt(SOCK_STREAM.rawValue)
         var found: UnsafeMutablePointer<addrinfo>?
-        let name = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
-        guard getaddrinfo(name, "\(port)", &hints, &found) == 0, let address = found else { return nil }
+        guard getaddrinfo(bareHost, "\(port)", &hints, &found) == 0, let address = found else { return nil }
         defer { freeaddrinfo(address) }
         let type = CInt(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
         let descriptor = socket(address.pointee.ai_family, type, 0)

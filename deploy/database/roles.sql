@@ -1,0 +1,18 @@
+-- The roles and the database of a deployed system. Run at every start; what exists stays.
+--
+-- The owners make tables and nothing else connects as them. The services read and write the tables of their own schema;
+-- what they may read of the other's is granted by name: see the files beside this one.
+
+SELECT format('CREATE ROLE %I LOGIN', name)
+FROM unnest(ARRAY['store', 'store_owner', 'receipt', 'receipt_owner']) AS name
+WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = name) \gexec
+
+SELECT 'CREATE DATABASE parley'
+WHERE NOT EXISTS (SELECT FROM pg_database WHERE datname = 'parley') \gexec
+
+REVOKE ALL ON DATABASE parley FROM PUBLIC;
+GRANT CONNECT ON DATABASE parley TO store, receipt;
+GRANT CONNECT, CREATE ON DATABASE parley TO store_owner, receipt_owner;
+
+\connect parley
+REVOKE ALL ON SCHEMA public FROM PUBLIC;
