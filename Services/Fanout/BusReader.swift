@@ -2,6 +2,7 @@ import Bus
 import Bytes
 import Models
 import Reactor
+import ServiceKit
 import Wire
 
 /// Hands every frame from the bus to whom it concerns.
@@ -13,11 +14,12 @@ final class BusReader {
     private let digests: Digests
     private let typing: TypingRelay
     private let supersession: Supersession
+    private let erased: ErasedUsers
     private let counters: Counters
 
     init(
         bus: Bus, rooms: Rooms, streams: PrivateStreams, digests: Digests, typing: TypingRelay,
-        supersession: Supersession, counters: Counters
+        supersession: Supersession, erased: ErasedUsers, counters: Counters
     ) {
         self.bus = bus
         self.rooms = rooms
@@ -25,6 +27,7 @@ final class BusReader {
         self.digests = digests
         self.typing = typing
         self.supersession = supersession
+        self.erased = erased
         self.counters = counters
     }
 
@@ -39,6 +42,7 @@ final class BusReader {
             bus.subscribe(.receiptDigest(group))
             bus.subscribe(.ephemeral(group))
         }
+        erased.start()
     }
 
     private func receive(_ frame: InboundFrame) {
@@ -49,6 +53,7 @@ final class BusReader {
         case .digest: digests.receiveFromStore(frame)
         case .receiptDigest: digests.receiveFromReceipt(frame)
         case .ephemeral: receiveEphemeral(frame)
+        case .erasure: erased.receive(frame)
         case .command, .receiptCommand, .answer: break
         }
     }

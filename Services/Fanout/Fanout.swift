@@ -21,15 +21,16 @@ final class Fanout {
         let streams = PrivateStreams(bus: bus, fetches: fetches, counters: counters, rooms: rooms)
         let typing = TypingRelay(bus: bus, rooms: rooms)
         let supersession = Supersession(bus: bus, sessions: sessions)
+        let erased = ErasedUsers(bus: bus)
         gateway = Gateway(
-            tokens: tokens, sessions: sessions,
+            tokens: tokens, erased: erased, sessions: sessions,
             starter: SessionStarter(bus: bus, rooms: rooms, streams: streams, counters: counters), streams: streams,
             receipts: ReceiptSender(bus: bus, rooms: rooms, counters: counters), typing: typing,
             supersession: supersession)
         reader = BusReader(
             bus: bus, rooms: rooms, streams: streams,
             digests: Digests(bus: bus, rooms: rooms, streams: streams, counters: counters), typing: typing,
-            supersession: supersession, counters: counters)
+            supersession: supersession, erased: erased, counters: counters)
     }
 
     func start() {

@@ -9,8 +9,12 @@ import Wire
 @Reactor
 final class Authenticator {
     private var tokens: TokenVerifier
+    private let erased: ErasedUsers
 
-    init(_ tokens: TokenVerifier) { self.tokens = tokens }
+    init(_ tokens: TokenVerifier, _ erased: ErasedUsers) {
+        self.tokens = tokens
+        self.erased = erased
+    }
 
     /// What a connection keeps of its last request: a client sends the same token with each.
     private final class VerifiedToken {
@@ -27,6 +31,9 @@ final class Authenticator {
 
     func user(of request: Request) throws(Problem) -> UserID {
         let identity = try identity(of: request)
+        guard !erased.contains(identity.user) else {
+            throw Problem(.unauthenticated, "Authorization: the token's user was erased")
+        }
         guard let name = request[.parleyUser] else { return identity.user }
         guard identity.isAdministrator else {
             throw Problem(.forbidden, "X-Parley-User: only an administrator's token may act for others")
@@ -34,7 +41,20 @@ final class Authenticator {
         guard let user = UserID(String(decoding: name, as: UTF8.self)) else {
             throw Problem(.invalid, "X-Parley-User: must be a user id")
         }
+        guard !erased.contains(user) else { throw Problem(.forbidden, "X-Parley-User: the user was erased") }
         return user
+    }
+
+    /// The administrator who makes a request that is about no user of their own.
+    func administrator(of request: Request) throws(Problem) -> UserID {
+        let identity = try identity(of: request)
+        guard !erased.contains(identity.user) else {
+            throw Problem(.unauthenticated, "Authorization: the token's user was erased")
+        }
+        guard identity.isAdministrator else {
+            throw Problem(.forbidden, "Authorization: only an administrator's token may do this")
+        }
+        return identity.user
     }
 
     /// The challenge of an answer 401 (RFC 6750, 3).

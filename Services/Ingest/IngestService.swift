@@ -18,6 +18,7 @@ final class IngestService: HTTPHandler {
     let deadline: Duration
     private let service: Service
     private let authenticator: Authenticator
+    let erased: ErasedUsers
     private let metrics: IngestMetrics
     private var rate: RateLimiter
     var load: Load
@@ -27,13 +28,20 @@ final class IngestService: HTTPHandler {
         self.bus = bus
         limits = configuration.limits
         deadline = configuration.deadline
-        authenticator = Authenticator(configuration.tokens)
+        erased = ErasedUsers(bus: bus)
+        authenticator = Authenticator(configuration.tokens, erased)
         rate = RateLimiter(configuration.rate)
         load = Load(configuration.load)
         metrics = IngestMetrics(service.metrics)
         service.metrics.gauge("parley_ingest_requests_in_flight", "Requests waiting for an answer") { [unowned self] in
             Double(load.requests)
         }
+    }
+
+    /// Begins to listen to the bus.
+    func start() {
+        bus.onFrame = { [erased] frame in erased.receive(frame) }
+        erased.start()
     }
 
     func maximumBodyBytes(for request: Request) -> Int {
@@ -61,7 +69,9 @@ final class IngestService: HTTPHandler {
             guard load.hasRoom(bytes: request.body.count) else {
                 throw Problem(.overloaded, "ingest has too much to do")
             }
-            let user = try authenticator.user(of: request)
+            let user =
+                route.call == .eraseUser
+                ? try authenticator.administrator(of: request) : try authenticator.user(of: request)
             if route.call != .sendBatch { try admit(user, cost: 1) }
             try answer(request, route, user, exchange)
         } catch {
@@ -85,6 +95,7 @@ final class IngestService: HTTPHandler {
         case .createConversation: try createConversation(request.body, user, exchange)
         case .listConversations: try listConversations(query, user, exchange)
         case .sync: try sync(query, user, exchange)
+        case .eraseUser: eraseUser(try route.user(), exchange)
         case .conversation: try conversation(try route.conversation(), user, exchange)
         case .members: try members(try route.conversation(), query, user, exchange)
         case .send: try send(request.body, to: try route.conversation(), user, exchange)

@@ -18,6 +18,10 @@ enum Main {
 
         service.addMetrics(of: server)
         service.health.require("bus") { bus.connectedEndpoints.isEmpty ? "no store is connected" : nil }
+        service.health.require("erased users") {
+            ingest.erased.isComplete ? nil : "the stores have not told yet who was erased"
+        }
+        ingest.start()
         service.drain.add("finish requests") { await server.drain(deadline: configuration.deadline) }
         service.drain.add("close the bus") { bus.close() }
         try server.listen(at: configuration.listen.description)

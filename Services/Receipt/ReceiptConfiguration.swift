@@ -25,7 +25,7 @@ struct ReceiptConfiguration: Sendable {
                 ("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off"), ("enable_hashjoin", "off"),
                 ("enable_mergejoin", "off"), ("synchronous_commit", "on"),
             ],
-            statements: HorizonStatements.all)
+            statements: HorizonStatements.all + ReceiptErasure.statements)
     }
 
     var queries: ConnectionConfiguration {

@@ -17,6 +17,7 @@ final class ReceiptService {
     let teller: ReadTeller
     let search: UntoldSearch
     private let announcer: StatusAnnouncer
+    private let erasure: ReceiptErasure
     private let bus: Bus
     private(set) var entriesRefused = 0
 
@@ -32,6 +33,7 @@ final class ReceiptService {
         search = UntoldSearch(queries.connection, owns: { [slots] in slots.contains($0) }, teller, log: log)
         slots.onAcquired = { [search] in search.acquired($0) }
         Reactor.every(.seconds(5)) { [weak search] in search?.checkDropped() }
+        erasure = ReceiptErasure(writing, bus: bus, log: log)
     }
 
     func start() {
@@ -78,6 +80,9 @@ final class ReceiptService {
         case .signal:
             let signal = try ReceiptSignal(from: &reader)
             begin(request) { take(signal, request) }
+        case .erase:
+            let receipts = try EraseReceipts(from: &reader)
+            begin(request) { erasure.answer(request, receipts) }
         case .status:
             let query = try StatusQuery(from: &reader)
             begin(request) { queries.answer(request, query) }

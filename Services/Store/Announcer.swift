@@ -41,11 +41,23 @@ final class Announcer {
     /// `changes` ends with those of the write, as it left them.
     func announce(_ write: Write, _ result: WriteStatement.Result.Change, _ changes: Rows) {
         if let useq = result.useq { announcePrivately(write, result, useq) }
+        announce(write.conversation, result.seq - result.positions + 1..<result.seq + 1, of: changes)
+    }
+
+    /// `changes` ends with those of the step, as it left them. What its user is told privately goes with the rest.
+    func announce(_ step: EraseStep, _ row: Row, _ changes: Rows) {
+        guard let conversation = step.conversation, let positions = ErasureStatements.positions(step, row) else {
+            return
+        }
+        announce(conversation, positions, of: changes)
+    }
+
+    private func announce(_ conversation: ConversationID, _ positions: Range<Int64>, of changes: Rows) {
         for row in changes {
-            guard let change = ChangeFields(row, conversation: write.conversation) else { continue }
-            if change.seq > result.seq - result.positions, change.seq <= result.seq {
-                announce(change, about: FeedStatement.user(row))
+            guard let change = ChangeFields(row, conversation: conversation), positions.contains(change.seq) else {
+                continue
             }
+            announce(change, about: FeedStatement.user(row))
         }
     }
 

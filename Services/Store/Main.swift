@@ -5,7 +5,7 @@ import ServiceKit
 
 /// store: commits commands in batches, assigns `seq`, answers queries, announces changes.
 ///
-/// Listens to commands and queries of ingest, receipt and fanout for the slots it owns; publishes answers, changes,
+/// Listens to commands and queries of ingest, receipt, fanout and stores for the slots it owns; publishes answers, changes,
 /// private changes and digests. `store migrate` brings the schema of the database up to this build.
 @main
 enum Main {
@@ -20,6 +20,7 @@ enum Main {
     @Reactor private static func start(_ service: Service, _ configuration: StoreConfiguration) throws {
         try Schema.migrator.requireVersion(ofDatabaseAt: configuration.databaseURL)
         let bus = try service.openBus(configuration.bus)
+        bus.hearsItself = true  // An erasure may ask for steps on slots of this very store.
         let store = StoreService(configuration, bus: bus, log: service.log)
         store.addHealth(to: service.health)
         store.addMetrics(to: service.metrics)

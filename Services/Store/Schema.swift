@@ -9,6 +9,9 @@ enum Schema {
     /// First key of the advisory locks by which stores own slots; the next number is taken with it.
     static let slotLocks: Int32 = 7101
 
+    /// First key of the advisory locks under which users are erased; the second is the user's slot.
+    static let erasureLocks: Int32 = 7103
+
     static var migrator: Migrator {
         Migrator(
             schema: name,
@@ -21,6 +24,7 @@ enum Schema {
                 Migration(6, "settings", sql: PackageResources._006_settings_sql),
                 Migration(7, "windows", sql: PackageResources._007_windows_sql),
                 Migration(8, "removals", sql: PackageResources._008_removals_sql),
+                Migration(9, "erasure", sql: PackageResources._009_erasure_sql),
             ])
     }
 }

@@ -11,10 +11,12 @@ import Wire
 @Reactor
 final class StoreService {
     let writer: Writer
-    /// Read positions have a connection of their own, so that a crowd of readers never delays a message.
-    let readWriter: Writer
+    /// Read positions and erasures have a connection of their own, so that neither a crowd of readers nor the traces of a
+    /// user of years delay messages.
+    let backgroundWriter: Writer
     let queries: Queries
     let slots: OwnedSlots
+    let erasures: Erasures
     private let bus: Bus
     private(set) var entriesRefused = 0
 
@@ -23,28 +25,33 @@ final class StoreService {
         self.bus = bus
         slots = OwnedSlots(bus, .store, connection: writing, schema: Schema.name, lockClass: Schema.slotLocks)
         queries = Queries(Connection(configuration.queries), bus: bus, log: log)
-        let outcomes = CommandOutcomes(bus: bus, announcer: Announcer(bus: bus, slots: slots), queries: queries)
+        erasures = Erasures(bus: bus, slots: slots, connection: queries.connection, log: log)
+        let outcomes = CommandOutcomes(
+            bus: bus, announcer: Announcer(bus: bus, slots: slots), queries: queries, erasures: erasures)
         writer = Writer(writing, bus: bus, outcomes: outcomes, log: log)
-        readWriter = Writer(Connection(configuration.writer), bus: bus, outcomes: outcomes, log: log)
+        backgroundWriter = Writer(Connection(configuration.writer), bus: bus, outcomes: outcomes, log: log)
     }
 
     func start() {
         bus.onFrame = { [self] frame in receive(frame) }
         writer.connection.open()
-        readWriter.connection.open()
+        backgroundWriter.connection.open()
         queries.connection.open()
     }
 
     /// Stops to take requests, and waits for the answers to those that were taken.
     func finish() async {
+        erasures.stop()
         bus.onFrame = { _ in }
-        while !writer.isIdle || !readWriter.isIdle || queries.inWork > 0 { await Reactor.sleep(for: .milliseconds(5)) }
+        while !writer.isIdle || !backgroundWriter.isIdle || queries.inWork > 0 {
+            await Reactor.sleep(for: .milliseconds(5))
+        }
     }
 
     /// Ends the connections for good. Requests still on their way stay unanswered.
     func closeConnections() {
         writer.connection.close()
-        readWriter.connection.close()
+        backgroundWriter.connection.close()
         queries.connection.close()
     }
 
@@ -52,8 +59,8 @@ final class StoreService {
         health.require("writing connection") { [writer] in
             writer.connection.isUp ? nil : "not connected to the database"
         }
-        health.require("connection for read positions") { [readWriter] in
-            readWriter.connection.isUp ? nil : "not connected to the database"
+        health.require("background connection") { [backgroundWriter] in
+            backgroundWriter.connection.isUp ? nil : "not connected to the database"
         }
         health.require("query connection") { [queries] in
             queries.connection.isUp ? nil : "not connected to the database"
@@ -81,11 +88,14 @@ final class StoreService {
         metrics.counter("parley_store_entries_refused_total", "Entries of no known layout") { [self] in
             Double(entriesRefused)
         }
-        metrics.counter("parley_store_read_positions_total", "Read positions in batches") { [readWriter] in
-            Double(readWriter.metrics.rows)
+        metrics.counter("parley_store_read_positions_total", "Read positions in batches") { [backgroundWriter] in
+            Double(backgroundWriter.metrics.rows)
         }
         metrics.gauge("parley_store_slots", "Slots owned") { [slots] in Double(slots.count) }
         metrics.gauge("parley_store_rows_waiting", "Rows waiting for a batch") { [writer] in Double(writer.waitingRows)
+        }
+        metrics.gauge("parley_store_erasures", "Erasures of users under way") { [erasures] in
+            Double(erasures.underWay)
         }
         metrics.gauge("parley_store_queries_in_work", "Queries being answered") { [queries] in Double(queries.inWork) }
     }
@@ -112,7 +122,7 @@ final class StoreService {
         let request = RequestKey(origin: frame.origin, number: entry.number)
         if kind.isCommand {
             let command = try Command(entry, kind: kind, request: request, frame: frame.slice(bytes))
-            begin(request) { (kind == .readMoved ? readWriter : writer).add(command) }
+            begin(request) { (kind == .readMoved || kind == .eraseStep ? backgroundWriter : writer).add(command) }
         } else {
             var reader = ByteReader(entry.fields)
             let query = try queries.decode(kind, &reader)

@@ -16,6 +16,9 @@ package final class Bus {
     package internal(set) var counters = BusCounters()
     /// Called with every frame of the subscribed topics, answers excepted.
     package var onFrame: @Reactor (InboundFrame) -> Void = { _ in }
+    /// Whether frames of this very process are received, where it is among its peers: a pattern that finds all processes
+    /// of a kind finds this one too. For those who ask their own kind.
+    package var hearsItself = false
 
     /// Closed by letting go of them.
     private var publisher: Publisher?
@@ -150,8 +153,7 @@ package final class Bus {
             counters.framesRefused += 1
             return
         }
-        // A pattern that finds all processes of a kind finds this one too.
-        guard frame.origin != instance else { return }
+        guard hearsItself || frame.origin != instance else { return }
         if case .answer = frame.topic { receiveAnswers(frame) } else { onFrame(frame) }
     }
 }

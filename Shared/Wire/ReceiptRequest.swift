@@ -4,6 +4,7 @@ import Models
 /// What can be asked of `receipt`, by number. Numbers are retired, never reused.
 package enum ReceiptRequestKind: UInt8, CaseIterable, Sendable {
     case signal = 1
+    case erase = 10
     case status = 64
     case positions = 65
 }

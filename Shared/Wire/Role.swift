@@ -6,7 +6,7 @@ package enum Role: String, CaseIterable, Sendable {
     package var listensTo: [Role] {
         switch self {
         case .ingest: [.store, .receipt]
-        case .store: [.ingest, .receipt, .fanout]
+        case .store: [.ingest, .receipt, .fanout, .store]
         case .receipt: [.ingest, .fanout, .store]
         case .fanout: [.store, .receipt, .fanout]
         }
@@ -20,10 +20,10 @@ extension Topic {
     /// Whether a process of this role has anything to say about the topic. What others say about it is not heard.
     package func mayBePublished(by role: Role) -> Bool {
         switch self {
-        case .command: role == .ingest || role == .fanout || role == .receipt
-        case .receiptCommand: role == .ingest || role == .fanout
+        case .command: true
+        case .receiptCommand: role == .ingest || role == .fanout || role == .store
         case .answer: role == .store || role == .receipt
-        case .change, .privateChange, .digest: role == .store
+        case .change, .privateChange, .digest, .erasure: role == .store
         case .status, .receiptDigest: role == .receipt
         case .ephemeral: role == .fanout
         }
@@ -41,25 +41,28 @@ extension Topic {
 
 extension StoreRequestKind {
     /// Clients reach the store through `ingest` alone. `fanout` may only catch up with its streams, `receipt` only tell how
-    /// far users have read. A sender of unknown role (see `Bus.follow`) may ask everything.
+    /// far users have read, `store` only ask others for the steps of an erasure. A sender of unknown role (see
+    /// `Bus.follow`) may ask everything.
     package func mayBeAsked(by role: Role?) -> Bool {
         switch role {
         case nil: true
-        case .ingest: rawValue < 128 && self != .readMoved
+        case .ingest: rawValue < 128 && self != .readMoved && self != .eraseStep || self == .erasedUsers
         case .fanout: rawValue >= 128
         case .receipt: self == .readMoved
-        case .store: false
+        case .store: self == .eraseStep
         }
     }
 }
 
 extension ReceiptRequestKind {
-    /// Both edges take receipts of clients. Only `fanout` follows their streams.
+    /// Both edges take receipts of clients. Only `fanout` follows their streams, only `store` erases.
     package func mayBeAsked(by role: Role?) -> Bool {
         switch role {
-        case nil, .fanout: true
+        case nil: true
+        case .fanout: self != .erase
         case .ingest: self == .signal
-        case .store, .receipt: false
+        case .store: self == .erase
+        case .receipt: false
         }
     }
 }

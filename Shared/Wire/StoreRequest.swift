@@ -9,6 +9,8 @@ package enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case write = 3
     case readMoved = 4
     case putSettings = 5
+    case eraseUser = 10
+    case eraseStep = 11
 
     // Queries of clients, answered with client JSON.
     case listConversations = 64
@@ -30,6 +32,9 @@ package enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case privateReplay = 130
     case positions = 131
     case senderCounts = 132
+
+    // Of ingest, too.
+    case erasedUsers = 140
 
     /// Whether it writes.
     package var isCommand: Bool { rawValue < 64 }

@@ -33,13 +33,15 @@ package enum Topic: Hashable, Sendable {
     case receiptDigest(SlotGroup)
     /// Typing and superseded sessions, from fanout to fanout. Never stored.
     case ephemeral(SlotGroup)
+    /// How many users are erased, told by a store.
+    case erasure(SlotGroup)
 }
 
 extension Topic {
     /// Number of topics that belong to a group; each has an `index` below it.
-    package static let indexedCount = 8 * SlotGroup.count
+    package static let indexedCount = 9 * SlotGroup.count
 
-    private static let letters: [UInt8] = Array("CRMUSDET".utf8)
+    private static let letters: [UInt8] = Array("CRMUSDETX".utf8)
     private static let answerLetter = UInt8(ascii: "A")
 
     /// A small number for a topic of a group, by which tables find it without hashing; nil for an answer's.
@@ -57,6 +59,7 @@ extension Topic {
         case .digest(let group): (5, group)
         case .receiptDigest(let group): (6, group)
         case .ephemeral(let group): (7, group)
+        case .erasure(let group): (8, group)
         case .answer: nil
         }
     }
@@ -71,6 +74,7 @@ extension Topic {
         case UInt8(ascii: "D"): self = .digest(group)
         case UInt8(ascii: "E"): self = .receiptDigest(group)
         case UInt8(ascii: "T"): self = .ephemeral(group)
+        case UInt8(ascii: "X"): self = .erasure(group)
         default: return nil
         }
     }

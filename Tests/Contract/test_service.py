@@ -8,7 +8,6 @@ from contract import DOCUMENT
 CONVERSATION = "0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90"
 LATER = [
     ("GET", "/v1/search"),
-    ("DELETE", "/v1/users/ben"),
 ]
 UNKNOWN = [
     "/",

@@ -30,6 +30,8 @@ final class ScriptedStore {
     /// Conversations too large to name everybody, with the JSON of the counts of one sender.
     var counts: [ConversationID: (sender: UserID, json: String)] = [:]
 
+    private var erased: [UserID] = []
+
     /// Announcements, or digests, are not sent while these are set.
     var losesAnnouncements = false
     var losesDigests = false
@@ -76,6 +78,21 @@ final class ScriptedStore {
         append(conversation, .memberRemoved, member)
         let user = UserID(member)!
         stays[conversation]![user]![stays[conversation]![user]!.count - 1].through = lastSeq(conversation)
+    }
+
+    func erase(_ user: UserID) {
+        erased.append(user)
+        let count = Int64(erased.count { $0.slot == user.slot })
+        guard !losesAnnouncements else { return }
+        bus.append(to: .erasure(user.slot.group)) { buffer in
+            ErasureEntry(user.slot, count: count, latest: user).write(to: &buffer)
+        }
+    }
+
+    /// What the owner of the slot says once a second.
+    func tellErased(in slot: Slot) {
+        let count = Int64(erased.count { $0.slot == slot })
+        bus.append(to: .erasure(slot.group)) { ErasureEntry(slot, count: count).write(to: &$0) }
     }
 
     func moveStatus(_ conversation: ConversationID) {
@@ -154,6 +171,7 @@ final class ScriptedStore {
         case .privateReplay: answer(request, try! PrivateReplayQuery(from: &reader))
         case .positions: answer(request, try! StreamPositions(from: &reader))
         case .senderCounts: answer(request, try! SenderCountsQuery(from: &reader))
+        case .erasedUsers: answer(request, try! ErasedUsersQuery(from: &reader))
         default: preconditionFailure("fanout asks for nothing else")
         }
     }
@@ -221,6 +239,14 @@ final class ScriptedStore {
         }
     }
 
+    private func answer(_ request: RequestKey, _ query: ErasedUsersQuery) {
+        let names = erased.filter { $0.slot == query.slot }
+        bus.answer(request, status: 200) { buffer in
+            buffer.append(bigEndian: Int64(names.count))
+            for name in names.dropFirst(Int(query.after)) { buffer.append(name) }
+        }
+    }
+
     private func answerReceipt(_ request: RequestKey, _ entry: RequestEntry) {
         var reader = ByteReader(entry.fields)
         switch ReceiptRequestKind(rawValue: entry.kind)! {
@@ -232,6 +258,7 @@ final class ScriptedStore {
             let query = try! StatusQuery(from: &reader)
             let version = statuses[query.conversation] ?? 0
             bus.answer(request, status: 200) { writeStatus(query.conversation, version, to: &$0) }
+        case .erase: preconditionFailure("fanout erases nothing")
         case .positions:
             let ahead = try! StreamPositions(from: &reader).positions.compactMap { position -> StreamPosition? in
                 guard case .conversation(let conversation) = position.key else { return nil }

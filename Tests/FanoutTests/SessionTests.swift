@@ -474,6 +474,27 @@ import Testing
         #expect(server.openConnections == 0)
     }
 
+    @Test("the sessions of an erased user end, its announcement lost or not", arguments: [false, true])
+    @Reactor func erased(isLost: Bool) async throws {
+        let system = try await TestSystem()
+        defer { system.close() }
+        let anna = UserID("anna")!
+        let clients = [await system.session("anna", device: "tv"), await system.session("anna", device: "phone")]
+        let other = await system.session("ben")
+        system.store.losesAnnouncements = isLost
+        system.store.erase(anna)
+        if isLost { system.store.tellErased(in: anna.slot) }
+        for client in clients {
+            await waitUntil { client.closeCode == 4401 }
+            #expect(client.frames(of: "bye").first?.contains(#""code":"unauthenticated""#) == true)
+        }
+        let late = system.client()
+        late.say(#"{"type":"hello","token":"\#(TestSystem.token("anna"))"}"#)
+        await waitUntil { late.closeCode == 4401 }
+        await system.quiet(other)
+        #expect(other.closeCode == nil)
+    }
+
     @Test("rooms and streams go with their last session")
     @Reactor func noTraces() async throws {
         let system = try await TestSystem()

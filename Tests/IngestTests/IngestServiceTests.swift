@@ -69,6 +69,7 @@ private final class TestIngest {
         server = Server(ingest, limits: configuration.serverLimits)
         port = try server.listen(at: configuration.listen.description)
         stores.onFrame = { [unowned self] frame in receive(frame) }
+        ingest.start()
         Self.all.append(self)
         for group in SlotGroup.all {
             stores.subscribe(.command(group))
@@ -76,7 +77,30 @@ private final class TestIngest {
         }
     }
 
-    private var isConnected: Bool { !bus.connectedEndpoints.isEmpty && !stores.connectedEndpoints.isEmpty }
+    /// Who the stores say is erased, in all slots.
+    private(set) var erased: [UserID] = []
+
+    private var isConnected: Bool {
+        !bus.connectedEndpoints.isEmpty && !stores.connectedEndpoints.isEmpty && ingest.erased.isComplete
+    }
+
+    /// The end of the numbers of a slot, and the names behind one of them.
+    private func answer(_ key: RequestKey, _ query: ErasedUsersQuery) {
+        let names = erased.filter { $0.slot == query.slot }
+        stores.answer(key, status: 200) { buffer in
+            buffer.append(bigEndian: Int64(names.count))
+            for name in names.dropFirst(Int(query.after)) { buffer.append(name) }
+        }
+    }
+
+    /// Another user is erased; the announcement may get lost, but not what is said every second.
+    func erase(_ user: UserID, isAnnounced: Bool = true) {
+        erased.append(user)
+        let count = Int64(erased.count { $0.slot == user.slot })
+        stores.append(to: .erasure(user.slot.group)) { buffer in
+            ErasureEntry(user.slot, count: count, latest: isAnnounced ? user : nil).write(to: &buffer)
+        }
+    }
 
     private func receive(_ frame: InboundFrame) {
         for bytes in frame.entries {
@@ -87,6 +111,11 @@ private final class TestIngest {
                 continue
             }
             guard case .new = stores.beginWork(on: key) else { continue }
+            if case .command = frame.topic, entry.kind == StoreRequestKind.erasedUsers.rawValue {
+                var reader = ByteReader(entry.fields)
+                if let query = try? ErasedUsersQuery(from: &reader) { answer(key, query) }
+                continue
+            }
             received += 1
             waiting.append((key, Array(entry.fields)))
             if let immediateAnswer { answerFirst(status: 200) { $0.append(utf8: immediateAnswer) } }
@@ -106,9 +135,12 @@ private final class TestIngest {
 
     func answerAtOnce(_ json: String) { immediateAnswer = json }
 
-    nonisolated static func head(_ method: String, _ path: String, user: String = "anna", body: String = "") -> String {
+    nonisolated static func head(
+        _ method: String, _ path: String, user: String = "anna", isAdministrator: Bool = false, body: String = ""
+    ) -> String {
         let expiry = Timestamp(milliseconds: Timestamp.now.milliseconds + 60_000)
-        let token = TokenSigner(secret: secret).token(for: Identity(user: UserID(user)!, expiresAt: expiry))
+        let identity = Identity(user: UserID(user)!, isAdministrator: isAdministrator, expiresAt: expiry)
+        let token = TokenSigner(secret: secret).token(for: identity)
         return "\(method) \(path) HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer \(token)\r\n"
             + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
     }
@@ -260,6 +292,61 @@ private func send(_ number: Int, user: String = "anna") -> String {
         try client.send("GET /v1/conversations HTTP/1.1\r\nHost: h\r\n\(line)\r\n")
         let answer = try client.receiveAnswer()
         #expect(answer.status == 401 && answer["WWW-Authenticate"] == challenge)
+    }
+
+    @Test("from the answer to an erasure on the user's tokens are refused, and administrators cannot act for them")
+    func erasure() async throws {
+        let ingest = try await TestIngest.start()
+        let client = try RawClient(port: ingest.port)
+        try client.send(TestIngest.head("DELETE", "/v1/users/anna", user: "backend", isAdministrator: true))
+        #expect(await eventually { ingest.waiting.count == 1 })
+        await ingest.answerFirst(status: 202) { $0.append(utf8: "{}") }
+        let answer = try client.receiveAnswer()
+        #expect(answer.status == 202 && answer.body == "{}")
+        try client.send(send(1))
+        let refused = try client.receiveAnswer()
+        #expect(refused.status == 401 && refused["WWW-Authenticate"] == "Bearer error=\"invalid_token\"")
+        let head = TestIngest.head("GET", "/v1/conversations", user: "backend", isAdministrator: true)
+        try client.send(head.replacing("\r\n\r\n", with: "\r\nX-Parley-User: anna\r\n\r\n"))
+        #expect(try client.receiveAnswer().status == 403)
+        #expect(await ingest.received == 1)
+    }
+
+    @Test("only an administrator's token erases users")
+    func erasureByOthers() async throws {
+        let ingest = try await TestIngest.start()
+        let client = try RawClient(port: ingest.port)
+        try client.send(TestIngest.head("DELETE", "/v1/users/anna"))
+        let answer = try client.receiveAnswer()
+        #expect(answer.status == 403 && answer.body.contains("\"code\":\"forbidden\""))
+        #expect(await ingest.received == 0)
+    }
+
+    @Test(
+        "an erasure that another ingest was asked for is learned of, its announcement lost or not",
+        arguments: [true, false])
+    func erasureElsewhere(isAnnounced: Bool) async throws {
+        let ingest = try await TestIngest.start()
+        await ingest.answerAtOnce("{}")
+        let client = try RawClient(port: ingest.port)
+        try client.send(TestIngest.head("GET", "/v1/conversations", user: "anna"))
+        #expect(try client.receiveAnswer().status == 200)
+        await ingest.erase(UserID("anna")!, isAnnounced: isAnnounced)
+        let isRefused = try await refused("anna", by: ingest)
+        #expect(isRefused)
+        try client.send(TestIngest.head("GET", "/v1/conversations", user: "ben"))
+        #expect(try client.receiveAnswer().status == 200)
+    }
+
+    /// Whether a user's token is refused before long.
+    private func refused(_ user: String, by ingest: TestIngest) async throws -> Bool {
+        let client = try RawClient(port: ingest.port)
+        for _ in 0..<500 {
+            try client.send(TestIngest.head("GET", "/v1/conversations", user: user))
+            if try client.receiveAnswer().status == 401 { return true }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        return false
     }
 
     @Test("two users on one connection stay two users")

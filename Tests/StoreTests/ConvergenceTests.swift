@@ -50,7 +50,8 @@ private struct Replica: Equatable {
     private static func summary(_ message: [String: Any]) -> String {
         if let event = message["event"] as? [String: Any] { return summary(event: event, kind: event["kind"]) }
         let counts = (message["tapbackCounts"] as? [String: Int] ?? [:]).sorted { $0.key < $1.key }
-        return "\(message["text"] ?? "") \(message["deletedForEveryone"] ?? "") \(counts)"
+        let mentions = message["mentions"] as? [String] ?? []
+        return "\(message["text"] ?? "") \(message["deletedForEveryone"] ?? "") \(counts) \(mentions)"
     }
 
     private static func summary(event: [String: Any], kind: Any?) -> String {
@@ -187,9 +188,19 @@ struct ConvergenceTests {
     /// A failure prints its seed, and that seed alone reproduces it.
     @Test("whoever was away for any time sees what somebody sees who starts anew", arguments: UInt64(1)...6)
     @Reactor func convergence(seed: UInt64) async throws {
+        try await converge(seed: seed)
+    }
+
+    @Test("and so does whoever was away while a member was erased", arguments: UInt64(1)...4)
+    @Reactor func convergenceBehindErasure(seed: UInt64) async throws {
+        try await converge(seed: seed, erasing: "bob")
+    }
+
+    @Reactor private func converge(seed: UInt64, erasing erased: String? = nil) async throws {
         var random = SeededRandom(seed: seed)
         let store = try await StoreUnderTest()
         defer { store.close() }
+        if erased != nil { try await store.startReceipt() }
         let conversation = ConversationID(.random)
         _ = await store.create(conversation, by: "alice", with: ["bob", "carol"])
         let followers = Self.users.map { ($0, Follower(store, conversation, $0)) }
@@ -204,6 +215,7 @@ struct ConvergenceTests {
             }
         }
         for (user, follower) in followers { #expect(follower.replica.faults == [], "\(user), seed \(seed)") }
+        if let erased { try await erase(erased, store) }
         for (user, follower) in followers where await isMember(user, of: conversation, store) {
             await follower.catchUp(using: &random)
             let fresh = Follower(store, conversation, user)
@@ -211,6 +223,13 @@ struct ConvergenceTests {
             await fresh.readSettings()
             fresh.replica.readSeq = Int(reads[user] ?? 0)
             #expect(follower.replica == fresh.replica, "\(user), seed \(seed)")
+        }
+    }
+
+    @Reactor private func erase(_ name: String, _ store: StoreUnderTest) async throws {
+        let user = UserID(name)!
+        while await store.ask(.eraseUser, in: user.slot, EraseUser(user))?.status != 200 {
+            await Reactor.sleep(for: .milliseconds(10))
         }
     }
 
@@ -263,7 +282,9 @@ struct ConvergenceTests {
         case 9 where Int.random(in: 0..<3, using: &random) == 0:
             action = .clearHistory(through: Int64.random(in: 0..<30, using: &random))
         default:
-            let draft = StoreUnderTest.Draft(replyTo: Bool.random(using: &random) ? messages.last : nil)
+            let mentions = ["", "", "bob", "bob,carol"].randomElement(using: &random)!
+            let draft = StoreUnderTest.Draft(
+                replyTo: Bool.random(using: &random) ? messages.last : nil, mentions: mentions)
             if await store.send(draft, from: actor, to: conversation).first?.status == 201 { messages.append(draft.id) }
             return
         }

@@ -18,8 +18,10 @@ import Wire
 @Reactor
 final class StoreUnderTest {
     let database: TestDatabase
-    let store: StoreService
-    private let bus: Bus
+    private(set) var store: StoreService
+    private(set) var receipt: ReceiptService?
+    private var bus: Bus
+    private var receiptBus: Bus?
     private let client: Bus
     private let directory: String
     private(set) var changes: [(conversation: ConversationID, seq: Int64, json: String)] = []
@@ -36,17 +38,49 @@ final class StoreUnderTest {
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         bus = try Bus(bind: "ipc://\(directory)/store.sock")
         client = try Bus(bind: "ipc://\(directory)/client.sock")
-        var environment = Environment(["PARLEY_DATABASE_URL": database.url])
-        store = StoreService(
-            try StoreConfiguration(environment: &environment), bus: bus, log: Log(service: "store", level: .error))
+        store = try Self.makeStore(database, bus)
         try listen()
+        try await start()
+    }
+
+    private static func makeStore(_ database: TestDatabase, _ bus: Bus) throws -> StoreService {
+        var environment = Environment(["PARLEY_DATABASE_URL": database.url])
+        return StoreService(
+            try StoreConfiguration(environment: &environment), bus: bus, log: Log(service: "store", level: .error))
+    }
+
+    private func start() async throws {
+        try bus.follow(
+            try Endpoint.parse(
+                list: "ipc://\(directory)/client.sock,ipc://\(directory)/store*.sock,ipc://\(directory)/receipt.sock"))
+        bus.hearsItself = true
         store.start()
         while store.slots.count < Slot.count { await Reactor.sleep(for: .milliseconds(5)) }
     }
 
+    /// Ends the store as a crash would, and starts another one.
+    func crash() async throws {
+        bus.close()
+        store.closeConnections()
+        bus = try Bus(bind: "ipc://\(directory)/store-\(UInt64.random(in: 0 ... .max)).sock")
+        store = try Self.makeStore(database, bus)
+        try await start()
+    }
+
+    /// Starts a receipt service beside the store.
+    func startReceipt() async throws {
+        let bus = try Bus(bind: "ipc://\(directory)/receipt.sock")
+        var environment = Environment(["PARLEY_DATABASE_URL": database.url])
+        let service = ReceiptService(
+            try ReceiptConfiguration(environment: &environment), bus: bus, log: Log(service: "receipt", level: .error))
+        try bus.follow(try Endpoint.parse(list: "ipc://\(directory)/client.sock,ipc://\(directory)/store*.sock"))
+        service.start()
+        (receipt, receiptBus) = (service, bus)
+        while service.slots.count < Slot.count { await Reactor.sleep(for: .milliseconds(5)) }
+    }
+
     private func listen() throws {
-        try bus.follow(try Endpoint.parse(list: "ipc://\(directory)/client.sock"))
-        try client.follow(try Endpoint.parse(list: "ipc://\(directory)/store.sock"))
+        try client.follow(try Endpoint.parse(list: "ipc://\(directory)/store*.sock,ipc://\(directory)/receipt.sock"))
         for group in SlotGroup.all {
             client.subscribe(.change(group))
             client.subscribe(.privateChange(group))
@@ -75,6 +109,8 @@ final class StoreUnderTest {
     func close() {
         bus.close()
         client.close()
+        receiptBus?.close()
+        receipt?.closeConnections()
         store.closeConnections()
         try? FileManager.default.removeItem(atPath: directory)
     }
@@ -142,7 +178,24 @@ final class StoreUnderTest {
         var mentions = ""
     }
 
+    /// Tells the receipt service that a user has read a conversation.
+    func signal(read seq: Int64, by user: String, in conversation: ConversationID) async throws {
+        let signal = ReceiptSignal(conversation, user: UserID(user)!, delivered: 0, read: seq)
+        let outcome = await client.request(ReceiptRequestKind.signal, in: conversation.slot, deadline: .seconds(10)) {
+            signal.write(to: &$0)
+        }
+        guard case .answered(let answer) = outcome else {
+            Issue.record("no receipt service answers")
+            return
+        }
+        #expect(answer.status == 202)
+    }
+
     func send(_ drafts: Draft..., from sender: String, to conversation: ConversationID) async -> [Reply] {
+        await sendAll(drafts, from: sender, to: conversation)
+    }
+
+    func sendAll(_ drafts: [Draft], from sender: String, to conversation: ConversationID) async -> [Reply] {
         let raw = await ask(.sendMessages, in: conversation.slot) { buffer in
             SendMessages.writeHead(conversation, UserID(sender)!, count: drafts.count, to: &buffer)
             for draft in drafts { Self.write(draft, to: &buffer) }

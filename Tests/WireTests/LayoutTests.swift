@@ -101,6 +101,19 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
         "03626f62" + "00000000000000000000000000000000" + "02" + "00"
     ),
     (SettingsQuery(bob), "03626f62"),
+    (EraseUser(bob), "03626f62"),
+    (EraseStep(bob, .leave(conversation)), "03626f62" + "01" + "018900000000700080000000000000c5"),
+    (
+        EraseStep(bob, .content(conversation, after: 7)),
+        "03626f62" + "02" + "018900000000700080000000000000c5" + "0000000000000007"
+    ),
+    (EraseStep(bob, .stays(conversation)), "03626f62" + "03" + "018900000000700080000000000000c5"),
+    (EraseStep(bob, .listing(conversation)), "03626f62" + "04" + "018900000000700080000000000000c5"),
+    (EraseStep(bob, .remains), "03626f62" + "05"),
+    (EraseReceipts(conversation, of: bob), "018900000000700080000000000000c5" + "03626f62"),
+    (ErasedUsersQuery(Slot(0xC5), after: 3), "c5" + "0000000000000003"),
+    (ErasureEntry(Slot(0xC5), count: 3, latest: bob), "c5" + "0000000000000003" + "03626f62"),
+    (ErasureEntry(Slot(0xC5), count: 3), "c5" + "0000000000000003" + "00"),
     (Problem(.notFound, "no"), "04" + "6e6f"),
 ]
 

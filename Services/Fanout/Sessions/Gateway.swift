@@ -30,6 +30,7 @@ final class Gateway: WebSocketHandler {
     private let sessions: SessionTable
     private var visitors: [ObjectIdentifier: Visitor] = [:]
     private var tokens: TokenVerifier
+    private let erased: ErasedUsers
     private let starter: SessionStarter
     private let streams: PrivateStreams
     private let receipts: ReceiptSender
@@ -38,10 +39,11 @@ final class Gateway: WebSocketHandler {
     private var isDraining = false
 
     init(
-        tokens: TokenVerifier, sessions: SessionTable, starter: SessionStarter, streams: PrivateStreams,
-        receipts: ReceiptSender, typing: TypingRelay, supersession: Supersession
+        tokens: TokenVerifier, erased: ErasedUsers, sessions: SessionTable, starter: SessionStarter,
+        streams: PrivateStreams, receipts: ReceiptSender, typing: TypingRelay, supersession: Supersession
     ) {
         self.tokens = tokens
+        self.erased = erased
         self.sessions = sessions
         self.starter = starter
         self.streams = streams
@@ -50,8 +52,9 @@ final class Gateway: WebSocketHandler {
         self.supersession = supersession
     }
 
-    /// Starts watching over lifetimes.
+    /// Starts watching over lifetimes and erased users.
     func start() {
+        erased.onErased = { [weak self] in self?.endSessions(of: $0) }
         Reactor.every(Self.clockInterval) { [weak self] in self?.checkLifetimes(at: .now) }
     }
 
@@ -107,7 +110,11 @@ final class Gateway: WebSocketHandler {
             return visitor.socket.end(.protocolError, reason: "the first frame must be hello")
         }
         do throws(TokenError) {
-            begin(visitor, hello, try tokens.verify(hello.token))
+            let identity = try tokens.verify(hello.token)
+            guard !erased.contains(identity.user) else {
+                return visitor.socket.end(.unauthenticated, reason: "the token's user was erased")
+            }
+            begin(visitor, hello, identity)
         } catch {
             visitor.socket.end(.unauthenticated, reason: "the token is not valid")
         }
@@ -155,6 +162,12 @@ final class Gateway: WebSocketHandler {
     }
 
     // MARK: Ending
+
+    private func endSessions(of user: UserID) {
+        for session in Array(sessions.all) where session.user == user {
+            session.end(.unauthenticated, reason: "the user was erased")
+        }
+    }
 
     private func checkLifetimes(at now: Timestamp) {
         for visitor in visitors.values

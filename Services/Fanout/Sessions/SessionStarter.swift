@@ -43,6 +43,10 @@ final class SessionStarter {
 
     private func take(_ outcome: RequestOutcome, _ session: Session, _ hello: Hello) {
         guard !session.hasEnded else { return }
+        if case .answered(let answer) = outcome, answer.status == 401 {
+            // Erased, and this process has not heard of it yet.
+            return session.end(.unauthenticated, reason: "the user was erased")
+        }
         guard let bootstrap = Bootstrap(outcome) else {
             Reactor.after(Self.pause) { [self] in start(session, hello) }
             return

@@ -11,6 +11,7 @@ enum Call: CaseIterable {
     case rename, putMember, removeMember, clearHistory
     case sync
     case settings, putSettings, conversationSettings, putConversationSettings
+    case eraseUser
     case edit, delete, revisions, setTapback, removeTapback, tapbacks, messageReceipts
 
     var needsToken: Bool { self != .limits && self != .document }
@@ -40,8 +41,11 @@ struct Route {
         MessageID(try uuid(itemText, "messageId: must be a UUID in lower case"))
     }
 
-    /// A member's name, whose characters may be percent-encoded. A plus is a plus.
-    func member() throws(Problem) -> UserID {
+    /// A member's name.
+    func member() throws(Problem) -> UserID { try user() }
+
+    /// A user's name, whose characters may be percent-encoded. A plus is a plus.
+    func user() throws(Problem) -> UserID {
         guard let name = percentDecoded(itemText), let user = UserID(name) else {
             throw Problem(.invalid, "userId: must be 1 to 64 characters of A-Z a-z 0-9 . _ - @ : +")
         }
@@ -70,6 +74,9 @@ extension Route {
         var segments = ByteFields(path.part(4, path.count), separator: UInt8(ascii: "/"))
         let first = segments.next() ?? .nothing
         guard let identifier = segments.next() else { return collection(method, first) }
+        if first == "users", !identifier.isEmpty, segments.next() == nil {
+            return delete(method, Route(.eraseUser, item: identifier))
+        }
         guard first == "conversations", !identifier.isEmpty else { return .notFound }
         guard let part = segments.next() else { return conversation(method, identifier) }
         guard let item = segments.next() else { return self.part(method, identifier, part) }

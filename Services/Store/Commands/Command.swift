@@ -11,6 +11,8 @@ struct Command {
         case write(Write)
         case read(ReadPositions)
         case settings(PutSettings)
+        case beginErasure(EraseUser)
+        case erase(EraseStep)
     }
 
     struct Send {
@@ -37,6 +39,8 @@ struct Command {
             case .write: .write(try Write(from: &reader))
             case .readMoved: .read(try ReadPositions(from: &reader))
             case .putSettings: .settings(try PutSettings(from: &reader))
+            case .eraseUser: .beginErasure(try EraseUser(from: &reader))
+            case .eraseStep: .erase(try EraseStep(from: &reader))
             default: throw .unknownValue(field: "command kind", UInt64(kind.rawValue))
             }
     }
@@ -46,8 +50,9 @@ struct Command {
         switch action {
         case .create(let creation): creation.members.count + 1
         case .send(let send): send.messages.count
-        case .write, .settings: 1
+        case .write, .settings, .beginErasure: 1
         case .read(let positions): positions.entries.count
+        case .erase: ErasureStatements.hitsLimit
         }
     }
 }

@@ -11,11 +11,13 @@ final class CommandOutcomes {
     private let bus: Bus
     private let announcer: Announcer
     private let queries: Queries
+    private let erasures: Erasures
 
-    init(bus: Bus, announcer: Announcer, queries: Queries) {
+    init(bus: Bus, announcer: Announcer, queries: Queries, erasures: Erasures) {
         self.bus = bus
         self.announcer = announcer
         self.queries = queries
+        self.erasures = erasures
     }
 
     /// `rows` has the rows of each run of the plan.
@@ -31,6 +33,9 @@ final class CommandOutcomes {
             case .write(let index): answerWrite(commands[index], rows[next], changes: rows[next + 1])
             case .settings(let index): answerSettings(commands[index], rows[next])
             case .read: announceReads(plan.reads, rows[next])
+            case .beginErasure(let index): answerErasure(commands[index], rows[next])
+            case .erase(let index, let isAnnounced):
+                answerStep(commands[index], rows[next], changes: isAnnounced ? rows[next + 1] : nil)
             }
             next += run.statementCount
         }
@@ -140,10 +145,26 @@ final class CommandOutcomes {
         let result = SettingsStatement.decode(row)
         if let change = result.change { announcer.announce(settings.user, change) }
         if let problem = result.problem {
-            bus.answer(command.request, Problem(problem, "the Idempotency-Key was used for another request"))
+            let keyWasUsed = Problem(problem, "the Idempotency-Key was used for another request")
+            bus.answer(command.request, problem == .unauthenticated ? .erasedUser : keyWasUsed)
         } else {
             Reactor.spawn { [self] in await queries.answerSettings(command.request, of: settings.user) }
         }
+    }
+
+    // MARK: Erasures
+
+    private func answerErasure(_ command: Command, _ rows: Rows) {
+        guard case .beginErasure(let erasure) = command.action, let row = rows.first else { return }
+        let progress = ErasureProgress(row)
+        erasures.began(erasure.user, progress)
+        bus.answer(command.request, status: progress.isDone ? 200 : 202) { $0.append(progress, of: erasure.user) }
+    }
+
+    private func answerStep(_ command: Command, _ rows: Rows, changes: Rows?) {
+        guard case .erase(let step) = command.action, let row = rows.first else { return }
+        if let changes { announcer.announce(step, row, changes) }
+        bus.answer(command.request, status: 200) { $0.append(bigEndian: ErasureStatements.next(step, row)) }
     }
 
     // MARK: Conversations

@@ -3,7 +3,7 @@ import Postgres
 import Wire
 
 /// Creates a conversation with its first members, and tells each of them on their private stream. Returns no row when
-/// the id is taken, and else one per member.
+/// the id is taken or one of them was erased, and else one per member.
 enum CreateStatement {
     static let statement = Statement(
         "create_conversation",
@@ -13,6 +13,9 @@ enum CreateStatement {
             INSERT INTO store.conversations (slot, id, kind, title, creator_id, created_at, last_seq, last_at, member_count)
             SELECT $1::smallint, $2::uuid, $3::smallint, $4::text, $5::text, now.at, 1, now.at, cardinality($6::text[])
             FROM (SELECT date_trunc('milliseconds', clock_timestamp()) AS at) now
+            WHERE NOT EXISTS (
+                SELECT FROM unnest($6::text[], $7::smallint[]) AS u(user_id, user_slot)
+                WHERE (SELECT true FROM store.erasures e WHERE e.user_slot = u.user_slot AND e.user_id = u.user_id))
             ON CONFLICT DO NOTHING
             RETURNING slot, id, created_at
         ), change AS (

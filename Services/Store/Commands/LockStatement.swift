@@ -1,7 +1,8 @@
 import Models
 import Postgres
 
-/// Locks what a batch depends on: the keys of its writes, then the rows of the conversations it writes to, each in order.
+/// Locks what a batch depends on: the keys of its writes, the users it takes into conversations, then the rows of the
+/// conversations it writes to, each in order.
 ///
 /// Always the first statements of a batch: those behind them have snapshots in which nothing that the batch depends on
 /// can change any more, and no two batches wait for each other.
@@ -15,6 +16,18 @@ enum LockStatement {
             FROM unnest($1::text[], $2::uuid[]) AS t(user_id, key)
             ORDER BY 1
         ) k
+        """)
+
+    /// By the slots of the users: few locks, however many members a conversation is created with. Whoever begins an
+    /// erasure has the slot alone; all others share it. $1 slots · $2 alone.
+    static let users = Statement(
+        "lock_users", parameters: [.array(.int2), .array(.bool)],
+        """
+        SELECT CASE WHEN u.alone THEN pg_advisory_xact_lock(\(Schema.erasureLocks), u.slot)
+            ELSE pg_advisory_xact_lock_shared(\(Schema.erasureLocks), u.slot) END
+        FROM (
+            SELECT slot::integer, alone FROM unnest($1::smallint[], $2::boolean[]) AS t(slot, alone) ORDER BY slot
+        ) u
         """)
 
     static let conversations = Statement(
@@ -33,11 +46,24 @@ enum LockStatement {
             addKeys(plan.keysToLock, to: &batch)
             count += 1
         }
+        if !plan.userSlotsToLock.isEmpty {
+            addUsers(plan.userSlotsToLock, to: &batch)
+            count += 1
+        }
         if !plan.conversationsToLock.isEmpty {
             addConversations(plan.conversationsToLock, to: &batch)
             count += 1
         }
         return count
+    }
+
+    private static func addUsers(_ slots: [Slot: Bool], to batch: inout Batch) {
+        batch.execute(users) { parameters in
+            parameters.addArray(of: .int2)
+            for slot in slots.keys { parameters.append(slot) }
+            parameters.addArray(of: .bool)
+            for alone in slots.values { parameters.append(alone) }
+        }
     }
 
     private static func addKeys(_ keysToLock: Set<WriteKey>, to batch: inout Batch) {

@@ -22,12 +22,16 @@ enum Run {
     case settings(Int)
     /// All read positions of the batch.
     case read
+    /// The index of the command.
+    case beginErasure(Int)
+    /// The index of the command, and whether it changes what others see.
+    case erase(Int, isAnnounced: Bool)
 
     /// How many statements it takes, each with rows of its own.
     var statementCount: Int {
         switch self {
-        case .send, .create, .settings, .read: 1
-        case .write: 2  // The second reads back what is announced.
+        case .send, .create, .settings, .read, .beginErasure, .erase(_, isAnnounced: false): 1
+        case .write, .erase(_, isAnnounced: true): 2  // The second reads back what is announced.
         }
     }
 }
@@ -44,6 +48,8 @@ struct BatchPlan {
     private(set) var conversationsToLock: Set<ConversationID> = []
     /// The keys under which writes are repeated.
     private(set) var keysToLock: Set<WriteKey> = []
+    /// The slots of users who must not become erased, or erased ones, meanwhile; true: who is to be erased.
+    private(set) var userSlotsToLock: [Slot: Bool] = [:]
     private var runStart = 0
     private var idsInRun: Set<MessageKey> = []
 
@@ -65,17 +71,31 @@ struct BatchPlan {
             endRun()
             runs.append(.settings(index))
             if let key = settings.key { keysToLock.insert(WriteKey(user: settings.user, key: key)) }
+            lock(settings.user)
         case .create(let creation):
             endRun()
             runs.append(.create(index))
             // A repetition finds it there, and says so only when its commit has reached the standby: the lock is a write,
             // behind which this batch's own commit waits too.
             conversationsToLock.insert(creation.conversation)
+            for member in creation.members + [creation.creator] { lock(member) }
         case .write(let write):
             endRun()
             runs.append(.write(index))
             conversationsToLock.insert(write.conversation)
-            if let key = write.key { keysToLock.insert(WriteKey(user: write.actor, key: key)) }
+            if let key = write.key {
+                keysToLock.insert(WriteKey(user: write.actor, key: key))
+                lock(write.actor)
+            }
+            if case .putMember(let user, _) = write.action { lock(user) }
+        case .beginErasure(let erasure):
+            endRun()
+            runs.append(.beginErasure(index))
+            lock(erasure.user, alone: true)
+        case .erase(let step):
+            endRun()
+            runs.append(.erase(index, isAnnounced: step.isAnnounced))
+            if let conversation = step.conversation { conversationsToLock.insert(conversation) }
         case .send(let send):
             conversationsToLock.insert(send.conversation)
             for message in send.messages {
@@ -99,6 +119,10 @@ struct BatchPlan {
         for entry in reads where merged.last.map({ !$0.isAboutTheSame(as: entry) }) ?? true { merged.append(entry) }
         reads = merged
         runs.append(.read)
+    }
+
+    private mutating func lock(_ user: UserID, alone: Bool = false) {
+        userSlotsToLock[user.slot, default: false] = alone || userSlotsToLock[user.slot] == true
     }
 
     private mutating func endRun() {

@@ -36,9 +36,9 @@ final class Writer {
 
     nonisolated static let statements =
         [
-            LockStatement.keys, LockStatement.conversations, SendStatement.statement, CreateStatement.statement,
-            ReadStatement.statement, SettingsStatement.put,
-        ] + WriteStatement.all
+            LockStatement.keys, LockStatement.users, LockStatement.conversations, SendStatement.statement,
+            CreateStatement.statement, ReadStatement.statement, SettingsStatement.put,
+        ] + WriteStatement.all + ErasureStatements.commands
 
     var waitingRows: Int { queue.rowCount }
     var isIdle: Bool { inFlight == 0 && queue.isEmpty }
@@ -93,6 +93,10 @@ final class Writer {
         case .settings(let index):
             if case .settings(let settings) = commands[index].action { SettingsStatement.add(settings, to: &batch) }
         case .read: ReadStatement.add(to: &batch, plan.reads)
+        case .beginErasure(let index):
+            if case .beginErasure(let erasure) = commands[index].action { ErasureStatements.add(erasure, to: &batch) }
+        case .erase(let index, _):
+            if case .erase(let step) = commands[index].action { ErasureStatements.add(step, to: &batch) }
         }
     }
 

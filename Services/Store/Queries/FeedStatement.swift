@@ -23,14 +23,21 @@ enum FeedStatement {
 
     /// For a write that was just carried out, behind it in the same transaction: the latest changes, the latest last,
     /// with their message as the write left it.
-    static let latest = Statement(
-        "latest_changes", parameters: [.int2, .uuid],
-        """
-        WITH \(everything), latest AS MATERIALIZED (
-            SELECT c.last_seq FROM store.conversations c WHERE c.slot = $1 AND c.id = $2
-        )
-        \(feed(after: "(SELECT l.last_seq - 2 FROM latest l)", through: "(SELECT l.last_seq FROM latest l)", limit: "2", asOf: "f.seq"))
-        """)
+    static let latest = latest("latest_changes", count: 2)
+
+    /// As above, for what changes up to `count` messages at once.
+    static func latest(_ name: String, count: Int) -> Statement {
+        Statement(
+            name, parameters: [.int2, .uuid],
+            """
+            WITH \(everything), latest AS MATERIALIZED (
+                SELECT c.last_seq FROM store.conversations c WHERE c.slot = $1 AND c.id = $2
+            )
+            \(feed(
+                after: "(SELECT l.last_seq - \(count) FROM latest l)", through: "(SELECT l.last_seq FROM latest l)",
+                limit: "\(count)", asOf: "f.seq"))
+            """)
+    }
 
     private static let everything = """
         stays AS MATERIALIZED (SELECT 1::bigint AS first_seq, 9223372036854775807 AS last_seq)

@@ -21,6 +21,7 @@ extension Queries {
 
     /// `{conversations, nextCursor?}`
     func list(_ query: ListConversations) async throws -> [UInt8] {
+        try await refuseErased(query.reader)
         let page = try await latestConversations(query)
         var buffer = ByteBuffer(capacity: 4096)
         buffer.beginObject()

@@ -8,6 +8,7 @@ import Wire
 extension Queries {
     /// `{readReceipts, presence}`
     func settings(_ query: SettingsQuery) async throws -> [UInt8] {
+        try await refuseErased(query.user)
         let rows = try await connection.query(SettingsStatement.ofUser) { parameters in
             parameters.add(query.user)
             parameters.add(query.user.slot)

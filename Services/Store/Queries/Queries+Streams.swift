@@ -72,6 +72,7 @@ extension Queries {
     /// The positions are read first, the contents second. Where a conversation moved in between, the position of its
     /// content counts, because that is what the client sees and goes on from.
     func bootstrap(_ query: BootstrapQuery) async throws -> [UInt8] {
+        try await refuseErased(query.user)
         let rows = try await connection.query(BootstrapStatement.statement) { BootstrapStatement.add(query, to: &$0) }
         guard let first = rows.first else { throw Problem(.unavailable, "the deployment is not set up") }
         var stays = rows.compactMap(BootstrapStatement.stay)

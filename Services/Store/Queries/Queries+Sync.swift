@@ -16,6 +16,7 @@ extension Queries {
     ///
     /// The position is read first and the contents second, so what changes in between comes again with the next cursor.
     func sync(_ query: SyncQuery) async throws -> [UInt8] {
+        try await refuseErased(query.user)
         var cursor = try await begin(query)
         let privately = try await privateChanges(of: query.user, after: query.since?.useq, &cursor)
         let changed = try await changedConversations(of: query.user, &cursor)

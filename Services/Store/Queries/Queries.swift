@@ -12,19 +12,17 @@ final class Queries {
     /// Queries being answered at once. Beyond it a query is refused as overload.
     static let limit = 4_096
 
-    nonisolated static let statements = [
-        ConversationStatement.list, ConversationStatement.single, MembersStatement.statement, MembersStatement.single,
-        HistoryStatement.statement,
-        MessageStatement.statement, MessageStatement.ofWriter, ReceiptCounts.statement, ReceiptDates.statement,
-        FeedStatement.changes,
-        FeedStatement.replay,
-        PrivateFeedStatement.statement, BootstrapStatement.statement, PositionsStatement.conversations,
-        PositionsStatement.users, RevisionsStatement.statement, TapbacksStatement.statement,
-        ReceiptsStatement.statement,
-        ConversationStatement.changed, SyncStatement.position,
-        SenderCountsStatement.recent, SenderCountsStatement.stays,
-        SettingsStatement.ofUser, SettingsStatement.inConversation,
-    ]
+    nonisolated static let statements =
+        [
+            ConversationStatement.list, ConversationStatement.single, MembersStatement.statement,
+            MembersStatement.single, HistoryStatement.statement, MessageStatement.statement, MessageStatement.ofWriter,
+            ReceiptCounts.statement, ReceiptDates.statement, FeedStatement.changes, FeedStatement.replay,
+            PrivateFeedStatement.statement, BootstrapStatement.statement, PositionsStatement.conversations,
+            PositionsStatement.users, RevisionsStatement.statement, TapbacksStatement.statement,
+            ReceiptsStatement.statement, ConversationStatement.changed, SyncStatement.position,
+            SenderCountsStatement.recent, SenderCountsStatement.stays, SettingsStatement.ofUser,
+            SettingsStatement.inConversation,
+        ] + ErasureStatements.queries
 
     let connection: Connection
     private let bus: Bus
@@ -61,7 +59,8 @@ final class Queries {
         case .privateReplay: prepare(privateReplay, try PrivateReplayQuery(from: &reader))
         case .positions: prepare(positions, try StreamPositions(from: &reader))
         case .senderCounts: prepare(senderCounts, try SenderCountsQuery(from: &reader))
-        case .createConversation, .sendMessages, .write, .readMoved, .putSettings:
+        case .erasedUsers: prepare(erasedUsers, try ErasedUsersQuery(from: &reader))
+        case .createConversation, .sendMessages, .write, .readMoved, .putSettings, .eraseUser, .eraseStep:
             preconditionFailure("commands go to the writer")
         }
     }
@@ -103,7 +102,7 @@ final class Queries {
             do {
                 return try await conversation(ConversationQuery(creation.conversation, reader: creation.creator))
             } catch let problem as Problem where problem.code == .notFound {
-                throw Problem(.conflict, "id: another conversation has this id")
+                throw Problem(.conflict, "another conversation has this id, or a member was erased")
             }
         }
     }

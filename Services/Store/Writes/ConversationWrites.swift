@@ -30,6 +30,7 @@ enum ConversationWrites {
         "put_member", parameters: [.text, .int2, .int2], facts: conversation + stay,
         problem: """
             \(isDirect)
+            WHEN EXISTS (SELECT FROM store.erasures e WHERE e.user_slot = $9 AND e.user_id = $8) THEN \(conflict)
             WHEN NOT actor.is_owner AND coalesce($10 <> coalesce((SELECT s.role FROM stay s), 1), false) THEN \(forbidden)
             WHEN NOT EXISTS (SELECT FROM stay) AND (SELECT c.member_count >= \(membersLimit) FROM conversation c)
                 THEN \(Problem.Code.tooLarge.rawValue)
@@ -71,49 +72,54 @@ enum ConversationWrites {
 
     /// $8 user · $9 their slot. Members leave, owners remove. Where the last owner goes, the longest-standing member
     /// becomes one, at a position of its own behind the removal.
-    static let removeMember = WriteStatement.statement(
-        "remove_member", parameters: [.text, .int2],
-        facts: conversation + stay + """
-             heir AS MATERIALIZED (
-                SELECT s.user_id FROM store.memberships s
-                WHERE s.slot = $1 AND s.conversation_id = $2 AND s.left_seq IS NULL AND s.user_id <> $8
-                  AND (SELECT leaver.role = 2 FROM stay leaver) AND NOT EXISTS (
-                    SELECT FROM store.memberships o
-                    WHERE o.slot = $1 AND o.conversation_id = $2 AND o.left_seq IS NULL AND o.role = 2 AND o.user_id <> $8)
-                ORDER BY s.joined_seq, s.user_id LIMIT 1
-            ),
-            """,
-        problem: """
-            \(isDirect)
-            WHEN $8 <> $3 AND NOT actor.is_owner THEN \(forbidden)
-            WHEN NOT EXISTS (SELECT FROM store.memberships s
-                             WHERE s.slot = $1 AND s.conversation_id = $2 AND s.user_id = $8) THEN \(notFound)
-            """,
-        isVoid: "NOT EXISTS (SELECT FROM stay)", positions: "(SELECT 1 + count(*) FROM heir)",
-        sets: ", member_count = c.member_count - 1",
-        effects: """
-            , removal AS (
-                SELECT moved.last_seq - (SELECT count(*) FROM heir) AS seq, moved.last_at AS at FROM moved
-            ), departed AS (
-                UPDATE store.memberships s SET left_seq = removal.seq FROM removal
-                WHERE s.slot = $1 AND s.conversation_id = $2 AND s.user_id = $8 AND s.left_seq IS NULL
-            ), inherited AS (
-                UPDATE store.memberships s SET role = 2 FROM heir, moved
-                WHERE s.slot = $1 AND s.conversation_id = $2 AND s.user_id = heir.user_id AND s.left_seq IS NULL
-            ), shown AS (
-                INSERT INTO store.messages (slot, conversation_id, seq, id, changed_seq, sender_id, kind, sent_at, created_at)
-                SELECT $1, $2, p.seq, gen_random_uuid(), p.seq, $3, 3, p.at, p.at
-                FROM (SELECT seq, at FROM removal UNION ALL SELECT moved.last_seq, moved.last_at FROM moved, heir) p
-            ), change AS (
-                INSERT INTO store.changes (slot, conversation_id, seq, kind, actor_id, at, user_id, role)
-                SELECT $1, $2, seq, \(ChangeKind.memberRemoved.rawValue), $3, at, $8, (SELECT s.role FROM stay s) FROM removal
-                UNION ALL
-                SELECT $1, $2, moved.last_seq, \(ChangeKind.memberChanged.rawValue), $3, moved.last_at, heir.user_id, 2
-                FROM moved, heir
-            )\(WriteStatement.told(
+    static let removeMember = removal("remove_member")
+
+    /// - Parameter ofErased: the actor is an erased user who leaves, direct conversations too.
+    static func removal(_ name: String, ofErased: Bool = false) -> Statement {
+        WriteStatement.statement(
+            name, parameters: [.text, .int2], byErased: ofErased,
+            facts: conversation + stay + """
+                 heir AS MATERIALIZED (
+                    SELECT s.user_id FROM store.memberships s
+                    WHERE s.slot = $1 AND s.conversation_id = $2 AND s.left_seq IS NULL AND s.user_id <> $8
+                      AND (SELECT leaver.role = 2 FROM stay leaver) AND NOT EXISTS (
+                        SELECT FROM store.memberships o
+                        WHERE o.slot = $1 AND o.conversation_id = $2 AND o.left_seq IS NULL AND o.role = 2 AND o.user_id <> $8)
+                    ORDER BY s.joined_seq, s.user_id LIMIT 1
+                ),
+                """,
+            problem: """
+                \(ofErased ? "" : isDirect)
+                WHEN $8 <> $3 AND NOT actor.is_owner THEN \(forbidden)
+                WHEN NOT EXISTS (SELECT FROM store.memberships s
+                                 WHERE s.slot = $1 AND s.conversation_id = $2 AND s.user_id = $8) THEN \(notFound)
+                """,
+            isVoid: "NOT EXISTS (SELECT FROM stay)", positions: "(SELECT 1 + count(*) FROM heir)",
+            sets: ", member_count = c.member_count - 1",
+            effects: """
+                , removal AS (
+                    SELECT moved.last_seq - (SELECT count(*) FROM heir) AS seq, moved.last_at AS at FROM moved
+                ), departed AS (
+                    UPDATE store.memberships s SET left_seq = removal.seq FROM removal
+                    WHERE s.slot = $1 AND s.conversation_id = $2 AND s.user_id = $8 AND s.left_seq IS NULL
+                ), inherited AS (
+                    UPDATE store.memberships s SET role = 2 FROM heir, moved
+                    WHERE s.slot = $1 AND s.conversation_id = $2 AND s.user_id = heir.user_id AND s.left_seq IS NULL
+                ), shown AS (
+                    INSERT INTO store.messages (slot, conversation_id, seq, id, changed_seq, sender_id, kind, sent_at, created_at)
+                    SELECT $1, $2, p.seq, gen_random_uuid(), p.seq, $3, 3, p.at, p.at
+                    FROM (SELECT seq, at FROM removal UNION ALL SELECT moved.last_seq, moved.last_at FROM moved, heir) p
+                ), change AS (
+                    INSERT INTO store.changes (slot, conversation_id, seq, kind, actor_id, at, user_id, role)
+                    SELECT $1, $2, seq, \(ChangeKind.memberRemoved.rawValue), $3, at, $8, (SELECT s.role FROM stay s) FROM removal
+                    UNION ALL
+                    SELECT $1, $2, moved.last_seq, \(ChangeKind.memberChanged.rawValue), $3, moved.last_at, heir.user_id, 2
+                    FROM moved, heir
+                )\(WriteStatement.told(
                 .conversationLeft, user: "$8", userSlot: "$9", message: "NULL::uuid", seq: "(SELECT seq FROM removal)"))
-            """,
-        useq: WriteStatement.toldUseq)
+                """,
+            useq: WriteStatement.toldUseq)
+    }
 
     /// $8 title. Any member may.
     static let rename = WriteStatement.statement(

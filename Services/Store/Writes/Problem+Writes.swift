@@ -4,6 +4,7 @@ extension Problem.Code {
     /// Why a write was refused, in words. The field comes first where one is at fault.
     func explained(for action: Write.Action) -> Problem {
         switch (self, action) {
+        case (.unauthenticated, _): .erasedUser
         case (.notFound, .removeMember): Problem(self, "there is no such conversation, or no such member")
         case (.notFound, _) where action.message != nil: Problem(self, "there is no such message")
         case (.notFound, _): .unknownConversation
@@ -15,6 +16,11 @@ extension Problem.Code {
             Problem(self, "the message takes this no more, or the Idempotency-Key was used for another request")
         case (.conflict, .putSettings):
             Problem(self, "the Idempotency-Key was used for another request")
+        case (.conflict, .putMember):
+            Problem(
+                self,
+                "a direct conversation cannot be changed, the user was erased, or the Idempotency-Key was used for another request"
+            )
         case (.conflict, _):
             Problem(
                 self, "a direct conversation cannot be changed, or the Idempotency-Key was used for another request")
@@ -23,4 +29,8 @@ extension Problem.Code {
         default: Problem(self, "refused")
         }
     }
+}
+
+extension Problem {
+    static let erasedUser = Problem(.unauthenticated, "the user was erased")
 }

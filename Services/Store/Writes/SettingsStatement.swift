@@ -17,6 +17,10 @@ enum SettingsStatement {
                 ELSE \(Problem.Code.conflict.rawValue) END::smallint AS problem
             FROM store.outcomes o
             WHERE o.user_slot = $2 AND o.user_id = $1 AND o.key = $3
+              AND NOT EXISTS (SELECT FROM store.erasures e WHERE e.user_slot = $2 AND e.user_id = $1)
+            UNION ALL
+            SELECT \(Problem.Code.unauthenticated.rawValue)::smallint FROM store.erasures e
+            WHERE e.user_slot = $2 AND e.user_id = $1
         ), kept AS (
             INSERT INTO store.outcomes (user_slot, user_id, key, action, conversation_id, problem, at)
             SELECT $2, $1, $3, \(PutSettings.number), '00000000-0000-0000-0000-000000000000', 0,

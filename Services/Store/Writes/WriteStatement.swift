@@ -26,6 +26,7 @@ enum WriteStatement {
     /// Puts a statement together.
     ///
     /// - Parameters:
+    ///   - byErased: whether erased users may do it, as others may not.
     ///   - facts: CTEs that `problem` looks at, each with a comma behind it.
     ///   - problem: the WHENs of a CASE, for a present member and a new key; `Problem.Code` numbers.
     ///   - isVoid: a condition under which there is nothing to do, though it is no problem.
@@ -36,7 +37,8 @@ enum WriteStatement {
     ///   - useq: the new position of the private stream that is told, an SQL expression.
     ///   - told: the position in the conversation that it is told of, or what else there is to tell; an SQL expression.
     static func statement(
-        _ name: String, parameters: [PostgresType] = [], facts: String, problem: String, isVoid: String,
+        _ name: String, parameters: [PostgresType] = [], byErased: Bool = false, facts: String, problem: String,
+        isVoid: String,
         positions: String, sets: String = "", effects: String, useq: String = "NULL::bigint",
         told: String = "NULL::bigint"
     ) -> Statement {
@@ -59,6 +61,7 @@ enum WriteStatement {
                 SELECT d.problem, d.is_repeat, d.problem = 0 AND NOT d.is_repeat AND NOT coalesce(\(isVoid), false) AS is_due
                 FROM actor, LATERAL (
                     SELECT EXISTS (SELECT FROM prior) AS is_repeat, CASE
+                        \(byErased ? "" : actorIsErased)
                         WHEN EXISTS (SELECT FROM prior) THEN (SELECT p.problem FROM prior p)
                         WHEN NOT actor.was_member THEN \(Problem.Code.notFound.rawValue)
                         WHEN NOT actor.is_member THEN \(Problem.Code.forbidden.rawValue)
@@ -78,12 +81,18 @@ enum WriteStatement {
                 INSERT INTO store.outcomes (user_slot, user_id, key, action, conversation_id, subject, problem, at)
                 SELECT $4, $3, $5, $6, $2, $7, v.problem, date_trunc('milliseconds', clock_timestamp())
                 FROM verdict v
-                WHERE $5 IS NOT NULL AND NOT v.is_repeat
+                WHERE $5 IS NOT NULL AND NOT v.is_repeat AND v.problem <> \(Problem.Code.unauthenticated.rawValue)
             )\(effects)
             SELECT v.problem::smallint, v.is_repeat, v.is_due, moved.last_seq, moved.last_at, (\(positions))::bigint, \(useq), \(told)
             FROM verdict v LEFT JOIN moved ON true
             """)
     }
+
+    /// Whose everything was erased leaves nothing new behind, not even an outcome.
+    private static let actorIsErased = """
+        WHEN EXISTS (SELECT FROM store.erasures e WHERE e.user_slot = $4 AND e.user_id = $3)
+            THEN \(Problem.Code.unauthenticated.rawValue)
+        """
 
     /// The message that a write names, where its actor may see it; `t` in conditions.
     static let visibleTarget = target(

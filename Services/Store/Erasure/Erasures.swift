@@ -1,0 +1,129 @@
+import Bus
+import Bytes
+import Models
+import Postgres
+import Reactor
+import ServiceKit
+import Slots
+import Wire
+
+/// The erasures of users whose slots this store owns: it drives those that are under way, and tells the edges how many
+/// users are erased.
+///
+/// All state is in the database. Whoever comes to own a slot finds there what is under way and goes on with it; that a
+/// former owner may do so still is harmless, because every step may be repeated.
+@Reactor
+final class Erasures {
+    /// How often the edges are told: how late one learns of an erasure whose announcement it missed.
+    private static let announcementInterval = Duration.seconds(1)
+    private static let pause = Duration.milliseconds(200)
+
+    private let bus: Bus
+    private let slots: OwnedSlots
+    private let connection: Connection
+    private let log: Log
+    /// Erased users of the owned slots, as far as they were counted.
+    private var counts: [Slot: Int64] = [:]
+    private var uncounted: Set<Slot> = []
+    private var driven: Set<UserID> = []
+    private var isCounting = false
+    private var isStopped = false
+
+    /// - Parameter connection: that of queries.
+    init(bus: Bus, slots: OwnedSlots, connection: Connection, log: Log) {
+        self.bus = bus
+        self.slots = slots
+        self.connection = connection
+        self.log = log
+        slots.onAcquired = { [weak self] in self?.acquired($0) }
+        connection.onUp { [weak self] in self?.planCounting() }
+        Reactor.every(Self.announcementInterval) { [weak self] in self?.announceCounts() }
+    }
+
+    var underWay: Int { driven.count }
+
+    /// Begins nothing new, for the end of the process. The next owners of the slots go on.
+    func stop() { isStopped = true }
+
+    /// An erasure was asked for and is committed.
+    func began(_ user: UserID, _ progress: ErasureProgress) {
+        let isNews = progress.number > counts[user.slot] ?? 0
+        if isNews, !progress.isDone {
+            if progress.number == (counts[user.slot] ?? -1) + 1 { counts[user.slot] = progress.number }
+            announce(ErasureEntry(user.slot, count: progress.number, latest: user))
+        }
+        if !progress.isDone { drive(user) }
+    }
+
+    // MARK: Who is erased
+
+    private func acquired(_ slot: Slot) {
+        counts[slot] = nil
+        uncounted.insert(slot)
+        planCounting()
+    }
+
+    private func planCounting() {
+        guard !isCounting, !uncounted.isEmpty, connection.isUp else { return }
+        isCounting = true
+        Reactor.spawn { [self] in
+            await count()
+            isCounting = false
+            planCounting()
+        }
+    }
+
+    private func count() async {
+        let slots = uncounted
+        uncounted = []
+        do {
+            let rows = try await connection.query(ErasureStatements.ofSlots) { parameters in
+                parameters.addArray(of: .int2)
+                for slot in slots { parameters.append(slot) }
+            }
+            for row in rows { take(row) }
+        } catch {
+            log.warning("erasures could not be read", [LogField("reason", error.debugDescription)])
+            uncounted.formUnion(slots)
+            await Reactor.sleep(for: Self.pause)
+        }
+    }
+
+    private func take(_ row: Row) {
+        let slot: Slot = row[0], count: Int64 = row[1]
+        guard slots.contains(slot) else { return }
+        counts[slot] = max(counts[slot] ?? 0, count)
+        if !row.isNull(2) { drive(row[2]) }
+    }
+
+    private func announceCounts() {
+        for (slot, count) in counts where slots.contains(slot) { announce(ErasureEntry(slot, count: count)) }
+    }
+
+    private func announce(_ entry: ErasureEntry) {
+        bus.append(to: .erasure(entry.slot.group)) { entry.write(to: &$0) }
+    }
+
+    // MARK: Driving
+
+    private func drive(_ user: UserID) {
+        guard driven.insert(user).inserted else { return }
+        Reactor.spawn { [self] in
+            await finish(user)
+            driven.remove(user)
+        }
+    }
+
+    /// Asks for one piece after the other until nothing is left, or the slot has another owner.
+    private func finish(_ user: UserID) async {
+        let erasure = UserErasure(user, bus: bus, connection: connection)
+        while !isStopped, slots.contains(user.slot) {
+            do throws(UserErasure.Delay) {
+                if try await erasure.advance() { return log.info("user erased") }
+            } catch {
+                log.warning("an erasure waits", [LogField("reason", error.reason)])
+                await Reactor.sleep(for: Self.pause)
+            }
+        }
+    }
+}

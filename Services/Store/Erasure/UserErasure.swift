@@ -1,0 +1,110 @@
+import Bus
+import Bytes
+import Models
+import Postgres
+import Reactor
+import Wire
+
+/// The erasure of one user, piece by piece. What is to be done next is found in the database each time, so it can stop
+/// anywhere and be taken up by anybody.
+@Reactor
+struct UserErasure {
+    /// Something is away for a moment: to be tried again.
+    struct Delay: Error {
+        let reason: String
+    }
+
+    private static let deadline = Duration.seconds(5)
+
+    private let user: UserID
+    private let bus: Bus
+    private let connection: Connection
+
+    init(_ user: UserID, bus: Bus, connection: Connection) {
+        self.user = user
+        self.bus = bus
+        self.connection = connection
+    }
+
+    /// Erases what concerns the user in one conversation; when there is none any more, a piece of what is left.
+    ///
+    /// - Returns: whether the user is erased.
+    func advance() async throws(Delay) -> Bool {
+        if let conversation = try await nextListing() {
+            try await complete(.leave(conversation))
+            try await eraseContent(of: conversation, after: 0)
+            try await complete(.stays(conversation))
+            // Behind the stays, without which nothing is receipted any more.
+            try await eraseReceipts(in: conversation)
+            try await complete(.listing(conversation))
+            return false
+        }
+        if let (conversation, after) = try await nextMention() {
+            try await eraseContent(of: conversation, after: after)
+            return false
+        }
+        return try await ask(.remains) == 0
+    }
+
+    // MARK: Steps
+
+    private func complete(_ part: EraseStep.Part) async throws(Delay) {
+        while try await ask(part) != 0 {}
+    }
+
+    private func eraseContent(of conversation: ConversationID, after start: Int64) async throws(Delay) {
+        var after = start
+        repeat { after = try await ask(.content(conversation, after: after)) } while after != 0
+    }
+
+    /// - Returns: where the part goes on.
+    private func ask(_ part: EraseStep.Part) async throws(Delay) -> Int64 {
+        let step = EraseStep(user, part)
+        let start = MonotonicTime.now
+        let outcome = await bus.request(.eraseStep, in: step.slot, deadline: Self.deadline) { step.write(to: &$0) }
+        guard case .answered(let answer) = outcome, answer.status == 200 else {
+            throw Delay(reason: "no store carries out a step")
+        }
+        // As long as it took: others get at least half of the time.
+        await Reactor.sleep(for: .now - start)
+        var reader = ByteReader(answer.payload.bytes)
+        guard let next = try? reader.number(Int64.self) else { throw Delay(reason: "an answer that is none") }
+        return next
+    }
+
+    private func eraseReceipts(in conversation: ConversationID) async throws(Delay) {
+        let request = EraseReceipts(conversation, of: user)
+        while true {
+            let outcome = await bus.request(
+                ReceiptRequestKind.erase, in: conversation.slot, deadline: Self.deadline
+            ) { request.write(to: &$0) }
+            guard case .answered(let answer) = outcome, answer.status < 300 else {
+                throw Delay(reason: "no receipt service erases receipts")
+            }
+            if answer.status == 204 { return }
+        }
+    }
+
+    // MARK: What is next
+
+    private func nextListing() async throws(Delay) -> ConversationID? {
+        try await query(ErasureStatements.nextListing) { parameters in
+            parameters.add(user.slot)
+            parameters.add(user)
+        }.first?[0]
+    }
+
+    private func nextMention() async throws(Delay) -> (ConversationID, after: Int64)? {
+        try await query(ErasureStatements.nextMention) { $0.add(user) }.first.map { ($0[0], $0[1]) }
+    }
+
+    private func query(
+        _ statement: Statement, _ build: (inout Parameters) -> Void
+    ) async throws(Delay) -> Rows {
+        do {
+            return try await connection.query(statement, build)
+        } catch {
+            throw Delay(reason: error.debugDescription)
+        }
+    }
+}

@@ -1,0 +1,27 @@
+import Bytes
+import Models
+import Postgres
+import Wire
+
+extension Queries {
+    /// The end of the numbers, and the names behind one of them.
+    func erasedUsers(_ query: ErasedUsersQuery) async throws -> [UInt8] {
+        let rows = try await connection.query(ErasureStatements.names) { parameters in
+            parameters.add(query.slot)
+            parameters.add(query.after)
+        }
+        var buffer = ByteBuffer()
+        buffer.append(bigEndian: rows.first.map { $0[0] as Int64 } ?? 0)
+        for row in rows where !row.isNull(1) { buffer.append(row[1] as UserID) }
+        return buffer.array
+    }
+
+    /// Refuses what an erased user asks about themselves, however it got past the edge.
+    func refuseErased(_ user: UserID) async throws {
+        let rows = try await connection.query(ErasureStatements.isErased) { parameters in
+            parameters.add(user.slot)
+            parameters.add(user)
+        }
+        if !rows.isEmpty { throw Problem.erasedUser }
+    }
+}

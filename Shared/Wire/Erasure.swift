@@ -1,0 +1,169 @@
+import Bytes
+import Models
+
+// The erasure of users: what an administrator asks for, the steps in which stores and receipt services carry it out, and
+// how the edges learn whose tokens are to be refused.
+
+/// `eraseUser`: erase everything of a user, now and once. Asked again, it tells how far that is.
+///
+/// A command on the user's slot. Layout: user name.
+/// Answer: 202 while it runs and 200 when it is done, both with `{userId, requestedAt, erasedAt?, counts}`.
+package struct EraseUser: WireCodable, Hashable {
+    package var user: UserID
+
+    package init(_ user: UserID) { self.user = user }
+    package init(from reader: inout ByteReader) throws(WireError) { user = try reader.user() }
+    package func write(to buffer: inout ByteBuffer) { buffer.append(user) }
+}
+
+/// `eraseStep`: one bounded piece of an erasure, which may be repeated at any time. The owner of the user's slot asks the
+/// owners of the slots it is about.
+///
+/// A command. Layout: user name · part 1 · the part's fields.
+/// Answer: 200 with a position 8: where the part goes on; 0: it is done.
+package struct EraseStep: WireCodable, Hashable {
+    package enum Part: Hashable, Sendable {
+        /// The user leaves. On the conversation's slot. Fields: conversation 16.
+        case leave(ConversationID)
+        /// Messages, tapbacks and mentions behind a position. On the conversation's slot. Fields: conversation 16 ·
+        /// after 8.
+        case content(ConversationID, after: Int64)
+        /// The stays, and all else that the conversation keeps about the user. On its slot. Fields: conversation 16.
+        case stays(ConversationID)
+        /// The conversation in the user's list. On the user's slot. Fields: conversation 16.
+        case listing(ConversationID)
+        /// What is left: private stream, outcomes, settings. When nothing is, the user is erased. On the user's slot.
+        case remains
+    }
+
+    package var user: UserID
+    package var part: Part
+
+    package init(_ user: UserID, _ part: Part) {
+        self.user = user
+        self.part = part
+    }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        user = try reader.user()
+        let number: UInt8 = try reader.number()
+        part =
+            switch number {
+            case 1: .leave(try reader.conversation())
+            case 2: .content(try reader.conversation(), after: try reader.number())
+            case 3: .stays(try reader.conversation())
+            case 4: .listing(try reader.conversation())
+            case 5: .remains
+            default: throw .unknownValue(field: "erasure part", UInt64(number))
+            }
+    }
+
+    package func write(to buffer: inout ByteBuffer) {
+        buffer.append(user)
+        buffer.append(number)
+        switch part {
+        case .leave(let conversation), .stays(let conversation), .listing(let conversation):
+            buffer.append(conversation)
+        case .content(let conversation, let after):
+            buffer.append(conversation)
+            buffer.append(bigEndian: after)
+        case .remains: break
+        }
+    }
+
+    private var number: UInt8 {
+        switch part {
+        case .leave: 1
+        case .content: 2
+        case .stays: 3
+        case .listing: 4
+        case .remains: 5
+        }
+    }
+
+    /// Whose owner carries it out.
+    package var slot: Slot {
+        switch part {
+        case .leave(let conversation), .content(let conversation, _), .stays(let conversation): conversation.slot
+        case .listing, .remains: user.slot
+        }
+    }
+}
+
+/// `erase` of receipt: removes the receipts of a user in a conversation whose stays are gone, so that no new ones come.
+///
+/// On the conversation's slot. Layout: conversation 16 · user name. Answer: 202 when there is more, 204 when it is done.
+package struct EraseReceipts: WireCodable, Hashable {
+    package var conversation: ConversationID
+    package var user: UserID
+
+    package init(_ conversation: ConversationID, of user: UserID) {
+        self.conversation = conversation
+        self.user = user
+    }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        conversation = try reader.conversation()
+        user = try reader.user()
+    }
+
+    package func write(to buffer: inout ByteBuffer) {
+        buffer.append(conversation)
+        buffer.append(user)
+    }
+}
+
+/// `erasedUsers`: the erased users of a slot behind a number. They are numbered in the slot from 1, without gaps, and
+/// never fewer.
+///
+/// A query. Layout: slot 1 · after 8. Answer: the numbers' end 8 · user names, ascending by number, to the end. Where
+/// their last number is below that end, there are more.
+package struct ErasedUsersQuery: WireCodable, Hashable {
+    package var slot: Slot
+    package var after: Int64
+
+    package init(_ slot: Slot, after: Int64) {
+        self.slot = slot
+        self.after = after
+    }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        slot = Slot(try reader.number())
+        after = try reader.number()
+    }
+
+    package func write(to buffer: inout ByteBuffer) {
+        buffer.append(slot.number)
+        buffer.append(bigEndian: after)
+    }
+}
+
+/// store → ingest, fanout (topic `X`): how many users of a slot are erased. Said once a second by the slot's owner, and at
+/// once when another user is to be erased, with the name: a subscriber that has all others then needs to ask nobody.
+/// The number only grows, so the highest that anybody said counts.
+///
+/// Layout: slot 1 · count 8 · name of the last one (empty: not told).
+package struct ErasureEntry: WireCodable, Hashable {
+    package var slot: Slot
+    package var count: Int64
+    package var latest: UserID?
+
+    package init(_ slot: Slot, count: Int64, latest: UserID? = nil) {
+        self.slot = slot
+        self.count = count
+        self.latest = latest
+    }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        slot = Slot(try reader.number())
+        count = try reader.number()
+        let name = try reader.name()
+        latest = name.isEmpty ? nil : UserID(trusted: name)
+    }
+
+    package func write(to buffer: inout ByteBuffer) {
+        buffer.append(slot.number)
+        buffer.append(bigEndian: count)
+        buffer.append(name: latest?.name ?? "")
+    }
+}
