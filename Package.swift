@@ -90,6 +90,9 @@ let package = Package(
             name: "BatchLoad", dependencies: ["Postgres", "Models", "Reactor"], path: "Tests/Load/BatchLoad",
             swiftSettings: settings),
         .executableTarget(
+            name: "BusLoad", dependencies: ["Bus", "Bytes", "Models", "Reactor", "Wire"], path: "Tests/Load/BusLoad",
+            swiftSettings: settings),
+        .executableTarget(
             name: "SignalLoad", dependencies: ["Bus", "Models", "Postgres", "Reactor", "Wire"],
             path: "Tests/Load/SignalLoad", swiftSettings: settings),
         .target(name: "TestSupport", dependencies: ["Reactor"], path: "Tests/Support", swiftSettings: settings),

@@ -52,12 +52,14 @@ struct Messaging {
         await world.compareArrivals()
     }
 
-    func report(_ scenario: String, _ description: String, readBack messages: Int) -> LoadReport {
+    func report(_ scenario: String, _ description: String, readBack: Int) -> LoadReport {
         let meter = world.meter
         var report = world.report(of: scenario, "\(description), \(settings.words)")
         report.addRate("acknowledgedPerSecond", "acknowledged", meter.counts.acknowledged)
         report.addRate("deliveriesPerSecond", "deliveries", meter.counts.deliveries)
-        let sessions = world.conversations.isEmpty ? 0 : world.sessions.count
+        let messages = world.conversations.reduce(0) { $0 + $1.acknowledged.count }
+        report.add("messages", "messages in all", Double(messages))
+        let sessions = world.sessions.count
         report.add("sessions", "sessions", Double(sessions))
         report.add("repeatedRequests", "repeated requests", Double(traffic.repetitions))
         report.add("reconnections", "reconnections", Double(world.reconnections))
@@ -66,7 +68,7 @@ struct Messaging {
         report.add("sendToReceive", "send to receive", meter.sendToReceive)
         report.units = meter.counts.acknowledged
         report.checked =
-            "\(grouped(messages)) messages read back; every arrival at \(grouped(sessions)) sessions, once and in order"
+            "\(grouped(readBack)) messages read back; every arrival at \(grouped(sessions)) sessions, once and in order"
         return report
     }
 }

@@ -3,6 +3,9 @@ import Reactor
 /// Many independent requests, pipelined: for what comes before and after a measurement.
 @Reactor
 final class BulkRequests {
+    /// Thrown by a handler: parts of the request were refused for the moment, so all of it is to be repeated.
+    struct NotYet: Error {}
+
     private let http: HTTPClient
     private let count: Int
     private let request: @Reactor (Int) -> HTTPRequest
@@ -69,6 +72,8 @@ final class BulkRequests {
         }
         do {
             try handle(index, response)
+        } catch is NotYet {
+            return again(index, after: Self.pause)
         } catch {
             return fail(index, status: response.status, "\(error)")
         }

@@ -67,8 +67,9 @@ private struct Backlog {
         return body.array
     }
 
-    /// Reads `{results: [{status, message}…]}`.
+    /// Reads `{results: [{status, message}…]}`. Nothing is acknowledged before all of it is.
     func acknowledge(_ document: UnsafeRawBufferPointer) throws {
+        var messages: [MessageView] = []
         var reader = JSONReader(document)
         try reader.beginObject()
         while let key = try reader.nextKey() {
@@ -77,11 +78,15 @@ private struct Backlog {
                 continue
             }
             try reader.beginArray()
-            while try reader.nextElement() { try acknowledgeOne(&reader) }
+            while try reader.nextElement() { messages.append(try Self.message(&reader)) }
+        }
+        for message in messages {
+            guard let id = message.id else { throw Refused(status: 200) }
+            conversation.acknowledge(MessageNumber(id).number, seq: message.seq, at: .now)
         }
     }
 
-    private func acknowledgeOne(_ reader: inout JSONReader) throws {
+    private static func message(_ reader: inout JSONReader) throws -> MessageView {
         var status: Int64 = 0
         var message = MessageView()
         try reader.beginObject()
@@ -92,7 +97,8 @@ private struct Backlog {
             default: try reader.skip()
             }
         }
-        guard let id = message.id, status == 200 || status == 201 else { throw Refused(status: status) }
-        conversation.acknowledge(MessageNumber(id).number, seq: message.seq, at: .now)
+        if Reply.isTemporary(Int(status)) { throw BulkRequests.NotYet() }
+        guard status == 200 || status == 201 else { throw Refused(status: status) }
+        return message
     }
 }

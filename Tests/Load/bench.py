@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+"""Measures a system of its own and prints one summary: every result beside the floor of this machine that bounds it.
+
+Floors are what the parts can do without Parley: PostgreSQL with the very statement that stores messages (pgbench), one
+request and answer over the edge (wrk, GET /healthz), the bus alone (BusLoad). A result's share of its floor says how
+much of the machine is left; shares compare between machines, absolute numbers do not.
+
+    Tests/Load/bench.py [--runs N] [--seconds N] [--only NAME…] [--json FILE]
+
+Medians of the runs. A run that lost, doubled or disordered anything ends the bench with status 1.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(REPOSITORY / "Tests" / "System"))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import floors  # noqa: E402
+from system import EXECUTABLES, System  # noqa: E402
+
+SERVICES = ("ingest", "store", "receipt", "fanout", "postgres")
+
+# name: the options of `parley load`, which floor bounds it, and which figures are shown, the first being its result.
+SCENARIOS = {
+    "pairs, pipelined": (["pairs", "--pairs", "100", "--in-flight", "10"], "rows", ["acknowledgedPerSecond"]),
+    "pairs, one in flight": (["pairs", "--pairs", "1000", "--no-pipelining"], "rows", ["acknowledgedPerSecond"]),
+    "1,000 a second": (["pairs", "--pairs", "100", "--rate", "1000"], None, ["acknowledgedPerSecond"]),
+    "room of 100": (["room", "--members", "100", "--in-flight", "10"], "frames", ["deliveriesPerSecond"]),
+    "room of 500": (["room", "--members", "500", "--in-flight", "10"], "frames", ["deliveriesPerSecond"]),
+    "room of 5,000": (["room", "--members", "5000", "--in-flight", "2"], "frames", ["deliveriesPerSecond"]),
+    "receipts": (
+        ["receipts", "--pairs", "3000", "--rate", "1000", "--backlog", "60"],
+        "rows",
+        ["storedReceiptsPerSecond"],
+    ),
+    "history": (["history"], "requests", ["pagesPerSecond"]),
+    "idle": (["idle", "--clients", "10000"], "requests", ["healthzPerSecond", "bytesPerConnection"]),
+    "reconnect": (["reconnect", "--clients", "10000"], None, ["clientsPerSecond", "resumedSeconds", "reloads"]),
+    "a day": (["day", "--users", "500", "--rate", "500"], None, ["actionsPerSecond"]),
+}
+
+
+def main() -> int:
+    options = arguments()
+    system = System()
+    system.up()
+    try:
+        measured = {name: runs(system, name, options) for name in options.only or SCENARIOS}
+        bounds = floors.measure(system, options.seconds)
+    finally:
+        system.remove()
+    results = [summary(name, reports, bounds) for name, reports in measured.items()]
+    print_table(bounds, results)
+    if options.json:
+        Path(options.json).write_text(json.dumps({"floors": bounds, "results": results}, indent=2) + "\n")
+    return 1 if any(result["mismatches"] for result in results) else 0
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=3, help="of each scenario (default 3)")
+    parser.add_argument("--seconds", type=int, default=5, help="of each run and floor (default 5)")
+    parser.add_argument("--only", action="append", choices=SCENARIOS, help="this scenario; may be repeated")
+    parser.add_argument("--json", metavar="FILE", help="write the numbers there too")
+    return parser.parse_args()
+
+
+def runs(system: System, name: str, options: argparse.Namespace) -> list[dict]:
+    return [run(system, name, options.seconds) for _ in range(options.runs)]
+
+
+def run(system: System, name: str, seconds: int) -> dict:
+    """One run of a scenario. What it found wrong is told at once, and counted in the summary."""
+    with tempfile.NamedTemporaryFile() as report:
+        wal = floors.wal_position(system)
+        command = [EXECUTABLES / "parley", "load", *SCENARIOS[name][0], "--duration", f"{seconds}s", "--warmup", "1s"]
+        # Reading back everything is for tests; here it would take longer than the run.
+        done = system.run(*command, "--check", "20", "--json", report.name)
+        print(f"\n── {name}\n{done.stdout}", file=sys.stderr)
+        text = Path(report.name).read_text()
+        if not text:
+            raise SystemExit(f"{name}: the run ended with status {done.returncode} and no report")
+        return json.loads(text) | {"walBytes": floors.wal_position(system) - wal}
+
+
+def summary(name: str, reports: list[dict], bounds: dict) -> dict:
+    """The medians of the runs."""
+    options, floor, figures = SCENARIOS[name]
+    values = {figure: median(report.get(figure, 0) for report in reports) for figure in figures}
+    latencies = {
+        key: {point: median(report["latencyMilliseconds"][key][point] for report in reports) for point in points}
+        for key, points in reports[0]["latencyMilliseconds"].items()
+        if all(key in report["latencyMilliseconds"] for report in reports)
+    }
+    return {
+        "name": name,
+        "command": " ".join(["parley load", *options]),
+        "figures": values,
+        "floor": floor,
+        "share": values[figures[0]] / bounds[floor] if floor and bounds.get(floor) else None,
+        "cpuSecondsPer1000": median(cpu_per_1000(report) for report in reports),
+        "generatorCPUSecondsPer1000": median(cpu_per_1000(report, ("generator",)) for report in reports),
+        "latencyMilliseconds": latencies,
+        "walBytesPerMessage": median(report["walBytes"] / report["messages"] for report in reports)
+        if "messages" in reports[0]
+        else None,
+        "mismatches": sum(report["mismatches"] for report in reports),
+    }
+
+
+def cpu_per_1000(report: dict, names: tuple[str, ...] = SERVICES) -> float:
+    return sum(each["cpuSecondsPer1000"] for each in report["processes"] if each["name"].startswith(names))
+
+
+def median(values) -> float:
+    return statistics.median(list(values))
+
+
+def print_table(bounds: dict, results: list[dict]):
+    print(f"\nThis machine: {os.cpu_count()} cores")
+    for key, title in floors.TITLES.items():
+        print(f"  {title:<52}{number(bounds.get(key)):>14}")
+    print(f"\n{'':24}{'result':>30}{'of floor':>10}{'CPU s/1,000':>13}{'p50 ms':>9}{'p99 ms':>9}{'p99.9':>9}")
+    for result in results:
+        main_figure, *others = result["figures"].items()
+        share = f"{result['share']:.0%}" if result["share"] is not None else "-"
+        latencies = result["latencyMilliseconds"]
+        latency = latencies.get("sendToReceive") or next(iter(latencies.values()), {})
+        points = "".join(milliseconds(latency.get(point)) for point in ("p50", "p99", "p999"))
+        print(f"{result['name']:<24}{figure(*main_figure):>30}{share:>10}{result['cpuSecondsPer1000']:>13.4f}{points}")
+        for other in others:
+            print(f"{'':24}{figure(*other):>30}")
+    for result in results:
+        if result["walBytesPerMessage"] is not None:
+            print(f"WAL of {result['name']}: {result['walBytesPerMessage']:,.0f} bytes a message")
+    wrong = sum(result["mismatches"] for result in results)
+    print(f"\nmismatches: {wrong}")
+
+
+UNITS = {
+    "acknowledgedPerSecond": "messages/s",
+    "deliveriesPerSecond": "deliveries/s",
+    "storedReceiptsPerSecond": "receipts/s",
+    "pagesPerSecond": "pages/s",
+    "healthzPerSecond": "requests/s",
+    "bytesPerConnection": "KiB each",
+    "clientsPerSecond": "clients/s",
+    "resumedSeconds": "s until all resumed",
+    "reloads": "reloads",
+    "actionsPerSecond": "things/s",
+}
+
+
+def figure(key: str, value: float) -> str:
+    return f"{value:,.2f} {UNITS[key]}" if value < 100 else f"{value:,.0f} {UNITS[key]}"
+
+
+def milliseconds(value) -> str:
+    return f"{'-':>9}" if value is None else f"{value:>9.2f}"
+
+
+def number(value) -> str:
+    return "-" if value is None else f"{value:,.0f}" if value >= 100 else f"{value:,.2f}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
