@@ -5,7 +5,7 @@ import Reactor
 @main
 enum Main {
     static let commands: [any Command.Type] = [
-        TokenCommand.self, SendCommand.self, TailCommand.self, ReplayCommand.self, LoadCommand.self,
+        TokenCommand.self, SendCommand.self, TailCommand.self, ReplayCommand.self, LoadCommand.self, RestoreCommand.self,
     ]
 
     static func main() {

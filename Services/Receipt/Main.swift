@@ -12,7 +12,9 @@ enum Main {
     static func main() {
         if CommandLine.arguments.dropFirst().first == "migrate" {
             var environment = Environment.process
-            Schema.migrator.runAsCommand(databaseURL: environment.optionalString("PARLEY_DATABASE_URL"))
+            Schema.migrator.runAsCommand(
+                databaseURL: environment.optionalString("PARLEY_DATABASE_URL"),
+                arguments: CommandLine.arguments.dropFirst(2))
         }
         Service.run("receipt", configuredBy: ReceiptConfiguration.init, start: start)
     }

@@ -6,13 +6,20 @@ import ServiceKit
 /// store: commits commands in batches, assigns `seq`, answers queries, announces changes.
 ///
 /// Listens to commands and queries of ingest, receipt, fanout and stores for the slots it owns; publishes answers, changes,
-/// private changes and digests. `store migrate` brings the schema of the database up to this build.
+/// private changes and digests. `store migrate` brings the schema of the database up to this build, `store restored`
+/// tells a restored database that it is one.
 @main
 enum Main {
     static func main() {
         if CommandLine.arguments.dropFirst().first == "migrate" {
             var environment = Environment.process
-            Schema.migrator.runAsCommand(databaseURL: environment.optionalString("PARLEY_DATABASE_URL"))
+            Schema.migrator.runAsCommand(
+                databaseURL: environment.optionalString("PARLEY_DATABASE_URL"),
+                arguments: CommandLine.arguments.dropFirst(2))
+        }
+        if CommandLine.arguments.dropFirst().first == "restored" {
+            var environment = Environment.process
+            RestoredCommand.run(databaseURL: environment.optionalString("PARLEY_DATABASE_URL"))
         }
         Service.run("store", configuredBy: StoreConfiguration.init, start: start)
     }

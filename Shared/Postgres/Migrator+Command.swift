@@ -3,10 +3,15 @@ import Glibc
 extension Migrator {
     /// What `store migrate` and `receipt migrate` do: apply what is missing, say so, and end the process; with 0 when the
     /// schema is up to date, with 1 when it could not be brought there.
-    package func runAsCommand(databaseURL: String?) -> Never {
+    ///
+    /// - Parameter arguments: what follows `migrate`: nothing, `--partitions N` or `--citus`.
+    package func runAsCommand(databaseURL: String?, arguments: ArraySlice<String>) -> Never {
         guard let databaseURL else { Self.fail("PARLEY_DATABASE_URL must be set") }
+        guard let layout = Layout(arguments: arguments) else {
+            Self.fail("usage: migrate [--partitions 1…256 | --citus]")
+        }
         do {
-            let applied = try apply(toDatabaseAt: databaseURL)
+            let applied = try apply(toDatabaseAt: databaseURL, layout: layout)
             for migration in applied { print("\(schema): applied \(migration.number) \(migration.name)") }
             print("\(schema): up to date")
             exit(0)

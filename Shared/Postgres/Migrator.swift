@@ -14,12 +14,17 @@ package struct Migrator {
         self.migrations = migrations
     }
 
-    /// Applies what the database lacks and returns it.
-    package func apply(toDatabaseAt url: String) throws(MigrationError) -> [Migration] {
+    /// Applies what the database lacks and returns it. Tables that are new then get their layout.
+    package func apply(toDatabaseAt url: String, layout: Layout = .plain) throws(MigrationError) -> [Migration] {
         let database = try connect(to: url)
         try prepare(database)
         let missing = migrations.suffix(from: try appliedCount(in: database))
         for migration in missing { try apply(migration, to: database) }
+        do throws(DatabaseError) {
+            try database.execute(layout.sql(schema: schema))
+        } catch {
+            throw .database(error)
+        }
         return Array(missing)
     }
 

@@ -66,6 +66,80 @@ import Testing
         }
     }
 
+    private var catalog: Migration {
+        migration(
+            1,
+            """
+            CREATE TABLE shop.item (
+                n bigint NOT NULL CHECK (n > 0), name text DEFAULT 'none', slot smallint, PRIMARY KEY (n, slot)
+            ) WITH (fillfactor = 70);
+            ALTER TABLE shop.item ALTER COLUMN name SET STATISTICS 0;
+            CREATE UNIQUE INDEX item_name ON shop.item (name, slot) WHERE n > 1;
+            CREATE TABLE shop.counter (slot smallint PRIMARY KEY);
+            """)
+    }
+    private var later: Migration { migration(2, "CREATE TABLE shop.later (LIKE shop.item INCLUDING ALL)") }
+
+    @Test("a new database can be cut into partitions: everything about a table stays, and a later table is cut as well")
+    func partitions() throws {
+        let first = Migrator(schema: "shop", [catalog]), both = Migrator(schema: "shop", [catalog, later])
+        _ = try first.apply(toDatabaseAt: database.url, layout: .partitions(3))
+        _ = try first.apply(toDatabaseAt: database.url, layout: .partitions(3))
+        _ = try both.apply(toDatabaseAt: database.url)
+        let cut = try database.query(
+            """
+            SELECT c.relname::text, count(*), min(pg_get_expr(p.relpartbound, p.oid)), min(p.reloptions[1]::text)
+            FROM pg_class c JOIN pg_inherits ON inhparent = c.oid JOIN pg_class p ON p.oid = inhrelid
+            WHERE c.relkind = 'p' AND c.relnamespace = 'shop'::regnamespace GROUP BY 1 ORDER BY 1
+            """)
+        #expect(cut.map { $0[0] as String } == ["item", "later"])
+        #expect(cut.map { $0[1] as Int64 } == [3, 3])
+        #expect(cut[0][2] as String == "FOR VALUES FROM ('0') TO ('85')")
+        #expect(cut[0][3] as String == "fillfactor=70")
+        let kept = try database.query(
+            """
+            SELECT (SELECT string_agg(indexrelid::regclass::text, ' ' ORDER BY indexrelid::regclass::text) FROM pg_index
+                    WHERE indrelid = 'shop.item'::regclass),
+                   (SELECT string_agg(conname, ' ' ORDER BY conname) FROM pg_constraint
+                    WHERE conrelid = 'shop.item'::regclass),
+                   (SELECT sum(attstattarget) FROM pg_attribute
+                    WHERE attrelid = 'shop.item_2'::regclass AND attname = 'name')
+            """)[0]
+        #expect(kept[0] as String == "shop.item_name shop.item_pkey")
+        #expect(kept[1] as String == "item_n_check item_pkey")
+        #expect(kept[2] as Int64 == 0)
+        try database.execute("INSERT INTO shop.item (n, slot) VALUES (1, 0), (1, 255)")
+        #expect(try database.query("SELECT n FROM ONLY shop.item_2").map { $0[0] as Int64 } == [1])
+    }
+
+    @Test("tables in use are not cut, nor those that are cut already cut otherwise")
+    func refusedLayouts() throws {
+        let migrator = Migrator(schema: "shop", [catalog])
+        _ = try migrator.apply(toDatabaseAt: database.url)
+        try database.execute("INSERT INTO shop.item (n, slot) VALUES (1, 0)")
+        #expect(throws: MigrationError.self) { try migrator.apply(toDatabaseAt: database.url, layout: .partitions(4)) }
+        try database.execute("DELETE FROM shop.item")
+        _ = try migrator.apply(toDatabaseAt: database.url, layout: .partitions(4))
+        #expect(throws: MigrationError.self) { try migrator.apply(toDatabaseAt: database.url, layout: .partitions(5)) }
+    }
+
+    @Test("without Citus a distributed database cannot be made, and nobody is told otherwise")
+    func noCitus() throws {
+        #expect(throws: MigrationError.self) {
+            try Migrator(schema: "shop", [catalog]).apply(toDatabaseAt: database.url, layout: .citus)
+        }
+    }
+
+    @Test("layouts are asked for on the command line")
+    func arguments() {
+        #expect(Layout(arguments: []) == .plain)
+        #expect(Layout(arguments: ["--partitions", "16"]) == .partitions(16))
+        #expect(Layout(arguments: ["--citus"]) == .citus)
+        for wrong in [["--partitions"], ["--partitions", "0"], ["--partitions", "257"], ["--citus", "1"], ["more"]] {
+            #expect(Layout(arguments: wrong[...]) == nil)
+        }
+    }
+
     @Test("an empty database lacks the first migration")
     func empty() {
         #expect(throws: MigrationError.databaseIsOlder(missing: 1)) {

@@ -17,11 +17,14 @@ import Wire
 
     @Test(
         "whatever is sent, by however many services, through whatever breaks: horizons are the highest told, runs have no hole, versions are dense and times never decrease",
-        arguments: [(1, false), (2, false), (1, true), (2, true)])
-    @Reactor func schedules(services: Int, breaksConnections: Bool) async throws {
+        arguments: [
+            (1, false, Layout.plain), (2, false, .plain), (1, true, .plain), (2, true, .plain),
+            (1, true, .partitions(8)),
+        ])
+    @Reactor func schedules(services: Int, breaksConnections: Bool, layout: Layout) async throws {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededRandom(seed: seed)
-        let receipt = try await ReceiptUnderTest(services: services, window: 10)
+        let receipt = try await ReceiptUnderTest(services: services, window: 10, layout: layout)
         for conversation in conversations {
             try receipt.create(conversation, members: Self.users, lastSeq: Self.lastSeq)
         }

@@ -27,10 +27,10 @@ final class ReceiptUnderTest {
     private var buses: [Bus] = []
     private let directory: String
 
-    init(services count: Int = 1, window: Int = 100) async throws {
+    init(services count: Int = 1, window: Int = 100, layout: Layout = .plain) async throws {
         database = try TestDatabase()
-        _ = try Store.Schema.migrator.apply(toDatabaseAt: database.url)
-        _ = try Receipt.Schema.migrator.apply(toDatabaseAt: database.url)
+        _ = try Store.Schema.migrator.apply(toDatabaseAt: database.url, layout: layout)
+        _ = try Receipt.Schema.migrator.apply(toDatabaseAt: database.url, layout: layout)
         var template = Array("/tmp/parley-receipt-XXXXXX".utf8CString)
         directory = String(cString: mkdtemp(&template)!)
         client = try Bus(bind: "ipc://\(directory)/client.sock")

@@ -1,5 +1,6 @@
 import Foundation
 import Models
+import Postgres
 import Reactor
 import TestSupport
 import Testing
@@ -198,7 +199,7 @@ struct ConvergenceTests {
 
     @Reactor private func converge(seed: UInt64, erasing erased: String? = nil) async throws {
         var random = SeededRandom(seed: seed)
-        let store = try await StoreUnderTest()
+        let store = try await StoreUnderTest(layout: seed > 4 ? .partitions(8) : .plain)
         defer { store.close() }
         if erased != nil { try await store.startReceipt() }
         let conversation = ConversationID(.random)

@@ -28,11 +28,11 @@ final class StoreUnderTest {
     private(set) var privateChanges: [(user: UserID, useq: Int64, json: String)] = []
     private(set) var digests: [DigestEntry] = []
 
-    init() async throws {
+    init(layout: Layout = .plain) async throws {
         database = try TestDatabase()
-        _ = try Store.Schema.migrator.apply(toDatabaseAt: database.url)
+        _ = try Store.Schema.migrator.apply(toDatabaseAt: database.url, layout: layout)
         // The store's queries read the horizons.
-        _ = try Receipt.Schema.migrator.apply(toDatabaseAt: database.url)
+        _ = try Receipt.Schema.migrator.apply(toDatabaseAt: database.url, layout: layout)
         directory =
             FileManager.default.temporaryDirectory.appending(path: "parley-\(UInt64.random(in: 0 ... .max))").path
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)

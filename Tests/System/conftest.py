@@ -16,8 +16,8 @@ def single():
 
 @pytest.fixture(scope="session")
 def double():
-    """A system with two processes of every service."""
-    yield from _running(System(instances=2))
+    """A system with two processes of every service, on tables cut into partitions."""
+    yield from _running(System(instances=2, partitions=8))
 
 
 def _running(system: System):

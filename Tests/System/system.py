@@ -20,9 +20,10 @@ class System:
     """`instances` processes of every service, with a state directory and ports of their own, and with a PostgreSQL of
     their own unless `database` names another."""
 
-    def __init__(self, instances: int = 1, database: str | None = None):
+    def __init__(self, instances: int = 1, database: str | None = None, partitions: int | None = None):
         self.instances = instances
         self.database = database
+        self.partitions = partitions
         self.state = Path(tempfile.mkdtemp(prefix="parley-test-"))
         self.state.chmod(0o755)  # PostgreSQL's user has to get in
         self.http_port = _free_ports(instances)
@@ -45,6 +46,7 @@ class System:
                 "PARLEY_EXECUTABLES": str(EXECUTABLES),
             }
             | ({"PARLEY_DATABASE_URL": self.database} if self.database else {})
+            | ({"PARLEY_PARTITIONS": str(self.partitions)} if self.partitions else {})
         )
 
     def up(self):

@@ -69,6 +69,7 @@ migrate_database() {
     local service
     for service in store receipt; do # receipt's tables refer to store's
         PARLEY_DATABASE_URL=$(database_url "$service") "$executables/$service" migrate \
+            ${partitions:+--partitions "$partitions"} \
             >>"$logs/migrate.log" 2>&1 9>&- ||
             die "'$service migrate' failed. $logs/migrate.log ends:" "$(tail -n 8 "$logs/migrate.log")"
         [[ $service != store || -n $external_database ]] || grant_reads

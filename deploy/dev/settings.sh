@@ -44,6 +44,7 @@ host=$(setting PARLEY_HOST 127.0.0.1)
 http_port=$(number_setting PARLEY_HTTP_PORT 8080 1 65000)
 ws_port=$(number_setting PARLEY_WS_PORT 8081 1 65000)
 external_database=$(setting PARLEY_DATABASE_URL '')
+partitions=$(setting PARLEY_PARTITIONS '')
 log_level=$(setting PARLEY_LOG_LEVEL info)
 declare -A instances
 instances[ingest]=$(number_setting PARLEY_INGESTS 1 0 20)
@@ -64,6 +65,7 @@ remember_settings() {
 		PARLEY_HTTP_PORT=$http_port
 		PARLEY_WS_PORT=$ws_port
 		PARLEY_DATABASE_URL=$external_database
+		PARLEY_PARTITIONS=$partitions
 		PARLEY_LOG_LEVEL=$log_level
 		PARLEY_INGESTS=${instances[ingest]}
 		PARLEY_STORES=${instances[store]}

@@ -39,7 +39,8 @@ enum HorizonStatements {
     ///
     /// All advances of a conversation have one time: `statement_timestamp` is the same for all rows, and it is later than
     /// the locks, because a pipeline takes it when the statement begins. Under the lock nobody else updates the horizons
-    /// of the conversation, so the place of a row found is the place to update. `least` and `greatest` ignore NULLs.
+    /// of the conversation, so the place of a row found, in the partition of its slot, is the place to update. `least` and
+    /// `greatest` ignore NULLs.
     private static let advance = Statement(
         "advance_horizons",
         parameters: [.array(.int2), .array(.uuid), .array(.int2), .array(.text), .array(.int8), .array(.int8)],
@@ -88,7 +89,7 @@ enum HorizonStatements {
             UPDATE receipt.horizons h
             SET delivered_seq = m.delivered_seq, read_seq = m.read_seq, shown_seq = m.shown_seq,
                 version = CASE WHEN m.is_seen THEN m.version ELSE m.old_version END
-            FROM moved m WHERE h.ctid = m.place
+            FROM moved m WHERE h.slot = m.slot AND h.ctid = m.place
         ), begun AS (
             INSERT INTO receipt.horizons (slot, conversation_id, user_id, delivered_seq, read_seq, shown_seq, version)
             SELECT slot, conversation_id, user_id, delivered_seq, read_seq, shown_seq, version FROM moved

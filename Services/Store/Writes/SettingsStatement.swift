@@ -6,7 +6,8 @@ import Wire
 enum SettingsStatement {
     /// A user's own. Returns what became of the request, and, where something changed, the settings and the position on
     /// the private stream. A row that is there is changed under its lock, so of two devices that decide at once about
-    /// different settings both are heard.
+    /// different settings both are heard. The outcome of a repetition is locked, which is a write: its commit, and with it the
+    /// answer, waits for a synchronous standby as the first one did.
     ///
     /// $1 user · $2 their slot · $3 key or NULL · $4 read receipts · $5 presence (NULL: as it is).
     static let put = Statement(
@@ -15,9 +16,10 @@ enum SettingsStatement {
         WITH prior AS MATERIALIZED (
             SELECT CASE WHEN o.action = \(PutSettings.number) THEN o.problem
                 ELSE \(Problem.Code.conflict.rawValue) END::smallint AS problem
-            FROM store.outcomes o
-            WHERE o.user_slot = $2 AND o.user_id = $1 AND o.key = $3
-              AND NOT EXISTS (SELECT FROM store.erasures e WHERE e.user_slot = $2 AND e.user_id = $1)
+            FROM (
+                SELECT * FROM store.outcomes WHERE user_slot = $2 AND user_id = $1 AND key = $3 FOR NO KEY UPDATE
+            ) o
+            WHERE NOT EXISTS (SELECT FROM store.erasures e WHERE e.user_slot = $2 AND e.user_id = $1)
             UNION ALL
             SELECT \(Problem.Code.unauthenticated.rawValue)::smallint FROM store.erasures e
             WHERE e.user_slot = $2 AND e.user_id = $1

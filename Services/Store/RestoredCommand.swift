@@ -1,0 +1,43 @@
+import Glibc
+import Postgres
+
+/// What `store restored` does behind the restore of a backup: gives the history another name (`logId`), so that every
+/// client whose cursors come from a future that was lost is told to start anew.
+enum RestoredCommand {
+    /// Ends the process; with 0 when it is done.
+    static func run(databaseURL: String?) -> Never {
+        guard let databaseURL else { fail("PARLEY_DATABASE_URL must be set") }
+        do throws(DatabaseError) {
+            let logID = try renameHistory(ofDatabaseAt: databaseURL)
+            print("store: the history is now \(logID)")
+            exit(0)
+        } catch {
+            fail(error.debugDescription)
+        }
+    }
+
+    /// Refuses while services run on the database: they, and the fanouts beside them, would go on with what they know of
+    /// the history before.
+    static func renameHistory(ofDatabaseAt url: String) throws(DatabaseError) -> String {
+        let database = try BlockingConnection(url: url, applicationName: "parley-restored")
+        let running = try database.query(
+            """
+            SELECT count(DISTINCT pid) FROM pg_locks
+            WHERE locktype = 'advisory' AND classid::bigint BETWEEN $1 AND $1 + 1 AND objsubid = 2
+            AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+            """
+        ) { $0.add(Int64(Schema.slotLocks)) }
+        guard running[0][0] as Int64 == 0 else {
+            throw DatabaseError(
+                SQLState(rawValue: "55006"), "stores are running on this database: stop all services first")
+        }
+        return try database.query(
+            "UPDATE store.deployment SET log_id = gen_random_uuid() RETURNING log_id::text")[0][0]
+    }
+
+    private static func fail(_ reason: String) -> Never {
+        let line = Array("restored: \(reason)\n".utf8)
+        _ = write(STDERR_FILENO, line, line.count)
+        exit(1)
+    }
+}

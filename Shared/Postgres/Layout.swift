@@ -1,0 +1,116 @@
+/// How the big tables of a schema lie in the database: whole, or cut by slot.
+///
+/// Migrations describe plain tables. A layout is applied behind them, to tables that are still empty, so it is chosen when
+/// a database is made; tables that a later migration adds follow the layout that the others have. What is cut is found by
+/// a rule that all tables keep: the primary key of a big table ends in its slot.
+package enum Layout: Equatable, Sendable {
+    case plain
+    /// So many range partitions of each table, from 1 to 256.
+    case partitions(Int)
+    /// Distributed by slot over the workers of Citus, co-located.
+    case citus
+
+    /// Takes `--partitions N` or `--citus`. Nil when it is neither, nor nothing.
+    package init?(arguments: ArraySlice<String>) {
+        switch (arguments.first, arguments.dropFirst().first, arguments.count) {
+        case (nil, _, _): self = .plain
+        case ("--citus", _, 1): self = .citus
+        case ("--partitions", let count?, 2):
+            guard let count = Int(count), 1...256 ~= count else { return nil }
+            self = .partitions(count)
+        default: return nil
+        }
+    }
+
+    /// The statements that give the tables of `schema` this layout.
+    func sql(schema: String) -> String {
+        switch self {
+        case .plain: Self.partitioning(of: schema, count: "NULL")
+        case .partitions(let count): Self.partitioning(of: schema, count: "\(count)")
+        case .citus: Self.distribution(of: schema)
+        }
+    }
+
+    /// Tables that are whole and have their slot last in their primary key.
+    private static func wholeTables(of schema: String) -> String {
+        """
+        SELECT c.oid AS id, c.relname AS name, a.attname AS slot, coalesce(c.reloptions, '{}') AS options
+        FROM pg_class c
+        JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary AND i.indnkeyatts > 1
+        JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = i.indkey[i.indnkeyatts - 1]
+        WHERE c.relnamespace = '\(schema)'::regnamespace AND c.relkind = 'r' AND NOT c.relispartition
+        AND a.attname IN ('slot', 'user_slot')
+        """
+    }
+
+    /// Puts a partitioned table in the place of each whole one: with its columns, constraints and indexes under their
+    /// names, and its storage parameters on the partitions. Without a count: the one of the tables that have partitions;
+    /// where none has, all stay whole.
+    private static func partitioning(of schema: String, count: String) -> String {
+        """
+        DO $$
+        DECLARE
+            wanted integer := \(count);
+            present integer := (
+                SELECT count(*) FROM pg_inherits WHERE inhparent = (
+                    SELECT min(oid::bigint)::oid FROM pg_class
+                    WHERE relnamespace = '\(schema)'::regnamespace AND relkind = 'p')
+                HAVING count(*) > 0);
+            is_used boolean;
+            plain record;
+            definition text;
+            definitions text[];
+        BEGIN
+            IF wanted <> present THEN RAISE 'the tables of \(schema) have % partitions', present; END IF;
+            wanted := coalesce(wanted, present);
+            IF wanted IS NULL THEN RETURN; END IF;
+            FOR plain IN \(wholeTables(of: schema)) LOOP
+                EXECUTE format('SELECT EXISTS (SELECT FROM \(schema).%I)', plain.name) INTO is_used;
+                IF is_used THEN RAISE 'the table \(schema).% is in use: only a new database can be partitioned', plain.name; END IF;
+                definitions := ARRAY(
+                    SELECT format('ALTER TABLE \(schema).%I ADD CONSTRAINT %I %s', plain.name, conname, pg_get_constraintdef(oid))
+                    FROM pg_constraint WHERE conrelid = plain.id AND contype IN ('p', 'u') ORDER BY contype
+                ) || ARRAY(
+                    SELECT pg_get_indexdef(indexrelid) FROM pg_index i
+                    WHERE indrelid = plain.id AND NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = i.indexrelid)
+                ) || ARRAY(
+                    SELECT format('CREATE TABLE \(schema).%I PARTITION OF \(schema).%I FOR VALUES FROM (%s) TO (%s)%s',
+                        plain.name || '_' || n, plain.name, n * 256 / wanted, (n + 1) * 256 / wanted,
+                        ' WITH (' || nullif(array_to_string(plain.options, ', '), '') || ')')
+                    FROM generate_series(0, wanted - 1) n
+                ) || ARRAY(
+                    SELECT format('ALTER TABLE \(schema).%I ALTER COLUMN %I SET STATISTICS %s', plain.name, attname, attstattarget)
+                    FROM pg_attribute WHERE attrelid = plain.id AND attnum > 0 AND NOT attisdropped AND attstattarget >= 0
+                );
+                EXECUTE format(
+                    'CREATE TABLE \(schema).%I (LIKE \(schema).%I INCLUDING ALL EXCLUDING INDEXES) PARTITION BY RANGE (%I)',
+                    plain.name || '_cut', plain.name, plain.slot);
+                EXECUTE format('DROP TABLE \(schema).%I', plain.name);
+                EXECUTE format('ALTER TABLE \(schema).%I RENAME TO %I', plain.name || '_cut', plain.name);
+                FOREACH definition IN ARRAY definitions LOOP EXECUTE definition; END LOOP;
+            END LOOP;
+        END $$
+        """
+    }
+
+    /// Citus moves what a table holds by itself, and says so when a table is distributed already.
+    private static func distribution(of schema: String) -> String {
+        """
+        DO $$
+        DECLARE
+            first text := (
+                SELECT logicalrelid::text FROM pg_dist_partition WHERE partmethod = 'h' ORDER BY logicalrelid LIMIT 1);
+            plain record;
+        BEGIN
+            FOR plain IN
+                \(wholeTables(of: schema))
+                AND NOT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = c.oid)
+            LOOP
+                PERFORM create_distributed_table(
+                    format('\(schema).%I', plain.name), plain.slot, colocate_with => coalesce(first, 'none'));
+                first := coalesce(first, format('\(schema).%I', plain.name));
+            END LOOP;
+        END $$
+        """
+    }
+}
