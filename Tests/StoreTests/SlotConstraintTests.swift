@@ -49,7 +49,9 @@ import Testing
         #expect(reaches.count > 30)
         for (reach, title) in [(Reach.slotOfEachRow, "slots from rows"), (.everySlot, "every slot")] {
             let names = reaches.filter { $0.value == reach }.keys.sorted()
-            #expect(names == (try Self.documented(title)), "deploy/OPERATIONS.md lists them under <!-- \(title) -->")
+            #expect(
+                names == (try Self.documented(title)),
+                "\(names) — deploy/OPERATIONS.md lists them under <!-- \(title) -->")
         }
     }
 

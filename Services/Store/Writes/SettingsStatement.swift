@@ -6,8 +6,8 @@ import Wire
 enum SettingsStatement {
     /// A user's own. Returns what became of the request, and, where something changed, the settings and the position on
     /// the private stream. A row that is there is changed under its lock, so of two devices that decide at once about
-    /// different settings both are heard. The outcome of a repetition is locked, which is a write: its commit, and with it the
-    /// answer, waits for a synchronous standby as the first one did.
+    /// different settings both are heard. The outcome of a repetition is locked, which is a write: its commit, and with it
+    /// the answer, waits for a synchronous standby as the first one did.
     ///
     /// $1 user · $2 their slot · $3 key or NULL · $4 read receipts · $5 presence (NULL: as it is).
     static let put = Statement(
