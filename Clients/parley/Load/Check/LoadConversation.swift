@@ -23,7 +23,7 @@ final class LoadConversation {
         self.number = number
         self.members = members
         self.lastSeq = lastSeq
-        recentFrames = members.count > 2 ? RecentFrames() : nil
+        recentFrames = members.count > 2 ? RecentFrames(members: members.count) : nil
     }
 
     /// Another message is to be sent.

@@ -15,19 +15,29 @@ final class RecentFrames {
         var change = ArrivedChange(conversation: ConversationID(.zero), seq: 0)
     }
 
-    private static let capacity = 4096
+    /// How many changes, a power of two: a small group has few on their way, and there may be thousands of groups.
+    private let capacity: Int
     /// Longer frames are read each time.
     private static let bytesEach = 1024
 
-    private let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: capacity * bytesEach, alignment: 16)
-    private var slots = Array(repeating: Slot(), count: capacity)
-    private var acknowledgements = Array(repeating: (seq: Int64(0), at: MonotonicTime(nanoseconds: 0)), count: capacity)
+    private let bytes: UnsafeMutableRawBufferPointer
+    private var slots: [Slot]
+    private var acknowledgements: [(seq: Int64, at: MonotonicTime)]
+
+    init(members: Int) {
+        capacity = members < 50 ? 256 : 4096
+        bytes = .allocate(byteCount: capacity * Self.bytesEach, alignment: 16)
+        slots = Array(repeating: Slot(), count: capacity)
+        acknowledgements = Array(repeating: (0, MonotonicTime(nanoseconds: 0)), count: capacity)
+    }
 
     isolated deinit { bytes.deallocate() }
 
+    private func index(of seq: Int64) -> Int { Int(seq) & (capacity - 1) }
+
     /// What the frame of this position says, if these are the bytes that another session got for it.
     func change(at seq: Int64, _ frame: UnsafeRawBufferPointer) -> ArrivedChange? {
-        let index = Int(seq) & (Self.capacity - 1)
+        let index = index(of: seq)
         guard slots[index].seq == seq, slots[index].count == frame.count,
             memcmp(bytes.baseAddress! + index * Self.bytesEach, frame.baseAddress!, frame.count) == 0
         else { return nil }
@@ -35,19 +45,19 @@ final class RecentFrames {
     }
 
     func remember(_ change: ArrivedChange, _ frame: UnsafeRawBufferPointer) {
-        let index = Int(change.seq) & (Self.capacity - 1)
+        let index = index(of: change.seq)
         guard frame.count <= Self.bytesEach, change.seq > slots[index].seq else { return }
         slots[index] = Slot(seq: change.seq, count: frame.count, change: change)
         memcpy(bytes.baseAddress! + index * Self.bytesEach, frame.baseAddress!, frame.count)
     }
 
     func acknowledge(_ seq: Int64, at now: MonotonicTime) {
-        acknowledgements[Int(seq) & (Self.capacity - 1)] = (seq, now)
+        acknowledgements[index(of: seq)] = (seq, now)
     }
 
     /// Nil when it was not yet. Of one so old that it was forgotten, a later acknowledgement stands for it.
     func acknowledgement(of seq: Int64) -> MonotonicTime? {
-        let entry = acknowledgements[Int(seq) & (Self.capacity - 1)]
+        let entry = acknowledgements[index(of: seq)]
         return entry.seq >= seq ? entry.at : nil
     }
 }
