@@ -84,7 +84,10 @@ let package = Package(
             ["Bus", "Bytes", "Edge", "JSON", "Models", "Reactor", "ServiceKit", "Slots", "Wire"]),
         executable(
             "ParleyCLI", "Clients/parley",
-            ["Bytes", "CCrypto", "CJWT", "CLinux", "CHTTPParser", "CTLS", "JSON", "Models", "Reactor", "ServiceKit"]),
+            [
+                "Bytes", "CCrypto", "CJWT", "CLinux", "CHTTPParser", "CTLS", "JSON", "Models", "Postgres", "Reactor",
+                "ServiceKit",
+            ]),
 
         .executableTarget(
             name: "BatchLoad", dependencies: ["Postgres", "Models", "Reactor"], path: "Tests/Load/BatchLoad",

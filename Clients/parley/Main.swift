@@ -5,7 +5,9 @@ import Reactor
 @main
 enum Main {
     static let commands: [any Command.Type] = [
-        TokenCommand.self, SendCommand.self, TailCommand.self, ReplayCommand.self, LoadCommand.self, RestoreCommand.self,
+        TokenCommand.self, SendCommand.self, TailCommand.self, ReplayCommand.self, LoadCommand.self,
+        RestoreCommand.self,
+        ScrubCommand.self,
     ]
 
     static func main() {

@@ -112,4 +112,6 @@ create_roles_and_database() {
     in_cluster psql --quiet --no-psqlrc --set=ON_ERROR_STOP=1 --file=- postgres \
         <"$repository/deploy/dev/database.sql" >>"$logs/postgres.log" 2>&1 ||
         die "the database could not be prepared. $logs/postgres.log ends:" "$(tail -8 "$logs/postgres.log")"
+    # For `parley scrub`.
+    database_url postgres >"$run_directory/owner-database"
 }
