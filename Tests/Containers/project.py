@@ -1,0 +1,183 @@
+"""A compose project of the test's own: the real images, networks and volumes, started and removed with the tests."""
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+DEPLOY = REPOSITORY / "deploy"
+EXECUTABLES = Path(os.environ.get("PARLEY_EXECUTABLES", REPOSITORY / ".build" / "release"))
+SERVICES = ("ingest", "store", "receipt", "fanout")
+NAME = "parley-test"
+
+
+def run(*command, **options) -> subprocess.CompletedProcess:
+    """Runs a command and returns how it ended and what it said."""
+    return subprocess.run(
+        [str(word) for word in command],
+        cwd=REPOSITORY,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        **options,
+    )
+
+
+def check(*command, **options) -> str:
+    done = run(*command, **options)
+    assert done.returncode == 0, f"{' '.join(map(str, command))} failed:\n{done.stdout[-4000:]}"
+    return done.stdout
+
+
+def eventually(condition, seconds: float = 60, what: str = "the condition"):
+    """Waits until `condition` gives something true and returns that."""
+    deadline = time.monotonic() + seconds
+    while not (value := condition()):
+        assert time.monotonic() < deadline, f"{what} did not come about within {seconds} s"
+        time.sleep(0.25)
+    return value
+
+
+class Project:
+    """One system of containers, with ports of its own on this host."""
+
+    def __init__(self):
+        self.https_port, self.http_port, self.prometheus_port = _free_port(), _free_port(), _free_port()
+        self.certificate = Path("/tmp") / f"{NAME}-edge.crt"
+        self.secret = Path("/tmp") / f"{NAME}-jwt-secret"
+        self._compose = ["docker", "compose"] if run("docker", "compose", "version").returncode == 0 else None
+        self._compose = self._compose or [shutil.which("docker-compose")]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return os.environ | {
+            "EXECUTABLES": ".executables",
+            "SWIFT_IMAGE": "debian:bookworm-slim",
+            "PARLEY_TAG": "test",
+            "PARLEY_HTTPS_PORT": str(self.https_port),
+            "PARLEY_HTTP_PORT": str(self.http_port),
+            "PARLEY_PROMETHEUS_PORT": str(self.prometheus_port),
+        }
+
+    def compose(self, *arguments, timeout: float = 300) -> str:
+        return check(*self._compose, "--project-name", NAME, *arguments, env=self.environment, timeout=timeout)
+
+    def build(self):
+        check(DEPLOY / "base-image", timeout=300)
+        check(DEPLOY / "executables", EXECUTABLES)
+        self.compose("--profile", "tools", "build", timeout=900)
+        self.compose("--profile", "observability", "build", "prometheus", timeout=300)
+        check("docker", "build", "-t", f"{NAME}-probe", "Tests/Containers/probe", timeout=300)
+
+    def up(self, **scale: int):
+        """Starts what is not running, with so many containers of each service, and waits until they are ready."""
+        counts = {service: 1 for service in SERVICES} | scale
+        words = [word for service, count in counts.items() for word in ("--scale", f"{service}={count}")]
+        self.compose("up", "--detach", "--no-recreate", "--no-build", *words)
+        for service, count in counts.items():
+            eventually(lambda s=service, c=count: self.healthy(s) == c, 120, f"{count} ready {service}")
+
+    def down(self):
+        self.compose(
+            "--profile",
+            "tools",
+            "--profile",
+            "observability",
+            "down",
+            "--volumes",
+            "--remove-orphans",
+            "--timeout",
+            "5",
+        )
+
+    # What there is
+
+    def containers(self, service: str, all: bool = False) -> list[str]:
+        filters = [
+            f"--filter=label=com.docker.compose.project={NAME}",
+            f"--filter=label=com.docker.compose.service={service}",
+            "--filter=label=com.docker.compose.oneoff=False",
+        ]
+        return check("docker", "ps", "--quiet", *(["--all"] if all else []), *filters).split()
+
+    def inspect(self, container: str) -> dict:
+        return json.loads(check("docker", "inspect", container))[0]
+
+    def healthy(self, service: str) -> int:
+        states = [self.inspect(container)["State"] for container in self.containers(service)]
+        return sum(state.get("Health", {}).get("Status") == "healthy" for state in states)
+
+    def kill(self, container: str):
+        """Ends the process as a crash would. Killed through the engine, it would not be started again."""
+        os.kill(self.inspect(container)["State"]["Pid"], 9)
+
+    def network(self, name: str) -> str:
+        return f"{NAME}_{name}"
+
+    def volume(self, name: str) -> str:
+        return f"{NAME}_{name}"
+
+    # What clients need
+
+    def hand_out_secrets(self):
+        """Copies what a client on the host needs: the certificate to trust and the secret that signs tokens."""
+        edge = self.containers("edge")[0]
+        self.certificate.write_text(check("docker", "exec", edge, "cat", "/run/parley/edge.crt"))
+        volume = f"{self.volume('secrets-parley')}:/secrets:ro"
+        command = ("docker", "run", "--rm", "--entrypoint", "cat", "-v", volume, "parley-setup:test")
+        self.secret.write_text(check(*command, "/secrets/jwt-secret"))
+
+    @property
+    def origin(self) -> str:
+        return f"https://localhost:{self.https_port}"
+
+    def parley(self, *arguments) -> list[str]:
+        """The command line on the host, over TLS, as somebody outside uses it."""
+        options = ["--http", self.origin, "--ca-file", self.certificate, "--secret-file", self.secret]
+        return [str(word) for word in (EXECUTABLES / "parley", *arguments, *options)]
+
+    # What runs inside
+
+    def psql(self, role: str, sql: str, ssl: str = "verify-full", secrets: str = "") -> subprocess.CompletedProcess:
+        """Asks the database as one of its roles, from a container in its network with the secrets of that role."""
+        passwords = f"{secrets or role}".replace("_owner", "")
+        url = f"host=database dbname=parley user={role} passfile=/run/parley/pgpass sslmode={ssl}"
+        if ssl.startswith("verify"):
+            url += " sslrootcert=/run/parley/ca.crt"
+        volume = f"{self.volume(f'secrets-{passwords}')}:/run/parley:ro"
+        command = ["docker", "run", "--rm", "--network", self.network("data"), "-v", volume, "--entrypoint", "psql"]
+        return run(*command, "parley-database:test", "-XAtq", "--no-password", "-c", sql, url, timeout=60)
+
+    def probe(self, plan: dict, aliases: list[str] = (), secrets: tuple[str, ...] = ()) -> dict:
+        """Runs probe/probe.py in the network of the bus and returns what it found."""
+        command = ["docker", "run", "--rm", "--network", self.network("bus")]
+        command += [f"--network-alias={alias}" for alias in aliases]
+        for name in secrets:
+            command += ["-v", f"{self.volume(f'secrets-{name}')}:/keys/{name}:ro"]
+        said = check(*command, f"{NAME}-probe", json.dumps(plan), timeout=120)
+        return json.loads(said.splitlines()[-1])
+
+
+def write_talk(path: Path) -> Path:
+    """Writes made-up conversations for `parley replay`."""
+    names = ("ada", "ben", "cleo", "dan")
+    with path.open("w") as file:
+        for talk in range(30):
+            messages = [
+                {"n": n, "sender": names[(n * 7 + talk) % 4], "text": f"message {n} of talk {talk}"}
+                | ({"replyTo": n - 2} if n % 5 == 4 else {})
+                for n in range(1, 101)
+            ]
+            file.write(json.dumps({"conversation": f"talk-{talk}", "messages": messages}) + "\n")
+    return path
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]

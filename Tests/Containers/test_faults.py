@@ -1,0 +1,87 @@
+"""Real conversations through the proxy, over TLS, while containers come, go, die and lose the network."""
+
+import json
+import subprocess
+import time
+from functools import partial
+from pathlib import Path
+
+import pytest
+from project import REPOSITORY, Project, check, eventually, write_talk
+
+CONVERSATIONS = REPOSITORY.parent / "shared" / "data" / "ubuntu-irc.jsonl"
+
+
+@pytest.fixture
+def load(project: Project, restored, tmp_path: Path):
+    """Plays conversations through the proxy while faults take place, one after the other. Must lose and double nothing.
+
+    A replay that ends before the last fault is followed by another one, so that all take place under load.
+    """
+    started: list[subprocess.Popen] = []
+    # The project's own conversations where they are, otherwise made-up ones.
+    source = CONVERSATIONS if CONVERSATIONS.exists() else write_talk(tmp_path / "talk.jsonl")
+    report = tmp_path / "report.json"
+
+    def start() -> subprocess.Popen:
+        command = project.parley("replay", source, "--json", report, "--limit", "50", "--rate", "40")
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        started.append(process)
+        return process
+
+    def finish(process: subprocess.Popen):
+        said, _ = process.communicate(timeout=300)
+        print(said)
+        assert process.returncode == 0, said
+        figures = json.loads(report.read_text())
+        assert figures["mismatches"] == 0
+        assert figures["acknowledged"] == figures["messages"] > 0
+
+    def during(*faults):
+        process = start()
+        for fault in faults:
+            time.sleep(2)
+            if process.poll() is not None:
+                finish(process)
+                process = start()
+            fault()
+        finish(process)
+
+    yield during
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+def test_nothing_is_lost_while_services_are_scaled(project: Project, load):
+    load(
+        lambda: project.up(store=3, receipt=2, ingest=2, fanout=2),
+        lambda: project.up(store=1, receipt=1, ingest=1, fanout=1),
+        lambda: project.up(store=2, receipt=2, ingest=3, fanout=2),
+    )
+
+
+def test_nothing_is_lost_when_containers_die_stop_and_lose_the_network(project: Project, load):
+    def kill(service: str):
+        project.kill(project.containers(service)[0])
+        eventually(lambda: project.healthy(service) == 2, 60, f"{service} is back")
+
+    def restart(service: str):
+        check("docker", "restart", "--time", "15", project.containers(service)[-1])
+
+    def cut_off(service: str):
+        container, bus = project.containers(service)[0], project.network("bus")
+        check("docker", "network", "disconnect", bus, container)
+        time.sleep(4)
+        check("docker", "network", "connect", "--alias", f"{service}.bus", bus, container)
+
+    project.up(store=2, receipt=2, ingest=2, fanout=2)
+    kills = [partial(kill, service) for service in ("store", "ingest", "fanout", "receipt")]
+    load(*kills, *[partial(fault, service) for fault in (restart, cut_off) for service in ("store", "fanout")])
+
+
+def test_nothing_is_lost_when_the_database_and_the_proxy_are_restarted(project: Project, load):
+    load(
+        lambda: check("docker", "restart", project.containers("database")[0]),
+        lambda: check("docker", "restart", project.containers("edge")[0]),
+    )
