@@ -16,6 +16,8 @@ final class BusReader {
     private let supersession: Supersession
     private let erased: ErasedUsers
     private let counters: Counters
+    /// Of this turn. They wait for its end, so that no message waits for them.
+    private var statuses: [InboundFrame] = []
 
     init(
         bus: Bus, rooms: Rooms, streams: PrivateStreams, digests: Digests, typing: TypingRelay,
@@ -49,12 +51,21 @@ final class BusReader {
         switch frame.topic {
         case .change: rooms.receiveChanges(frame)
         case .privateChange: streams.receive(frame)
-        case .status: rooms.receiveStatuses(frame)
+        case .status: keep(frame)
         case .digest: digests.receiveFromStore(frame)
         case .receiptDigest: digests.receiveFromReceipt(frame)
         case .ephemeral: receiveEphemeral(frame)
         case .erasure: erased.receive(frame)
         case .command, .receiptCommand, .answer: break
+        }
+    }
+
+    private func keep(_ status: InboundFrame) {
+        statuses.append(status)
+        guard statuses.count == 1 else { return }
+        Reactor.atEndOfTurn { [unowned self] in
+            for frame in statuses { rooms.receiveStatuses(frame) }
+            statuses = []
         }
     }
 

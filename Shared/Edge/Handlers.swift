@@ -26,6 +26,13 @@ package protocol WebSocketHandler: AnyObject {
     /// peer gets before it is closed.
     func isTooSlow(_ socket: WebSocket)
 
+    /// The peer has taken everything that waited in the queue of `socket`, after it was congested.
+    func drained(_ socket: WebSocket)
+
     /// The connection has ended, whoever ended it. Comes exactly once, and nothing comes after it.
     func closed(_ socket: WebSocket)
+}
+
+extension WebSocketHandler {
+    package func drained(_: WebSocket) {}
 }

@@ -53,6 +53,9 @@ package final class WebSocket: Connection {
     /// Bytes that were sent and that the kernel has not taken.
     package var queuedBytes: Int { queue.bytes }
 
+    /// Whether frames wait that the kernel did not take, because the peer reads more slowly than is sent.
+    package var isCongested: Bool { interest.contains(.write) }
+
     /// The most bytes a message of the peer may have, all its fragments together.
     package var maximumMessageBytes: Int {
         get { decoder.maximumMessageBytes }
@@ -144,7 +147,9 @@ package final class WebSocket: Connection {
         case .blocked: watch(for: [.read, .write])
         case .failed: close()
         case .done:
+            let wasCongested = isCongested
             watch(for: .read)
+            if wasCongested, state == .open { handler.drained(self) }
             if state == .finished { hasPeerClosed ? close() : socket.endWriting() }
         }
     }

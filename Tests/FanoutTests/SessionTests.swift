@@ -431,6 +431,36 @@ import Testing
         #expect(quick.numbers("seq", in: "change") == Array(2...last))
     }
 
+    @Test("to a client that reads slowly messages go first, and the receipts as one when it has taken them")
+    @Reactor func heldReceipts() async throws {
+        let system = try await TestSystem()
+        defer { system.close() }
+        system.store.create(Self.first, members: ["anna", "ben"])
+        let slow = await system.session("anna"), quick = await system.session("ben")
+        system.store.moveStatus(Self.first)
+        await waitUntil { slow.numbers("statusVersion", in: "status") == [1] }
+        slow.isReading = false
+        let socket = try #require(system.fanouts[0].fanout.sessions.all.first { $0.user.name == "anna" }?.socket)
+        while !socket.isCongested {
+            system.store.send(100, to: Self.first)
+            await Reactor.sleep(for: .milliseconds(1))
+        }
+        let waiting = socket.queuedBytes
+        for _ in 0..<200 { system.store.moveStatus(Self.first) }
+        await waitUntil { quick.numbers("statusVersion", in: "status").last == 201 }
+        #expect(socket.queuedBytes == waiting, "nothing is kept of receipts that wait")
+        system.store.send(1, to: Self.first)
+        let last = system.store.lastSeq(Self.first)
+        await waitUntil { quick.numbers("seq", in: "change").last == last }
+        slow.isReading = true
+        await waitUntil { slow.numbers("statusVersion", in: "status") == [1, 201] }
+        #expect(slow.numbers("seq", in: "change") == Array(2...last))
+        #expect(slow.frames.last?.contains("status") == true, "the last message did not wait for it")
+        system.store.moveStatus(Self.first)
+        await waitUntil { slow.numbers("statusVersion", in: "status") == [1, 201, 202] }
+        #expect(system.store.statusQueries == 1)
+    }
+
     @Test("a client that is far behind everywhere and reads slowly gets everything, as fast as it reads")
     @Reactor func pace() async throws {
         var limits = ServerLimits()

@@ -98,6 +98,8 @@ final class Gateway: WebSocketHandler {
         socket.end(.slowConsumer, reason: "too much was waiting for this client")
     }
 
+    func drained(_ socket: WebSocket) { (socket.userInfo as? Session)?.releaseStatuses() }
+
     func closed(_ socket: WebSocket) {
         if let visitor = socket.userInfo as? Visitor { visitors[ObjectIdentifier(visitor)] = nil }
         if let session = socket.userInfo as? Session { ended(session) }

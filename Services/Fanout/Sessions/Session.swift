@@ -18,6 +18,8 @@ final class Session {
     var windows = SessionWindows()
     /// Private changes up to here are in the bootstrap already.
     var bootstrapUseq: Int64 = .max
+    /// Receipts that were held back because the client reads too slowly: what it has of each conversation.
+    private var heldStatuses: [ConversationID: Int64] = [:]
     private(set) var hasEnded = false
     /// Made when the session has something to catch up with; most never have.
     private lazy var pace = Pace(socket)
@@ -31,6 +33,24 @@ final class Session {
     }
 
     func send(_ frame: WebSocketFrame) { socket.send(frame) }
+
+    /// Whether the client takes frames as they come. Otherwise messages alone wait for it, and of the receipts of a
+    /// conversation only that it has them up to `version`: it gets the rest as one when it has taken the messages.
+    func takesStatus(of conversation: ConversationID, behind version: Int64) -> Bool {
+        guard socket.isCongested else { return true }
+        heldStatuses[conversation] = min(heldStatuses[conversation] ?? version, version)
+        return false
+    }
+
+    /// The client has taken all that waited.
+    func releaseStatuses() {
+        guard !heldStatuses.isEmpty else { return }
+        let held = heldStatuses
+        heldStatuses = [:]
+        for room in rooms {
+            if let version = held[room.conversation] { room.catchUpStatus(self, after: version) }
+        }
+    }
 
     /// Says why and closes. What was sent before still arrives.
     func end(_ goodbye: Goodbye, reason: String, retryAfter: Int? = nil) {

@@ -11,7 +11,7 @@ extension Room {
 
     func announce(_ entry: StatusEntry) {
         switch status.announce(entry.version) {
-        case .next: deliverStatus(entry.json.isEmpty ? nil : ServerFrame.status(entry.json))
+        case .next: deliverStatus(entry.json.isEmpty ? nil : ServerFrame.status(entry.json), after: entry.version - 1)
         case .early: planStatusRepair()
         case .old: break
         }
@@ -22,11 +22,13 @@ extension Room {
         planStatusRepair()
     }
 
-    /// Without a frame: the members are too many to be named, and senders are told numbers.
-    private func deliverStatus(_ frame: WebSocketFrame?) {
+    /// Without a frame: the members are too many to be named, and senders are told numbers. `version`: what those have
+    /// who have everything before.
+    private func deliverStatus(_ frame: WebSocketFrame?, after version: Int64) {
         guard let frame else { return refreshCounts() }
         feed.forEachSubscriber { session in
             guard behind.isEmpty || !isBehind(session) else { return }
+            guard session.takesStatus(of: conversation, behind: version) else { return }
             counters.deliveries += 1
             session.send(frame)
         }
@@ -42,13 +44,13 @@ extension Room {
     private func repairStatus() {
         guard let after = status.beginRepair() else { return }
         counters.gaps += 1
-        fetchStatus(after: after) { [weak self] in self?.repairedStatus($0) }
+        fetchStatus(after: after) { [weak self] in self?.repairedStatus($0, after: after) }
     }
 
-    private func repairedStatus(_ answer: MergedStatus?) {
+    private func repairedStatus(_ answer: MergedStatus?, after version: Int64) {
         if status.endRepair(answer?.version), let answer {
             counters.repairs += 1
-            deliverStatus(answer.frame)
+            deliverStatus(answer.frame, after: version)
             planStatusRepair()
         } else {
             Reactor.after(DenseStream<ChangeFrame>.pause) { [weak self] in self?.planStatusRepair() }
@@ -71,6 +73,7 @@ extension Room {
 
     /// Tells a session what moved behind `version`, which is what it has.
     func catchUpStatus(_ session: Session, after version: Int64) {
+        guard !isBehind(session) else { return }
         behind.append(session)
         fetchStatus(for: session, after: version)
     }
@@ -88,6 +91,9 @@ extension Room {
 
     private func tell(_ session: Session, _ answer: MergedStatus, after version: Int64) {
         if let frame = answer.frame {
+            guard session.takesStatus(of: conversation, behind: version) else {
+                return behind.removeAll { $0 === session }
+            }
             session.send(frame)
             // Newer ones were held back from this session meanwhile.
             if answer.version < status.version { return fetchStatus(for: session, after: answer.version) }
@@ -141,6 +147,7 @@ extension Room {
         guard let news = try? counts.news(in: answer), !news.isEmpty else { return }
         feed.forEachSubscriber { session in
             guard let json = news[session.user] else { return }
+            guard session.takesStatus(of: conversation, behind: answer.version - 1) else { return }
             counters.deliveries += 1
             session.send(
                 json.withUnsafeBytes { json in
