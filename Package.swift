@@ -77,7 +77,7 @@ let package = Package(
             ["Bus", "Bytes", "Edge", "JSON", "Models", "Postgres", "Reactor", "ServiceKit", "Slots", "Wire"],
             resources: [
                 .embedInCode("Migrations/0001_ownership.sql"), .embedInCode("Migrations/0002_horizons.sql"),
-                .embedInCode("Migrations/0003_shown_reads.sql"),
+                .embedInCode("Migrations/0003_shown_reads.sql"), .embedInCode("Migrations/0004_completions.sql"),
             ]),
         executable(
             "Fanout", "Services/Fanout",

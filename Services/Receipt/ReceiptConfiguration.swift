@@ -28,6 +28,16 @@ struct ReceiptConfiguration: Sendable {
             statements: HorizonStatements.all + ReceiptErasure.statements)
     }
 
+    /// For what follows behind and must not delay anybody.
+    var completions: ConnectionConfiguration {
+        ConnectionConfiguration(
+            url: databaseURL, applicationName: "parley-receipt-completions",
+            settings: [
+                ("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off"), ("statement_timeout", "30s"),
+            ],
+            statements: CompletionStatements.all)
+    }
+
     var queries: ConnectionConfiguration {
         ConnectionConfiguration(
             url: databaseURL, applicationName: "parley-receipt-queries",

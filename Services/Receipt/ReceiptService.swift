@@ -16,6 +16,7 @@ final class ReceiptService {
     private let writing: Connection
     let teller: ReadTeller
     let search: UntoldSearch
+    let completions: CompletionKeeper
     private let announcer: StatusAnnouncer
     private let erasure: ReceiptErasure
     private let bus: Bus
@@ -27,8 +28,10 @@ final class ReceiptService {
         slots = OwnedSlots(bus, .receipt, connection: writing, schema: Schema.name, lockClass: Schema.slotLocks)
         announcer = StatusAnnouncer(bus: bus, slots: slots)
         teller = ReadTeller(bus: bus)
+        completions = CompletionKeeper(Connection(configuration.completions), log: log)
         writer = HorizonWriter(
-            writing, bus: bus, announcer: announcer, teller: teller, window: configuration.window, log: log)
+            writing, bus: bus, announcer: announcer, teller: teller, completions: completions,
+            window: configuration.window, log: log)
         queries = StatusQueries(Connection(configuration.queries), bus: bus, log: log)
         search = UntoldSearch(queries.connection, owns: { [slots] in slots.contains($0) }, teller, log: log)
         slots.onAcquired = { [search] in search.acquired($0) }
@@ -40,6 +43,7 @@ final class ReceiptService {
         bus.onFrame = { [self] frame in receive(frame) }
         writing.open()
         queries.connection.open()
+        completions.connection.open()
     }
 
     /// Stops to take requests, and waits for the answers to those that were taken.
@@ -53,6 +57,7 @@ final class ReceiptService {
     func closeConnections() {
         writing.close()
         queries.connection.close()
+        completions.connection.close()
     }
 
     // MARK: Requests
@@ -132,6 +137,9 @@ final class ReceiptService {
         }
         metrics.counter("parley_receipt_reads_searched_total", "Read positions found untold by a search") { [search] in
             Double(search.found)
+        }
+        metrics.counter("parley_receipt_completions_total", "Dates kept of messages that everybody has, or has read") {
+            [completions] in Double(completions.rangesKept)
         }
         metrics.gauge("parley_receipt_reads_untold", "Read positions waiting to be told, or told a moment ago") {
             [teller] in Double(teller.count)

@@ -16,6 +16,7 @@ enum Schema {
                 Migration(1, "ownership", sql: PackageResources._001_ownership_sql),
                 Migration(2, "horizons", sql: PackageResources._002_horizons_sql),
                 Migration(3, "shown reads", sql: PackageResources._003_shown_reads_sql),
+                Migration(4, "completions", sql: PackageResources._004_completions_sql),
             ])
     }
 }

@@ -25,6 +25,7 @@ import Wire
         for number in 1...120 {
             try await schedule.step()
             if number % 10 == 0 { try await schedule.compare() }
+            if number % 13 == 0 { try await schedule.keepDates() }
         }
         await schedule.end()
     }
@@ -75,6 +76,7 @@ private final class ReceiptSchedule {
 
     func end() async {
         queries.connection.close()
+        #expect(receipt.services[0].completions.rangesKept > 0, "seed \(seed)")
         await receipt.close()
     }
 
@@ -135,6 +137,13 @@ private final class ReceiptSchedule {
     private func pass(_ user: String, _ time: WritableKeyPath<Row, String?>, through seq: Int64, _ at: String) {
         for index in messages.indices where messages[index].seq <= seq && messages[index].rows[user] != nil {
             if messages[index].rows[user]![keyPath: time] == nil { messages[index].rows[user]![keyPath: time] = at }
+        }
+    }
+
+    /// Small as it is: what is kept and what is worked out when asked for must be the same.
+    func keepDates() async throws {
+        for kind in [1, 2] as [Int16] {
+            while try await receipt.services[0].completions.keepPage(conversation, kind) {}
         }
     }
 

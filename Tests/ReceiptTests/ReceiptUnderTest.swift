@@ -38,7 +38,7 @@ final class ReceiptUnderTest {
         listen()
         try client.follow(try Endpoint.parse(list: "ipc://\(directory)/receipt-*.sock"))
         await waitUntil { services.map(\.slots.count).reduce(0, +) == Slot.count }
-        await waitUntil { services.allSatisfy(\.queries.connection.isUp) }
+        await waitUntil { services.allSatisfy { $0.queries.connection.isUp && $0.completions.connection.isUp } }
     }
 
     private func start(_ number: Int, window: Int) throws {

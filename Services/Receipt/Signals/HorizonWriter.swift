@@ -18,6 +18,7 @@ final class HorizonWriter {
     private let bus: Bus
     private let announcer: StatusAnnouncer
     private let teller: ReadTeller
+    private let completions: CompletionKeeper
     private let log: Log
     private var merger: SignalMerger
     private var known = KnownConversations()
@@ -28,12 +29,14 @@ final class HorizonWriter {
     private var windowTimer: TimerID?
 
     init(
-        _ connection: Connection, bus: Bus, announcer: StatusAnnouncer, teller: ReadTeller, window: Duration, log: Log
+        _ connection: Connection, bus: Bus, announcer: StatusAnnouncer, teller: ReadTeller,
+        completions: CompletionKeeper, window: Duration, log: Log
     ) {
         self.connection = connection
         self.bus = bus
         self.announcer = announcer
         self.teller = teller
+        self.completions = completions
         self.log = log
         merger = SignalMerger(window: window)
         connection.onUp { [unowned self] in kick() }
@@ -136,6 +139,9 @@ final class HorizonWriter {
             guard case .moved(let advance) = outcome else { continue }
             metrics.advances += 1
             if let seq = advance.read { teller.tell(signal.key, seq) }
+            if advance.isSeen {
+                completions.noteMovement(in: signal.key.conversation, memberCount: advance.memberCount)
+            }
         }
         announcer.announce(signals, outcomes)
     }

@@ -49,22 +49,42 @@ extension Queries {
         let conversations = Array(seqs.keys)
         let results = try await connection.transaction { batch in
             for conversation in conversations {
-                // Dates after counts: whoever is counted has a date by then.
-                for statement in [ReceiptCounts.statement, ReceiptDates.statement] {
-                    batch.execute(statement) {
-                        ReceiptCounts.add(conversation, sender: reader, seqs: seqs[conversation]!, to: &$0)
-                    }
+                batch.execute(ReceiptCounts.statement) {
+                    ReceiptCounts.add(conversation, sender: reader, seqs: seqs[conversation]!, to: &$0)
                 }
+                batch.execute(KeptDates.statement) { KeptDates.add(conversation, seqs: seqs[conversation]!, to: &$0) }
             }
         }
         var receipts: [MessageKey: Receipts] = [:]
         for (index, conversation) in conversations.enumerated() {
             let spans = ReceiptCounts.decode(results[2 * index])
             var sums = ReceiptCounts.sum(spans, messageCount: seqs[conversation]!.count)
-            ReceiptDates.note(results[2 * index + 1], on: &sums)
+            KeptDates.note(results[2 * index + 1], seqs: seqs[conversation]!, on: &sums)
             for (seq, sum) in zip(seqs[conversation]!, sums) { receipts[MessageKey(conversation, seq)] = sum }
         }
+        try await addDates(to: &receipts, sender: reader)
         return receipts
+    }
+
+    /// Adds the dates that are kept nowhere. After the counts: whoever is counted has a date by then.
+    private func addDates(to receipts: inout [MessageKey: Receipts], sender: UserID) async throws {
+        let lacking = receipts.filter(\.value.lacksDate).keys
+        guard !lacking.isEmpty else { return }
+        let seqs = Dictionary(grouping: lacking, by: \.conversation).mapValues { $0.map(\.seq).sorted() }
+        let conversations = Array(seqs.keys)
+        let results = try await connection.transaction { batch in
+            for conversation in conversations {
+                batch.execute(ReceiptDates.statement) {
+                    ReceiptCounts.add(conversation, sender: sender, seqs: seqs[conversation]!, to: &$0)
+                }
+            }
+        }
+        for (conversation, rows) in zip(conversations, results) {
+            let keys = seqs[conversation]!.map { MessageKey(conversation, $0) }
+            var dated = keys.map { receipts[$0]! }
+            ReceiptDates.note(rows, on: &dated)
+            for (key, receipt) in zip(keys, dated) { receipts[key] = receipt }
+        }
     }
 
     /// A message by its place.

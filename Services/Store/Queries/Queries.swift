@@ -16,7 +16,8 @@ final class Queries {
         [
             ConversationStatement.list, ConversationStatement.single, MembersStatement.statement,
             MembersStatement.single, HistoryStatement.statement, MessageStatement.statement, MessageStatement.ofWriter,
-            ReceiptCounts.statement, ReceiptDates.statement, FeedStatement.changes, FeedStatement.replay,
+            ReceiptCounts.statement, ReceiptDates.statement, KeptDates.statement, FeedStatement.changes,
+            FeedStatement.replay,
             PrivateFeedStatement.statement, BootstrapStatement.statement, PositionsStatement.conversations,
             PositionsStatement.users, RevisionsStatement.statement, TapbacksStatement.statement,
             ReceiptsStatement.statement, ConversationStatement.changed, SyncStatement.position,

@@ -1,0 +1,84 @@
+import Models
+import Postgres
+import Reactor
+import ServiceKit
+
+/// Keeps when everybody had, and had read, the messages of large conversations.
+///
+/// It follows behind, on a connection of its own, and nothing depends on how far it is: what it has not looked at yet is
+/// worked out from the runs when somebody asks. In small conversations it always is.
+@Reactor
+final class CompletionKeeper {
+    /// Conversations that wait for their turn. What is beyond it comes with their next movement.
+    private static let capacity = 4_096
+    /// What moves in a conversation is looked at together.
+    private static let pause = Duration.seconds(1)
+    /// It takes a tenth of a core at most: after each page it rests so many times as long as that took.
+    private static let restPerWork = 9
+
+    /// With fewer members the runs themselves are few enough to be read with each page of history.
+    static let smallestConversation = StatusFields.namedMembersLimit + 1
+
+    let connection: Connection
+    private(set) var rangesKept = 0
+    private let log: Log
+    private var moved: Set<ConversationID> = []
+    private var isRunning = false
+
+    init(_ connection: Connection, log: Log) {
+        self.connection = connection
+        self.log = log
+    }
+
+    var waitingCount: Int { moved.count }
+
+    /// Somebody got further in a conversation of so many members.
+    func noteMovement(in conversation: ConversationID, memberCount: Int32) {
+        guard memberCount >= Self.smallestConversation, moved.count < Self.capacity else { return }
+        moved.insert(conversation)
+        guard !isRunning else { return }
+        isRunning = true
+        Reactor.after(Self.pause) { [self] in Reactor.spawn { [self] in await run() } }
+    }
+
+    private func run() async {
+        while !moved.isEmpty {
+            let conversations = moved
+            moved = []
+            for conversation in conversations { await keepUp(conversation) }
+            await Reactor.sleep(for: Self.pause)
+        }
+        isRunning = false
+    }
+
+    private func keepUp(_ conversation: ConversationID) async {
+        do throws(DatabaseError) {
+            for kind in [1, 2] as [Int16] {
+                var isBehind = true
+                while isBehind {
+                    let began = MonotonicTime.now
+                    isBehind = try await keepPage(conversation, kind)
+                    await Reactor.sleep(for: (.now - began) * Self.restPerWork)
+                }
+            }
+        } catch {
+            log.warning("completions were not kept", [LogField("reason", error.debugDescription)])
+        }
+    }
+
+    /// Keeps the dates of the next messages. Returns whether there may be more.
+    func keepPage(_ conversation: ConversationID, _ kind: Int16) async throws(DatabaseError) -> Bool {
+        let messages = try await CompletionStatements.messages(conversation, kind, on: connection)
+        guard !messages.isEmpty else { return false }
+        let lagging = try await CompletionStatements.laggards(conversation, kind, among: messages, on: connection)
+        let page = CompletionPage(messages, present: lagging.present, former: lagging.former)
+        guard !page.passed.isEmpty else { return false }
+        let times =
+            page.complete.isEmpty
+            ? [] : try await CompletionStatements.times(conversation, kind, of: page.complete, on: connection)
+        let ranges = page.ranges(times)
+        try await CompletionStatements.insert(ranges, conversation, kind, on: connection)
+        rangesKept += ranges.count
+        return page.passed.count == messages.count
+    }
+}
