@@ -207,3 +207,73 @@ def test_who_joined_later_is_no_recipient(anna, ben, carla, dora, group):
     page = receipts(anna, group, message["id"]).json()
     assert people_of(page, "read") == sorted([ben.name, carla.name])
     assert anna.get(f"/v1/conversations/{group}/messages/{message['id']}").json()["status"] == "read"
+
+
+def read_receipts(person, is_on, conversation=None):
+    path = f"/v1/conversations/{conversation}/settings" if conversation else "/v1/settings"
+    response = person.http.put(path, json={"readReceipts": is_on})
+    assert response.status_code == 200, response.text
+
+
+def shown_seqs(person, group):
+    members = person.get(f"/v1/conversations/{group}/members").json()["members"]
+    return {member["userId"]: member["readSeq"] for member in members}
+
+
+@pytest.mark.parametrize("is_for_conversation", [False, True])
+def test_who_sends_no_read_receipts_is_seen_to_have_a_message_and_nowhere_to_read_it(
+    anna, ben, carla, group, is_for_conversation
+):
+    message = anna.send(group, "Hello")
+    read_receipts(ben, False, group if is_for_conversation else None)
+    with anna.socket() as sender, ben.socket() as tablet:
+        assert acknowledge(ben, group, readSeq=2).status_code == 202
+        assert acknowledge(carla, group, readSeq=2).status_code == 202
+        told = {}
+        while carla.name not in told.get("read", {}):
+            told = sender.expect("status", where=lambda frame: frame["conversationId"] == group)
+            assert ben.name not in told.get("read", {})
+        moved = tablet.expect("private", where=lambda frame: frame["kind"] == "read.moved")
+        assert (moved["conversationId"], moved["readSeq"]) == (group, 2)
+    now = anna.get(f"/v1/conversations/{group}/messages/{message['id']}").json()
+    assert (now["status"], now["deliveredCount"], now["readCount"]) == ("delivered", 2, 1)
+    page = receipts(anna, group, message["id"]).json()
+    assert people_of(page, "delivered") == sorted([ben.name, carla.name])
+    assert (people_of(page, "read"), page["readCount"]) == ([carla.name], 1)
+    assert (shown_seqs(anna, group)[ben.name], shown_seqs(ben, group)[ben.name]) == (0, 2)
+    own = ben.get(f"/v1/conversations/{group}").json()
+    assert (own["readSeq"], own["unreadCount"]) == (2, 0)
+    with anna.socket(statusVersions={group: 0}) as returned:
+        merged = returned.expect("status", where=lambda frame: frame["conversationId"] == group)
+        assert (merged["delivered"][ben.name], merged["read"]) == (2, {carla.name: 2})
+
+
+def test_reading_alone_is_no_movement_for_others_while_receipts_are_off(anna, ben, group):
+    anna.send(group, "Hello")
+    read_receipts(ben, False)
+    with anna.socket() as sender:
+        assert acknowledge(ben, group, deliveredSeq=2).status_code == 202
+        version = sender.expect("status", where=lambda frame: frame["conversationId"] == group)["statusVersion"]
+        assert acknowledge(ben, group, readSeq=2).status_code == 202
+        sender.expect_silence("status")
+        anna.send(group, "Again")
+        assert acknowledge(ben, group, deliveredSeq=3).status_code == 202
+        following = sender.expect("status", where=lambda frame: frame["conversationId"] == group)["statusVersion"]
+    assert following == version + 1
+
+
+def test_receipts_turned_on_again_show_what_is_read_from_then_on(anna, ben, group):
+    first = anna.send(group, "Hello")
+    read_receipts(ben, False)
+    assert acknowledge(ben, group, readSeq=2).status_code == 202
+    read_receipts(ben, True)
+    time.sleep(0.12)
+    assert acknowledge(ben, group, readSeq=2).status_code == 202
+    assert receipts(anna, group, first["id"]).json()["read"] == []
+    second = anna.send(group, "And now?")
+    assert acknowledge(ben, group, readSeq=3).status_code == 202
+    shown = [receipts(anna, group, message["id"]).json()["read"] for message in (first, second)]
+    assert shown[0] == shown[1] != []
+    assert shown[0][0]["at"] >= second["createdAt"]
+    read_receipts(ben, False)
+    assert receipts(anna, group, first["id"]).json()["read"] == shown[0]

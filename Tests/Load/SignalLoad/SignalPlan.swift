@@ -19,7 +19,7 @@ struct SignalPlan: Sendable {
     private let prefix = UInt64.random(in: 0..<1 << 40)
 
     func conversation(_ number: Int) -> ConversationID {
-        let high = 0x0190_0000_0000_7000 | prefix >> 28 << 16 | prefix >> 16 & 0xFFF
+        let high = 0x0190_0000_0000_7000 | (prefix >> 28) << 16 | prefix >> 16 & 0xFFF
         return ConversationID(
             UUIDBytes(high: high, low: 0x8000_0000_0000_0000 | (prefix & 0xFFFF) << 32 | UInt64(number)))
     }
