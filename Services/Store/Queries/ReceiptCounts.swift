@@ -6,19 +6,25 @@ import Postgres
 ///
 /// A member covers a message when one of their stays does; delivered and read end a stay early. Each stay is thus three
 /// ranges over the sorted positions of the messages, found by binary search (`width_bucket`), and stays with the same
-/// ranges come as one row: the work does not grow with messages times members.
+/// ranges come as one row: the work does not grow with messages times members. Members with the same positions, most of
+/// them in a large conversation, are looked up together.
 enum ReceiptCounts {
     static let statement = Statement(
         "receipt_counts", parameters: [.int2, .uuid, .text, .array(.int8)],
         """
-        SELECT width_bucket(s.joined_seq - 1, $4) AS first,
-            width_bucket(coalesce(s.left_seq, 9223372036854775807), $4) AS member_end,
-            width_bucket(least(s.left_seq, coalesce(h.delivered_seq, 0)), $4) AS delivered_end,
-            width_bucket(least(s.left_seq, coalesce(h.shown_seq, 0)), $4) AS read_end,
-            count(*)
-        FROM store.memberships s
-        LEFT JOIN receipt.horizons h ON h.slot = s.slot AND h.conversation_id = s.conversation_id AND h.user_id = s.user_id
-        WHERE s.slot = $1 AND s.conversation_id = $2 AND s.user_id <> $3
+        SELECT width_bucket(joined_seq - 1, $4) AS first,
+            width_bucket(coalesce(left_seq, 9223372036854775807), $4) AS member_end,
+            width_bucket(least(left_seq, coalesce(delivered_seq, 0)), $4) AS delivered_end,
+            width_bucket(least(left_seq, coalesce(shown_seq, 0)), $4) AS read_end,
+            sum(count)::bigint
+        FROM (
+            SELECT s.joined_seq, s.left_seq, h.delivered_seq, h.shown_seq, count(*) AS count
+            FROM store.memberships s
+            LEFT JOIN receipt.horizons h
+                ON h.slot = s.slot AND h.conversation_id = s.conversation_id AND h.user_id = s.user_id
+            WHERE s.slot = $1 AND s.conversation_id = $2 AND s.user_id <> $3
+            GROUP BY 1, 2, 3, 4
+        ) alike
         GROUP BY 1, 2, 3, 4
         """)
 
