@@ -30,7 +30,7 @@ enum CompletionStatements {
                 s.joined_seq, CASE $3 WHEN 1 THEN h.delivered_seq ELSE h.shown_seq END) AS reached
             FROM store.memberships s
             LEFT JOIN receipt.horizons h
-                ON h.slot = s.slot AND h.conversation_id = s.conversation_id AND h.user_id = s.user_id
+                ON h.slot = $1 AND h.conversation_id = $2 AND h.user_id = s.user_id
             WHERE s.slot = $1 AND s.conversation_id = $2 AND s.joined_seq < $5
               AND (s.left_seq IS NULL OR s.left_seq > $4)
         )
@@ -52,7 +52,7 @@ enum CompletionStatements {
             CROSS JOIN LATERAL unnest(ARRAY[$3, 3::smallint]) AS k (kind)
             CROSS JOIN LATERAL (
                 SELECT r.from_seq, r.to_seq, r.at FROM receipt.receipt_runs r
-                WHERE r.slot = s.slot AND r.conversation_id = s.conversation_id AND r.user_id = s.user_id
+                WHERE r.slot = $1 AND r.conversation_id = $2 AND r.user_id = s.user_id
                   AND r.kind = k.kind AND r.to_seq >= $4[1]
                 ORDER BY r.to_seq LIMIT $4[cardinality($4)] - $4[1] + 1
             ) r
