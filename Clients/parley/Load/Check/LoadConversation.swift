@@ -26,6 +26,9 @@ final class LoadConversation {
         recentFrames = members.count > 2 ? RecentFrames(members: members.count) : nil
     }
 
+    /// At all sessions together.
+    private var arrivals = 0
+
     /// Another message is to be sent.
     func takeNumber() -> Int {
         sent += 1
@@ -37,6 +40,12 @@ final class LoadConversation {
         advance(to: seq)
         recentFrames?.acknowledge(seq, at: now)
     }
+
+    /// A message has arrived at a session.
+    func noteArrival() { arrivals += 1 }
+
+    /// How many arrivals of acknowledged messages are still to come, all members being online; less when some came first.
+    var undelivered: Int { acknowledged.count * members.count - arrivals }
 
     /// Something other than a message was acknowledged.
     func advance(to seq: Int64) { lastSeq = max(lastSeq, seq) }

@@ -17,9 +17,11 @@ extension LoadWorld {
     }
 
     private func compare(_ session: LoadSession) {
+        let name = identity(session.user).user
+        if !session.isCaughtUp { complain("\(name) did not get everything within \(settings.settle)") }
         for stream in session.streams where stream.check.tally != stream.conversation.acknowledged {
             complain(
-                "\(identity(session.user).user): \(stream.check.tally.count) messages of conversation "
+                "\(name): \(stream.check.tally.count) messages of conversation "
                     + "\(stream.conversation.id) arrived, \(stream.conversation.acknowledged.count) were acknowledged, "
                     + "or they are not the same")
         }

@@ -152,6 +152,7 @@ final class LoadWorld: LoadSessionOwner {
             let acknowledged = conversation.recentFrames?.acknowledgement(of: change.seq)
             meter.delivered(dueAt: due, acknowledged: acknowledged, at: now)
         }
+        if change.message != nil { conversation.noteArrival() }
         onArrival?(change, conversation, session, now)
     }
 

@@ -44,6 +44,10 @@ final class MessageTraffic: LoadConnectionOwner {
     private(set) var repetitions = 0
     private(set) var failures = MismatchList()
 
+    /// Closed loop: by conversation, the lanes whose message was acknowledged and has not arrived everywhere yet; nil when
+    /// that is not waited for.
+    private var parked: [[(lane: Int, connection: LoadConnection)]]?
+
     // Of the open loop.
     private var pacer: Pacer?
     private var schedule = ArrivalSchedule(start: .now, perSecond: 1)
@@ -66,6 +70,10 @@ final class MessageTraffic: LoadConnectionOwner {
     }
 
     func add(_ lane: Lane) { lanes.append(lane) }
+
+    /// From now on a message counts as in flight until all members have it: acknowledgements come from the store, and do
+    /// not slow senders to the pace of fanout.
+    func waitForArrivals(in conversations: Int) { parked = Array(repeating: [], count: conversations) }
 
     func id(of number: Int, in conversation: LoadConversation, due: MonotonicTime) -> MessageID {
         MessageNumber(run: run, conversation: conversation.number, number: number)
@@ -202,8 +210,22 @@ final class MessageTraffic: LoadConnectionOwner {
         lanes[lane].inFlight -= 1
         guard isRunning else { return }
         switch pace {
-        case .inFlight: sendNew(lane, due: .now, over: connection)
         case .rate: sendReleased()
+        case .inFlight where parked != nil:
+            let conversation = lanes[lane].conversation
+            parked?[conversation.number].append((lane, connection))
+            arrived(in: conversation)
+        case .inFlight: sendNew(lane, due: .now, over: connection)
+        }
+    }
+
+    /// Something has arrived somewhere: as many lanes go on as messages have arrived everywhere.
+    func arrived(in conversation: LoadConversation) {
+        while isRunning, let waiting = parked?[conversation.number].count, waiting > 0,
+            (waiting - 1) * conversation.members.count >= conversation.undelivered,
+            let (lane, connection) = parked?[conversation.number].popLast()
+        {
+            sendNew(lane, due: .now, over: connection)
         }
     }
 }
