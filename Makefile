@@ -31,6 +31,7 @@ test:
 
 bench: build
 	@Tests/Load/bench.py
+	@Tests/Load/semantics.py
 
 test-containers:
 	@Tests/run containers

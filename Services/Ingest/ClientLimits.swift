@@ -19,6 +19,7 @@ struct ClientLimits: Sendable {
     static let membersPerPage: Int64 = 1000
     static let messagesPerPage: Int64 = 200
     static let changesPerPage: Int64 = 1000
+    static let resultsPerPage: Int64 = 100
     static let editWindowSeconds = 15 * 60
     static let frameBytes = 64 * 1024
     static let helloBytes = 1024 * 1024

@@ -96,6 +96,7 @@ final class IngestService: HTTPHandler {
         case .listConversations: try listConversations(query, user, exchange)
         case .sync: try sync(query, user, exchange)
         case .eraseUser: eraseUser(try route.user(), exchange)
+        case .search: try search(query, user, exchange)
         case .conversation: try conversation(try route.conversation(), user, exchange)
         case .members: try members(try route.conversation(), query, user, exchange)
         case .send: try send(request.body, to: try route.conversation(), user, exchange)

@@ -34,7 +34,7 @@ final class ReceiptService {
             window: configuration.window, log: log)
         queries = StatusQueries(Connection(configuration.queries), bus: bus, log: log)
         search = UntoldSearch(queries.connection, owns: { [slots] in slots.contains($0) }, teller, log: log)
-        slots.onAcquired = { [search] in search.acquired($0) }
+        slots.onAcquired { [search] in search.acquired($0) }
         Reactor.every(.seconds(5)) { [weak search] in search?.checkDropped() }
         erasure = ReceiptErasure(writing, bus: bus, log: log)
     }

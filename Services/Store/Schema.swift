@@ -25,6 +25,7 @@ enum Schema {
                 Migration(7, "windows", sql: PackageResources._007_windows_sql),
                 Migration(8, "removals", sql: PackageResources._008_removals_sql),
                 Migration(9, "erasure", sql: PackageResources._009_erasure_sql),
+                Migration(10, "search", sql: PackageResources._010_search_sql),
             ])
     }
 }

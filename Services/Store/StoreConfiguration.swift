@@ -25,6 +25,26 @@ struct StoreConfiguration: Sendable {
             statements: Writer.statements)
     }
 
+    /// As the writer. What it writes can be made again, so its commits wait for no disk.
+    var indexer: ConnectionConfiguration {
+        var configuration = writer
+        configuration.applicationName = "parley-store-indexer"
+        configuration.settings.removeAll { $0.name == "synchronous_commit" }
+        configuration.settings.append(("synchronous_commit", "off"))
+        configuration.statements = SearchIndex.statements
+        return configuration
+    }
+
+    /// No search may hold the others up for longer than this.
+    var search: ConnectionConfiguration {
+        var configuration = queries
+        configuration.applicationName = "parley-store-search"
+        configuration.settings.removeAll { $0.name == "statement_timeout" }
+        configuration.settings.append(("statement_timeout", "1s"))
+        configuration.statements = Search.statements
+        return configuration
+    }
+
     var queries: ConnectionConfiguration {
         ConnectionConfiguration(
             url: databaseURL, applicationName: "parley-store-queries",

@@ -15,6 +15,7 @@ final class StoreService {
     /// user of years delay messages.
     let backgroundWriter: Writer
     let queries: Queries
+    let indexer: SearchIndexer
     let slots: OwnedSlots
     let erasures: Erasures
     private let bus: Bus
@@ -24,12 +25,16 @@ final class StoreService {
         let writing = Connection(configuration.writer)
         self.bus = bus
         slots = OwnedSlots(bus, .store, connection: writing, schema: Schema.name, lockClass: Schema.slotLocks)
-        queries = Queries(Connection(configuration.queries), bus: bus, log: log)
+        queries = Queries(
+            Connection(configuration.queries), search: Connection(configuration.search), bus: bus, log: log)
         erasures = Erasures(bus: bus, slots: slots, connection: queries.connection, log: log)
         let outcomes = CommandOutcomes(
             bus: bus, announcer: Announcer(bus: bus, slots: slots), queries: queries, erasures: erasures)
         writer = Writer(writing, bus: bus, outcomes: outcomes, log: log)
         backgroundWriter = Writer(Connection(configuration.writer), bus: bus, outcomes: outcomes, log: log)
+        indexer = SearchIndexer(Connection(configuration.indexer), log: log) { [writer] in writer.isIdle }
+        for writer in [writer, backgroundWriter] { writer.onCommit = { [indexer] in indexer.note($0) } }
+        slots.onAcquired { [indexer] in indexer.takeOver($0) }
     }
 
     func start() {
@@ -37,6 +42,8 @@ final class StoreService {
         writer.connection.open()
         backgroundWriter.connection.open()
         queries.connection.open()
+        queries.searching.connection.open()
+        indexer.connection.open()
     }
 
     /// Stops to take requests, and waits for the answers to those that were taken.
@@ -53,6 +60,8 @@ final class StoreService {
         writer.connection.close()
         backgroundWriter.connection.close()
         queries.connection.close()
+        queries.searching.connection.close()
+        indexer.connection.close()
     }
 
     func addHealth(to health: Health) {
@@ -64,6 +73,12 @@ final class StoreService {
         }
         health.require("query connection") { [queries] in
             queries.connection.isUp ? nil : "not connected to the database"
+        }
+        health.require("search connection") { [queries] in
+            queries.searching.connection.isUp ? nil : "not connected to the database"
+        }
+        health.require("indexing connection") { [indexer] in
+            indexer.connection.isUp ? nil : "not connected to the database"
         }
         health.require("slots") { [slots] in slots.count > 0 ? nil : "owns no slot yet" }
     }
@@ -90,6 +105,15 @@ final class StoreService {
         }
         metrics.counter("parley_store_read_positions_total", "Read positions in batches") { [backgroundWriter] in
             Double(backgroundWriter.metrics.rows)
+        }
+        metrics.counter("parley_store_texts_indexed_total", "Message texts put into the index of the search") {
+            [indexer] in Double(indexer.indexed)
+        }
+        metrics.gauge("parley_store_index_waiting", "Conversations that moved and are not indexed yet") { [indexer] in
+            Double(indexer.waitingCount)
+        }
+        metrics.gauge("parley_store_index_lag_seconds", "How long the one that waits longest for the index has") {
+            [indexer] in indexer.lag.milliseconds / 1000
         }
         metrics.gauge("parley_store_slots", "Slots owned") { [slots] in Double(slots.count) }
         metrics.gauge("parley_store_rows_waiting", "Rows waiting for a batch") { [writer] in Double(writer.waitingRows)

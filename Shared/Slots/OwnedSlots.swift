@@ -27,7 +27,8 @@ package final class OwnedSlots: SlotOwnerDelegate {
     private var isOwned = Array(repeating: false, count: Slot.count)
     package private(set) var count = 0
     /// Told of each slot that is taken over.
-    package var onAcquired: @Reactor (Slot) -> Void = { _ in }
+    package func onAcquired(_ body: @escaping @Reactor (Slot) -> Void) { acquisitionObservers.append(body) }
+    private var acquisitionObservers: [@Reactor (Slot) -> Void] = []
 
     /// `connection` is the one that writes, and not open yet.
     package init(_ bus: Bus, _ topics: Topics, connection: Connection, schema: String, lockClass: Int32) {
@@ -57,7 +58,7 @@ package final class OwnedSlots: SlotOwnerDelegate {
         let group = slot.group
         ownedInGroup[Int(group.number)] += 1
         if ownedInGroup[Int(group.number)] == 1 { bus.subscribe(topics.requests(group)) }
-        onAcquired(slot)
+        for observer in acquisitionObservers { observer(slot) }
     }
 
     package func lost(_ slot: Slot) {

@@ -25,6 +25,7 @@ package enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case settings = 73
     case conversationSettings = 74
     case receipts = 76
+    case search = 77
 
     // Queries of fanout, answered with entries of its streams.
     case bootstrap = 128

@@ -16,6 +16,8 @@ def calls(group):
         ("GET", "/v1/sync", None),
         ("GET", "/v1/settings", None),
         ("PUT", "/v1/settings", {"presence": True}),
+        ("GET", "/v1/search?q=hello", None),
+        ("GET", f"/v1/search?q=hello&conversationId={group}", None),
         ("GET", conversation, None),
         ("GET", f"{conversation}/members", None),
         ("POST", f"{conversation}/messages", {"id": new_id(), "text": "Hello"}),

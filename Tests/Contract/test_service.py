@@ -6,9 +6,6 @@ from prometheus_client.parser import text_string_to_metric_families
 from contract import DOCUMENT
 
 CONVERSATION = "0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90"
-LATER = [
-    ("GET", "/v1/search"),
-]
 UNKNOWN = [
     "/",
     "/v1",
@@ -46,11 +43,6 @@ def test_head_is_get_without_the_body(system, path):
     get, head = system.http().get(path), system.http().head(path)
     assert (head.status_code, head.content) == (200, b"")
     assert head.headers["content-type"] == get.headers["content-type"]
-
-
-@pytest.mark.parametrize("method, path", LATER)
-def test_what_comes_in_a_later_version_is_not_found(anna, method, path):
-    assert anna.http.request(method, path).status_code == 404
 
 
 @pytest.mark.parametrize("path", UNKNOWN)

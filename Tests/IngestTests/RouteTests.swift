@@ -23,7 +23,8 @@ private let id = "0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90"
         arguments: [
             (.get, "/v1/limits", "limits"), (.get, "/openapi.json", "document"),
             (.post, "/v1/conversations", "createConversation"), (.get, "/v1/conversations", "listConversations"),
-            (.get, "/v1/sync", "sync"), (.get, "/v1/settings", "settings"), (.put, "/v1/settings", "putSettings"),
+            (.get, "/v1/sync", "sync"), (.get, "/v1/search", "search"), (.get, "/v1/settings", "settings"),
+            (.put, "/v1/settings", "putSettings"),
             (.get, "/v1/conversations/\(id)/settings", "conversationSettings"),
             (.put, "/v1/conversations/\(id)/settings", "putConversationSettings"),
             (.delete, "/v1/users/ben", "eraseUser"),

@@ -43,7 +43,10 @@ import Testing
         let store = try StoreConfiguration(environment: &environment)
         let receipt = try ReceiptConfiguration(environment: &environment)
         var reaches: [String: Reach] = [:]
-        for configuration in [store.writer, store.queries, receipt.writer, receipt.queries, receipt.completions] {
+        for configuration in [
+            store.writer, store.queries, store.search, store.indexer, receipt.writer, receipt.queries,
+            receipt.completions,
+        ] {
             for (name, reach) in try await self.reaches(of: configuration) { reaches[name] = reach }
         }
         #expect(reaches.count > 30)

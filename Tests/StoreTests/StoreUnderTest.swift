@@ -44,9 +44,12 @@ final class StoreUnderTest {
     }
 
     private static func makeStore(_ database: TestDatabase, _ bus: Bus) throws -> StoreService {
+        StoreService(try makeConfiguration(database), bus: bus, log: Log(service: "store", level: .error))
+    }
+
+    private static func makeConfiguration(_ database: TestDatabase) throws -> StoreConfiguration {
         var environment = Environment(["PARLEY_DATABASE_URL": database.url])
-        return StoreService(
-            try StoreConfiguration(environment: &environment), bus: bus, log: Log(service: "store", level: .error))
+        return try StoreConfiguration(environment: &environment)
     }
 
     private func start() async throws {
@@ -65,6 +68,15 @@ final class StoreUnderTest {
         bus = try Bus(bind: "ipc://\(directory)/store-\(UInt64.random(in: 0 ... .max)).sock")
         store = try Self.makeStore(database, bus)
         try await start()
+    }
+
+    /// Another indexer of the same database, as a second store would have.
+    func secondIndexer() throws -> SearchIndexer {
+        let indexer = SearchIndexer(
+            Connection(try Self.makeConfiguration(database).indexer), log: Log(service: "second", level: .error),
+            isWriterIdle: { true })
+        indexer.connection.open()
+        return indexer
     }
 
     /// Starts a receipt service beside the store.

@@ -252,6 +252,24 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
         }
     }
 
+    @Test("a search reads back, and its cursor survives its text form, and nothing else does")
+    func search() throws {
+        let cursor = SearchCursor(
+            at: Timestamp(milliseconds: 1_700_000_000_123), conversation: conversation, seq: 7, isForParts: true)
+        for query in [
+            SearchQuery(reader: alice, conversation: nil, before: nil, limit: 20, text: "té"),
+            SearchQuery(reader: alice, conversation: conversation, before: cursor, limit: 1, text: ""),
+        ] {
+            #expect(try decode(SearchQuery.self, encoded(query)) == query)
+        }
+        #expect(SearchCursor(text: cursor.text) == cursor)
+        for text in [
+            "", "___", "5_\(conversation)_7_x", "5_\(conversation)_0_w", "-1_\(conversation)_7_w", cursor.text + "_",
+        ] {
+            #expect(SearchCursor(text: text) == nil)
+        }
+    }
+
     @Test("a cursor of the conversation list survives its text form, and nothing else does")
     func cursor() {
         let cursor = ActivityCursor(

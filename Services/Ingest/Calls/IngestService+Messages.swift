@@ -39,6 +39,13 @@ extension IngestService {
         ask(.message, in: conversation.slot, exchange) { query.write(to: &$0) }
     }
 
+    func search(_ parameters: QueryParameters, _ user: UserID, _ exchange: Exchange) throws(Problem) {
+        let query = SearchQuery(
+            reader: user, conversation: try parameters.conversation(), before: try parameters.searchCursor(),
+            limit: try parameters.limit(20, atMost: ClientLimits.resultsPerPage), text: try parameters.words())
+        ask(.search, in: query.slot, exchange) { query.write(to: &$0) }
+    }
+
     func changes(
         _ conversation: ConversationID, _ parameters: QueryParameters, _ user: UserID, _ exchange: Exchange
     ) throws(Problem) {

@@ -42,6 +42,40 @@ struct QueryParameters {
         return cursor
     }
 
+    func searchCursor() throws(Problem) -> SearchCursor? {
+        guard let text = try value("cursor") else { return nil }
+        guard let decoded = percentDecoded(text, plusIsSpace: true), let cursor = SearchCursor(text: decoded) else {
+            throw Problem(.invalid, "cursor: must be the nextCursor of the page before")
+        }
+        return cursor
+    }
+
+    /// Code points of what is searched for.
+    static let wordsLimit = 256
+
+    /// What is searched for: plain text, whatever it looks like.
+    func words() throws(Problem) -> String {
+        guard let text = try value("q") else { throw Problem(.invalid, "q: is required") }
+        guard let words = percentDecoded(text, plusIsSpace: true), !words.utf8.contains(0) else {
+            throw Problem(.invalid, "q: must be percent-encoded UTF-8 without U+0000")
+        }
+        guard words.unicodeScalars.count <= Self.wordsLimit else {
+            throw Problem(.invalid, "q: has at most \(Self.wordsLimit) characters")
+        }
+        guard !words.unicodeScalars.allSatisfy(\.properties.isWhitespace) else {
+            throw Problem(.invalid, "q: must not be blank")
+        }
+        return words
+    }
+
+    func conversation() throws(Problem) -> ConversationID? {
+        guard let text = try value("conversationId") else { return nil }
+        guard let uuid = UUIDBytes(text: text), uuid.isWellFormed else {
+            throw Problem(.invalid, "conversationId: must be a UUID in lower case")
+        }
+        return ConversationID(uuid)
+    }
+
     /// For whom a message is deleted: for the caller alone, or for everyone.
     func isForEveryone() throws(Problem) -> Bool {
         guard let scope = try value("scope") else { return false }

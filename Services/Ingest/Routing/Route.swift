@@ -9,7 +9,7 @@ enum Call: CaseIterable {
     case createConversation, listConversations, conversation, members
     case send, sendBatch, history, message, changes, receipts
     case rename, putMember, removeMember, clearHistory
-    case sync
+    case sync, search
     case settings, putSettings, conversationSettings, putConversationSettings
     case eraseUser
     case edit, delete, revisions, setTapback, removeTapback, tapbacks, messageReceipts
@@ -91,6 +91,7 @@ extension Route {
         if name == "limits" { return get(method, Route(.limits)) }
         if name == "sync" { return get(method, Route(.sync)) }
         if name == "settings" { return getOrPut(method, Route(.settings), Route(.putSettings)) }
+        if name == "search" { return get(method, Route(.search)) }
         if name == "conversations" {
             return getOrPost(method, Route(.listConversations), Route(.createConversation))
         }

@@ -2,7 +2,7 @@ import Models
 import Postgres
 
 /// Locks what a batch depends on: the keys of its writes, the users it takes into conversations, then the rows of the
-/// conversations it writes to, each in order.
+/// conversations it writes to, then the progress of their index where texts change or go; each in order.
 ///
 /// Always the first statements of a batch: those behind them have snapshots in which nothing that the batch depends on
 /// can change any more, and no two batches wait for each other.
@@ -39,6 +39,18 @@ enum LockStatement {
         FOR NO KEY UPDATE
         """)
 
+    /// The indexer holds these while it writes. Behind this statement its rows are seen, and none can come. It writes,
+    /// because a row that is not there yet cannot be locked.
+    static let searches = Statement(
+        "lock_searches", parameters: [.array(.int2), .array(.uuid)],
+        """
+        INSERT INTO store.search_progress AS p (slot, conversation_id, indexed_seq)
+        SELECT c.slot, c.id, 0 FROM store.conversations c
+        WHERE (c.slot, c.id) IN (SELECT * FROM unnest($1::smallint[], $2::uuid[]))
+        ORDER BY c.id, c.slot
+        ON CONFLICT (conversation_id, slot) DO UPDATE SET indexed_seq = p.indexed_seq
+        """)
+
     /// - Returns: how many statements that was.
     static func add(to batch: inout Batch, for plan: BatchPlan) -> Int {
         var count = 0
@@ -51,7 +63,11 @@ enum LockStatement {
             count += 1
         }
         if !plan.conversationsToLock.isEmpty {
-            addConversations(plan.conversationsToLock, to: &batch)
+            batch.execute(conversations) { add(plan.conversationsToLock, to: &$0) }
+            count += 1
+        }
+        if !plan.searchesToLock.isEmpty {
+            batch.execute(searches) { add(plan.searchesToLock, to: &$0) }
             count += 1
         }
         return count
@@ -75,12 +91,11 @@ enum LockStatement {
         }
     }
 
-    private static func addConversations(_ conversationsToLock: Set<ConversationID>, to batch: inout Batch) {
-        batch.execute(conversations) { parameters in
-            parameters.addArray(of: .int2)
-            for conversation in conversationsToLock { parameters.append(conversation.slot) }
-            parameters.addArray(of: .uuid)
-            for conversation in conversationsToLock { parameters.append(conversation) }
-        }
+    /// Conversations as two parameters: their slots, and their ids.
+    static func add(_ conversations: some Collection<ConversationID>, to parameters: inout Parameters) {
+        parameters.addArray(of: .int2)
+        for conversation in conversations { parameters.append(conversation.slot) }
+        parameters.addArray(of: .uuid)
+        for conversation in conversations { parameters.append(conversation) }
     }
 }

@@ -46,6 +46,8 @@ struct BatchPlan {
     private(set) var reads: [ReadPositions.Entry] = []
     /// The conversations that the batch writes to and that may exist already.
     private(set) var conversationsToLock: Set<ConversationID> = []
+    /// Those of them in which texts change or go.
+    private(set) var searchesToLock: Set<ConversationID> = []
     /// The keys under which writes are repeated.
     private(set) var keysToLock: Set<WriteKey> = []
     /// The slots of users who must not become erased, or erased ones, meanwhile; true: who is to be erased.
@@ -83,6 +85,7 @@ struct BatchPlan {
             endRun()
             runs.append(.write(index))
             conversationsToLock.insert(write.conversation)
+            if write.action.changesText { searchesToLock.insert(write.conversation) }
             if let key = write.key {
                 keysToLock.insert(WriteKey(user: write.actor, key: key))
                 lock(write.actor)
@@ -95,7 +98,10 @@ struct BatchPlan {
         case .erase(let step):
             endRun()
             runs.append(.erase(index, isAnnounced: step.isAnnounced))
-            if let conversation = step.conversation { conversationsToLock.insert(conversation) }
+            if let conversation = step.conversation {
+                conversationsToLock.insert(conversation)
+                searchesToLock.insert(conversation)
+            }
         case .send(let send):
             conversationsToLock.insert(send.conversation)
             for message in send.messages {

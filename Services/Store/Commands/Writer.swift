@@ -20,6 +20,8 @@ final class Writer {
     private let outcomes: CommandOutcomes
     private let bus: Bus
     private let log: Log
+    /// Told which conversations a commit has moved.
+    var onCommit: @Reactor (Set<ConversationID>) -> Void = { _ in }
     private(set) var metrics = WriterMetrics()
     private var queue = CommandQueue()
     private var isKickPlanned = false
@@ -36,8 +38,8 @@ final class Writer {
 
     nonisolated static let statements =
         [
-            LockStatement.keys, LockStatement.users, LockStatement.conversations, SendStatement.statement,
-            CreateStatement.statement, ReadStatement.statement, SettingsStatement.put,
+            LockStatement.keys, LockStatement.users, LockStatement.conversations, LockStatement.searches,
+            SendStatement.statement, CreateStatement.statement, ReadStatement.statement, SettingsStatement.put,
         ] + WriteStatement.all + ErasureStatements.commands
 
     var waitingRows: Int { queue.rowCount }
@@ -105,6 +107,7 @@ final class Writer {
         case .committed(let rows):
             kick()  // First: PostgreSQL works while the answers are encoded.
             outcomes.announceAndAnswer(commands, plan, rows.dropFirst(lockCount))
+            onCommit(plan.conversationsToLock)
         case .failed(let error, _) where error.isRaceLost:
             metrics.racesLost += 1
             queue.retry([commands])

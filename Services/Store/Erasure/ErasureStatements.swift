@@ -92,6 +92,9 @@ enum ErasureStatements {
                     ELSE m.tapback_count END
             FROM hit h, moved
             WHERE m.slot = $1 AND m.conversation_id = $2 AND m.seq = h.seq
+        ), unindexed AS (
+            DELETE FROM store.search_texts x USING hit h
+            WHERE h.is_own AND x.slot = $1 AND x.conversation_id = $2 AND x.seq = h.seq
         ), no_revisions AS (
             DELETE FROM store.revisions r USING hit h
             WHERE h.is_own AND r.slot = $1 AND r.conversation_id = $2 AND r.message_id = h.id

@@ -35,7 +35,7 @@ final class Erasures {
         self.slots = slots
         self.connection = connection
         self.log = log
-        slots.onAcquired = { [weak self] in self?.acquired($0) }
+        slots.onAcquired { [weak self] in self?.acquired($0) }
         connection.onUp { [weak self] in self?.planCounting() }
         Reactor.every(Self.announcementInterval) { [weak self] in self?.announceCounts() }
     }

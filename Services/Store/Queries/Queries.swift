@@ -22,17 +22,19 @@ final class Queries {
             PositionsStatement.users, RevisionsStatement.statement, TapbacksStatement.statement,
             ReceiptsStatement.statement, ConversationStatement.changed, SyncStatement.position,
             SenderCountsStatement.recent, SenderCountsStatement.stays, SettingsStatement.ofUser,
-            SettingsStatement.inConversation,
+            SettingsStatement.inConversation, SearchStatements.messages,
         ] + ErasureStatements.queries
 
     let connection: Connection
+    let searching: Search
     private let bus: Bus
     private let log: Log
     private(set) var inWork = 0
     private(set) var answered = 0
 
-    init(_ connection: Connection, bus: Bus, log: Log) {
+    init(_ connection: Connection, search: Connection, bus: Bus, log: Log) {
         self.connection = connection
+        searching = Search(search)
         self.bus = bus
         self.log = log
     }
@@ -52,6 +54,7 @@ final class Queries {
         case .revisions: prepare(revisions, try MessageQuery(from: &reader))
         case .tapbacks: prepare(tapbacks, try TapbacksQuery(from: &reader))
         case .receipts: prepare(receipts, try ReceiptsQuery(from: &reader))
+        case .search: prepare(search, try SearchQuery(from: &reader))
         case .sync: prepare(sync, try SyncQuery(from: &reader))
         case .settings: prepare(settings, try SettingsQuery(from: &reader))
         case .conversationSettings: prepare(conversationSettings, try ConversationQuery(from: &reader))

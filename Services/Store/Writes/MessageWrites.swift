@@ -28,7 +28,7 @@ enum MessageWrites {
             ), edited AS (
                 UPDATE store.messages m SET body = $8, edited_at = moved.last_at, changed_seq = moved.last_seq
                 FROM moved WHERE m.slot = $1 AND m.conversation_id = $2 AND m.id = $7
-            )\(WriteStatement.change(.messageEdited, columns: ", message_id", values: ", $7"))
+            )\(SearchIndex.forget)\(WriteStatement.change(.messageEdited, columns: ", message_id", values: ", $7"))
             """)
 
     /// Wins over whatever races it or comes later. Of a message that is not there yet it is remembered.
@@ -64,7 +64,7 @@ enum MessageWrites {
             ), no_tapbacks AS (
                 DELETE FROM store.tapbacks r USING moved
                 WHERE r.slot = $1 AND r.conversation_id = $2 AND r.message_id = $7
-            )\(WriteStatement.change(
+            )\(SearchIndex.forget)\(WriteStatement.change(
                 .messageDeleted, columns: ", message_id", values: ", $7", from: "moved, target"))
             """)
 

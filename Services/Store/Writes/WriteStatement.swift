@@ -249,6 +249,14 @@ extension Write.Action {
         }
     }
 
+    /// Whether a text is replaced or erased, which the index has to follow.
+    var changesText: Bool {
+        switch self {
+        case .edit, .deleteForEveryone: true
+        default: false
+        }
+    }
+
     /// What tells a repetition from another request under the same key.
     var subject: UUIDBytes? {
         switch self {

@@ -1,0 +1,121 @@
+import Bytes
+
+/// The words of a text as they are compared: without case and accents, each with where it stands in the text.
+///
+/// A word is a run of letters and digits; of a script that is written without spaces, a run of its characters; and every
+/// symbol alone. Of a longer word the first 64 characters count.
+struct FoldedText {
+    enum Kind {
+        case word
+        case unspaced
+        case symbol
+    }
+
+    struct Word {
+        let kind: Kind
+        /// Indices into `scalars`.
+        var range: Range<Int>
+    }
+
+    static let wordLimit = 64
+
+    private(set) var scalars: [UInt32] = []
+    /// Where each scalar ends in the text, in bytes, with the ignored ones behind it; and where it starts.
+    private(set) var starts: [Int32] = []
+    private(set) var ends: [Int32] = []
+    private(set) var words: [Word] = []
+    /// Whether the next scalar may go on with the last word.
+    private var isOpen = false
+
+    /// `text` is valid UTF-8.
+    init(_ text: UnsafeRawBufferPointer) {
+        scalars.reserveCapacity(text.count)
+        starts.reserveCapacity(text.count)
+        ends.reserveCapacity(text.count)
+        var offset = 0
+        while offset < text.count {
+            let (scalar, length) = Self.decode(text, at: offset)
+            add(FoldedScalar(scalar), from: offset, to: offset + length)
+            offset += length
+        }
+    }
+
+    init(_ text: String) {
+        var text = text
+        self = text.withUTF8 { FoldedText(UnsafeRawBufferPointer($0)) }
+    }
+
+    private mutating func add(_ scalar: FoldedScalar, from start: Int, to end: Int) {
+        switch scalar.role {
+        case .separator: isOpen = false
+        case .ignored: if isOpen, !ends.isEmpty { ends[ends.count - 1] = Int32(end) }
+        case .word: add(scalar.value, to: .word, start, end)
+        case .unspaced: add(scalar.value, to: .unspaced, start, end)
+        case .symbol:
+            isOpen = false
+            add(scalar.value, to: .symbol, start, end)
+        }
+    }
+
+    private mutating func add(_ value: UInt32, to kind: Kind, _ start: Int, _ end: Int) {
+        let last = words.count - 1
+        if isOpen, words[last].kind == kind, kind != .symbol {
+            // A run without spaces is many words: it is never cut.
+            guard kind == .unspaced || words[last].range.count < Self.wordLimit else { return }
+            words[last].range = words[last].range.lowerBound..<(scalars.count + 1)
+        } else {
+            words.append(Word(kind: kind, range: scalars.count..<(scalars.count + 1)))
+        }
+        isOpen = true
+        scalars.append(value)
+        starts.append(Int32(start))
+        ends.append(Int32(end))
+    }
+
+    private static func decode(_ text: UnsafeRawBufferPointer, at offset: Int) -> (scalar: UInt32, length: Int) {
+        let first = UInt32(text[offset])
+        func next(_ distance: Int) -> UInt32 { UInt32(text[offset + distance]) & 0x3F }
+        switch first {
+        case ..<0x80: return (first, 1)
+        case ..<0xE0: return ((first & 0x1F) << 6 | next(1), 2)
+        case ..<0xF0: return ((first & 0xF) << 12 | next(1) << 6 | next(2), 3)
+        default: return ((first & 7) << 18 | next(1) << 12 | next(2) << 6 | next(3), 4)
+        }
+    }
+}
+
+// MARK: For the index
+
+extension FoldedText {
+    /// The words with spaces between them.
+    var text: String {
+        var text = ""
+        for word in words {
+            if !text.isEmpty { text += " " }
+            text += string(word.range)
+        }
+        return text
+    }
+
+    /// What the index finds the text by, with spaces between them: words; and of a run without spaces its pairs of
+    /// neighbours and its last character.
+    var lexemes: String {
+        var text = ""
+        for lexeme in words.lazy.flatMap(lexemes) {
+            if !text.isEmpty { text += " " }
+            text += string(lexeme)
+        }
+        return text
+    }
+
+    private func lexemes(of word: Word) -> [Range<Int>] {
+        guard word.kind == .unspaced else { return [word.range] }
+        return word.range.map { $0..<min($0 + 2, word.range.upperBound) }
+    }
+
+    func string(_ range: Range<Int>) -> String {
+        var text = String.UnicodeScalarView()
+        for value in scalars[range] { if let scalar = Unicode.Scalar(value) { text.append(scalar) } }
+        return String(text)
+    }
+}

@@ -1,0 +1,138 @@
+import Models
+import Postgres
+import Reactor
+import ServiceKit
+
+/// Brings message texts into the index behind the writes, in batches, on a connection of its own.
+///
+/// It waits until the writer has nothing to do, but no longer than a second. Where it stands is in the database, so that
+/// another store goes on there; here is only which conversations have moved since.
+@Reactor
+final class SearchIndexer {
+    /// How long what was written may wait for more, and for the writer to be idle.
+    private static let pause = Duration.milliseconds(50)
+    private static let patience = Duration.seconds(1)
+    private static let pauseAfterFailure = Duration.seconds(1)
+    /// Positions of one batch, over all of its conversations.
+    private static let batchPositions = 1_024
+    private static let batchConversations = 64
+    private static let backlogPage = 1_000
+
+    let connection: Connection
+    private let isWriterIdle: @Reactor () -> Bool
+    private let log: Log
+    /// The conversations that have moved, in the order they did, and since when they wait.
+    private var waiting = FIFO<(conversation: ConversationID, since: MonotonicTime)>()
+    private var isWaiting: Set<ConversationID> = []
+    private var takenOver: Set<Slot> = []
+    private var isPlanned = false
+    private var isWorking = false
+    private(set) var indexed = 0
+
+    init(_ connection: Connection, log: Log, isWriterIdle: @escaping @Reactor () -> Bool) {
+        self.connection = connection
+        self.log = log
+        self.isWriterIdle = isWriterIdle
+        connection.onUp { [unowned self] in plan() }
+    }
+
+    /// Conversations with something that may not be indexed yet.
+    var waitingCount: Int { isWaiting.count }
+
+    /// How long the one that has waited longest has.
+    var lag: Duration { waiting.first.map { .now - $0.since } ?? .zero }
+
+    /// These conversations have moved.
+    func note(_ conversations: some Sequence<ConversationID>) {
+        for conversation in conversations where isWaiting.insert(conversation).inserted {
+            waiting.append((conversation, .now))
+        }
+        plan()
+    }
+
+    /// A slot is this store's now: whatever its former owner left is to be found.
+    func takeOver(_ slot: Slot) {
+        takenOver.insert(slot)
+        plan()
+    }
+
+    // MARK: When
+
+    private func plan(after delay: Duration = pause) {
+        guard !isPlanned, !isWorking else { return }
+        isPlanned = true
+        Reactor.after(delay) { [weak self] in
+            self?.isPlanned = false
+            self?.begin()
+        }
+    }
+
+    private func begin() {
+        guard connection.isUp, !waiting.isEmpty || !takenOver.isEmpty else { return }
+        guard isWriterIdle() || lag > Self.patience || waiting.isEmpty else { return plan() }
+        isWorking = true
+        Reactor.spawn { [self] in
+            let isDone = await work()
+            isWorking = false
+            plan(after: isDone ? (waiting.isEmpty ? Self.pause : .zero) : Self.pauseAfterFailure)
+        }
+    }
+
+    // MARK: What
+
+    /// One step; false when the database failed.
+    private func work() async -> Bool {
+        let conversations = takeWaiting()
+        do throws(DatabaseError) {
+            if !takenOver.isEmpty { try await findBacklog() }
+            if !conversations.isEmpty { try await index(conversations) }
+            return true
+        } catch {
+            if connection.isUp { log.warning("indexing failed", [LogField("reason", error.debugDescription)]) }
+            note(conversations)
+            return false
+        }
+    }
+
+    private func takeWaiting() -> [ConversationID] {
+        var taken: [ConversationID] = []
+        while taken.count < Self.batchConversations, let next = waiting.popFirst() {
+            isWaiting.remove(next.conversation)
+            taken.append(next.conversation)
+        }
+        return taken
+    }
+
+    private func findBacklog() async throws(DatabaseError) {
+        let slots = takenOver
+        var after = ConversationID(.zero)
+        while true {
+            let rows = try await connection.query(SearchIndex.backlog) { parameters in
+                parameters.addArray(of: .int2)
+                for slot in slots { parameters.append(slot) }
+                parameters.add(after)
+                parameters.add(Int64(Self.backlogPage))
+            }
+            note(rows.map { $0[0] })
+            guard rows.count == Self.backlogPage, let last = rows.last else { break }
+            after = last[0]
+        }
+        takenOver.subtract(slots)
+    }
+
+    private func index(_ conversations: [ConversationID]) async throws(DatabaseError) {
+        let rows = try await connection.query(SearchIndex.unindexed) { parameters in
+            LockStatement.add(conversations, to: &parameters)
+            parameters.add(Int64(max(1, Self.batchPositions / conversations.count)))
+        }
+        defer { extendLifetime(rows) }  // The texts lie in them.
+        let portions = SearchIndex.portions(rows)
+        guard !portions.isEmpty else { return }
+        _ = try await connection.transaction { SearchIndex.add(portions, to: &$0) }
+        note(portions.lazy.filter { $0.through < $0.lastSeq }.map(\.conversation))
+        let count = portions.reduce(0) { $0 + $1.texts.count }
+        guard count > 0 else { return }
+        indexed += count
+        _ = try await connection.query(SearchIndex.merge)
+    }
+}

@@ -1,0 +1,310 @@
+import Bytes
+import Models
+import Postgres
+import Reactor
+import TestSupport
+import Testing
+import Wire
+
+@testable import Store
+
+/// The search against a real PostgreSQL: what it finds, for whom, and what it never finds again.
+@Suite(.timeLimit(.minutes(2)))
+struct SearchTests {
+    typealias Draft = StoreUnderTest.Draft
+    let conversation = ConversationID(.random)
+
+    init() { ReactorThread.start() }
+
+    /// A store with a conversation of alice and bob, in which alice said `texts`.
+    @Reactor private func withTexts(
+        _ texts: String..., body: (StoreUnderTest, [MessageID]) async throws -> Void
+    ) async throws {
+        let store = try await StoreUnderTest()
+        defer { store.close() }
+        _ = await store.create(conversation, by: "alice", with: ["bob"])
+        var ids: [MessageID] = []
+        for text in texts {
+            let draft = Draft(text: text)
+            #expect(await store.send(draft, from: "alice", to: conversation).first?.status == 201)
+            ids.append(draft.id)
+        }
+        try await body(store, ids)
+    }
+
+    // MARK: What is found
+
+    @Test("all words, the last as a beginning, without case and accents: at once, and the same when it is indexed")
+    @Reactor func words() async throws {
+        try await withTexts("Meeting at nine", "A café, then the meeting", "Nothing here", "会議は東京駅です") { store, _ in
+            for _ in 0..<2 {
+                #expect(await store.found("meeting", by: "bob") == ["A café, then the meeting", "Meeting at nine"])
+                #expect(await store.found("CAFE meet", by: "bob") == ["A café, then the meeting"])
+                #expect(await store.found("meet nothing", by: "bob") == [])
+                #expect(await store.found("meet cafe", by: "bob") == ["A café, then the meeting"])
+                #expect(await store.found("東京", by: "bob") == ["会議は東京駅です"])
+                #expect(await store.found("東京駅で", by: "bob") == ["会議は東京駅です"])
+                #expect(await store.found("駅東", by: "bob") == [])
+                #expect(await store.found("meeting | nothing", by: "bob") == [])
+                #expect(await store.found("?!", by: "bob") == [])
+                #expect(await store.found("eeti", by: "bob") == ["A café, then the meeting", "Meeting at nine"])
+                #expect(await store.found("eeti afé", by: "bob") == ["A café, then the meeting"])
+                await store.indexed()
+            }
+        }
+    }
+
+    @Test("a result has the message, and a snippet with the matches marked")
+    @Reactor func snippet() async throws {
+        try await withTexts("Nothing", "The meeting moved") { store, ids in
+            await store.indexed()
+            let reply = try #require(await store.search("meet", by: "alice"))
+            #expect(reply.field("results", "0", "message", "id") as? String == ids[1].description)
+            #expect(reply.field("results", "0", "message", "recipientCount") as? Int == 1)
+            #expect(reply.field("results", "0", "snippet") as? String == "The \u{2}meet\u{3}ing moved")
+            #expect(reply.field("nextCursor") == nil)
+        }
+    }
+
+    @Test(
+        "pages are newest first across conversations, and stay what they are while messages come",
+        arguments: [true, false])
+    @Reactor func pages(isIndexed: Bool) async throws {
+        try await withTexts { store, _ in
+            let other = ConversationID(.random)
+            _ = await store.create(other, by: "bob", with: ["alice"])
+            var sent: [String] = []
+            for number in 0..<25 {
+                let text = "word \(number)"
+                _ = await store.send(Draft(text: text), from: "bob", to: [conversation, other][number % 2])
+                sent.insert(text, at: 0)
+                await Reactor.sleep(for: .milliseconds(2))  // Times of their own.
+            }
+            if isIndexed { await store.indexed() }
+            var found: [String] = []
+            var cursor: SearchCursor?
+            repeat {
+                let reply = try #require(await store.search("word", by: "alice", before: cursor, limit: 4))
+                found += StoreUnderTest.texts(reply)
+                cursor = (reply.field("nextCursor") as? String).flatMap { SearchCursor(text: $0) }
+                _ = await store.send(Draft(text: "word later"), from: "bob", to: conversation)
+                if isIndexed { await store.indexed() }
+            } while cursor != nil
+            #expect(found == sent)
+            #expect(
+                await store.found("word", by: "alice", in: other)
+                    == sent.enumerated().filter { $0.offset % 2 == 1 }.map(\.element))
+        }
+    }
+
+    @Test("a conversation of many blocks is searched in all of them, and newest first")
+    @Reactor func blocks() async throws {
+        try await withTexts("rare oldest") { store, _ in
+            for _ in 0..<25 {
+                let drafts = (0..<100).map { _ in Draft(text: "filler") }
+                #expect(await store.sendAll(drafts, from: "bob", to: conversation).allSatisfy { $0.status == 201 })
+            }
+            _ = await store.send(Draft(text: "rare newest"), from: "bob", to: conversation)
+            await store.indexed()
+            #expect(await store.found("rare", by: "alice") == ["rare newest", "rare oldest"])
+            #expect(await store.found("fille", by: "alice", limit: 3).count == 3)
+            #expect(await store.found("ewest", by: "alice") == ["rare newest"])
+            #expect(store.indexedCount == 2_502)
+        }
+    }
+
+    // MARK: For whom
+
+    @Test(
+        "everybody finds what they see: not before they came, nor after they left, cleared and hidden",
+        arguments: [true, false])
+    @Reactor func visibility(isIndexed: Bool) async throws {
+        try await withTexts("secret early", "secret hidden") { store, ids in
+            let carol = UserID("carol")!
+            _ = await store.write(.putMember(carol, nil), by: "alice", in: conversation)
+            _ = await store.send(Draft(text: "secret with carol"), from: "alice", to: conversation)
+            _ = await store.write(.removeMember(carol), by: "alice", in: conversation)
+            _ = await store.send(Draft(text: "secret late"), from: "alice", to: conversation)
+            _ = await store.write(.hide(ids[1]), by: "bob", in: conversation)
+            if isIndexed { await store.indexed() }
+            #expect(await store.found("secret", by: "carol") == ["secret with carol"])
+            #expect(await store.found("secret", by: "carol", in: conversation) == ["secret with carol"])
+            #expect(await store.found("secret", by: "bob") == ["secret late", "secret with carol", "secret early"])
+            _ = await store.write(.clearHistory(through: 6), by: "bob", in: conversation)
+            #expect(await store.found("secret", by: "bob") == ["secret late"])
+            #expect(await store.found("secret", by: "alice").count == 4)
+            #expect(await store.found("secret", by: "mallory") == [])
+            #expect(await store.search("secret", by: "mallory", in: conversation)?.status == 404)
+            #expect(await store.search("secret", by: "bob", in: ConversationID(.random))?.status == 404)
+        }
+    }
+
+    @Test("who has left finds texts as they were then, and nothing by what they became", arguments: [true, false])
+    @Reactor func formerMembers(isIndexed: Bool) async throws {
+        try await withTexts("apple one", "apple two") { store, ids in
+            let bob = UserID("bob")!
+            _ = await store.write(.edit(ids[1], text: "cherry two"), by: "alice", in: conversation)
+            if isIndexed { await store.indexed() }
+            _ = await store.write(.removeMember(bob), by: "alice", in: conversation)
+            for (id, text) in zip(ids, ["melon one", "melon two"]) {
+                _ = await store.write(.edit(id, text: text), by: "alice", in: conversation)
+            }
+            if isIndexed { await store.indexed() }
+            #expect(await store.found("apple", by: "bob") == ["apple one"])
+            #expect(await store.found("cherry", by: "bob") == ["cherry two"])
+            #expect(await store.found("melon", by: "bob") == [])
+            #expect(await store.found("melon", by: "alice") == ["melon two", "melon one"])
+            _ = await store.write(.deleteForEveryone(ids[0]), by: "alice", in: conversation)
+            #expect(await store.found("one", by: "bob") == [])
+        }
+    }
+
+    @Test("system messages are not found")
+    @Reactor func systemMessages() async throws {
+        try await withTexts { store, _ in
+            _ = await store.write(.rename("Mountaineering"), by: "alice", in: conversation)
+            await store.indexed()
+            #expect(await store.found("mountaineering", by: "alice") == [])
+        }
+    }
+
+    // MARK: What is found no more
+
+    @Test(
+        "an edited message is found by its new text at once and never by the old one; a deleted one never",
+        arguments: [true, false])
+    @Reactor func changes(isIndexed: Bool) async throws {
+        try await withTexts("apple one", "apple two") { store, ids in
+            if isIndexed { await store.indexed() }
+            _ = await store.write(.edit(ids[0], text: "cherry one"), by: "alice", in: conversation)
+            #expect(await store.found("apple", by: "bob") == ["apple two"])
+            #expect(await store.found("cherry", by: "bob") == ["cherry one"])
+            _ = await store.write(.deleteForEveryone(ids[1]), by: "alice", in: conversation)
+            #expect(await store.found("apple", by: "bob") == [])
+            let left = try store.database.query("SELECT FROM store.search_texts WHERE text LIKE '%apple%'").count
+            #expect(left == 0)
+            await store.indexed()
+            #expect(await store.found("cherry", by: "bob") == ["cherry one"])
+            #expect(store.indexedCount == 1)
+        }
+    }
+
+    @Test("whatever races the indexer, the index ends with the texts that are there", arguments: 0..<3)
+    @Reactor func races(seed: UInt64) async throws {
+        var random = SeededRandom(seed: seed)
+        let store = try await StoreUnderTest()
+        let second = try store.secondIndexer()
+        defer {
+            second.connection.close()
+            store.close()
+        }
+        let conversations = (0..<4).map { _ in ConversationID(.random) }
+        for conversation in conversations { _ = await store.create(conversation, by: "alice", with: ["bob"]) }
+        var writes: [Task<Void, Never>] = []
+        for number in 0..<150 {
+            let conversation = conversations.randomElement(using: &random)!
+            let fate = Int.random(in: 0..<4, using: &random)
+            writes.append(
+                Task { @Reactor in
+                    let draft = Draft(text: "before \(number)")
+                    _ = await store.send(draft, from: "alice", to: conversation)
+                    if fate > 0 {
+                        _ = await store.write(.edit(draft.id, text: "after \(number)"), by: "alice", in: conversation)
+                    }
+                    if fate > 1 { _ = await store.write(.deleteForEveryone(draft.id), by: "alice", in: conversation) }
+                })
+            // Both stores index everything, as two owners at once would.
+            for indexer in [store.store.indexer, second] { indexer.note(conversations) }
+            if number % 10 == 0 { await Reactor.sleep(for: .milliseconds(3)) }
+        }
+        for write in writes { await write.value }
+        second.note(conversations)
+        #expect(await store.eventually { second.waitingCount == 0 })
+        await store.indexed()
+        let wrong = try store.database.query(
+            """
+            SELECT m.body, t.text FROM store.messages m FULL JOIN store.search_texts t USING (slot, conversation_id, seq)
+            WHERE m.body IS DISTINCT FROM t.text
+            """)
+        #expect(wrong.isEmpty)
+    }
+
+    // MARK: Progress
+
+    @Test("a store that takes over indexes what the one before it left")
+    @Reactor func takeover() async throws {
+        try await withTexts { store, _ in
+            store.store.indexer.connection.close()
+            _ = await store.send(Draft(text: "left behind"), from: "alice", to: conversation)
+            #expect(await store.found("left", by: "bob") == ["left behind"])
+            let next = try store.secondIndexer()
+            defer { next.connection.close() }
+            next.takeOver(conversation.slot)
+            #expect(await store.eventually { store.indexedCount == 1 })
+            #expect(await store.found("left", by: "bob") == ["left behind"])
+        }
+    }
+
+    @Test("a connection that is lost is no text lost")
+    @Reactor func connectionLoss() async throws {
+        try await withTexts("first") { store, _ in
+            for number in 0..<10 {
+                _ = await store.send(Draft(text: "word \(number)"), from: "alice", to: conversation)
+                try store.database.endSessions(of: "parley-store-indexer")
+                await Reactor.sleep(for: .milliseconds(20))
+            }
+            await store.indexed()
+            #expect(store.indexedCount == 11)
+        }
+    }
+
+    @Test("a search that takes too long is refused, and the next one answered")
+    @Reactor func timeout() async throws {
+        try await withTexts("word") { store, _ in
+            await store.indexed()
+            let blocker = try store.database.connect()
+            try blocker.execute("BEGIN; LOCK TABLE store.search_texts IN ACCESS EXCLUSIVE MODE")
+            #expect(await store.search("word", by: "bob")?.status == 503)
+            try blocker.execute("ROLLBACK")
+            #expect(await store.found("word", by: "bob") == ["word"])
+        }
+    }
+}
+
+extension StoreUnderTest {
+    func search(
+        _ text: String, by reader: String, in conversation: ConversationID? = nil, before cursor: SearchCursor? = nil,
+        limit: UInt16 = 20
+    ) async -> Reply? {
+        let query = SearchQuery(
+            reader: UserID(reader)!, conversation: conversation, before: cursor, limit: limit, text: text)
+        return await ask(.search, in: query.slot, query)
+    }
+
+    /// The texts of the first page.
+    func found(
+        _ text: String, by reader: String, in conversation: ConversationID? = nil, limit: UInt16 = 20
+    ) async -> [String] {
+        await search(text, by: reader, in: conversation, limit: limit).map(Self.texts) ?? ["no answer"]
+    }
+
+    static func texts(_ reply: Reply) -> [String] {
+        guard let results = reply.field("results") as? [[String: Any]] else { return ["status \(reply.status)"] }
+        return results.map { ($0["message"] as? [String: Any])?["text"] as? String ?? "no text" }
+    }
+
+    /// Texts in the index.
+    var indexedCount: Int? { try? database.query("SELECT FROM store.search_texts").count }
+
+    /// Waits until everything is indexed.
+    func indexed() async {
+        let sql = """
+            SELECT FROM store.conversations c LEFT JOIN store.search_progress p ON p.conversation_id = c.id
+            WHERE p.indexed_seq IS DISTINCT FROM c.last_seq
+            """
+        let isIndexed = await eventually {
+            store.indexer.waitingCount == 0 && (try? database.query(sql).isEmpty) == true
+        }
+        #expect(isIndexed, "everything is indexed in the end")
+    }
+}

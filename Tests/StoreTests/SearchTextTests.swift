@@ -1,0 +1,82 @@
+import Testing
+
+@testable import Store
+
+/// What counts as a word, what a query finds, and how it is shown: without a database.
+@Suite
+struct SearchTextTests {
+    @Test(
+        "words are compared without case, accents and apostrophes, whatever stands between them",
+        arguments: [
+            ("Hello, World!", "hello world"), ("don't DON’T", "dont dont"), ("naïve café", "naive cafe"),
+            ("ne\u{301}e", "nee"), ("Ångström Øre łódź", "angstrom ore lodz"), ("foo.bar/baz_1", "foo bar baz 1"),
+            ("ΣΟΦΟΣ σοφός", "σοφοσ σοφοσ"), ("Ёлка Йод", "елка иод"), ("ＡＢＣ１", "abc1"), ("  \n\t", ""), ("'''", ""),
+            ("Tiếng Việt", "tieng viet"), ("I❤\u{FE0F}U 👍🏽", "i ❤ u 👍"), ("iPhoneを買う", "iphone を買う"),
+            ("한국어 검색", "한국어 검색"),
+        ])
+    func words(text: String, expected: String) {
+        #expect(FoldedText(text).text == expected)
+    }
+
+    @Test("a run without spaces is indexed by its pairs and its last character; a long word by its beginning")
+    func lexemes() {
+        #expect(FoldedText("東京都 a").lexemes == "東京 京都 都 a")
+        #expect(FoldedText("語").lexemes == "語")
+        #expect(FoldedText(String(repeating: "x", count: 100)).lexemes == String(repeating: "x", count: 64))
+    }
+
+    @Test(
+        "operators of the query language are plain text",
+        arguments: ["a & b | !c:*", "~a <-> 'b' \\ c", "%a% _b c", "(a) b \"c\" ' OR 1=1"])
+    func operators(query: String) {
+        let tsquery = SearchTerms(query).tsquery
+        #expect(tsquery.hasPrefix("'~a' & '~b' & "))
+        #expect(tsquery.allSatisfy { $0.isLetter || $0.isNumber || "'~ &:*".contains($0) })
+    }
+
+    @Test(
+        "a text matches when it has all words, the last one also at the beginning of a word",
+        arguments: [
+            ("meeting at nine", "Meeting", true), ("meeting at nine", "meet", true),
+            ("meeting at nine", "meet nine", false),
+            ("meeting at nine", "nine meet", true), ("meeting at nine", "eting", false), ("don't", "DONT", true),
+            ("明日は東京です", "東京", true), ("明日は東京です", "京東", false), ("明日は東京です", "です", true),
+            ("明日は東京です", "す", true), ("東北と北京", "東北京", false), ("well done 🎉", "🎉", true),
+            ("well done", "🎉", false), ("v1 2.3", "2.3", true),
+        ])
+    func matching(text: String, query: String, isFound: Bool) {
+        #expect((SearchTerms(query).matches(in: FoldedText(text), .words) != nil) == isFound)
+    }
+
+    @Test("parts of words are looked for only where one has three characters")
+    func parts() {
+        #expect(SearchTerms("eting at").partPatterns == ["%eting%", "%at%"])
+        #expect(SearchTerms("et at").partPatterns.isEmpty)
+        #expect(SearchTerms("eting").matches(in: FoldedText("Meeting"), .parts) == [2..<7])
+    }
+
+    @Test(
+        "matches are marked where they stand in the text, accents and all",
+        arguments: [
+            ("Un café, un Cafe\u{301}!", "cafe", "Un [café], un [Cafe\u{301}]!"), ("明日は東京です", "東京", "明日は[東京]です"),
+            ("a\u{2}b\u{3}c", "b", "a[b]c"), ("family 👨‍👩‍👧!", "👩", "family [👨‍👩‍👧]!"), ("hello", "he", "[he]llo"),
+        ])
+    func snippet(text: String, query: String, expected: String) throws {
+        let matches = try #require(SearchTerms(query).matches(in: FoldedText(text), .words))
+        let snippet = Snippet.make(text, matches: matches)
+        #expect(snippet.replacing("\u{2}", with: "[").replacing("\u{3}", with: "]") == expected)
+    }
+
+    @Test("a long text is cut around its first match")
+    func longSnippet() throws {
+        let text = String(repeating: "before ", count: 100) + "needle" + String(repeating: " behind", count: 100)
+        let snippet = Snippet.make(
+            text, matches: try #require(SearchTerms("needle").matches(in: FoldedText(text), .words)))
+        #expect(snippet.hasPrefix("…before") && snippet.hasSuffix("…"))
+        #expect(snippet.contains("\u{2}needle\u{3}"))
+        #expect(snippet.count < 170)
+        let end = String(repeating: "before ", count: 100) + "needle"
+        let atEnd = Snippet.make(end, matches: try #require(SearchTerms("needle").matches(in: FoldedText(end), .words)))
+        #expect(atEnd.hasSuffix("\u{2}needle\u{3}") && atEnd.count > 120)
+    }
+}
