@@ -74,7 +74,7 @@ final class BusReader {
             var reader = ByteReader(bytes)
             switch try? EphemeralEntry(from: &reader) {
             case .typing(let conversation, let user, let isActive): typing.receive(conversation, user, isActive)
-            case .superseded(let user, let device): supersession.superseded(user, device: device)
+            case .superseded(let user, let device, let age): supersession.superseded(user, device: device, age: age)
             case nil: counters.entriesRefused += 1
             }
         }

@@ -1,22 +1,26 @@
 import Bytes
 import Models
 
-/// fanout → fanout (topic `T`): what concerns open sessions only, and is never stored or repeated.
+/// fanout → fanout (topic `T`): what concerns open sessions only, and is never stored.
 ///
 /// Layout: kind 1 · fields. Kind 1, typing: conversation 16 · user name · active 1. Kind 2, superseded: user name ·
-/// length 4 · device, UTF-8. Numbers are retired, never reused.
+/// length 4 · device, UTF-8 · age 8 (ms). Numbers are retired, never reused.
 package enum EphemeralEntry: WireCodable, Hashable {
     /// A member began, goes on or stopped typing. In the group of the conversation.
     case typing(ConversationID, UserID, isActive: Bool)
-    /// A new session of this device was opened: former ones end. In the group of the user.
-    case superseded(UserID, device: String)
+    /// A session of this device was opened so many milliseconds ago: former ones end. Repeated while it lasts. In the
+    /// group of the user.
+    case superseded(UserID, device: String, age: Int64)
 
     package init(from reader: inout ByteReader) throws(WireError) {
         let kind: UInt8 = try reader.number()
         switch kind {
         case 1:
             self = .typing(try reader.conversation(), try reader.user(), isActive: try reader.number(UInt8.self) == 1)
-        case 2: self = .superseded(try reader.user(), device: String(decoding: try reader.long(), as: UTF8.self))
+        case 2:
+            self = .superseded(
+                try reader.user(), device: String(decoding: try reader.long(), as: UTF8.self),
+                age: try reader.number())
         default: throw .unknownValue(field: "ephemeral kind", UInt64(kind))
         }
     }
@@ -28,10 +32,11 @@ package enum EphemeralEntry: WireCodable, Hashable {
             buffer.append(conversation)
             buffer.append(user)
             buffer.append(isActive ? 1 : 0 as UInt8)
-        case .superseded(let user, let device):
+        case .superseded(let user, let device, let age):
             buffer.append(UInt8(2))
             buffer.append(user)
             buffer.appendLong { $0.append(utf8: device) }
+            buffer.append(bigEndian: age)
         }
     }
 }

@@ -361,6 +361,21 @@ import Testing
         }
     }
 
+    @Test("where the other fanout was not known yet, the first session of a device ends when it is")
+    @Reactor func supersededLater() async throws {
+        let system = try await TestSystem(fanouts: 2, areStrangers: true)
+        defer { system.close() }
+        let first = await system.session("anna", device: "phone")
+        await Reactor.sleep(for: .milliseconds(150))  // Of sessions opened together neither is the older one.
+        let second = await system.session("anna", device: "phone", fanout: 1)
+        await system.quiet(first)
+        #expect(first.frames(of: "bye").isEmpty)
+        try system.introduce()
+        await waitUntil { first.closeCode == 4409 }
+        await system.quiet(second)
+        #expect(second.frames(of: "bye").isEmpty)
+    }
+
     // MARK: Ends
 
     @Test("a token's end is announced, and then ends the session")

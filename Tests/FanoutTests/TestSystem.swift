@@ -21,14 +21,14 @@ final class TestSystem {
     private let directory: String
     private let storeBus: Bus
 
-    init(fanouts count: Int = 1, limits: ServerLimits = ServerLimits()) async throws {
+    init(fanouts count: Int = 1, areStrangers: Bool = false, limits: ServerLimits = ServerLimits()) async throws {
         var template = Array("/tmp/parley-fanout-XXXXXX".utf8CString)
         directory = String(cString: mkdtemp(&template)!)
         storeBus = try Bus(bind: "ipc://\(directory)/store-0.sock")
         store = ScriptedStore(storeBus)
         for number in 0..<count { try open(number, limits) }
         try storeBus.follow([.ipc(pattern: "\(directory)/fanout-*.sock")])
-        try await settle()
+        try await settle(areStrangers)
     }
 
     private func open(_ number: Int, _ limits: ServerLimits) throws {
@@ -43,9 +43,10 @@ final class TestSystem {
 
     /// Waits until all processes have each other's subscriptions: the digests of the store are there, and a fanout's
     /// request was answered by it.
-    private func settle() async throws {
+    private func settle(_ areStrangers: Bool) async throws {
         for (_, _, bus, _) in fanouts {
-            try bus.follow([.ipc(pattern: "\(directory)/store-*.sock"), .ipc(pattern: "\(directory)/fanout-*.sock")])
+            let store = Endpoint.ipc(pattern: "\(directory)/store-*.sock")
+            try bus.follow(areStrangers ? [store] : [store, .ipc(pattern: "\(directory)/fanout-*.sock")])
         }
         await waitUntil {
             store.publishDigests()
@@ -58,6 +59,11 @@ final class TestSystem {
         }
         // Subscriptions between fanouts travel within the same time; nothing tells when.
         if fanouts.count > 1 { await Reactor.sleep(for: .milliseconds(200)) }
+    }
+
+    /// Fanouts that were strangers begin to listen to each other.
+    func introduce() throws {
+        for (_, _, bus, _) in fanouts { try bus.follow([.ipc(pattern: "\(directory)/fanout-*.sock")], as: .fanout) }
     }
 
     func close() {

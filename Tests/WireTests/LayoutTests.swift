@@ -58,7 +58,10 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
         "01" + "018900000000700080000000000000c5" + "03626f62" + "01"
     ),
     (SenderCountsQuery(conversation), "018900000000700080000000000000c5"),
-    (EphemeralEntry.superseded(bob, device: "tv"), "02" + "03626f62" + "00000002" + "7476"),
+    (
+        EphemeralEntry.superseded(bob, device: "tv", age: 9),
+        "02" + "03626f62" + "00000002" + "7476" + "0000000000000009"
+    ),
     (StreamPositions([StreamPosition(.user(bob), 4)]), "00000001" + "01" + "03626f62" + "0000000000000004"),
     (
         ReplayQuery(conversation, after: 1, through: 3, limit: 1000),

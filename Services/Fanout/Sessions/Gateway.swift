@@ -55,6 +55,7 @@ final class Gateway: WebSocketHandler {
     /// Starts watching over lifetimes and erased users.
     func start() {
         erased.onErased = { [weak self] in self?.endSessions(of: $0) }
+        supersession.start()
         Reactor.every(Self.clockInterval) { [weak self] in self?.checkLifetimes(at: .now) }
     }
 

@@ -10,6 +10,7 @@ final class Session {
     let user: UserID
     /// Claim `dev`; nil: this session supersedes none, and none supersedes it.
     let device: String?
+    private let openedAt = MonotonicTime.now
     var expiresAt: Timestamp
     var hasWarnedOfExpiry = false
     /// Where the session takes part, to leave on its end. Few enough to be searched.
@@ -31,6 +32,9 @@ final class Session {
         self.expiresAt = expiresAt
         id = .random()
     }
+
+    /// In milliseconds.
+    var age: Int64 { (MonotonicTime.now - openedAt).nanoseconds / 1_000_000 }
 
     func send(_ frame: WebSocketFrame) { socket.send(frame) }
 

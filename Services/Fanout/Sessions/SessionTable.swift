@@ -28,9 +28,10 @@ final class SessionTable {
         if byDevice[device] === session { byDevice[device] = nil }
     }
 
-    /// Ends the session of a device that a newer session takes the place of.
-    func supersede(_ device: Device) {
-        guard let session = byDevice.removeValue(forKey: device) else { return }
+    /// Ends the session of a device that a newer session takes the place of, if it is older than that many milliseconds.
+    func supersede(_ device: Device, olderThan age: Int64 = -1) {
+        guard let session = byDevice[device], session.age > age else { return }
+        byDevice[device] = nil
         session.end(.superseded, reason: "the same device has opened another session")
     }
 }

@@ -4,27 +4,71 @@ import Reactor
 import Wire
 
 /// Ends the older session when a device opens another one, wherever that is.
+///
+/// The other fanouts are told at once, and again after 1, 2, 4 … 64 seconds and then every 64, as long as the session
+/// lasts: a lost frame, or a fanout that was not known yet, delays the end of the older session and does not save it.
+/// Ages are told and not times, so no clocks are compared.
 @Reactor
 final class Supersession {
+    private static let longestPause = 64
+    /// How much older, in milliseconds, a session must be to be ended by a repetition, which was on its way for a while:
+    /// more than that, so that of two sessions each does not end the other.
+    private static let margin: Int64 = 100
+
+    private struct Repetition {
+        weak var session: Session?
+        /// Seconds since the one before.
+        let pause: Int
+    }
+
     private let bus: Bus
     private let sessions: SessionTable
+    /// Repetitions by the second they are due in.
+    private var wheel = [[Repetition]](repeating: [], count: longestPause)
+    private var second = 0
 
     init(bus: Bus, sessions: SessionTable) {
         self.bus = bus
         self.sessions = sessions
     }
 
+    /// Starts repeating.
+    func start() {
+        Reactor.every(.seconds(1)) { [weak self] in self?.repeatDue() }
+    }
+
     /// Called before `session` is added to the table.
     func supersede(by session: Session) {
         guard let name = session.device else { return }
         sessions.supersede(SessionTable.Device(user: session.user, name: name))
+        announce(session, name, age: 0)
+        plan(session, after: 1)
+    }
+
+    /// Another process has opened a session of the device so many milliseconds ago.
+    func superseded(_ user: UserID, device: String, age: Int64) {
+        let device = SessionTable.Device(user: user, name: device)
+        sessions.supersede(device, olderThan: age == 0 ? -1 : age + Self.margin)
+    }
+
+    private func announce(_ session: Session, _ device: String, age: Int64) {
         bus.append(to: .ephemeral(session.user.slot.group)) { buffer in
-            EphemeralEntry.superseded(session.user, device: name).write(to: &buffer)
+            EphemeralEntry.superseded(session.user, device: device, age: age).write(to: &buffer)
         }
     }
 
-    /// Another process has opened a session of the device.
-    func superseded(_ user: UserID, device: String) {
-        sessions.supersede(SessionTable.Device(user: user, name: device))
+    private func plan(_ session: Session, after pause: Int) {
+        wheel[(second + pause) % Self.longestPause].append(Repetition(session: session, pause: pause))
+    }
+
+    private func repeatDue() {
+        second = (second + 1) % Self.longestPause
+        let due = wheel[second]
+        wheel[second] = []
+        for repetition in due {
+            guard let session = repetition.session, !session.hasEnded, let name = session.device else { continue }
+            announce(session, name, age: max(1, session.age))
+            plan(session, after: min(2 * repetition.pause, Self.longestPause))
+        }
     }
 }
