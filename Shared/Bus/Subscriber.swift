@@ -8,9 +8,11 @@ import Wire
 /// (connecting, subscribing, receiving without emptying the queue) the socket is asked again.
 @Reactor
 final class Subscriber: DescriptorHandler {
-    /// One turn handles this much, then timers and other descriptors get theirs.
+    /// One turn handles this much, then timers and other descriptors get theirs. What a frame costs is the receiver's
+    /// affair (a change goes to every session of a room), and what it wrote leaves at the end of the turn: so the time is
+    /// bounded, not the bytes.
     private static let framesPerTurn = 512
-    private static let bytesPerTurn = 2 << 20
+    private static let timePerTurn = Duration.milliseconds(10)
 
     private let socket: Socket
     private let descriptor: CInt
@@ -60,14 +62,13 @@ final class Subscriber: DescriptorHandler {
     }
 
     private func receive() {
+        let start = MonotonicTime.now
         var frames = 0
-        var bytes = 0
         while isOpen, socket.isReadable {
             while isOpen, let message = socket.receive() {
                 frames += 1
-                bytes += message.bytes.count
                 onMessage(message)
-                guard frames < Self.framesPerTurn, bytes < Self.bytesPerTurn else { return checkNextTurn() }
+                guard frames < Self.framesPerTurn, MonotonicTime.now - start < Self.timePerTurn else { return checkNextTurn() }
             }
         }
     }
