@@ -18,8 +18,8 @@ struct ScrubCommand: Command {
             Rewrites every table with its indexes, and gets rid of the write-ahead log of before. Texts that were deleted before
             it began are then in no file of the database; backups and other copies are not its business.
 
-            The system may run. Each table is locked while it is rewritten, the small ones for milliseconds, `messages` for about
-            a second per 100 MB: requests wait for it, and those that would wait longer than their deadline are answered 503 with
+            The system may run. Each table is locked while it is rewritten, the small ones for milliseconds, `messages` for some
+            three seconds per 100 MB: requests wait for it, and those that would wait longer than their deadline are answered 503 with
             Retry-After. The rewritten table needs its size again on the disk meanwhile.
             """)
 

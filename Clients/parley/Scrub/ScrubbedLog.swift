@@ -28,10 +28,11 @@ struct ScrubbedLog {
         return left.isEmpty
     }
 
-    /// Segments whose names are ahead of the log's end have the bytes of those that they were.
+    /// Segments whose names are ahead of the log's end have the bytes of those that they were: the last one, too, until
+    /// it is left behind.
     private func fillRecycled() throws(DatabaseError) {
         guard let last = try segments().max() else { return }
-        while try current() < last { try switchSegment() }
+        while try current() <= last { try switchSegment() }
     }
 
     private func segments() throws(DatabaseError) -> Set<String> {
