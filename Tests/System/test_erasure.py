@@ -121,6 +121,19 @@ def refuse_a_row(places: Places, marker: str):
     assert b"violates check constraint" in done.stderr
 
 
+async def until_found(user: User, word: str):
+    """The index of texts follows what is sent."""
+
+    async def is_found() -> bool:
+        return len(await search(user, word)) == 1
+
+    await eventually(is_found)
+
+
+async def search(user: User, word: str) -> list[dict]:
+    return (await user.get("/v1/search", q=word))["results"]
+
+
 class Sender:
     """Sends one message after the other, all the time, and repeats each until it is acknowledged."""
 
@@ -183,6 +196,8 @@ async def test_a_deleted_message_is_nowhere(loud, users):
     reply_path = f"/v1/conversations/{group}/messages/{reply['id']}"
     assert edited in (await alice.get(reply_path))["replyTo"]["preview"]
     assert (await bob.request("PUT", f"{path}/tapback", {"kind": "love"})).status == 200
+    for marker in (edited, raw, compressed):
+        await until_found(bob, marker)
 
     dump = places.dump()
     assert all(marker.encode() in dump for marker in markers)
@@ -195,6 +210,7 @@ async def test_a_deleted_message_is_nowhere(loud, users):
         assert answer.status == 204
     assert (await bob.get(path))["text"] is None
     assert (await bob.get(reply_path))["replyTo"].get("preview") is None
+    assert [await search(bob, marker) for marker in markers] == [[]] * len(markers)
     for where in (places.dump(), places.statistics(), places.logs()):
         assert [marker for marker in markers if holds(where, marker)] == []
 
@@ -224,6 +240,8 @@ async def test_an_erased_user_is_nowhere(loud, users):
     tapback = f"/v1/conversations/{group}/messages/{other['id']}/tapback"
     assert (await bob.request("PUT", tapback, {"kind": "love"})).status == 200
     assert (await bob.request("POST", f"/v1/conversations/{group}/receipts", {"readSeq": 4})).status == 202
+    for marker in (edited, raw, compressed, private, answered):
+        await until_found(alice, marker)
     session = await bob.connect()
 
     dump = places.dump()
@@ -250,6 +268,7 @@ async def test_an_erased_user_is_nowhere(loud, users):
         "What do you think?",
         None,
     ]
+    assert [await search(alice, marker) for marker in markers] == [[]] * len(markers)
     for where in (places.dump(), places.statistics(), places.logs()):
         assert [marker for marker in markers if holds(where, marker)] == []
 
