@@ -68,7 +68,8 @@ final class Subscriber: DescriptorHandler {
             while isOpen, let message = socket.receive() {
                 frames += 1
                 onMessage(message)
-                guard frames < Self.framesPerTurn, MonotonicTime.now - start < Self.timePerTurn else { return checkNextTurn() }
+                let isWithinBudget = frames < Self.framesPerTurn && MonotonicTime.now - start < Self.timePerTurn
+                guard isWithinBudget else { return checkNextTurn() }
             }
         }
     }
