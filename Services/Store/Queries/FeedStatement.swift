@@ -84,8 +84,12 @@ enum FeedStatement {
             \(MessageRow.bareColumns(asOf: position))
         FROM position p
         LEFT JOIN feed f ON true
-        LEFT JOIN store.messages m ON m.slot = $1 AND m.conversation_id = $2 AND m.id = f.message_id
-            AND EXISTS (SELECT FROM stays s WHERE m.seq BETWEEN s.first_seq AND s.last_seq)
+        LEFT JOIN LATERAL (
+            SELECT m.* FROM store.messages m
+            WHERE m.slot = $1 AND m.conversation_id = $2 AND m.id = f.message_id
+              AND EXISTS (SELECT FROM stays s WHERE m.seq BETWEEN s.first_seq AND s.last_seq)
+            OFFSET 0  -- Else the planner joins all messages of the conversation with the stays first.
+        ) m ON true
         ORDER BY f.seq
         """
     }
