@@ -15,9 +15,9 @@ final class Fanout {
     let gateway: Gateway
     private let reader: BusReader
 
-    init(bus: Bus, tokens: TokenVerifier) {
+    init(bus: Bus, tokens: TokenVerifier, log: Log) {
         let fetches = FetchQueue()
-        rooms = Rooms(bus: bus, fetches: fetches, counters: counters)
+        rooms = Rooms(bus: bus, fetches: fetches, counters: counters, log: log)
         let streams = PrivateStreams(bus: bus, fetches: fetches, counters: counters, rooms: rooms)
         let typing = TypingRelay(bus: bus, rooms: rooms)
         let supersession = Supersession(bus: bus, sessions: sessions)

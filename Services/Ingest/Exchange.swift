@@ -3,6 +3,7 @@ import Bytes
 import Edge
 import JSON
 import Reactor
+import ServiceKit
 import Wire
 
 /// One request on its way to its answer.
@@ -10,11 +11,20 @@ import Wire
 struct Exchange {
     private let responder: Responder
     private let metrics: IngestMetrics
+    private let log: Log
+    /// Present when the request's journey is to be seen in the logs.
+    let trace: TraceContext?
     private let begun = MonotonicTime.now
 
-    init(_ responder: Responder, _ metrics: IngestMetrics) {
+    init(_ request: Request, _ responder: Responder, _ metrics: IngestMetrics, _ log: Log) {
         self.responder = responder
         self.metrics = metrics
+        self.log = log
+        trace = request[.traceParent].flatMap { TraceContext(traceparent: $0) }
+    }
+
+    func began(_ call: Call) {
+        if let trace { log.info("traced: received", trace, [LogField("call", describing: call)]) }
     }
 
     func answer(_ status: Int, json body: borrowing ByteBuffer) { answer(status, .json, [], body.bytes) }
@@ -50,5 +60,6 @@ struct Exchange {
     ) {
         responder.answer(status, type, headers: headers, body: body)
         metrics.answered(status, after: .now - begun)
+        if let trace { log.info("traced: answered", trace, [LogField("status", status)]) }
     }
 }

@@ -52,14 +52,16 @@ final class IngestService: HTTPHandler {
     }
 
     func handle(_ request: Request, _ responder: Responder) {
+        let exchange = Exchange(request, responder, metrics, service.log)
         switch Route.find(request.method, request.target.path) {
         case .route(let route):
-            answer(request, route, Exchange(responder, metrics))
+            exchange.began(route.call)
+            answer(request, route, exchange)
         case .methodNotAllowed(let allowed):
-            Exchange(responder, metrics).answerMethodNotAllowed(allowed)
+            exchange.answerMethodNotAllowed(allowed)
         case .notFound:
             if service.answerAdministration(request, responder) { return }
-            Exchange(responder, metrics).answer(Problem(.notFound, "there is no such resource"))
+            exchange.answer(Problem(.notFound, "there is no such resource"))
         }
     }
 

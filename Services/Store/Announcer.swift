@@ -3,6 +3,7 @@ import Bytes
 import Models
 import Postgres
 import Reactor
+import ServiceKit
 import Slots
 import Wire
 
@@ -12,20 +13,24 @@ import Wire
 final class Announcer {
     private let bus: Bus
     private let slots: OwnedSlots
+    private let log: Log
 
-    init(bus: Bus, slots: OwnedSlots) {
+    init(bus: Bus, slots: OwnedSlots, log: Log) {
         self.bus = bus
         self.slots = slots
+        self.log = log
     }
 
-    func announce(_ item: SendItem, _ created: SendStatement.Created) {
+    func announce(_ item: SendItem, _ created: SendStatement.Created, _ trace: TraceContext?) {
         announce(
             ChangeFields(
                 conversation: item.conversation, seq: created.seq, kind: .messageCreated, at: created.createdAt,
-                actor: item.sender, content: .message(MessageFields(item, created))))
+                actor: item.sender, content: .message(MessageFields(item, created))), trace)
     }
 
-    func announce(_ creation: CreateConversation, at: Timestamp, _ joined: [CreateStatement.Joined]) {
+    func announce(
+        _ creation: CreateConversation, at: Timestamp, _ joined: [CreateStatement.Joined], _ trace: TraceContext?
+    ) {
         let content = ChangeFields.Content.conversation(
             kind: creation.kind, title: creation.title.isEmpty ? nil : creation.title, createdAt: at,
             memberCount: joined.count)
@@ -35,13 +40,15 @@ final class Announcer {
             ChangeFields(
                 conversation: creation.conversation, seq: 1, kind: .conversationCreated, at: at,
                 actor: creation.creator,
-                content: content))
+                content: content), trace)
     }
 
     /// `changes` ends with those of the write, as it left them.
-    func announce(_ write: Write, _ result: WriteStatement.Result.Change, _ changes: Rows) {
+    func announce(
+        _ write: Write, _ result: WriteStatement.Result.Change, _ changes: Rows, _ trace: TraceContext?
+    ) {
         if let useq = result.useq { announcePrivately(write, result, useq) }
-        announce(write.conversation, result.seq - result.positions + 1..<result.seq + 1, of: changes)
+        announce(write.conversation, result.seq - result.positions + 1..<result.seq + 1, of: changes, trace)
     }
 
     /// `changes` ends with those of the step, as it left them. What its user is told privately goes with the rest.
@@ -49,15 +56,17 @@ final class Announcer {
         guard let conversation = step.conversation, let positions = ErasureStatements.positions(step, row) else {
             return
         }
-        announce(conversation, positions, of: changes)
+        announce(conversation, positions, of: changes, nil)
     }
 
-    private func announce(_ conversation: ConversationID, _ positions: Range<Int64>, of changes: Rows) {
+    private func announce(
+        _ conversation: ConversationID, _ positions: Range<Int64>, of changes: Rows, _ trace: TraceContext?
+    ) {
         for row in changes {
             guard let change = ChangeFields(row, conversation: conversation), positions.contains(change.seq) else {
                 continue
             }
-            announce(change, about: FeedStatement.user(row))
+            announce(change, about: FeedStatement.user(row), trace)
         }
     }
 
@@ -86,10 +95,20 @@ final class Announcer {
         slots.note(StreamPosition(.user(told.user), fields.useq), in: slot)
     }
 
-    private func announce(_ change: ChangeFields, about user: String = "") {
+    private func announce(_ change: ChangeFields, about user: String = "", _ trace: TraceContext?) {
         let slot = change.conversation.slot
-        bus.append(to: .change(slot.group)) { change.writeEntry(about: user, to: &$0) }
+        bus.append(to: .change(slot.group)) { change.writeEntry(about: user, trace, to: &$0) }
         slots.note(StreamPosition(.conversation(change.conversation), change.seq), in: slot)
+        if let trace { write(trace, change) }
+    }
+
+    private func write(_ trace: TraceContext, _ change: ChangeFields) {
+        var fields = [
+            LogField("conversation", describing: change.conversation), LogField("seq", change.seq),
+            LogField("kind", change.kind.name.description),
+        ]
+        if case .message(let message?) = change.content { fields.append(LogField("message", describing: message.id)) }
+        log.info("traced: committed", trace, fields)
     }
 
     private func announceJoining(_ member: CreateStatement.Joined, _ conversation: ConversationID) {

@@ -29,7 +29,7 @@ final class StoreService {
             Connection(configuration.queries), search: Connection(configuration.search), bus: bus, log: log)
         erasures = Erasures(bus: bus, slots: slots, connection: queries.connection, log: log)
         let outcomes = CommandOutcomes(
-            bus: bus, announcer: Announcer(bus: bus, slots: slots), queries: queries, erasures: erasures)
+            bus: bus, announcer: Announcer(bus: bus, slots: slots, log: log), queries: queries, erasures: erasures)
         writer = Writer(writing, bus: bus, outcomes: outcomes, log: log)
         backgroundWriter = Writer(Connection(configuration.writer), bus: bus, outcomes: outcomes, log: log)
         indexer = SearchIndexer(Connection(configuration.indexer), log: log) { [writer] in writer.isIdle }

@@ -34,10 +34,10 @@ extension Bus {
     /// Asks the store that owns `slot`, again and again until it answers or `deadline` has passed. `completion` is called
     /// exactly once, on the reactor; when too many requests are in flight, before this returns.
     package func request(
-        _ kind: StoreRequestKind, in slot: Slot, deadline: Duration, fields: (inout ByteBuffer) -> Void,
-        completion: @escaping @Reactor (RequestOutcome) -> Void
+        _ kind: StoreRequestKind, in slot: Slot, deadline: Duration, trace: TraceContext? = nil,
+        fields: (inout ByteBuffer) -> Void, completion: @escaping @Reactor (RequestOutcome) -> Void
     ) {
-        request(.command(slot.group), slot, kind.rawValue, .milliseconds(100), deadline, fields, completion)
+        request(.command(slot.group), slot, kind.rawValue, trace, .milliseconds(100), deadline, fields, completion)
     }
 
     /// Asks the receipt service that owns `slot`, as above. Signals are given more time before they are repeated, because
@@ -47,7 +47,7 @@ extension Bus {
         completion: @escaping @Reactor (RequestOutcome) -> Void
     ) {
         let firstWait = Duration.milliseconds(kind == .signal ? 300 : 100)
-        request(.receiptCommand(slot.group), slot, kind.rawValue, firstWait, deadline, fields, completion)
+        request(.receiptCommand(slot.group), slot, kind.rawValue, nil, firstWait, deadline, fields, completion)
     }
 
     /// Asks a store, and suspends until the outcome is there.
@@ -71,8 +71,9 @@ extension Bus {
     package var requestsInFlight: Int { requests.count }
 
     private func request(
-        _ topic: Topic, _ slot: Slot, _ kind: UInt8, _ firstWait: Duration, _ deadline: Duration,
-        _ fields: (inout ByteBuffer) -> Void, _ completion: @escaping @Reactor (RequestOutcome) -> Void
+        _ topic: Topic, _ slot: Slot, _ kind: UInt8, _ trace: TraceContext?, _ firstWait: Duration,
+        _ deadline: Duration, _ fields: (inout ByteBuffer) -> Void,
+        _ completion: @escaping @Reactor (RequestOutcome) -> Void
     ) {
         guard !requests.isFull else {
             counters.requestsRefused += 1
@@ -81,7 +82,7 @@ extension Bus {
         counters.requests += 1
         _ = requests.start(
             { number in
-                let entry = publish(number, topic, slot, kind, fields)
+                let entry = publish(number, topic, slot, kind, trace, fields)
                 return PendingRequest(topic: topic, entry: entry, completion: completion)
             }, firstWait: firstWait, deadline: deadline, now: .now)
         planRequestCheck()
@@ -89,12 +90,13 @@ extension Bus {
 
     /// Publishes a request for the first time and returns its bytes for the next.
     private func publish(
-        _ number: RequestNumber, _ topic: Topic, _ slot: Slot, _ kind: UInt8, _ fields: (inout ByteBuffer) -> Void
+        _ number: RequestNumber, _ topic: Topic, _ slot: Slot, _ kind: UInt8, _ trace: TraceContext?,
+        _ fields: (inout ByteBuffer) -> Void
     ) -> [UInt8] {
         var entry: [UInt8] = []
         append(to: topic) { buffer in
             let start = buffer.count
-            RequestEntry.write(number, slot, kind: kind, to: &buffer, fields: fields)
+            RequestEntry.write(number, slot, kind: kind, trace: trace, to: &buffer, fields: fields)
             entry = Array(buffer.bytes[start...])
         }
         return entry

@@ -3,7 +3,7 @@ import Glibc
 
 /// The header fields that Parley looks at. All others are skipped without a copy.
 package enum HeaderName: Int, CaseIterable, Sendable {
-    case host, authorization, contentType, idempotencyKey, parleyUser, expect, upgrade
+    case host, authorization, contentType, idempotencyKey, parleyUser, traceParent, expect, upgrade
     case webSocketKey, webSocketVersion, webSocketProtocol
     /// Looked at for its repetition only: the library obeys it, and takes `chunked` twice for once.
     case transferEncoding
@@ -15,6 +15,7 @@ package enum HeaderName: Int, CaseIterable, Sendable {
         case .contentType: "content-type"
         case .idempotencyKey: "idempotency-key"
         case .parleyUser: "x-parley-user"
+        case .traceParent: "traceparent"
         case .expect: "expect"
         case .upgrade: "upgrade"
         case .webSocketKey: "sec-websocket-key"

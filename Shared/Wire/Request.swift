@@ -21,29 +21,30 @@ package struct RequestKey: Hashable, Sendable {
 
 /// A command or a query for the owner of a slot (topics `C`, `R`).
 ///
-/// It borrows its bytes. Layout: number 8 · slot 1 · kind 1 (`StoreRequestKind` or `ReceiptRequestKind`) · the fields of
-/// that kind.
+/// It borrows its bytes. Layout: number 8 · slot 1 · the trace context if there is one (see `TraceContext`) · kind 1
+/// (`StoreRequestKind` or `ReceiptRequestKind`) · the fields of that kind.
 package struct RequestEntry {
     package let number: RequestNumber
     package let slot: Slot
     package let kind: UInt8
+    package let trace: TraceContext?
     package let fields: UnsafeRawBufferPointer
 
     package init(_ bytes: UnsafeRawBufferPointer) throws(WireError) {
         var reader = ByteReader(bytes)
         number = RequestNumber(try reader.number())
         slot = Slot(try reader.number())
-        kind = try reader.number()
+        (kind, trace) = try reader.kind()
         fields = reader.readRest()
     }
 
     package static func write(
-        _ number: RequestNumber, _ slot: Slot, kind: UInt8, to buffer: inout ByteBuffer,
+        _ number: RequestNumber, _ slot: Slot, kind: UInt8, trace: TraceContext? = nil, to buffer: inout ByteBuffer,
         fields: (inout ByteBuffer) -> Void
     ) {
         buffer.append(bigEndian: number.rawValue)
         buffer.append(slot.number)
-        buffer.append(kind)
+        buffer.append(kind: kind, trace)
         fields(&buffer)
     }
 }

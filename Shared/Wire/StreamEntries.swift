@@ -32,13 +32,15 @@ package enum ChangeKind: UInt8, CaseIterable, Sendable {
 
 /// store → fanout (topic `M`): a committed change.
 ///
-/// It borrows its bytes. Layout: conversation 16 · seq 8 · kind 1 · user name (who was added or removed; else empty) ·
-/// the message's seq 8 (0: about no message) · length 4 · the change's JSON as in api.md, the same for every reader who
-/// may see the message · where its member `message` begins in there 4.
+/// It borrows its bytes. Layout: conversation 16 · seq 8 · the trace context of the request behind it if there is one (see
+/// `TraceContext`) · kind 1 · user name (who was added or removed; else empty) · the message's seq 8 (0: about no
+/// message) · length 4 · the change's JSON as in api.md, the same for every reader who may see the message · where its
+/// member `message` begins in there 4.
 package struct ChangeEntry {
     package var conversation: ConversationID
     package var seq: Int64
     package var kind: ChangeKind
+    package var trace: TraceContext?
     package var user: UnsafeRawBufferPointer
     /// The position of the message it is about: whose stays do not cover it is told of the change without the message.
     package var messageSeq: Int64?
@@ -49,7 +51,8 @@ package struct ChangeEntry {
     package init(from reader: inout ByteReader) throws(WireError) {
         conversation = try reader.conversation()
         seq = try reader.number()
-        let number: UInt8 = try reader.number()
+        let number: UInt8
+        (number, trace) = try reader.kind()
         guard let kind = ChangeKind(rawValue: number) else { throw .unknownValue(field: "change kind", UInt64(number)) }
         self.kind = kind
         user = try reader.name()
@@ -63,12 +66,13 @@ package struct ChangeEntry {
 
     /// `head` writes the JSON up to its member `message`, `rest` what follows.
     package static func write(
-        _ conversation: ConversationID, seq: Int64, _ kind: ChangeKind, user: String = "", messageSeq: Int64? = nil,
-        to buffer: inout ByteBuffer, head: (inout ByteBuffer) -> Void, rest: (inout ByteBuffer) -> Void
+        _ conversation: ConversationID, seq: Int64, _ kind: ChangeKind, trace: TraceContext? = nil, user: String = "",
+        messageSeq: Int64? = nil, to buffer: inout ByteBuffer, head: (inout ByteBuffer) -> Void,
+        rest: (inout ByteBuffer) -> Void
     ) {
         buffer.append(conversation)
         buffer.append(bigEndian: seq)
-        buffer.append(kind.rawValue)
+        buffer.append(kind: kind.rawValue, trace)
         buffer.append(name: user)
         buffer.append(bigEndian: messageSeq ?? 0)
         var headCount = 0

@@ -199,6 +199,29 @@ import Wire
         #expect(bus.counters.framesReceived == bus.counters.framesRefused + received)
     }
 
+    @Test("a frame of the next version is refused and counted; the peer's frames of this one are read")
+    @Reactor func nextVersion() async throws {
+        let directory = Directory()
+        let newer = try Publisher(bind: directory.socket("newer-0"), in: Context())
+        let bus = try Bus(bind: directory.socket("bus-0"))
+        defer { newer.close(); bus.close() }
+        bus.subscribe(.change(SlotGroup(0)))
+        try bus.follow(directory.pattern("newer"))
+        var entries: [[UInt8]] = []
+        bus.onFrame = { frame in entries += frame.entries.map(Array.init) }
+        var writer = FrameWriter(topic: .change(SlotGroup(0)), origin: Instance(1))
+        writer.append { $0.append([7]) }
+        let now = Array(writer.bytes)
+        let next = now[..<2] + [2] + now[3...]
+        let bothCame = await Self.eventually {
+            for frame in [Array(next), now] { frame.withUnsafeBytes { _ = newer.send($0) } }
+            return bus.counters.framesRefused > 0 && !entries.isEmpty
+        }
+        #expect(bothCame)
+        #expect(entries.allSatisfy { $0 == [7] })
+        #expect(bus.counters.framesReceived == bus.counters.framesRefused + entries.count)
+    }
+
     @Test("frames that arrive in a burst beyond a turn's budget are all received")
     @Reactor func burst() async throws {
         let directory = Directory()

@@ -34,7 +34,7 @@ final class TestSystem {
     private func open(_ number: Int, _ limits: ServerLimits) throws {
         let bus = try Bus(bind: "ipc://\(directory)/fanout-\(number).sock")
         let tokens = TokenVerifier(key: try TokenKey(secret: Self.secret))
-        let fanout = Fanout(bus: bus, tokens: tokens)
+        let fanout = Fanout(bus: bus, tokens: tokens, log: Log(service: "fanout", level: .error))
         let server = Server(routes, webSockets: fanout.gateway, limits: limits)
         let port = try server.listen(at: "127.0.0.1:0")
         fanout.start()

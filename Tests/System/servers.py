@@ -11,7 +11,9 @@ POSTGRESQL = max(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int
 GUARD = """
 trap '' INT TERM HUP
 read -r _ || true
-for pid in "$1"/*/data/postmaster.pid "$1"/*/pgbouncer.pid; do [ -s "$pid" ] && kill -QUIT "$(head -1 "$pid")"; done
+for pid in "$1"/*/data/postmaster.pid "$1"/*/pgbouncer.pid; do
+    [ -s "$pid" ] && kill -QUIT "$(head -1 "$pid")" 2>/dev/null
+done
 sleep 0.5
 rm -rf "$1"
 """

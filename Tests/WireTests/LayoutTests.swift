@@ -202,6 +202,54 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
         #expect(try change(bytes) == [#"{"seq":9}"#, #"{"seq":9"#])
     }
 
+    @Test("a trace context takes 25 bytes before the kind of an entry, and none when there is none")
+    func traced() throws {
+        let trace = try #require(Self.trace("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"))
+        func entry(_ trace: TraceContext?) -> [UInt8] {
+            var buffer = ByteBuffer()
+            RequestEntry.write(RequestNumber(1), Slot(5), kind: 3, trace: trace, to: &buffer) { $0.append([9]) }
+            return buffer.array
+        }
+        #expect(hex(entry(nil)) == "0000000000000001" + "05" + "03" + "09")
+        #expect(
+            hex(entry(trace)) == "0000000000000001" + "05" + "ff" + "4bf92f3577b34da6a3ce929d0e0e4736"
+                + "00f067aa0ba902b7" + "03" + "09")
+        try entry(trace).withUnsafeBytes { bytes in
+            let read = try RequestEntry(bytes)
+            #expect(read.kind == 3 && read.trace == trace && Array(read.fields) == [9])
+        }
+        func change(_ trace: TraceContext?) -> [UInt8] {
+            var buffer = ByteBuffer()
+            ChangeEntry.write(
+                conversation, seq: 9, .messageEdited, trace: trace, to: &buffer, head: { $0.append(utf8: "{") },
+                rest: { $0.append(utf8: "}") })
+            return buffer.array
+        }
+        #expect(change(trace).count == change(nil).count + 25)
+        try change(trace).withUnsafeBytes { bytes in
+            var reader = ByteReader(bytes)
+            let read = try ChangeEntry(from: &reader)
+            #expect(read.trace == trace && read.kind == .messageEdited && read.json.count == 2)
+        }
+    }
+
+    private static func trace(_ text: String) -> TraceContext? {
+        Array(text.utf8).withUnsafeBytes { TraceContext(traceparent: $0) }
+    }
+
+    @Test("a traceparent is taken by the rules of W3C Trace Context")
+    func traceparent() throws {
+        let trace = "4bf92f3577b34da6a3ce929d0e0e4736", parent = "00f067aa0ba902b7"
+        let taken = try #require(Self.trace("00-\(trace)-\(parent)-01"))
+        #expect(taken.traceText == trace && taken.parentText == parent)
+        #expect(Self.trace("cc-\(trace)-\(parent)-03-what-later-versions-add") == taken)
+        for ignored in [
+            "00-\(trace)-\(parent)-00", "00-\(trace)-\(parent)-01-more", "ff-\(trace)-\(parent)-01",
+            "00-\(trace.uppercased())-\(parent)-01", "00-\(String(repeating: "0", count: 32))-\(parent)-01",
+            "00-\(trace)-0000000000000000-01", "00-\(trace)-\(parent)-1", "00-\(trace)-\(parent)", "", "-", "00-x-y-01",
+        ] { #expect(Self.trace(ignored) == nil, "\(ignored)") }
+    }
+
     private func change(_ bytes: some Sequence<UInt8>) throws -> [String] {
         try Array(bytes).withUnsafeBytes { raw in
             var reader = ByteReader(raw)

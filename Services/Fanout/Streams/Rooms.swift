@@ -2,6 +2,7 @@ import Bus
 import Bytes
 import Models
 import Reactor
+import ServiceKit
 import Wire
 
 /// The conversations that sessions of this process take part in. Entries about all others cost one look-up.
@@ -15,6 +16,7 @@ final class Rooms {
     let bus: Bus
     let fetches: FetchQueue
     let counters: Counters
+    private let log: Log
     /// By slot, so that all of a slot are found when its digests were missed.
     private var bySlot = [[ConversationID: Room]](repeating: [:], count: Slot.count)
     var changeWitness = Witness<ConversationID>()
@@ -22,8 +24,9 @@ final class Rooms {
     var doubtChanges: @Reactor (Slot) -> Void = { _ in }
     var doubtStatuses: @Reactor (Slot) -> Void = { _ in }
 
-    init(bus: Bus, fetches: FetchQueue, counters: Counters) {
+    init(bus: Bus, fetches: FetchQueue, counters: Counters, log: Log) {
         self.bus = bus
+        self.log = log
         self.fetches = fetches
         self.counters = counters
     }
@@ -72,8 +75,20 @@ final class Rooms {
                 counters.entriesRefused += 1
                 continue
             }
+            let before = counters.deliveries
             receive(entry)
+            if let trace = entry.trace { write(trace, entry, sessions: counters.deliveries - before) }
         }
+    }
+
+    /// A change that came before its predecessors is held back, and goes to nobody yet.
+    private func write(_ trace: TraceContext, _ entry: ChangeEntry, sessions: Int) {
+        log.info(
+            "traced: delivered", trace,
+            [
+                LogField("conversation", describing: entry.conversation), LogField("seq", entry.seq),
+                LogField("sessions", sessions),
+            ])
     }
 
     private func receive(_ entry: ChangeEntry) {

@@ -16,7 +16,7 @@ extension IngestService {
         for (number, group) in batch.outcome.groups.enumerated() {
             // The body is counted once, with the first group.
             ask(
-                .sendMessages, in: group.conversation.slot, size: number == 0 ? body.count : 0,
+                .sendMessages, in: group.conversation.slot, size: number == 0 ? body.count : 0, exchange.trace,
                 fields: { buffer in
                     SendMessages.writeHead(group.conversation, user, count: group.positions.count, to: &buffer)
                     for position in group.positions { messages[position]?.write(to: &buffer) }

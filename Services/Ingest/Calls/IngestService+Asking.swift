@@ -11,7 +11,7 @@ extension IngestService {
         _ kind: StoreRequestKind, in slot: Slot, size: Int = 0, _ exchange: Exchange,
         fields: (inout ByteBuffer) -> Void
     ) {
-        ask(kind, in: slot, size: size, fields: fields) { outcome in
+        ask(kind, in: slot, size: size, exchange.trace, fields: fields) { outcome in
             switch outcome {
             case .success(let answer): exchange.pass(status: answer.status, answer.payload.bytes)
             case .failure(let problem): exchange.answer(problem)
@@ -21,11 +21,11 @@ extension IngestService {
 
     /// Asks the store that owns `slot`. `answered` is called once: with its answer, or with why there is none.
     func ask(
-        _ kind: StoreRequestKind, in slot: Slot, size: Int, fields: (inout ByteBuffer) -> Void,
+        _ kind: StoreRequestKind, in slot: Slot, size: Int, _ trace: TraceContext?, fields: (inout ByteBuffer) -> Void,
         answered: @escaping @Reactor (Result<Answer, Problem>) -> Void
     ) {
         load.begin(bytes: size)
-        bus.request(kind, in: slot, deadline: deadline, fields: fields) { [self] outcome in
+        bus.request(kind, in: slot, deadline: deadline, trace: trace, fields: fields) { [self] outcome in
             load.end(bytes: size)
             answered(outcome.result)
         }

@@ -10,7 +10,7 @@ extension IngestService {
     ) throws(Problem) {
         let message = try MessageFields(body, limits: limits, now: .now)
         ask(
-            .sendMessages, in: conversation.slot, size: body.count,
+            .sendMessages, in: conversation.slot, size: body.count, exchange.trace,
             fields: { buffer in
                 SendMessages.writeHead(conversation, user, count: 1, to: &buffer)
                 message.write(to: &buffer)

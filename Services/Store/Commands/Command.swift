@@ -23,6 +23,7 @@ struct Command {
 
     let request: RequestKey
     let slot: Slot
+    let trace: TraceContext?
     let action: Action
     /// Keeps the bytes that `action` borrows alive.
     private let frame: FrameSlice
@@ -32,6 +33,7 @@ struct Command {
         self.request = request
         self.frame = frame
         slot = entry.slot
+        trace = entry.trace
         action =
             switch kind {
             case .createConversation: .create(try CreateConversation(from: &reader))

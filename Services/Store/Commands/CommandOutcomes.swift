@@ -28,7 +28,7 @@ final class CommandOutcomes {
             switch run {
             case .send(let range):
                 collect(rows[next], from: range.lowerBound, into: &sent)
-                announce(plan.items[range], sent[range])
+                announce(plan.items[range], sent[range], commands)
             case .create(let index): answerCreation(commands[index], rows[next])
             case .write(let index): answerWrite(commands[index], rows[next], changes: rows[next + 1])
             case .settings(let index): answerSettings(commands[index], rows[next])
@@ -53,9 +53,11 @@ final class CommandOutcomes {
     }
 
     /// In the order of the items, which is the order of `seq` within each conversation.
-    private func announce(_ items: ArraySlice<SendItem>, _ outcomes: ArraySlice<SendStatement.Outcome?>) {
+    private func announce(
+        _ items: ArraySlice<SendItem>, _ outcomes: ArraySlice<SendStatement.Outcome?>, _ commands: [Command]
+    ) {
         for (item, outcome) in zip(items, outcomes) {
-            if case .created(let created) = outcome { announcer.announce(item, created) }
+            if case .created(let created) = outcome { announcer.announce(item, created, commands[item.command].trace) }
         }
     }
 
@@ -130,7 +132,7 @@ final class CommandOutcomes {
     private func answerWrite(_ command: Command, _ rows: Rows, changes: Rows) {
         guard case .write(let write) = command.action, let row = rows.first else { return }
         let result = WriteStatement.decode(row)
-        if let change = result.change { announcer.announce(write, change, changes) }
+        if let change = result.change { announcer.announce(write, change, changes, command.trace) }
         if let problem = result.problem {
             bus.answer(command.request, problem.explained(for: write.action))
         } else if write.action.answersWithoutBody {
@@ -172,7 +174,7 @@ final class CommandOutcomes {
     private func answerCreation(_ command: Command, _ rows: Rows) {
         guard case .create(let creation) = command.action else { return }
         let joined = rows.map(CreateStatement.decode)
-        if let at = joined.first?.at { announcer.announce(creation, at: at, joined) }
+        if let at = joined.first?.at { announcer.announce(creation, at: at, joined, command.trace) }
         Reactor.spawn { [self] in
             await queries.answerCreation(command.request, creation, isNew: !joined.isEmpty)
         }

@@ -72,11 +72,11 @@ extension ByteBuffer {
 
 extension ChangeFields {
     /// As it travels to fanout. `user` is who was added or removed.
-    func writeEntry(about user: String, to buffer: inout ByteBuffer) {
+    func writeEntry(about user: String, _ trace: TraceContext? = nil, to buffer: inout ByteBuffer) {
         var messageSeq: Int64?
         if case .message(let message) = content { messageSeq = message?.seq }
         ChangeEntry.write(
-            conversation, seq: seq, kind, user: user, messageSeq: messageSeq, to: &buffer,
+            conversation, seq: seq, kind, trace: trace, user: user, messageSeq: messageSeq, to: &buffer,
             head: { $0.append(head: self) }, rest: { $0.append(restOf: self) })
     }
 }
