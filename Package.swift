@@ -78,6 +78,7 @@ let package = Package(
             resources: [
                 .embedInCode("Migrations/0001_ownership.sql"), .embedInCode("Migrations/0002_horizons.sql"),
                 .embedInCode("Migrations/0003_shown_reads.sql"), .embedInCode("Migrations/0004_completions.sql"),
+                .embedInCode("Migrations/0005_last_seen.sql"),
             ]),
         executable(
             "Fanout", "Services/Fanout",

@@ -13,6 +13,7 @@ final class BusReader {
     private let streams: PrivateStreams
     private let digests: Digests
     private let typing: TypingRelay
+    private let presence: Presence
     private let supersession: Supersession
     private let erased: ErasedUsers
     private let counters: Counters
@@ -21,8 +22,9 @@ final class BusReader {
 
     init(
         bus: Bus, rooms: Rooms, streams: PrivateStreams, digests: Digests, typing: TypingRelay,
-        supersession: Supersession, erased: ErasedUsers, counters: Counters
+        presence: Presence, supersession: Supersession, erased: ErasedUsers, counters: Counters
     ) {
+        self.presence = presence
         self.bus = bus
         self.rooms = rooms
         self.streams = streams
@@ -54,7 +56,8 @@ final class BusReader {
         case .status: keep(frame)
         case .digest: digests.receiveFromStore(frame)
         case .receiptDigest: digests.receiveFromReceipt(frame)
-        case .ephemeral: receiveEphemeral(frame)
+        case .ephemeral where frame.origin != bus.instance: receiveEphemeral(frame)
+        case .ephemeral: break
         case .erasure: erased.receive(frame)
         case .command, .receiptCommand, .answer: break
         }
@@ -75,6 +78,8 @@ final class BusReader {
             switch try? EphemeralEntry(from: &reader) {
             case .typing(let conversation, let user, let isActive): typing.receive(conversation, user, isActive)
             case .superseded(let user, let device, let age): supersession.superseded(user, device: device, age: age)
+            case .presence(let list): presence.receive(list, from: frame.origin)
+            case .alive: presence.hear(frame.origin)
             case nil: counters.entriesRefused += 1
             }
         }

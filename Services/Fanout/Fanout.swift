@@ -15,27 +15,31 @@ final class Fanout {
     let gateway: Gateway
     private let reader: BusReader
 
-    init(bus: Bus, tokens: TokenVerifier, log: Log) {
+    private let presence: Presence
+
+    init(bus: Bus, tokens: TokenVerifier, log: Log, presence timing: PresenceTiming = PresenceTiming()) {
         let fetches = FetchQueue()
         rooms = Rooms(bus: bus, fetches: fetches, counters: counters, log: log)
         let streams = PrivateStreams(bus: bus, fetches: fetches, counters: counters, rooms: rooms)
         let typing = TypingRelay(bus: bus, rooms: rooms)
+        presence = Presence(bus: bus, rooms: rooms, streams: streams, sessions: sessions, timing: timing)
         let supersession = Supersession(bus: bus, sessions: sessions)
         let erased = ErasedUsers(bus: bus)
         gateway = Gateway(
             tokens: tokens, erased: erased, sessions: sessions,
-            starter: SessionStarter(bus: bus, rooms: rooms, streams: streams, counters: counters), streams: streams,
-            receipts: ReceiptSender(bus: bus, rooms: rooms, counters: counters), typing: typing,
-            supersession: supersession)
+            starter: SessionStarter(bus: bus, rooms: rooms, streams: streams, counters: counters, presence: presence),
+            streams: streams, receipts: ReceiptSender(bus: bus, rooms: rooms, counters: counters), typing: typing,
+            presence: presence, supersession: supersession)
         reader = BusReader(
             bus: bus, rooms: rooms, streams: streams,
             digests: Digests(bus: bus, rooms: rooms, streams: streams, counters: counters), typing: typing,
-            supersession: supersession, erased: erased, counters: counters)
+            presence: presence, supersession: supersession, erased: erased, counters: counters)
     }
 
     func start() {
         reader.start()
         gateway.start()
+        presence.start()
     }
 
     /// Sends all clients away and returns when they are gone.
@@ -44,5 +48,6 @@ final class Fanout {
         await withUnsafeContinuation { continuation in
             server.drain(deadline: Self.drainDeadline) { continuation.resume() }
         }
+        presence.finish()
     }
 }

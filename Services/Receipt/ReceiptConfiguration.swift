@@ -25,7 +25,7 @@ struct ReceiptConfiguration: Sendable {
                 ("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off"), ("enable_hashjoin", "off"),
                 ("enable_mergejoin", "off"), ("synchronous_commit", "on"),
             ],
-            statements: HorizonStatements.all + ReceiptErasure.statements)
+            statements: HorizonStatements.all + ReceiptErasure.statements + [LastSeenStatements.seen])
     }
 
     /// For what follows behind and must not delay anybody.
@@ -45,6 +45,6 @@ struct ReceiptConfiguration: Sendable {
                 ("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off"),
                 ("default_transaction_read_only", "on"), ("statement_timeout", "5s"),
             ],
-            statements: StatusStatements.all + [UntoldStatement.statement])
+            statements: StatusStatements.all + [UntoldStatement.statement, LastSeenStatements.ofPeers])
     }
 }

@@ -13,6 +13,7 @@ final class ReceiptService {
     let slots: OwnedSlots
     let writer: HorizonWriter
     let queries: StatusQueries
+    private let lastSeen: LastSeenKeeper
     private let writing: Connection
     let teller: ReadTeller
     let search: UntoldSearch
@@ -33,6 +34,7 @@ final class ReceiptService {
             writing, bus: bus, announcer: announcer, teller: teller, completions: completions,
             window: configuration.window, log: log)
         queries = StatusQueries(Connection(configuration.queries), bus: bus, log: log)
+        lastSeen = LastSeenKeeper(writing: writing, reading: queries.connection, bus: bus, log: log)
         search = UntoldSearch(queries.connection, owns: { [slots] in slots.contains($0) }, teller, log: log)
         slots.onAcquired { [search] in search.acquired($0) }
         Reactor.every(.seconds(5)) { [weak search] in search?.checkDropped() }
@@ -50,7 +52,7 @@ final class ReceiptService {
     func finish() async {
         bus.onFrame = { _ in }
         writer.hasten()
-        while !writer.isIdle || queries.inWork > 0 { await Reactor.sleep(for: .milliseconds(5)) }
+        while !writer.isIdle || queries.inWork > 0 || lastSeen.inWork > 0 { await Reactor.sleep(for: .milliseconds(5)) }
     }
 
     /// Ends both connections for good. Signals still on their way stay unanswered.
@@ -88,6 +90,12 @@ final class ReceiptService {
         case .erase:
             let receipts = try EraseReceipts(from: &reader)
             begin(request) { erasure.answer(request, receipts) }
+        case .seen:
+            let seen = try SeenUsers(from: &reader)
+            begin(request) { lastSeen.keep(seen, request) }
+        case .lastSeen:
+            let query = try LastSeenQuery(from: &reader)
+            begin(request) { lastSeen.answer(request, query) }
         case .status:
             let query = try StatusQuery(from: &reader)
             begin(request) { queries.answer(request, query) }

@@ -35,7 +35,7 @@ final class Announcer {
             kind: creation.kind, title: creation.title.isEmpty ? nil : creation.title, createdAt: at,
             memberCount: joined.count)
         // First: a session that hears of the conversation by then takes its first change as any other.
-        for member in joined { announceJoining(member, creation.conversation) }
+        for member in joined { announceJoining(member, creation.conversation, memberCount: joined.count) }
         announce(
             ChangeFields(
                 conversation: creation.conversation, seq: 1, kind: .conversationCreated, at: at,
@@ -111,9 +111,12 @@ final class Announcer {
         log.info("traced: committed", trace, fields)
     }
 
-    private func announceJoining(_ member: CreateStatement.Joined, _ conversation: ConversationID) {
+    private func announceJoining(
+        _ member: CreateStatement.Joined, _ conversation: ConversationID, memberCount: Int
+    ) {
         let fields = PrivateChangeFields(
-            useq: member.useq, kind: .conversationJoined, at: member.at, conversation: conversation, lastSeq: 0)
+            useq: member.useq, kind: .conversationJoined, at: member.at, conversation: conversation, lastSeq: 0,
+            memberCount: memberCount)
         announce(PrivateChange(user: member.user, fields: fields), causedIn: conversation.slot)
     }
 }
@@ -132,18 +135,20 @@ private struct PrivateChange {
     init?(of write: Write, _ result: WriteStatement.Result.Change, useq: Int64) {
         func fields(
             _ kind: PrivateKind, message: MessageID? = nil, lastSeq: Int64? = nil, throughSeq: Int64? = nil,
-            settings: PrivateChangeFields.Settings? = nil
+            settings: PrivateChangeFields.Settings? = nil, memberCount: Int = 0
         ) -> PrivateChangeFields {
             PrivateChangeFields(
                 useq: useq, kind: kind, at: result.at, conversation: write.conversation, message: message,
-                lastSeq: lastSeq, throughSeq: throughSeq, settings: settings)
+                lastSeq: lastSeq, throughSeq: throughSeq, settings: settings, memberCount: memberCount)
         }
         switch write.action {
         case .hide(let message): self.init(user: write.actor, fields: fields(.messageHidden, message: message))
         case .clearHistory:
             self.init(user: write.actor, fields: fields(.historyCleared, throughSeq: result.told))
         case .putMember(let user, _):
-            self.init(user: user, fields: fields(.conversationJoined, lastSeq: result.seq - 1))
+            self.init(
+                user: user,
+                fields: fields(.conversationJoined, lastSeq: result.seq - 1, memberCount: Int(result.told ?? 0)))
         case .removeMember(let user): self.init(user: user, fields: fields(.conversationLeft))
         case .putSettings:
             let settings = ConversationSettings(told: result.told ?? 0)

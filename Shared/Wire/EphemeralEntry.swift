@@ -4,13 +4,18 @@ import Models
 /// fanout → fanout (topic `T`): what concerns open sessions only, and is never stored.
 ///
 /// Layout: kind 1 · fields. Kind 1, typing: conversation 16 · user name · active 1. Kind 2, superseded: user name ·
-/// length 4 · device, UTF-8 · age 8 (ms). Numbers are retired, never reused.
+/// length 4 · device, UTF-8 · age 8 (ms). Kind 3, presence: see `PresenceList`. Kind 4, alive: nothing. Numbers are
+/// retired, never reused.
 package enum EphemeralEntry: WireCodable, Hashable {
     /// A member began, goes on or stopped typing. In the group of the conversation.
     case typing(ConversationID, UserID, isActive: Bool)
     /// A session of this device was opened so many milliseconds ago: former ones end. Repeated while it lasts. In the
     /// group of the user.
     case superseded(UserID, device: String, age: Int64)
+    /// Whom the sender shows as online in a conversation. In the group of the conversation.
+    case presence(PresenceList)
+    /// The sender is there, every other second: whom it shows as online still are. In the first group.
+    case alive
 
     package init(from reader: inout ByteReader) throws(WireError) {
         let kind: UInt8 = try reader.number()
@@ -21,6 +26,8 @@ package enum EphemeralEntry: WireCodable, Hashable {
             self = .superseded(
                 try reader.user(), device: String(decoding: try reader.long(), as: UTF8.self),
                 age: try reader.number())
+        case 3: self = .presence(try PresenceList(from: &reader))
+        case 4: self = .alive
         default: throw .unknownValue(field: "ephemeral kind", UInt64(kind))
         }
     }
@@ -37,6 +44,11 @@ package enum EphemeralEntry: WireCodable, Hashable {
             buffer.append(user)
             buffer.appendLong { $0.append(utf8: device) }
             buffer.append(bigEndian: age)
+        case .presence(let list):
+            buffer.append(UInt8(3))
+            list.write(to: &buffer)
+        case .alive:
+            buffer.append(UInt8(4))
         }
     }
 }

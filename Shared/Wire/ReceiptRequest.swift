@@ -4,9 +4,11 @@ import Models
 /// What can be asked of `receipt`, by number. Numbers are retired, never reused.
 package enum ReceiptRequestKind: UInt8, CaseIterable, Sendable {
     case signal = 1
+    case seen = 2
     case erase = 10
     case status = 64
     case positions = 65
+    case lastSeen = 66
 }
 
 /// `signal`: a user has stored, or read, a conversation up to here. Horizons only move forward, so any repetition and

@@ -110,13 +110,15 @@ package enum PrivateKind: UInt8, CaseIterable, Sendable {
 /// store → fanout (topic `U`): a committed change of a user's private stream.
 ///
 /// It borrows its bytes. Layout: user name · useq 8 · kind 1 · conversation 16 (zero: none) · seq 8 (joined: the last
-/// position before the stay; settings without a conversation: 1 when the user shows presence) · length 4 · the frame's JSON as in api.md, without `type`.
+/// position before the stay; else any) · detail 4 · length 4 · the frame's JSON as in api.md, without `type`.
 package struct PrivateEntry {
     package var user: UserID
     package var useq: Int64
     package var kind: PrivateKind
     package var conversation: ConversationID
     package var seq: Int64
+    /// Joined: how many members there are. Settings without a conversation: 1 when the user shows presence. Else 0.
+    package var detail: Int
     package var json: UnsafeRawBufferPointer
 
     package init(from reader: inout ByteReader) throws(WireError) {
@@ -129,11 +131,12 @@ package struct PrivateEntry {
         self.kind = kind
         conversation = try reader.conversation()
         seq = try reader.number()
+        detail = Int(try reader.number(UInt32.self))
         json = try reader.long()
     }
 
     package static func write(
-        _ user: UserID, useq: Int64, _ kind: PrivateKind, _ conversation: ConversationID, seq: Int64,
+        _ user: UserID, useq: Int64, _ kind: PrivateKind, _ conversation: ConversationID, seq: Int64, detail: Int,
         to buffer: inout ByteBuffer, json: (inout ByteBuffer) -> Void
     ) {
         buffer.append(user)
@@ -141,6 +144,7 @@ package struct PrivateEntry {
         buffer.append(kind.rawValue)
         buffer.append(conversation)
         buffer.append(bigEndian: seq)
+        buffer.append(bigEndian: UInt32(detail))
         buffer.appendLong(json)
     }
 }

@@ -151,10 +151,10 @@ package struct BootstrapQuery: WireCodable, Hashable {
 /// The state of a user in one snapshot of the database.
 ///
 /// Layout: log id 16 · server time 8 (ms) · useq 8 · more 1 (whether there are more conversations than the JSON has) ·
-/// count 4 × stay · length 4 · JSON array of the 100 latest conversations.
+/// count 4 × stay · length 4 · JSON array of the 100 latest conversations · shows presence 1 (the user's setting).
 package struct Bootstrap: WireCodable {
     /// One stay of the user in a conversation. Layout: conversation 16 · last seq of the conversation 8 · from 8 ·
-    /// to 8 (0: a present member) · status version 8.
+    /// to 8 (0: a present member) · status version 8 · member count 4.
     package struct Stay: Hashable, Sendable {
         package var conversation: ConversationID
         package var lastSeq: Int64
@@ -162,8 +162,13 @@ package struct Bootstrap: WireCodable {
         /// The position of the change that ended the stay; nil for a present member.
         package var through: Int64?
         package var statusVersion: Int64
+        package var memberCount: Int
 
-        package init(conversation: ConversationID, lastSeq: Int64, from: Int64, through: Int64?, statusVersion: Int64) {
+        package init(
+            conversation: ConversationID, lastSeq: Int64, from: Int64, through: Int64?, statusVersion: Int64,
+            memberCount: Int
+        ) {
+            self.memberCount = memberCount
             self.conversation = conversation
             self.lastSeq = lastSeq
             self.from = from
@@ -178,10 +183,13 @@ package struct Bootstrap: WireCodable {
     package var hasMore: Bool
     package var stays: [Stay]
     package var conversations: [UInt8]
+    package var showsPresence: Bool
 
     package init(
-        logID: UUIDBytes, serverTime: Timestamp, useq: Int64, hasMore: Bool, stays: [Stay], conversations: [UInt8]
+        logID: UUIDBytes, serverTime: Timestamp, useq: Int64, hasMore: Bool, stays: [Stay], conversations: [UInt8],
+        showsPresence: Bool
     ) {
+        self.showsPresence = showsPresence
         self.logID = logID
         self.serverTime = serverTime
         self.useq = useq
@@ -198,6 +206,7 @@ package struct Bootstrap: WireCodable {
         stays = []
         for _ in 0..<(try reader.number(UInt32.self)) { stays.append(try Stay(from: &reader)) }
         conversations = Array(try reader.long())
+        showsPresence = try reader.number(UInt8.self) == 1
     }
 
     package func write(to buffer: inout ByteBuffer) {
@@ -208,6 +217,7 @@ package struct Bootstrap: WireCodable {
         buffer.append(bigEndian: UInt32(stays.count))
         for stay in stays { stay.write(to: &buffer) }
         conversations.withUnsafeBytes { buffer.append(long: $0) }
+        buffer.append(showsPresence ? 1 : 0 as UInt8)
     }
 }
 
@@ -219,6 +229,7 @@ extension Bootstrap.Stay: WireCodable {
         let end: Int64 = try reader.number()
         through = end == 0 ? nil : end
         statusVersion = try reader.number()
+        memberCount = Int(try reader.number(UInt32.self))
     }
 
     package func write(to buffer: inout ByteBuffer) {
@@ -227,5 +238,6 @@ extension Bootstrap.Stay: WireCodable {
         buffer.append(bigEndian: from)
         buffer.append(bigEndian: through ?? 0)
         buffer.append(bigEndian: statusVersion)
+        buffer.append(bigEndian: UInt32(memberCount))
     }
 }

@@ -334,6 +334,41 @@ def test_a_second_session_of_one_device_supersedes_the_first(new_person):
         second.expect("pong")
 
 
+# MARK: Presence
+
+
+def test_members_see_each_other_online_and_strangers_do_not(anna, ben, stranger):
+    anna.group(ben)
+    with anna.socket() as watching, stranger.socket() as aside:
+        with ben.socket() as socket:
+            assert watching.expect("presence")["online"] is True
+            assert socket.expect("presence")["userId"] == anna.name
+        gone = watching.expect("presence", timeout=15, where=lambda frame: not frame["online"])
+        assert (gone["userId"], gone["online"]) == (ben.name, False) and gone["lastSeen"].endswith(":00.000Z")
+        aside.expect_silence("presence")
+    ben.post("/v1/conversations", {"kind": "direct", "members": [anna.name]})
+    with ben.socket() as later:
+        # Still shown, or gone: it says which.
+        assert later.expect("presence")["userId"] == anna.name
+
+
+def test_who_turns_presence_off_is_gone_at_once_and_sees_nobody(anna, ben, carla):
+    anna.group(ben, carla)
+    with anna.socket() as watching, ben.socket() as hiding:
+        watching.expect("presence", where=lambda frame: frame["userId"] == ben.name)
+        hiding.expect("presence", where=lambda frame: frame["userId"] == anna.name)
+        assert ben.http.put("/v1/settings", json={"presence": False}).status_code == 200
+        gone = watching.expect("presence", where=lambda frame: not frame["online"])
+        assert gone["userId"] == ben.name and "lastSeen" not in gone
+        hiding.send(type="ping")
+        hiding.expect("pong")
+        with carla.socket():
+            watching.expect("presence", where=lambda frame: frame["userId"] == carla.name)
+            hiding.expect_silence("presence")
+        assert ben.http.put("/v1/settings", json={"presence": None}).status_code == 200
+        watching.expect("presence", where=lambda frame: frame["userId"] == ben.name and frame["online"])
+
+
 # MARK: Several fanouts
 
 

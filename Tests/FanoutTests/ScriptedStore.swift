@@ -23,6 +23,10 @@ final class ScriptedStore {
     private var privateChanges: [UserID: [(kind: PrivateKind, conversation: ConversationID, seq: Int64)]] = [:]
     private var statuses: [ConversationID: Int64] = [:]
     private(set) var signals: [ReceiptSignal] = []
+    /// Who does not show presence, who was told to be online, and what everybody is told of the others.
+    private var hidden: Set<UserID> = []
+    private(set) var seen: [UserID] = []
+    var lastSeen: [PresenceList.Departure] = []
     /// What was asked how often, repetitions of a request not counted.
     private(set) var asked: [StoreRequestKind: Int] = [:]
     private var known: Set<RequestKey> = []
@@ -119,11 +123,24 @@ final class ScriptedStore {
     private func begin(_ member: String, in conversation: ConversationID, at seq: Int64) {
         let user = UserID(member)!
         let stay = Bootstrap.Stay(
-            conversation: conversation, lastSeq: 0, from: seq, through: nil, statusVersion: 0)
+            conversation: conversation, lastSeq: 0, from: seq, through: nil, statusVersion: 0, memberCount: 0)
         stays[conversation, default: [:]][user, default: []].append(stay)
-        privateChanges[user, default: []].append((.conversationJoined, conversation, seq - 1))
+        tell(user, (.conversationJoined, conversation, seq - 1), in: conversation.slot)
+    }
+
+    /// The user decides whether to be seen.
+    func decide(_ member: String, showsPresence: Bool) {
+        let user = UserID(member)!
+        if showsPresence { hidden.remove(user) } else { hidden.insert(user) }
+        tell(user, (.settingsChanged, ConversationID(.zero), showsPresence ? 1 : 0), in: user.slot)
+    }
+
+    private func tell(
+        _ user: UserID, _ change: (kind: PrivateKind, conversation: ConversationID, seq: Int64), in slot: Slot
+    ) {
+        privateChanges[user, default: []].append(change)
         let useq = Int64(privateChanges[user]!.count)
-        moved[conversation.slot, default: []].append(StreamPosition(.user(user), useq))
+        moved[slot, default: []].append(StreamPosition(.user(user), useq))
         guard !losesAnnouncements else { return }
         bus.append(to: .privateChange(user.slot.group)) { write(user, useq, to: &$0) }
     }
@@ -189,12 +206,18 @@ final class ScriptedStore {
             for var stay in members[user] ?? [] {
                 stay.lastSeq = lastSeq(conversation)
                 stay.statusVersion = statuses[conversation] ?? 0
+                stay.memberCount = memberCount(conversation)
                 found.append(stay)
             }
         }
         return Bootstrap(
             logID: logID, serverTime: Timestamp(milliseconds: 0), useq: Int64(privateChanges[user]?.count ?? 0),
-            hasMore: false, stays: found, conversations: Array("[]".utf8))
+            hasMore: false, stays: found, conversations: Array("[]".utf8),
+            showsPresence: !hidden.contains(user))
+    }
+
+    private func memberCount(_ conversation: ConversationID) -> Int {
+        stays[conversation]?.values.count { $0.last?.through == nil } ?? 0
     }
 
     private func answer(_ request: RequestKey, _ query: ReplayQuery) {
@@ -253,6 +276,11 @@ final class ScriptedStore {
         case .signal:
             signals.append(try! ReceiptSignal(from: &reader))
             bus.answer(request, status: 202)
+        case .seen:
+            seen += try! SeenUsers(from: &reader).users
+            bus.answer(request, status: 204)
+        case .lastSeen:
+            bus.answer(request, status: 200) { LastSeen(lastSeen).write(to: &$0) }
         case .status:
             statusQueries += 1
             let query = try! StatusQuery(from: &reader)
@@ -282,9 +310,10 @@ final class ScriptedStore {
 
     private func write(_ user: UserID, _ useq: Int64, to buffer: inout ByteBuffer) {
         let change = privateChanges[user]![Int(useq) - 1]
-        PrivateEntry.write(user, useq: useq, change.kind, change.conversation, seq: change.seq, to: &buffer) { json in
-            json.append(utf8: #"{"useq":\#(useq),"kind":"\#(change.kind.name)"}"#)
-        }
+        let detail = change.kind == .settingsChanged ? Int(change.seq) : memberCount(change.conversation)
+        PrivateEntry.write(
+            user, useq: useq, change.kind, change.conversation, seq: change.seq, detail: detail, to: &buffer
+        ) { $0.append(utf8: #"{"useq":\#(useq),"kind":"\#(change.kind.name)"}"#) }
     }
 
     private func writeStatus(_ conversation: ConversationID, _ version: Int64, to buffer: inout ByteBuffer) {

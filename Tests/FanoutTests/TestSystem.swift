@@ -21,6 +21,11 @@ final class TestSystem {
     private let directory: String
     private let storeBus: Bus
 
+    /// Presence, faster than in life.
+    private static let timing = PresenceTiming(
+        gathering: .milliseconds(20), grace: .milliseconds(300), heartbeat: .milliseconds(100), silence: .seconds(2),
+        refresh: .seconds(1), seen: .milliseconds(500))
+
     init(fanouts count: Int = 1, areStrangers: Bool = false, limits: ServerLimits = ServerLimits()) async throws {
         var template = Array("/tmp/parley-fanout-XXXXXX".utf8CString)
         directory = String(cString: mkdtemp(&template)!)
@@ -34,7 +39,8 @@ final class TestSystem {
     private func open(_ number: Int, _ limits: ServerLimits) throws {
         let bus = try Bus(bind: "ipc://\(directory)/fanout-\(number).sock")
         let tokens = TokenVerifier(key: try TokenKey(secret: Self.secret))
-        let fanout = Fanout(bus: bus, tokens: tokens, log: Log(service: "fanout", level: .error))
+        let fanout = Fanout(
+            bus: bus, tokens: tokens, log: Log(service: "fanout", level: .error), presence: Self.timing)
         let server = Server(routes, webSockets: fanout.gateway, limits: limits)
         let port = try server.listen(at: "127.0.0.1:0")
         fanout.start()
@@ -65,6 +71,9 @@ final class TestSystem {
     func introduce() throws {
         for (_, _, bus, _) in fanouts { try bus.follow([.ipc(pattern: "\(directory)/fanout-*.sock")], as: .fanout) }
     }
+
+    /// A fanout says nothing more to its peers, as when it was killed; its clients notice nothing.
+    func silence(fanout number: Int) { fanouts[number].bus.close() }
 
     func close() {
         for (_, server, bus, _) in fanouts {

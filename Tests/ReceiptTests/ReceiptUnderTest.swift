@@ -132,7 +132,7 @@ final class ReceiptUnderTest {
         }
     }
 
-    private func ask(
+    func ask(
         _ kind: ReceiptRequestKind, in slot: Slot, _ fields: some WireCodable
     ) async -> (status: UInt16, payload: [UInt8])? {
         let outcome = await client.request(kind, in: slot, deadline: .seconds(10)) { fields.write(to: &$0) }

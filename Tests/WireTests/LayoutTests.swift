@@ -117,6 +117,21 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
     (ErasedUsersQuery(Slot(0xC5), after: 3), "c5" + "0000000000000003"),
     (ErasureEntry(Slot(0xC5), count: 3, latest: bob), "c5" + "0000000000000003" + "03626f62"),
     (ErasureEntry(Slot(0xC5), count: 3), "c5" + "0000000000000003" + "00"),
+    (
+        EphemeralEntry.presence(
+            PresenceList(
+                conversation, asks: true, online: [bob],
+                departed: [PresenceList.Departure(alice, lastSeen: Timestamp(milliseconds: 60_000))])),
+        "03" + "018900000000700080000000000000c5" + "01" + "01" + "03626f62" + "01" + "05616c696365"
+            + "000000000000ea60"
+    ),
+    (EphemeralEntry.alive, "04"),
+    (SeenUsers([bob]), "0001" + "03626f62"),
+    (LastSeenQuery(bob), "03626f62"),
+    (
+        LastSeen([PresenceList.Departure(bob, lastSeen: Timestamp(milliseconds: 60_000))]),
+        "0001" + "03626f62" + "000000000000ea60"
+    ),
     (Problem(.notFound, "no"), "04" + "6e6f"),
 ]
 
@@ -167,12 +182,14 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
 
     @Test("a session's start reads back")
     func bootstrap() throws {
-        let stay = Bootstrap.Stay(conversation: conversation, lastSeq: 9, from: 2, through: nil, statusVersion: 3)
+        let stay = Bootstrap.Stay(
+            conversation: conversation, lastSeq: 9, from: 2, through: nil, statusVersion: 3, memberCount: 4)
         let start = Bootstrap(
             logID: conversation.uuid, serverTime: Timestamp(milliseconds: 5), useq: 7, hasMore: true, stays: [stay],
-            conversations: Array("[]".utf8))
+            conversations: Array("[]".utf8), showsPresence: true)
         let read = try decode(Bootstrap.self, encoded(start))
         #expect(read.stays == [stay] && read.useq == 7 && read.hasMore && read.conversations == Array("[]".utf8))
+        #expect(read.showsPresence)
     }
 
     @Test("counts have their golden bytes, read back sender by sender, and are refused when cut")

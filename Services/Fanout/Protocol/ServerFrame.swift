@@ -77,6 +77,23 @@ enum ServerFrame {
         }
     }
 
+    /// Online.
+    static func presence(_ user: UserID) -> WebSocketFrame {
+        object("presence") { frame in
+            frame.append(key: "userId", json: user)
+            frame.append(key: "online", json: true)
+        }
+    }
+
+    /// Not online, or not to be seen.
+    static func presence(_ user: UserID, lastSeen: Timestamp?) -> WebSocketFrame {
+        object("presence") { frame in
+            frame.append(key: "userId", json: user)
+            frame.append(key: "online", json: false)
+            frame.append(key: "lastSeen", json: lastSeen)
+        }
+    }
+
     static func pong(id: JSONString?) -> WebSocketFrame {
         object("pong") { $0.append(key: "id", json: id) }
     }

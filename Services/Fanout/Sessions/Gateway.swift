@@ -35,13 +35,16 @@ final class Gateway: WebSocketHandler {
     private let streams: PrivateStreams
     private let receipts: ReceiptSender
     private let typing: TypingRelay
+    private let presence: Presence
     private let supersession: Supersession
     private var isDraining = false
 
     init(
         tokens: TokenVerifier, erased: ErasedUsers, sessions: SessionTable, starter: SessionStarter,
-        streams: PrivateStreams, receipts: ReceiptSender, typing: TypingRelay, supersession: Supersession
+        streams: PrivateStreams, receipts: ReceiptSender, typing: TypingRelay, presence: Presence,
+        supersession: Supersession
     ) {
+        self.presence = presence
         self.tokens = tokens
         self.erased = erased
         self.sessions = sessions
@@ -196,9 +199,11 @@ final class Gateway: WebSocketHandler {
         sessions.remove(session)
         Reactor.atEndOfTurn { [self] in
             typing.ended(session)
-            for room in session.rooms { room.leave(session) }
+            let rooms = session.rooms
+            for room in rooms { room.leave(session) }
             session.rooms = []
             streams.leave(session)
+            presence.ended(session, rooms)
         }
     }
 }

@@ -5,6 +5,9 @@ import Reactor
 /// An open session: a WebSocket whose user is known.
 @Reactor
 final class Session {
+    /// What a fast client has taken before the next frame is made.
+    private static let congestion = 64 * 1024
+
     let socket: WebSocket
     let id: UUIDBytes
     let user: UserID
@@ -17,6 +20,10 @@ final class Session {
     var rooms: ContiguousArray<Room> = []
     /// What the user may see of conversations of which they do not see everything.
     var windows = SessionWindows()
+    /// The user's setting: they are shown to others, and others to them. Not before the bootstrap is there.
+    var showsPresence = false
+    /// See `Presence`.
+    var presenceMark = 0
     /// Private changes up to here are in the bootstrap already.
     var bootstrapUseq: Int64 = .max
     /// Receipts that were held back because the client reads too slowly: what it has of each conversation.
@@ -37,6 +44,9 @@ final class Session {
     var age: Int64 { (MonotonicTime.now - openedAt).nanoseconds / 1_000_000 }
 
     func send(_ frame: WebSocketFrame) { socket.send(frame) }
+
+    /// Whether what may be left out is left out: more waits for the client than it takes at once.
+    var isCongested: Bool { socket.queuedBytes > Self.congestion }
 
     /// Whether the client takes frames as they come. Otherwise messages alone wait for it, and of the receipts of a
     /// conversation only that it has them up to `version`: it gets the rest as one when it has taken the messages.

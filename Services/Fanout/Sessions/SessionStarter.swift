@@ -16,10 +16,12 @@ final class SessionStarter {
     private let rooms: Rooms
     private let streams: PrivateStreams
     private let counters: Counters
+    private let presence: Presence
     /// A reconnecting crowd asks for few bootstraps at a time; the others wait.
     private let questions = FetchQueue()
 
-    init(bus: Bus, rooms: Rooms, streams: PrivateStreams, counters: Counters) {
+    init(bus: Bus, rooms: Rooms, streams: PrivateStreams, counters: Counters, presence: Presence) {
+        self.presence = presence
         self.bus = bus
         self.rooms = rooms
         self.streams = streams
@@ -85,6 +87,8 @@ final class SessionStarter {
             place(session, hello, conversation, stays)
         }
         session.bootstrapUseq = bootstrap.useq
+        session.showsPresence = bootstrap.showsPresence
+        presence.started(session)
         let stream = streams.open(session.user, useq: bootstrap.useq)
         stream.add(session, after: hello.useq ?? bootstrap.useq, .unlimited)
     }
@@ -99,7 +103,8 @@ final class SessionStarter {
         // A former member who has everything has nothing to wait for.
         guard stays.next(after: start) != nil else { return }
         let statusVersion = records[0].statusVersion
-        let room = rooms.open(conversation, lastSeq: lastSeq, statusVersion: statusVersion)
+        let room = rooms.open(
+            conversation, lastSeq: lastSeq, statusVersion: statusVersion, memberCount: records[0].memberCount)
         room.join(session, after: start, stays)
         if let version = hello.statusVersions[conversation], version < statusVersion, stays.end == nil {
             room.catchUpStatus(session, after: version)

@@ -14,6 +14,12 @@ struct SessionWindows {
         return stays.contains(seq)
     }
 
+    /// Whether the latest stay lasts, as far as is known; of a conversation that the session takes part in.
+    func isMember(of conversation: ConversationID) -> Bool {
+        guard !partial.isEmpty, let stays = partial[conversation] else { return true }
+        return stays.end == nil
+    }
+
     /// Takes in all that is known of the stays in a conversation.
     mutating func set(_ stays: Stays, in conversation: ConversationID) {
         partial[conversation] = stays == .unlimited ? nil : stays

@@ -20,7 +20,7 @@ final class TypingRelay {
     }
 
     func receive(_ conversation: ConversationID, _ isActive: Bool, from session: Session) {
-        guard let room = rooms[conversation], session.isIn(room) else { return }
+        guard let room = rooms[conversation], session.isIn(room), room.hasMember(session) else { return }
         let key = TypingTable.Key(conversation: conversation, user: session.user)
         let isNews = isActive ? table.started(key, at: .now) : table.stopped(key)
         if isNews { tell(key, isActive) }
@@ -61,10 +61,10 @@ final class TypingRelay {
 }
 
 extension Room {
-    /// Something ephemeral, for everyone who is here but one user.
+    /// Something ephemeral, for every member who is here but one. Whom much is waiting for does without.
     fileprivate func tell(_ frame: WebSocketFrame, exceptTo user: UserID) {
         feed.forEachSubscriber { session in
-            if session.user != user { session.send(frame) }
+            if session.user != user, hasMember(session), !session.isCongested { session.send(frame) }
         }
     }
 }

@@ -10,12 +10,16 @@ struct PrivateFrame: StreamEntry {
     let position: Int64
     let frame: WebSocketFrame
     /// A conversation that the user has joined with this change, and the last position before the stay.
-    let joined: (conversation: ConversationID, lastSeq: Int64)?
+    let joined: (conversation: ConversationID, lastSeq: Int64, memberCount: Int)?
+    /// Whether the user shows presence from this change on; nil when it is about something else.
+    let showsPresence: Bool?
 
     init(_ entry: PrivateEntry) {
         position = entry.useq
         frame = ServerFrame.privateChange(entry.json)
-        joined = entry.kind == .conversationJoined ? (entry.conversation, entry.seq) : nil
+        joined = entry.kind == .conversationJoined ? (entry.conversation, entry.seq, entry.detail) : nil
+        let isOwnSetting = entry.kind == .settingsChanged && entry.conversation.uuid == .zero
+        showsPresence = isOwnSetting ? entry.detail == 1 : nil
     }
 
     func isLast(for _: Session) -> Bool { false }
@@ -41,9 +45,11 @@ final class PrivateStream: FeedHost {
         counters.deliveries += 1
         session.send(entry.frame)
         // Older ones are history: the bootstrap knows what became of them.
-        if let joined = entry.joined, entry.position > session.bootstrapUseq {
-            streams.join(session, joined.conversation, after: joined.lastSeq)
+        guard entry.position > session.bootstrapUseq else { return }
+        if let joined = entry.joined {
+            streams.join(session, joined.conversation, after: joined.lastSeq, memberCount: joined.memberCount)
         }
+        if let shows = entry.showsPresence { streams.presenceDecided(session, shows) }
     }
 
     func ended(_: Session) {}
@@ -67,6 +73,9 @@ final class PrivateStreams {
     private var bySlot = [[UserID: PrivateStream]](repeating: [:], count: Slot.count)
     var witness = Witness<UserID>()
     var doubt: @Reactor (Slot) -> Void = { _ in }
+    /// For `Presence`: a session takes part in one more room, and what the user of a session has decided.
+    var joined: @Reactor (Session, Room) -> Void = { _, _ in }
+    var presenceDecided: @Reactor (Session, Bool) -> Void = { _, _ in }
 
     init(bus: Bus, fetches: FetchQueue, counters: Counters, rooms: Rooms) {
         self.bus = bus
@@ -100,13 +109,14 @@ final class PrivateStreams {
     }
 
     /// The session's user is a member from the change behind `lastSeq` on.
-    func join(_ session: Session, _ conversation: ConversationID, after lastSeq: Int64) {
+    func join(_ session: Session, _ conversation: ConversationID, after lastSeq: Int64, memberCount: Int) {
         guard !session.hasEnded else { return }
-        let room = rooms.open(conversation, lastSeq: lastSeq, statusVersion: 0)
+        let room = rooms.open(conversation, lastSeq: lastSeq, statusVersion: 0, memberCount: memberCount)
         session.windows.open(conversation, at: lastSeq + 1, isMember: session.isIn(room))
         room.join(session, after: lastSeq, Stays([.init(from: lastSeq + 1, through: nil)]))
         // The change that began the stay exists, and so may others that were announced before there was a room.
         room.learn(lastSeq + 1)
+        joined(session, room)
     }
 
     // MARK: From the bus

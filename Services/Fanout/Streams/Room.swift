@@ -51,6 +51,10 @@ final class Room: FeedHost {
     var behind: [Session] = []
     /// … and what takes the place of names where the members are too many.
     var counts = CountsRefresh()
+    /// Who is online, and whether that is told (see `Presence`). The count is exact when a session begins, and then
+    /// follows what is announced; 0: not known yet.
+    var presence = RoomPresence()
+    var memberCount = 0
 
     init(_ conversation: ConversationID, lastSeq: Int64, statusVersion: Int64, in rooms: Rooms) {
         self.conversation = conversation
@@ -82,7 +86,13 @@ final class Room: FeedHost {
         } else {
             session.send(entry.frame)
         }
-        if entry.isLast(for: session) { session.windows.close(conversation, at: entry.position) }
+        if entry.isLast(for: session) { end(session, at: entry.position) }
+    }
+
+    private func end(_ session: Session, at seq: Int64) {
+        let wasMember = hasMember(session)
+        session.windows.close(conversation, at: seq)
+        if wasMember, !hasMember(session) { rooms.left(session, self) }
     }
 
     func ended(_ session: Session) {

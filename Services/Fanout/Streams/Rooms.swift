@@ -21,6 +21,11 @@ final class Rooms {
     private var bySlot = [[ConversationID: Room]](repeating: [:], count: Slot.count)
     var changeWitness = Witness<ConversationID>()
     var statusWitness = Witness<ConversationID>()
+    /// For `Presence`: a session's user is no member any more, the last session has left, and another number of members
+    /// decides anew whether they see each other.
+    var left: @Reactor (Session, Room) -> Void = { _, _ in }
+    var closed: @Reactor (Room) -> Void = { _ in }
+    var resized: @Reactor (Room) -> Void = { _ in }
     var doubtChanges: @Reactor (Slot) -> Void = { _ in }
     var doubtStatuses: @Reactor (Slot) -> Void = { _ in }
 
@@ -35,8 +40,24 @@ final class Rooms {
 
     subscript(conversation: ConversationID) -> Room? { bySlot[Int(conversation.slot.number)][conversation] }
 
+    func forEach(_ body: (Room) -> Void) { for slot in Slot.all { forEach(in: slot, body) } }
+
+    func forEach(in slot: Slot, _ body: (Room) -> Void) { bySlot[Int(slot.number)].values.forEach(body) }
+
     /// The room of a conversation. A new one begins at the given positions; one that is there learns of them.
-    func open(_ conversation: ConversationID, lastSeq: Int64, statusVersion: Int64) -> Room {
+    func open(_ conversation: ConversationID, lastSeq: Int64, statusVersion: Int64, memberCount: Int) -> Room {
+        let room = open(conversation, lastSeq: lastSeq, statusVersion: statusVersion)
+        resize(room, to: memberCount)
+        return room
+    }
+
+    private func resize(_ room: Room, to memberCount: Int) {
+        let showed = room.showsPresence
+        room.memberCount = max(0, memberCount)
+        if room.showsPresence != showed { resized(room) }
+    }
+
+    private func open(_ conversation: ConversationID, lastSeq: Int64, statusVersion: Int64) -> Room {
         if let room = self[conversation] {
             room.learn(lastSeq)
             room.learnStatus(statusVersion)
@@ -49,7 +70,10 @@ final class Rooms {
     }
 
     func removeIfEmpty(_ room: Room) {
-        if room.feed.isEmpty { bySlot[Int(room.conversation.slot.number)][room.conversation] = nil }
+        guard room.feed.isEmpty,
+            bySlot[Int(room.conversation.slot.number)].removeValue(forKey: room.conversation) != nil
+        else { return }
+        closed(room)
     }
 
     private func hearWitnesses(_ room: Room) {
@@ -94,7 +118,10 @@ final class Rooms {
     private func receive(_ entry: ChangeEntry) {
         if let room = self[entry.conversation] {
             // Repetitions are dropped before they cost an encoding.
-            if entry.seq > room.feed.last { room.announce(ChangeFrame(entry)) }
+            guard entry.seq > room.feed.last else { return }
+            room.announce(ChangeFrame(entry))
+            if entry.kind == .memberAdded { resize(room, to: room.memberCount + 1) }
+            if entry.kind == .memberRemoved { resize(room, to: room.memberCount - 1) }
         } else if changeWitness.isListening {
             changeWitness.saw(entry.conversation, entry.seq)
         }

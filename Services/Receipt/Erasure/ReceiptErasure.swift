@@ -67,6 +67,8 @@ struct ReceiptErasure {
         ), no_horizon AS (
             DELETE FROM receipt.horizons h
             WHERE h.slot = $1 AND h.conversation_id = $2 AND h.user_id = $3
+        ), no_last_seen AS (
+            DELETE FROM receipt.last_seen l WHERE l.user_id = $3
         )
         SELECT (SELECT count(*) FROM no_runs) = \(rowsLimit)
         """)

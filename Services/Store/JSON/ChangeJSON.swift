@@ -101,6 +101,8 @@ struct PrivateChangeFields {
     var readSeq: Int64?
     /// `settings.changed`: those in force.
     var settings: Settings?
+    /// `conversation.joined`: how many are in it. Not for clients.
+    var memberCount = 0
 }
 
 extension PrivateChangeFields {
@@ -108,11 +110,11 @@ extension PrivateChangeFields {
     ///
     /// - Parameter start: the last position before the stay, of a user who joined.
     func write(to buffer: inout ByteBuffer, of user: UserID, joinedAfter start: Int64?) {
-        var detail = start ?? 0
+        var detail = memberCount
         if case .ofUser(let settings) = settings { detail = settings.presence ? 1 : 0 }
-        PrivateEntry.write(user, useq: useq, kind, conversation ?? ConversationID(.zero), seq: detail, to: &buffer) {
-            $0.append(self)
-        }
+        PrivateEntry.write(
+            user, useq: useq, kind, conversation ?? ConversationID(.zero), seq: start ?? 0, detail: detail, to: &buffer
+        ) { $0.append(self) }
     }
 }
 

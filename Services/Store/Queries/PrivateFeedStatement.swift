@@ -16,10 +16,11 @@ enum PrivateFeedStatement {
             CASE WHEN f.kind = \(PrivateKind.settingsChanged.rawValue) THEN (
                 SELECT u.read_receipts FROM store.user_settings u WHERE u.user_slot = $1 AND u.user_id = $2) END,
             CASE WHEN f.kind = \(PrivateKind.settingsChanged.rawValue) THEN (
-                SELECT u.presence FROM store.user_settings u WHERE u.user_slot = $1 AND u.user_id = $2) END
+                SELECT u.presence FROM store.user_settings u WHERE u.user_slot = $1 AND u.user_id = $2) END,
+            f.member_count
         FROM (VALUES (1)) one
         LEFT JOIN LATERAL (
-            SELECT h.useq, h.kind, h.at, h.slot, h.conversation_id, h.seq, c.last_seq, h.message_id
+            SELECT h.useq, h.kind, h.at, h.slot, h.conversation_id, h.seq, c.last_seq, c.member_count, h.message_id
             FROM store.user_changes h
             LEFT JOIN store.conversations c ON c.slot = h.slot AND c.id = h.conversation_id
             WHERE h.user_slot = $1 AND h.user_id = $2 AND h.useq > $3
@@ -52,6 +53,7 @@ extension PrivateChangeFields {
         // `welcome` on, and what came before is history.
         lastSeq = kind == .conversationJoined ? row[6] : nil
         message = row[7]
+        if kind == .conversationJoined { memberCount = Int(row[11] as Int32? ?? 0) }
         throughSeq = kind == .historyCleared ? row[5] : nil
         readSeq = kind == .readMoved ? row[5] : nil
         settings = kind == .settingsChanged ? Settings(row) : nil

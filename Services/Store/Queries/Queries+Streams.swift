@@ -87,7 +87,7 @@ extension Queries {
         var buffer = ByteBuffer(capacity: 4096)
         Bootstrap(
             logID: first[0], serverTime: first[1], useq: first[2], hasMore: latest.hasMore, stays: stays,
-            conversations: latest.json
+            conversations: latest.json, showsPresence: BootstrapStatement.showsPresence(first)
         ).write(to: &buffer)
         return buffer.array
     }

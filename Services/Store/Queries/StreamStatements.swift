@@ -10,11 +10,12 @@ enum BootstrapStatement {
         """
         SELECT d.log_id, clock_timestamp(),
             coalesce((SELECT u.last_useq FROM store.user_streams u WHERE u.user_slot = $2 AND u.user_id = $1), 0),
-            s.conversation_id, s.last_seq, s.joined_seq, s.left_seq, s.status_version
+            s.conversation_id, s.last_seq, s.joined_seq, s.left_seq, s.status_version, s.member_count,
+            coalesce((SELECT u.presence FROM store.user_settings u WHERE u.user_slot = $2 AND u.user_id = $1), true)
         FROM store.deployment d
         LEFT JOIN (
             SELECT i.conversation_id, c.last_seq, m.joined_seq, coalesce(m.left_seq, 0) AS left_seq,
-                coalesce(p.status_version, 0) AS status_version
+                coalesce(p.status_version, 0) AS status_version, c.member_count
             FROM store.inbox i
             JOIN store.conversations c ON c.slot = i.slot AND c.id = i.conversation_id
             JOIN store.memberships m ON m.slot = i.slot AND m.conversation_id = i.conversation_id AND m.user_id = $1
@@ -32,8 +33,11 @@ enum BootstrapStatement {
         guard !row.isNull(3) else { return nil }
         let left: Int64 = row[6]
         return Bootstrap.Stay(
-            conversation: row[3], lastSeq: row[4], from: row[5], through: left == 0 ? nil : left, statusVersion: row[7])
+            conversation: row[3], lastSeq: row[4], from: row[5], through: left == 0 ? nil : left, statusVersion: row[7],
+            memberCount: Int(row[8] as Int32))
     }
+
+    static func showsPresence(_ row: Row) -> Bool { row[9] }
 }
 
 /// Which of the streams that a subscriber holds are further on in the database.

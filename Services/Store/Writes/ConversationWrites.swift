@@ -25,7 +25,8 @@ enum ConversationWrites {
         ),
         """
 
-    /// $8 user · $9 their slot · $10 role or NULL. Any member adds members; owners add owners and change roles.
+    /// $8 user · $9 their slot · $10 role or NULL. Any member adds members; owners add owners and change roles. `told`:
+    /// how many members there are with the new one.
     static let putMember = WriteStatement.statement(
         "put_member", parameters: [.text, .int2, .int2], facts: conversation + stay,
         problem: """
@@ -68,7 +69,7 @@ enum ConversationWrites {
                 FROM stream, moved
             )
             """,
-        useq: WriteStatement.toldUseq)
+        useq: WriteStatement.toldUseq, told: "(SELECT c.member_count + 1 FROM conversation c)::bigint")
 
     /// $8 user · $9 their slot. Members leave, owners remove. Where the last owner goes, the longest-standing member
     /// becomes one, at a position of its own behind the removal.

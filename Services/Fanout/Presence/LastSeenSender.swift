@@ -1,0 +1,58 @@
+import Bus
+import Bytes
+import Models
+import Reactor
+import Wire
+
+/// Has `receipt` keep when users were last seen, and asks it. What is lost is told again, or is some minutes less exact.
+@Reactor
+final class LastSeenSender {
+    /// Users are gathered for so long: many sessions end at once.
+    private static let gathering = Duration.seconds(1)
+    private static let deadline = Duration.seconds(10)
+
+    private let bus: Bus
+    private var waiting: [Slot: Set<UserID>] = [:]
+    /// A reconnecting crowd asks for few users at a time.
+    private let questions = FetchQueue()
+
+    init(bus: Bus) { self.bus = bus }
+
+    func seen(_ user: UserID) {
+        if waiting.isEmpty { Reactor.after(Self.gathering) { [weak self] in self?.send() } }
+        waiting[user.slot, default: []].insert(user)
+    }
+
+    func send() {
+        for (slot, users) in waiting {
+            let users = Array(users)
+            for start in stride(from: 0, to: users.count, by: SeenUsers.limit) {
+                let seen = SeenUsers(Array(users[start..<min(start + SeenUsers.limit, users.count)]))
+                let fields: (inout ByteBuffer) -> Void = { seen.write(to: &$0) }
+                bus.request(.seen, in: slot, deadline: Self.deadline, fields: fields) { _ in }
+            }
+        }
+        waiting = [:]
+    }
+
+    /// The others in a user's direct conversations who are known to have been online.
+    func ofPeers(_ user: UserID, then: @escaping @Reactor ([PresenceList.Departure]) -> Void) {
+        questions.run { [bus] done in
+            let query = LastSeenQuery(user)
+            let fields: (inout ByteBuffer) -> Void = { query.write(to: &$0) }
+            bus.request(.lastSeen, in: user.slot, deadline: Self.deadline, fields: fields) { outcome in
+                done()
+                then(outcome.departures)
+            }
+        }
+    }
+}
+
+extension RequestOutcome {
+    /// None when the request failed.
+    fileprivate var departures: [PresenceList.Departure] {
+        guard case .answered(let answer) = self, answer.status == 200 else { return [] }
+        var reader = ByteReader(answer.payload.bytes)
+        return (try? LastSeen(from: &reader))?.departures ?? []
+    }
+}

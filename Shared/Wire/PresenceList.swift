@@ -1,0 +1,58 @@
+import Bytes
+import Models
+
+/// Whom a process shows as online in one conversation: all of them, so that one list takes the place of the one before,
+/// and a lost one is healed by the next.
+///
+/// Layout: conversation 16 · asks 1 · count 1 × user name · count 1 × (user name · last seen 8 (ms)).
+package struct PresenceList: WireCodable, Hashable {
+    /// Who is not shown any more because their last session ended.
+    package struct Departure: Hashable, Sendable {
+        package var user: UserID
+        /// Full minutes.
+        package var lastSeen: Timestamp
+
+        package init(_ user: UserID, lastSeen: Timestamp) {
+            self.user = user
+            self.lastSeen = lastSeen
+        }
+    }
+
+    package var conversation: ConversationID
+    /// Whether the others are to tell their lists of the conversation.
+    package var asks: Bool
+    /// Up to 255, as are those who left.
+    package var online: [UserID]
+    package var departed: [Departure]
+
+    package init(_ conversation: ConversationID, asks: Bool, online: [UserID], departed: [Departure]) {
+        precondition(online.count <= UInt8.max && departed.count <= UInt8.max, "a list has one byte for its length")
+        self.conversation = conversation
+        self.asks = asks
+        self.online = online
+        self.departed = departed
+    }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        conversation = try reader.conversation()
+        asks = try reader.number(UInt8.self) == 1
+        online = []
+        for _ in 0..<(try reader.number(UInt8.self)) { online.append(try reader.user()) }
+        departed = []
+        for _ in 0..<(try reader.number(UInt8.self)) {
+            departed.append(Departure(try reader.user(), lastSeen: try reader.time()))
+        }
+    }
+
+    package func write(to buffer: inout ByteBuffer) {
+        buffer.append(conversation)
+        buffer.append(asks ? 1 : 0 as UInt8)
+        buffer.append(UInt8(online.count))
+        for user in online { buffer.append(user) }
+        buffer.append(UInt8(departed.count))
+        for departure in departed {
+            buffer.append(departure.user)
+            buffer.append(departure.lastSeen)
+        }
+    }
+}

@@ -1,0 +1,203 @@
+import Models
+import Reactor
+import TestSupport
+import Testing
+import Wire
+
+@testable import Fanout
+
+/// Presence through real sockets and a real bus, faster than in life.
+@Suite(.serialized, .timeLimit(.minutes(2))) struct PresenceTests {
+    init() { ReactorThread.start() }
+
+    static let group = ConversationID(UUIDBytes("01890000-0000-7000-8000-000000000011")!)
+    static let other = ConversationID(UUIDBytes("01890000-0000-7000-8000-0000000000e2")!)
+    static let direct = ConversationID(UUIDBytes("01890000-0000-8000-8000-000000000033")!)
+
+    /// What a client was told last of a user; nil: nothing.
+    @Reactor private func told(_ client: TestClient, of user: String) -> String? {
+        client.frames(of: "presence").last { $0.contains(#""userId":"\#(user)""#) }
+    }
+
+    @Reactor private func isOnline(_ user: String, to client: TestClient) -> Bool? {
+        told(client, of: user).map { $0.contains(#""online":true"#) }
+    }
+
+    @Reactor private func system(fanouts: Int = 1, members: [String] = ["anna", "ben"]) async throws -> TestSystem {
+        let system = try await TestSystem(fanouts: fanouts)
+        system.store.create(Self.group, members: members)
+        return system
+    }
+
+    @Test("members of a conversation see each other come and go, on one fanout and on two", arguments: [1, 2])
+    @Reactor func comeAndGo(fanouts: Int) async throws {
+        let system = try await system(fanouts: fanouts)
+        defer { system.close() }
+        let anna = await system.session("anna")
+        let ben = await system.session("ben", fanout: fanouts - 1)
+        await waitUntil { isOnline("ben", to: anna) == true && isOnline("anna", to: ben) == true }
+        ben.close()
+        await waitUntil { isOnline("ben", to: anna) == false }
+        #expect(told(anna, of: "ben")!.contains(#""lastSeen":"2"#))
+        #expect(told(anna, of: "ben")!.contains(#":00.000Z""#))
+        #expect(told(anna, of: "anna") == nil, "nobody is told of themselves")
+        await waitUntil { system.store.seen.contains(UserID("ben")!) }
+    }
+
+    @Test("who shares no conversation is told nothing")
+    @Reactor func strangers() async throws {
+        let system = try await system(fanouts: 2)
+        defer { system.close() }
+        system.store.create(Self.other, members: ["carl", "dora"])
+        let anna = await system.session("anna")
+        let carl = await system.session("carl")
+        let dora = await system.session("dora", fanout: 1)
+        let ben = await system.session("ben", fanout: 1)
+        await waitUntil { isOnline("ben", to: anna) == true && isOnline("dora", to: carl) == true }
+        #expect(told(anna, of: "carl") == nil && told(anna, of: "dora") == nil)
+        #expect(told(dora, of: "anna") == nil && told(ben, of: "carl") == nil)
+    }
+
+    @Test("whoever comes back at once was never gone to the others")
+    @Reactor func flicker() async throws {
+        let system = try await system(fanouts: 2)
+        defer { system.close() }
+        let anna = await system.session("anna")
+        for fanout in [0, 1, 0] {
+            let ben = await system.session("ben", fanout: fanout)
+            await waitUntil { isOnline("ben", to: anna) == true }
+            ben.close()
+        }
+        let ben = await system.session("ben")
+        await Reactor.sleep(for: .milliseconds(600))
+        #expect(isOnline("ben", to: anna) == true)
+        #expect(!anna.frames(of: "presence").contains { $0.contains(#""online":false"#) })
+        ben.close()
+        await waitUntil { isOnline("ben", to: anna) == false }
+    }
+
+    @Test("who does not want to be seen is gone at once, without a time, and sees nobody; and back when they want")
+    @Reactor func hidden() async throws {
+        let system = try await system(fanouts: 2, members: ["anna", "ben", "carl"])
+        defer { system.close() }
+        let anna = await system.session("anna")
+        let ben = await system.session("ben", fanout: 1)
+        await waitUntil { isOnline("ben", to: anna) == true && isOnline("anna", to: ben) == true }
+        system.store.decide("ben", showsPresence: false)
+        await waitUntil { isOnline("ben", to: anna) == false }
+        #expect(!told(anna, of: "ben")!.contains("lastSeen"))
+        let carl = await system.session("carl")
+        await waitUntil { isOnline("carl", to: anna) == true }
+        #expect(told(ben, of: "carl") == nil && told(carl, of: "ben") == nil)
+        system.store.decide("ben", showsPresence: true)
+        await waitUntil { isOnline("ben", to: anna) == true && isOnline("ben", to: carl) == true }
+        await waitUntil { isOnline("carl", to: ben) == true }
+    }
+
+    @Test("a session of who does not want to be seen is not shown from the start")
+    @Reactor func hiddenFromTheStart() async throws {
+        let system = try await system(members: ["anna", "ben", "carl"])
+        defer { system.close() }
+        system.store.decide("ben", showsPresence: false)
+        let anna = await system.session("anna")
+        let ben = await system.session("ben")
+        _ = await system.session("carl")
+        await waitUntil { isOnline("carl", to: anna) == true }
+        #expect(told(anna, of: "ben") == nil && ben.frames(of: "presence").isEmpty)
+        ben.close()
+        await Reactor.sleep(for: .milliseconds(600))
+        #expect(told(anna, of: "ben") == nil && !system.store.seen.contains(UserID("ben")!))
+    }
+
+    @Test("users of a fanout that fell silent are gone after a while, unless they are elsewhere too")
+    @Reactor func death() async throws {
+        let system = try await system(fanouts: 3, members: ["anna", "ben", "carl"])
+        defer { system.close() }
+        let anna = await system.session("anna")
+        _ = await system.session("ben", fanout: 1)
+        _ = await system.session("carl", fanout: 1)
+        _ = await system.session("carl", fanout: 2)
+        await waitUntil { isOnline("ben", to: anna) == true && isOnline("carl", to: anna) == true }
+        system.silence(fanout: 1)
+        await waitUntil { isOnline("ben", to: anna) == false }
+        #expect(told(anna, of: "ben")!.contains("lastSeen"))
+        #expect(isOnline("carl", to: anna) == true)
+        await waitUntil { system.store.seen.contains(UserID("ben")!) }
+    }
+
+    @Test("in a large group nobody is shown; a direct conversation shows whoever else is in it")
+    @Reactor func large() async throws {
+        let many = (0..<49).map { "user\($0)" }
+        let system = try await system(members: ["anna", "ben", "carl"] + many)
+        defer { system.close() }
+        system.store.create(Self.direct, members: ["anna", "carl"])
+        let anna = await system.session("anna")
+        _ = await system.session("ben")
+        let carl = await system.session("carl")
+        await waitUntil { isOnline("carl", to: anna) == true && isOnline("anna", to: carl) == true }
+        #expect(told(anna, of: "ben") == nil && told(carl, of: "ben") == nil)
+        // With 50 members left they see each other.
+        system.store.remove("user0", from: Self.group)
+        system.store.remove("user1", from: Self.group)
+        await waitUntil { isOnline("ben", to: anna) == true && isOnline("ben", to: carl) == true }
+        system.store.add("user0", to: Self.group)
+        await waitUntil { isOnline("ben", to: anna) == false }
+        #expect(isOnline("carl", to: anna) == true && !told(anna, of: "ben")!.contains("lastSeen"))
+    }
+
+    @Test("who joins is shown, and who is removed is not and is told of nobody any more")
+    @Reactor func membership() async throws {
+        let system = try await system(fanouts: 2)
+        defer { system.close() }
+        let anna = await system.session("anna")
+        let carl = await system.session("carl", fanout: 1)
+        system.store.add("carl", to: Self.group)
+        await waitUntil { isOnline("carl", to: anna) == true && isOnline("anna", to: carl) == true }
+        system.store.remove("carl", from: Self.group)
+        await waitUntil { isOnline("carl", to: anna) == false && isOnline("anna", to: carl) == false }
+        let frames = carl.frames(of: "presence").count
+        let ben = await system.session("ben")
+        await waitUntil { isOnline("ben", to: anna) == true }
+        ben.close()
+        await waitUntil { isOnline("ben", to: anna) == false }
+        #expect(carl.frames(of: "presence").count == frames)
+    }
+
+    @Test("who connects after the other one has left a direct conversation learns when that was")
+    @Reactor func lastSeen() async throws {
+        let system = try await TestSystem()
+        defer { system.close() }
+        system.store.create(Self.direct, members: ["anna", "ben"])
+        system.store.lastSeen = [PresenceList.Departure(UserID("ben")!, lastSeen: Timestamp(milliseconds: 60_000))]
+        let anna = await system.session("anna")
+        await waitUntil { told(anna, of: "ben") != nil }
+        #expect(
+            told(anna, of: "ben")
+                == #"{"type":"presence","userId":"ben","online":false,"lastSeen":"1970-01-01T00:01:00.000Z"}"#)
+        let ben = await system.session("ben")
+        await waitUntil { isOnline("ben", to: anna) == true }
+        // The answer about somebody who is online meanwhile says nothing.
+        let again = await system.session("anna")
+        await waitUntil { isOnline("ben", to: again) == true }
+        await Reactor.sleep(for: .milliseconds(300))
+        #expect(isOnline("ben", to: again) == true)
+        ben.close()
+    }
+
+    @Test("a former member who still catches up neither types nor sees others type")
+    @Reactor func typingOfFormerMembers() async throws {
+        let system = try await system()
+        defer { system.close() }
+        system.store.send(5, to: Self.group)
+        system.store.remove("ben", from: Self.group)
+        let anna = await system.session("anna")
+        // The replay does not come: ben stays where he is.
+        system.store.behindSnapshot = { system.store.isSilent = true }
+        let ben = await system.session("ben", hello: #","cursors":{"\#(Self.group)":1}"#)
+        anna.say(#"{"type":"typing","conversationId":"\#(Self.group)","active":true}"#)
+        ben.say(#"{"type":"typing","conversationId":"\#(Self.group)","active":true}"#)
+        for client in [anna, ben] { await system.quiet(client) }
+        #expect(anna.frames(of: "typing").isEmpty && ben.frames(of: "typing").isEmpty)
+        #expect(ben.frames(of: "presence").isEmpty)
+    }
+}
