@@ -1,9 +1,10 @@
 -- owner: store
 -- The index of message texts: filled behind the writes, so that sending does not pay for it. Both extensions are
--- trusted: the owner of the database may create them.
+-- trusted: who may create schemas in the database may create them. They are ours, unless `public` has them already.
 
-CREATE EXTENSION IF NOT EXISTS pg_trgm;
-CREATE EXTENSION IF NOT EXISTS btree_gin;
+SET LOCAL search_path TO store, public;
+CREATE EXTENSION IF NOT EXISTS pg_trgm SCHEMA store;
+CREATE EXTENSION IF NOT EXISTS btree_gin SCHEMA store;
 
 -- A block is 1,024 positions of one conversation. Its name begins every word in the index, so that a search reads the
 -- words of its conversations alone, newest block first, however common they are elsewhere. Where two blocks share a name,
@@ -39,3 +40,16 @@ CREATE TABLE store.search_progress (
     indexed_seq     bigint   NOT NULL,
     PRIMARY KEY (conversation_id, slot)
 ) WITH (fillfactor = 50);  -- Updated by every batch of the indexer: room for HOT updates.
+
+-- Merges what was collected, in the table or all of its partitions. Only the owner of an index may, and the service need
+-- not be the owner.
+CREATE FUNCTION store.merge_search_index() RETURNS bigint LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog AS $$
+    SELECT sum(gin_clean_pending_list(i.oid))::bigint FROM pg_class i
+    JOIN pg_index x ON x.indexrelid = i.oid
+    JOIN pg_am a ON a.oid = i.relam AND a.amname = 'gin'
+    WHERE i.relkind = 'i' AND x.indrelid IN (
+        SELECT 'store.search_texts'::regclass
+        UNION ALL SELECT h.inhrelid FROM pg_inherits h WHERE h.inhparent = 'store.search_texts'::regclass)
+$$;
+
+SET LOCAL search_path TO DEFAULT;

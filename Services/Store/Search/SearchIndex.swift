@@ -88,17 +88,8 @@ enum SearchIndex {
         WHERE p.slot = i.slot AND p.conversation_id = i.conversation_id
         """)
 
-    /// Merges what was collected, in the table or all of its partitions: a search would read all of it.
-    static let merge = Statement(
-        "search_merge",
-        """
-        SELECT gin_clean_pending_list(i.oid) FROM pg_class i
-        JOIN pg_index x ON x.indexrelid = i.oid
-        JOIN pg_am a ON a.oid = i.relam AND a.amname = 'gin'
-        WHERE i.relkind = 'i' AND x.indrelid IN (
-            SELECT 'store.search_texts'::regclass
-            UNION ALL SELECT h.inhrelid FROM pg_inherits h WHERE h.inhparent = 'store.search_texts'::regclass)
-        """)
+    /// Merges what was collected: a search would read all of it.
+    static let merge = Statement("search_merge", "SELECT store.merge_search_index()")
 
     static let statements = [LockStatement.searches, backlog, unindexed, add, advance, merge]
 
