@@ -21,6 +21,7 @@ struct OwnershipStatements {
     func leave(_ batch: inout Batch, _ member: Int32) {
         batch.execute(sql: "DELETE FROM \(schema).services WHERE id = $1") { $0.add(Int64(member)) }
         batch.execute(sql: "SELECT pg_advisory_unlock_all()")
+        commitWithoutWaiting(&batch)
     }
 
     /// Renews the member's row, then lists the members: those who renewed theirs within three seconds and whose session
@@ -43,6 +44,13 @@ struct OwnershipStatements {
         ) { $0.add(Int64(memberLockClass)) }
         batch.execute(
             sql: "DELETE FROM \(schema).services WHERE seen_at < clock_timestamp() - interval '1 minute'")
+        commitWithoutWaiting(&batch)
+    }
+
+    /// Who is alive need not survive a crash: it must not take the disk from messages, nor wait for a standby. `true`:
+    /// for this transaction only.
+    private func commitWithoutWaiting(_ batch: inout Batch) {
+        batch.execute(sql: "SELECT set_config('synchronous_commit', 'off', true)")
     }
 
     /// Locks up to `wanted` free slots and raises their epochs. Returns slot, epoch.

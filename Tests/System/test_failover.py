@@ -56,6 +56,14 @@ async def test_the_standby_takes_over_under_load(pair, people):
     await crowd.expect_everything_once()
 
 
+async def test_the_heartbeats_of_the_stores_do_not_wait_for_a_standby(pair):
+    pair.standby.stop()
+    stopped = pair.primary.sql("SELECT clock_timestamp()")
+    beats = f"SELECT count(*) FROM store.services WHERE seen_at > '{stopped}'::timestamptz + interval '1 second'"
+    await until(lambda: pair.primary.sql(beats) == "2")
+    assert pair.waiting_writers() == 0
+
+
 @pytest.mark.parametrize("end", ["pg_cancel_backend", "pg_terminate_backend"])
 async def test_a_commit_that_no_longer_waits_for_the_standby_is_not_acknowledged(pair, people, end):
     """PostgreSQL calls it a success: it is committed here, but would be missing after a failover."""
