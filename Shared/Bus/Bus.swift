@@ -77,6 +77,9 @@ package final class Bus {
     /// The ZeroMQ endpoints connected at the moment.
     package var connectedEndpoints: Set<String> { finders.reduce(into: []) { $0.formUnion($1.connected) } }
 
+    /// Connections of ours that ended before both sides knew who the other is.
+    package var failedHandshakes: Int { subscribers.values.reduce(0) { $0 + $1.failedHandshakes } }
+
     package func subscribe(_ topic: Topic) {
         topics[topic, default: 0] += 1
         for (role, subscriber) in subscribers where hears(topic, from: role) { subscriber.subscribe(topic) }

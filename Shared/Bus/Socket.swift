@@ -6,7 +6,7 @@ import CZMQ
 /// libzmq forbids using a socket from two threads, so `Socket` is move-only and not `Sendable`: the reactor that opened
 /// it keeps it.
 struct Socket: ~Copyable {
-    enum Kind { case publisher, subscriber, replier }
+    enum Kind { case publisher, subscriber, replier, pair }
 
     /// How a socket proves who it is, and who may be at the other end (CURVE, ZeroMQ RFC 26).
     enum Security {
@@ -23,8 +23,8 @@ struct Socket: ~Copyable {
     /// Frames that wait for one peer, at each end. Beyond it a publisher drops; repetitions, gaps and digests repair it.
     /// A frame is about a kilobyte, and at most `Outbox.frameLimit` and an entry.
     private static let highWaterMark: CInt = 16_384
-    /// A larger frame costs the peer that sent it its connection. Far beyond what Parley sends.
-    private static let frameLimit: Int64 = 64 << 20
+    /// A larger frame costs the peer that sent it its connection, for a while. Far beyond what Parley sends.
+    static let frameLimit: Int64 = 64 << 20
     /// What a closed socket has to deliver may take this long; libzmq's default is for ever, and a peer that is away
     /// would hang our shutdown.
     private static let lingerMilliseconds: CInt = 250
@@ -50,7 +50,10 @@ struct Socket: ~Copyable {
         self.handle = handle  // Last: a move-only init cannot throw after this (Swift 6.3).
     }
 
-    deinit { zmq_close(handle) }
+    deinit {
+        endReports()
+        zmq_close(handle)
+    }
 
     /// Everything that has to be set before the first bind or connect.
     private static func configure(_ handle: UnsafeMutableRawPointer, _ kind: Kind) throws(ZeroMQError) {
@@ -59,7 +62,8 @@ struct Socket: ~Copyable {
         try set(handle, ZMQ_MAXMSGSIZE, frameLimit)
         try set(handle, ZMQ_HEARTBEAT_IVL, heartbeatMilliseconds)
         try set(handle, ZMQ_HEARTBEAT_TIMEOUT, heartbeatTimeoutMilliseconds)
-        try set(handle, ZMQ_RCVHWM, highWaterMark)
+        // libzmq's own thread waits while a pair takes no more of its reports: unlimited there.
+        try set(handle, ZMQ_RCVHWM, kind == .pair ? 0 : highWaterMark)
         // A subscriber sends its subscriptions, and silently drops those beyond this mark: unlimited there.
         try set(handle, ZMQ_SNDHWM, kind == .publisher ? highWaterMark : 0)
     }
@@ -117,6 +121,46 @@ struct Socket: ~Copyable {
     borrowing func unsubscribe(_ prefix: UnsafeRawBufferPointer) {
         let result = zmq_setsockopt(handle, ZMQ_UNSUBSCRIBE, prefix.baseAddress, prefix.count)
         precondition(result == 0, "only what was subscribed is unsubscribed")
+    }
+
+    // MARK: Connections
+
+    /// What happens to a connection that this side began.
+    enum ConnectionEvent {
+        /// It ended before both sides knew who the other is.
+        case handshakeFailed
+        case ended
+        /// libzmq will connect again by itself.
+        case triesAgain
+    }
+
+    /// Has the events of all connections told to the pair that is connected to `endpoint`, inside the process.
+    borrowing func reportConnections(to endpoint: String) throws(ZeroMQError) {
+        let events = Self.handshakeFailures | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CONNECT_RETRIED
+        guard zmq_socket_monitor(handle, endpoint, events) == 0 else { throw .last("zmq_socket_monitor", endpoint) }
+    }
+
+    /// Before the pair is closed: libzmq's thread would wait for ever for somebody to take an event.
+    borrowing func endReports() { zmq_socket_monitor(handle, nil, 0) }
+
+    private static let handshakeFailures =
+        ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH
+
+    /// The next event, nil for one of another kind, and the endpoint. Two parts: the event as a number of the machine's byte
+    /// order, 16 bits, and what belongs to it; then the endpoint (`zmq_socket_monitor`).
+    borrowing func receiveConnectionEvent() -> (event: ConnectionEvent?, endpoint: String)? {
+        guard let event = receive(), hasMoreParts, let endpoint = receive() else { return nil }
+        let number = CInt(event.bytes.loadUnaligned(as: UInt16.self))
+        return (Self.connectionEvent(number), String(decoding: endpoint.bytes, as: UTF8.self))
+    }
+
+    private static func connectionEvent(_ number: CInt) -> ConnectionEvent? {
+        switch number {
+        case ZMQ_EVENT_DISCONNECTED: .ended
+        case ZMQ_EVENT_CONNECT_RETRIED: .triesAgain
+        case _ where number & handshakeFailures != 0: .handshakeFailed
+        default: nil
+        }
     }
 
     // MARK: Readiness
@@ -177,6 +221,7 @@ extension Socket.Kind {
         case .publisher: ZMQ_PUB
         case .subscriber: ZMQ_SUB
         case .replier: ZMQ_REP
+        case .pair: ZMQ_PAIR
         }
     }
 }

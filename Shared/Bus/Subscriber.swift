@@ -17,6 +17,10 @@ final class Subscriber: DescriptorHandler {
     private let socket: Socket
     private let descriptor: CInt
     private let onMessage: @Reactor (Message) -> Void
+    /// How long an address whose process was not the right one is left alone.
+    private static let pauseAfterLoss = Duration.seconds(1)
+    private var watch: ConnectionWatch?
+    private var connected: Set<String> = []
     private var isOpen = true
     private var isCheckPlanned = false
 
@@ -27,17 +31,32 @@ final class Subscriber: DescriptorHandler {
         descriptor = socket.descriptor
         self.socket = socket
         self.onMessage = onMessage
+        watch = try ConnectionWatch(self.socket, in: context, pause: Self.pauseAfterLoss) { [weak self] in
+            self?.connectAgain($0)
+        }
         Reactor.watch(descriptor, for: .read, handler: self)
     }
 
+    /// Connections that ended before both sides knew who the other is.
+    var failedHandshakes: Int { watch?.failedHandshakes ?? 0 }
+
     func connect(_ endpoint: String) throws(ZeroMQError) {
         try socket.connect(endpoint)
+        connected.insert(endpoint)
         checkNextTurn()
     }
 
     func disconnect(_ endpoint: String) throws(ZeroMQError) {
+        connected.remove(endpoint)
         try socket.disconnect(endpoint)
         checkNextTurn()
+    }
+
+    /// libzmq takes an endpoint that it has given up for connected until it is disconnected.
+    private func connectAgain(_ endpoint: String) {
+        guard isOpen, connected.contains(endpoint) else { return }
+        try? socket.disconnect(endpoint)
+        try? connect(endpoint)
     }
 
     func subscribe(_ topic: Topic) {
@@ -58,6 +77,8 @@ final class Subscriber: DescriptorHandler {
 
     func close() {
         isOpen = false
+        socket.endReports()
+        watch?.close()
         Reactor.forget(descriptor)
     }
 

@@ -102,6 +102,9 @@ extension Service {
                 Double(bus.counters[keyPath: path])
             }
         }
+        metrics.counter("parley_bus_handshakes_failed_total", "Bus: peers that did not prove their role") {
+            Double(bus.failedHandshakes)
+        }
         metrics.gauge("parley_bus_peers", "Endpoints connected at the moment") { Double(bus.connectedEndpoints.count) }
         metrics.gauge("parley_bus_requests_in_flight", "Requests waiting for an answer") {
             Double(bus.requestsInFlight)

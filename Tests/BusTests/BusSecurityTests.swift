@@ -159,6 +159,82 @@ import Wire
         #expect(ingest.counters.answersLate > 0)
     }
 
+    @Test("the right process is heard at an address where a wrong one was", arguments: Intruder.allCases)
+    @Reactor func successorOfIntruder(intruder: Intruder) async throws {
+        let context = try Context()
+        try await expectSuccessorHeard(port: 17395) { fanout in
+            let impostor = try Doorkeeper(listeners: [Self.pairs[.fanout]!.publicKey: .fanout], in: context) {}
+            let publisher = try Publisher(
+                bind: "tcp://127.0.0.1:17395", intruder.publishing(other: .receipt), in: context)
+            #expect(await BusTests.eventually { fanout.failedHandshakes > 1 })
+            publisher.close()
+            impostor.close()
+        }
+    }
+
+    @Test("a process that refused our key is heard again when it has started with a newer list")
+    @Reactor func successorWithNewerList() async throws {
+        var old = Self.pairs.mapValues(\.publicKey)
+        old[.fanout] = BusKeyPair.random().publicKey
+        try await expectSuccessorHeard(port: 17396) { fanout in
+            let store = try Bus(
+                bind: "tcp://127.0.0.1:17396", keys: BusKeys(role: .store, own: Self.pairs[.store]!, publicKeys: old))
+            #expect(await BusTests.eventually { store.counters.strangersRefused > 0 })
+            #expect(await BusTests.eventually { fanout.failedHandshakes > 0 })
+            store.close()
+        }
+    }
+
+    @Test("a peer that sent a frame beyond the limit is heard again")
+    @Reactor func afterTooLargeFrame() async throws {
+        let context = try Context()
+        try await expectSuccessorHeard(port: 17397) { fanout in
+            let keeper = try Doorkeeper(listeners: [Self.pairs[.fanout]!.publicKey: .fanout], in: context) {}
+            let publisher = try Publisher(bind: "tcp://127.0.0.1:17397", .server(Self.pairs[.store]!), in: context)
+            var frame = FrameWriter(topic: .change(Self.group), origin: .random())
+            frame.append { $0.append([1]) }
+            #expect(
+                await BusTests.eventually {
+                    publisher.send(frame.bytes)
+                    return fanout.counters.framesReceived > 0
+                })
+            var large = FrameWriter(topic: .change(Self.group), origin: .random())
+            large.append { $0.append([UInt8](repeating: 0, count: Int(Socket.frameLimit))) }
+            publisher.send(large.bytes)
+            await Reactor.sleep(for: .milliseconds(200))
+            publisher.close()
+            keeper.close()
+        }
+    }
+
+    /// A fanout meets somebody at the address of a store, who goes. Then a store is there.
+    @Reactor private func expectSuccessorHeard(
+        port: UInt16, after predecessor: @Reactor (Bus) async throws -> Void
+    ) async throws {
+        let directory = BusTests.Directory()
+        let fanout = try Bus(bind: directory.socket("fanout-0"), keys: Self.keys(.fanout))
+        defer { fanout.close() }
+        fanout.subscribe(.change(Self.group))
+        try fanout.follow([.tcp(host: "127.0.0.1", port: port)], as: .store)
+        try await predecessor(fanout)
+
+        // The address is free when libzmq has closed what was bound there.
+        var store: Bus?
+        #expect(
+            await BusTests.eventually {
+                store = store ?? (try? Bus(bind: "tcp://127.0.0.1:\(port)", keys: Self.keys(.store)))
+                return store != nil
+            })
+        defer { store?.close() }
+        var origins: Set<Instance> = []
+        fanout.onFrame = { origins.insert($0.origin) }
+        let isHeard = await BusTests.eventually {
+            store?.append(to: .change(Self.group)) { $0.append([1]) }
+            return store.map { origins.contains($0.instance) } ?? false
+        }
+        #expect(isHeard)
+    }
+
     @Test("keys read from their text are what they were, and damaged text is no key")
     func keyText() throws {
         let pair = BusKeyPair.random()
