@@ -26,6 +26,7 @@ enum Schema {
                 Migration(8, "removals", sql: PackageResources._008_removals_sql),
                 Migration(9, "erasure", sql: PackageResources._009_erasure_sql),
                 Migration(10, "search", sql: PackageResources._010_search_sql),
+                Migration(11, "leavers", sql: PackageResources._011_leavers_sql),
             ])
     }
 }

@@ -86,8 +86,8 @@ private final class ReceiptSchedule {
     func step() async throws {
         switch Int.random(in: 0..<20, using: &random) {
         case 0..<6: try send()
-        case 6: try joinOrLeave()
-        case 7: try decide()
+        case 6..<8: try joinOrLeave()
+        case 8: try decide()
         default: try await signal()
         }
     }
@@ -113,6 +113,7 @@ private final class ReceiptSchedule {
             try receipt.join(conversation, user, from: lastSeq, through: nil)
         }
         try receipt.move(conversation, to: lastSeq)
+        try receipt.setMemberCount(members.count, of: conversation)
     }
 
     private func decide() throws {
@@ -261,6 +262,13 @@ extension ReceiptUnderTest {
         _ = try database.query("UPDATE store.conversations SET last_seq = $2 WHERE id = $1") { parameters in
             parameters.add(conversation)
             parameters.add(seq)
+        }
+    }
+
+    fileprivate func setMemberCount(_ count: Int, of conversation: ConversationID) throws {
+        _ = try database.query("UPDATE store.conversations SET member_count = $2 WHERE id = $1") { parameters in
+            parameters.add(conversation)
+            parameters.add(Int32(count))
         }
     }
 

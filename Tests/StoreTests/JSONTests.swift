@@ -91,17 +91,21 @@ private let end = #","tapbacks":[],"tapbackCounts":{},"mentions":["bob","carol"]
 }
 
 @Suite struct ReceiptCountsTests {
-    @Test("stays are summed over the messages they cover")
+    @Test("spans are summed over the messages they cover, an end before the first is none")
     func sum() {
-        // Three messages. One recipient has all, delivered two, read one; two more joined before the last.
+        // Three messages and three members, who have all, two and one of them and have read one, none and none. The one
+        // with two of them was away for the second.
         let spans = [
-            ReceiptCounts.Span(first: 0, memberEnd: 3, deliveredEnd: 2, readEnd: 1, count: 1),
-            ReceiptCounts.Span(first: 2, memberEnd: 3, deliveredEnd: 3, readEnd: 0, count: 2),
+            ReceiptCounts.Span(first: 0, memberEnd: 3, deliveredEnd: 0, readEnd: 0, count: 3),
+            ReceiptCounts.Span(first: 0, memberEnd: 0, deliveredEnd: 3, readEnd: 1, count: 1),
+            ReceiptCounts.Span(first: 0, memberEnd: 0, deliveredEnd: 2, readEnd: 0, count: 1),
+            ReceiptCounts.Span(first: 0, memberEnd: 0, deliveredEnd: 1, readEnd: 0, count: 1),
+            ReceiptCounts.Span(first: 1, memberEnd: 2, deliveredEnd: 2, readEnd: 0, count: -1),
         ]
         #expect(
             ReceiptCounts.sum(spans, messageCount: 3) == [
-                Receipts(recipients: 1, delivered: 1, read: 1), Receipts(recipients: 1, delivered: 1, read: 0),
-                Receipts(recipients: 3, delivered: 2, read: 0),
+                Receipts(recipients: 3, delivered: 3, read: 1), Receipts(recipients: 2, delivered: 1, read: 0),
+                Receipts(recipients: 3, delivered: 1, read: 0),
             ])
     }
 }

@@ -2,31 +2,76 @@ import Models
 import Postgres
 
 /// How far the recipients of some messages of one conversation are, as far as others are told, in one pass over its
-/// members.
+/// horizons.
 ///
-/// A member covers a message when one of their stays does; delivered and read end a stay early. Each stay is thus three
-/// ranges over the sorted positions of the messages, found by binary search (`width_bucket`), and stays with the same
-/// ranges come as one row: the work does not grow with messages times members. Members with the same positions, most of
-/// them in a large conversation, are looked up together.
+/// A horizon never lies beyond the end of its user's last stay, so it counts for all messages before it, but for those of
+/// before a stay began: these, and the sender, are taken off. That needs no look at members who were there all the time,
+/// which in a large conversation are nearly all. Everything is a range over the sorted positions of the messages, found by
+/// binary search (`width_bucket`), and equal ranges come as one row: the work does not grow with messages times members.
+///
+/// For an instant of the erasure of a user, between that of their stays and that of their horizon, they are counted.
 enum ReceiptCounts {
     static let statement = Statement(
         "receipt_counts", parameters: [.int2, .uuid, .text, .array(.int8)],
         """
-        SELECT width_bucket(joined_seq - 1, $4) AS first,
-            width_bucket(coalesce(left_seq, 9223372036854775807), $4) AS member_end,
-            width_bucket(least(left_seq, coalesce(delivered_seq, 0)), $4) AS delivered_end,
-            width_bucket(least(left_seq, coalesce(shown_seq, 0)), $4) AS read_end,
-            sum(count)::bigint
-        FROM (
-            SELECT s.joined_seq, s.left_seq, h.delivered_seq, h.shown_seq, count(*) AS count
-            FROM store.memberships s
-            LEFT JOIN receipt.horizons h
-                ON h.slot = s.slot AND h.conversation_id = s.conversation_id AND h.user_id = s.user_id
-            WHERE s.slot = $1 AND s.conversation_id = $2 AND s.user_id <> $3
-            GROUP BY 1, 2, 3, 4
-        ) alike
+        SELECT first, member_end, delivered_end, read_end, sum(count)::bigint
+        FROM (\(present) UNION ALL \(left) UNION ALL \(reached) UNION ALL \(notYet) UNION ALL \(sender)) spans
         GROUP BY 1, 2, 3, 4
         """)
+
+    private static let present = """
+        SELECT 0 AS first, cardinality($4) AS member_end, 0 AS delivered_end, 0 AS read_end, c.member_count AS count
+        FROM store.conversations c WHERE c.slot = $1 AND c.id = $2
+        """
+
+    /// Who left behind the first message, and did not come back.
+    private static let left = """
+        SELECT 0, width_bucket(s.left_seq, $4), 0, 0, 1 FROM store.memberships s
+        WHERE s.slot = $1 AND s.conversation_id = $2 AND s.left_seq >= $4[1] AND (
+            SELECT true FROM store.memberships n
+            WHERE n.slot = $1 AND n.conversation_id = $2 AND n.user_id = s.user_id AND n.joined_seq > s.joined_seq
+            LIMIT 1) IS NULL
+        """
+
+    /// Grouped before they are looked up, and cut to the messages, because most members are at the same few positions. By
+    /// two sets, because these are always hashed: a sort would cost more than all the rest.
+    private static let reached = """
+        SELECT 0, 0, coalesce(width_bucket(delivered_seq, $4), 0), coalesce(width_bucket(shown_seq, $4), 0), count
+        FROM (
+            SELECT least(h.delivered_seq, (SELECT $4[cardinality($4)])) AS delivered_seq,
+                CASE WHEN h.shown_seq >= (SELECT $4[1]) THEN least(h.shown_seq, (SELECT $4[cardinality($4)])) END
+                    AS shown_seq,
+                count(*) AS count
+            FROM receipt.horizons h
+            WHERE h.slot = $1 AND h.conversation_id = $2 AND h.delivered_seq >= (SELECT $4[1])
+            GROUP BY GROUPING SETS ((1), (2))
+        ) alike
+        """
+
+    /// Less who joined, or came back, behind the first message, for what came while they were away.
+    private static let notYet = """
+        SELECT width_bucket(coalesce(left_before, 0), $4), width_bucket(joined_seq - 1, $4),
+            width_bucket(least(joined_seq - 1, coalesce(delivered_seq, 0)), $4),
+            width_bucket(least(joined_seq - 1, coalesce(shown_seq, 0)), $4), -1
+        FROM (
+            SELECT s.joined_seq, h.delivered_seq, h.shown_seq, (
+                SELECT b.left_seq FROM store.memberships b
+                WHERE b.slot = $1 AND b.conversation_id = $2 AND b.user_id = s.user_id AND b.joined_seq < s.joined_seq
+                ORDER BY b.joined_seq DESC LIMIT 1) AS left_before
+            FROM store.memberships s
+            LEFT JOIN receipt.horizons h ON h.slot = $1 AND h.conversation_id = $2 AND h.user_id = s.user_id
+            WHERE s.slot = $1 AND s.conversation_id = $2 AND s.joined_seq > $4[1]
+        ) late
+        """
+
+    private static let sender = """
+        SELECT width_bucket(s.joined_seq - 1, $4), width_bucket(coalesce(s.left_seq, 9223372036854775807), $4),
+            width_bucket(least(s.left_seq, coalesce(h.delivered_seq, 0)), $4),
+            width_bucket(least(s.left_seq, coalesce(h.shown_seq, 0)), $4), -1
+        FROM store.memberships s
+        LEFT JOIN receipt.horizons h ON h.slot = $1 AND h.conversation_id = $2 AND h.user_id = s.user_id
+        WHERE s.slot = $1 AND s.conversation_id = $2 AND s.user_id = $3
+        """
 
     /// `seqs` ascending. Without a sender everybody is counted.
     static func add(_ conversation: ConversationID, sender: UserID?, seqs: [Int64], to parameters: inout Parameters) {
@@ -37,7 +82,8 @@ enum ReceiptCounts {
         for seq in seqs { parameters.append(seq) }
     }
 
-    /// Stays of one shape: from message `first`, counted from 0, up to, not including, each end.
+    /// What is counted alike: from message `first`, counted from 0, up to, not including, each end; an end before it is
+    /// none. A negative count is taken off.
     struct Span {
         var first: Int
         var memberEnd: Int
@@ -55,16 +101,22 @@ enum ReceiptCounts {
         }
     }
 
-    /// The receipts of each message.
+    /// The receipts of each message: each one's differ from those of the one before by the spans that begin and end there.
     static func sum(_ spans: [Span], messageCount: Int) -> [Receipts] {
-        var receipts = Array(repeating: Receipts(recipients: 0, delivered: 0, read: 0), count: messageCount)
+        var steps = Array(repeating: Receipts(recipients: 0, delivered: 0, read: 0), count: messageCount + 1)
         for span in spans {
-            for index in span.first..<max(span.first, span.memberEnd) {
-                receipts[index].recipients += span.count
-                if index < span.deliveredEnd { receipts[index].delivered += span.count }
-                if index < span.readEnd { receipts[index].read += span.count }
-            }
+            steps[span.first].recipients += span.count
+            steps[max(span.first, span.memberEnd)].recipients -= span.count
+            steps[span.first].delivered += span.count
+            steps[max(span.first, span.deliveredEnd)].delivered -= span.count
+            steps[span.first].read += span.count
+            steps[max(span.first, span.readEnd)].read -= span.count
         }
-        return receipts
+        for index in steps.indices.dropFirst() {
+            steps[index].recipients += steps[index - 1].recipients
+            steps[index].delivered += steps[index - 1].delivered
+            steps[index].read += steps[index - 1].read
+        }
+        return Array(steps.dropLast())
     }
 }
