@@ -4,6 +4,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from contract import DOCUMENT
+from people import new_id
 
 CONVERSATION = "0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90"
 UNKNOWN = [
@@ -43,6 +44,28 @@ def test_head_is_get_without_the_body(system, path):
     get, head = system.http().get(path), system.http().head(path)
     assert (head.status_code, head.content) == (200, b"")
     assert head.headers["content-type"] == get.headers["content-type"]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+        "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00",
+        "00-00000000000000000000000000000000-0000000000000000-01",
+        "cc-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-what-comes-later",
+        "00-4BF92F3577B34DA6A3CE929D0E0E4736-00F067AA0BA902B7-01",
+        "nonsense",
+        "",
+        "-" * 4_000,
+    ],
+)
+def test_a_trace_changes_no_answer_whatever_it_says(anna, value):
+    group = anna.group()
+    response = anna.post(
+        f"/v1/conversations/{group}/messages", {"id": new_id(), "text": "traced"}, headers={"traceparent": value}
+    )
+    assert response.status_code == 201
+    assert anna.get(f"/v1/conversations/{group}", headers={"traceparent": value}).status_code == 200
 
 
 @pytest.mark.parametrize("path", UNKNOWN)
