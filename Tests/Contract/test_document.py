@@ -63,7 +63,7 @@ def test_every_operation_has_a_name_a_summary_and_errors_as_problems():
 
 
 def test_every_call_that_takes_a_token_over_http_takes_a_trace():
-    for path, item in DOCUMENT["paths"].items():
+    for item in DOCUMENT["paths"].values():
         for operation in (item[method] for method in METHODS if method in item):
             parameters = item.get("parameters", []) + operation.get("parameters", [])
             names = [Contract()._resolve(parameter)["name"] for parameter in parameters]
