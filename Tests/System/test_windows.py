@@ -1,5 +1,6 @@
 """What members see who came later, and what those still see who have left: nothing from outside their stays."""
 
+import asyncio
 import json
 
 import pytest
@@ -174,3 +175,29 @@ async def test_what_is_fetched_after_a_loss_is_cut_to_the_stays_too(double, peop
         await stream.reach(conversation, last)
     assert session.positions(conversation) == list(range(4, last + 1))
     assert "secret" not in json.dumps(session.frames) and "secret 3" in json.dumps(full.frames)
+
+
+async def test_a_session_begun_while_its_user_comes_and_goes_is_told_of_the_stays_alone(system, people):
+    """Whatever a session finds when it begins, it is never told what lies between the end of a stay and the next."""
+    alice, bob = people(system, 2)
+    conversation = await alice.create_group(bob)
+    for _ in range(30):
+        await alice.create_group(bob)  # so that reading where bob is takes a while
+    is_over = False
+
+    async def come_and_go():
+        while not is_over:
+            await remove(alice, conversation, bob)
+            await alice.sent(conversation, "nothing for bob")
+            await put(alice, conversation, bob)
+
+    coming_and_going = asyncio.create_task(come_and_go())
+    sessions = []
+    for _ in range(20):
+        sessions += await asyncio.gather(*(bob.connect(instance=n % system.instances) for n in range(4)))
+    is_over = True
+    await coming_and_going
+    last = await alice.sent(conversation, "the last one")
+    for session in sessions:
+        await session.reach(conversation, last["seq"])
+        assert "nothing for bob" not in json.dumps(session.changes(conversation))

@@ -69,17 +69,29 @@ extension Queries {
     /// How many conversations `welcome` brings.
     static let welcomeConversations: UInt16 = 100
 
+    /// How often a bootstrap is read until nobody let the user in or out meanwhile.
+    private static let bootstrapAttempts = 5
+
     /// The positions are read first, the contents second. Where a conversation moved in between, the position of its
-    /// content counts, because that is what the client sees and goes on from.
+    /// content counts, because that is what the client sees and goes on from. Where a stay began or ended in between, both
+    /// are read again: behind the end of a stay that it takes to last, a session would be told what does not concern it.
     func bootstrap(_ query: BootstrapQuery) async throws -> [UInt8] {
         try await refuseErased(query.user)
+        for _ in 0..<Self.bootstrapAttempts {
+            if let bootstrap = try await bootstrapInOneState(query) { return bootstrap }
+        }
+        throw Problem(.unavailable, "the conversations of the user change faster than they can be read")
+    }
+
+    private func bootstrapInOneState(_ query: BootstrapQuery) async throws -> [UInt8]? {
         let rows = try await connection.query(BootstrapStatement.statement) { BootstrapStatement.add(query, to: &$0) }
         guard let first = rows.first else { throw Problem(.unavailable, "the deployment is not set up") }
         var stays = rows.compactMap(BootstrapStatement.stay)
-        let known = Set(stays.map(\.conversation))
+        let known = Dictionary(grouping: stays, by: \.conversation)
         let latest = try await latestConversations(
             ListConversations(reader: query.user, limit: Self.welcomeConversations, before: .start),
-            where: { known.contains($0.id) })
+            where: { known[$0.id] != nil })
+        guard latest.conversations.allSatisfy({ $0.hasStays(known[$0.id] ?? []) }) else { return nil }
         let lastSeqs = Dictionary(uniqueKeysWithValues: latest.conversations.map { ($0.id, $0.lastSeq) })
         for index in stays.indices where stays[index].through == nil {
             stays[index].lastSeq = lastSeqs[stays[index].conversation] ?? stays[index].lastSeq
@@ -118,5 +130,14 @@ extension Queries {
         var buffer = ByteBuffer()
         StreamPositions(ahead).write(to: &buffer)
         return buffer.array
+    }
+}
+
+extension ConversationFields {
+    /// Whether its reader's windows are these, in any order.
+    fileprivate func hasStays(_ stays: [Bootstrap.Stay]) -> Bool {
+        let others = stays.sorted { $0.from < $1.from }
+        return windows.count == others.count
+            && zip(windows, others).allSatisfy { $0.from == $1.from && $0.through == $1.through }
     }
 }
