@@ -90,6 +90,15 @@ def test_a_wrong_position_is_refused(anna, group, body):
     assert "Seq" in response.json()["detail"]
 
 
+RAW = ["1.0", "1e2", "9223372036854775808", "-9223372036854775809", "1e400", "-0.0", "01", "NaN"]
+
+
+@pytest.mark.parametrize("position", RAW)
+def test_a_position_is_a_whole_number_as_it_stands(anna, group, position):
+    body = b'{"readSeq": %s}' % position.encode()
+    assert anna.post(f"/v1/conversations/{group}/receipts", body).status_code == 400
+
+
 def test_nobody_but_a_member_acknowledges(stranger, group):
     there, nowhere = acknowledge(stranger, group, readSeq=1), acknowledge(stranger, new_id(), readSeq=1)
     assert there.status_code == nowhere.status_code == 404

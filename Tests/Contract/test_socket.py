@@ -230,6 +230,19 @@ def test_a_receipt_over_http_reaches_sessions_and_the_readers_other_devices(anna
         other_device.expect("status", where=lambda frame: frame.get("read", {}).get(ben.name) == 2)
 
 
+def test_a_receipt_beyond_the_end_counts_as_the_end_and_a_strangers_for_nothing(anna, ben, stranger, group):
+    with anna.socket() as sender, ben.socket() as recipient, stranger.socket() as other:
+        anna.send(group, "Hello")
+        other.send(type="read", items=[{"conversationId": group, "seq": 2}, {"conversationId": new_id(), "seq": 1}])
+        other.send(type="ping")
+        other.expect("pong")
+        recipient.send(type="read", conversationId=group, seq=9007199254740991)
+        status = sender.expect("status")
+        assert status["read"] == {ben.name: 2}
+        anna.send(group, "Unread")
+        assert ben.get(f"/v1/conversations/{group}").json()["unreadCount"] == 1
+
+
 def test_many_reads_are_merged(anna, ben, group):
     with anna.socket() as sender, ben.socket() as recipient:
         for number in range(50):

@@ -25,6 +25,10 @@ import Testing
         }
     }
 
+    static func read(seq: String) -> String {
+        #"{"type":"read","conversationId":"\#(conversation)","seq":\#(seq)}"#
+    }
+
     @Test("a receipt is about one conversation or several")
     func receipts() throws {
         let item = #"{"conversationId":"\#(Self.conversation)","seq":4}"#
@@ -53,6 +57,16 @@ import Testing
             (#"{"type":"read","conversationId":"x","seq":1}"#, "conversationId"),
             (#"{"type":"read","items":[{"seq":1}]}"#, "items"), (#"{"type":"delivered"}"#, "items"),
             (#"{"type":"read","conversationId":"01890000-0000-7000-8000-000000000011","seq":-1}"#, "seq"),
+            (read(seq: "9007199254740992"), "seq"), (read(seq: "9223372036854775808"), "seq"),
+            (read(seq: "1.0"), "seq"), (read(seq: "1e2"), "seq"), (read(seq: "1E+400"), "seq"),
+            (read(seq: "-1e-9"), "seq"),
+            (read(seq: "01"), "seq"), (read(seq: "true"), "seq"), (read(seq: "null"), "seq"),
+            (
+                #"{"type":"delivered","items":[{"conversationId":"\#(Self.conversation)","seq":9007199254740992}]}"#,
+                "seq"
+            ),
+            (#"{"type":"read","conversationId":"\#(Self.conversation)","seq":1,"items":[]}"#, "or items"),
+            (#"{"type":"hello","token":"a","useq":9007199254740992}"#, "useq"),
             (#"{"type":"ping","id":7}"#, "id"),
             (#"{"type":"ping","type":"ping"}"#, "type: must be given once"),
             (#"{"type":"ping","id":null,"id":"x"}"#, "id: must be given once"),

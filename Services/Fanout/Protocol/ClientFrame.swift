@@ -1,5 +1,6 @@
 import JSON
 import Models
+import Wire
 
 /// A frame from a client, as in api.md.
 enum ClientFrame {
@@ -64,10 +65,11 @@ enum ClientFrame {
             }
             items = list
         }.item
-        guard let result = items ?? single.map({ [$0] }) else {
-            throw reader.failure(.expected("conversationId and seq, or items"), at: 0)
+        switch (single, items) {
+        case (let item?, nil): return [item]
+        case (nil, let items?): return items
+        case (nil, nil), (_?, _?): throw reader.failure(.expected("conversationId and seq, or items"), at: 0)
         }
-        return result
     }
 
     private static func typing(_ json: UnsafeRawBufferPointer) throws(JSONError) -> ClientFrame {
@@ -150,14 +152,5 @@ private struct ReceiptFields {
             default: try reader.skip()
             }
         }
-    }
-}
-
-extension JSONReader {
-    /// A position in a stream: an integer that is not negative.
-    mutating func position() throws(JSONError) -> Int64 {
-        let value = try integer()
-        guard value >= 0 else { throw failure(.invalidValue("a position")) }
-        return value
     }
 }

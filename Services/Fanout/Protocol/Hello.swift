@@ -1,5 +1,6 @@
 import JSON
 import Models
+import Wire
 
 /// The first frame of a session: who it is and what it has already.
 struct Hello {

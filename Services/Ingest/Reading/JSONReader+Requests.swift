@@ -27,14 +27,4 @@ extension JSONReader {
     mutating func refuseUnlessNull(_ requirement: JSONError.StaticText) throws(JSONError) {
         guard try consumeNull() else { throw failure(.invalidValue(requirement)) }
     }
-
-    /// A position, or nil for null.
-    mutating func position() throws(JSONError) -> Int64? {
-        if try consumeNull() { return nil }
-        let seq = try integer()
-        guard (0...QueryParameters.maximumSeq).contains(seq) else {
-            throw failure(.invalidValue("a position from 0 to 9007199254740991"), at: offset - 1)
-        }
-        return seq
-    }
 }

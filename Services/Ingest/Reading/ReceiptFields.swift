@@ -21,8 +21,8 @@ struct ReceiptFields {
         try reader.beginObject()
         while let key = try reader.nextKey(of: Self.keys, &given) {
             switch key {
-            case "deliveredSeq": delivered = try reader.position()
-            case "readSeq": read = try reader.position()
+            case "deliveredSeq": delivered = try reader.consumeNull() ? nil : try reader.position()
+            case "readSeq": read = try reader.consumeNull() ? nil : try reader.position()
             default: try reader.skip()
             }
         }

@@ -1,5 +1,6 @@
 import Bytes
 import Edge
+import JSON
 import Models
 import Wire
 
@@ -10,8 +11,7 @@ struct QueryParameters {
 
     init(_ target: RequestTarget) { self.target = target }
 
-    /// The largest integer that every JSON reader keeps exactly (RFC 8259, 6): 2^53 − 1.
-    static let maximumSeq: Int64 = 9_007_199_254_740_991
+    static let maximumSeq = JSONReader.maximumPosition
 
     func integer(_ name: StaticString, in range: ClosedRange<Int64>) throws(Problem) -> Int64? {
         guard let text = try value(name) else { return nil }
