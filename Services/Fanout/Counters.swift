@@ -21,6 +21,16 @@ final class Counters {
     var signalsDropped = 0
     var reloads = 0
     var resets = 0
+    var presenceFrames = 0
+    /// Frames about presence that never went, because much else waited for the session.
+    var presenceDropped = 0
+    /// Users shown by another process until it fell silent.
+    var presenceExpired = 0
+    var typingFrames = 0
+    /// Frames about typing left out, because much else waited for the session.
+    var typingDropped = 0
+    /// Members who fell silent while they typed.
+    var typingExpired = 0
 
     func add(to metrics: Metrics) {
         let counters: [(String, String, @Reactor (Counters) -> Int)] = [
@@ -34,6 +44,12 @@ final class Counters {
             ("signals_dropped", "Receipts of clients dropped for want of room", { $0.signalsDropped }),
             ("reloads", "Gaps too long to replay", { $0.reloads }),
             ("resets", "Cursors beyond the end", { $0.resets }),
+            ("presence_frames", "Frames about who is online handed to sessions", { $0.presenceFrames }),
+            ("presence_dropped", "Frames about who is online left out for busy sessions", { $0.presenceDropped }),
+            ("presence_expired", "Users shown by a fanout until it fell silent", { $0.presenceExpired }),
+            ("typing_frames", "Frames about typing handed to sessions", { $0.typingFrames }),
+            ("typing_dropped", "Frames about typing left out for busy sessions", { $0.typingDropped }),
+            ("typing_expired", "Members who fell silent while they typed", { $0.typingExpired }),
         ]
         for (name, help, value) in counters {
             metrics.counter("parley_fanout_\(name)_total", help) { Double(value(self)) }

@@ -14,15 +14,15 @@ final class Fanout {
     let rooms: Rooms
     let gateway: Gateway
     private let reader: BusReader
-
     private let presence: Presence
 
     init(bus: Bus, tokens: TokenVerifier, log: Log, presence timing: PresenceTiming = PresenceTiming()) {
         let fetches = FetchQueue()
         rooms = Rooms(bus: bus, fetches: fetches, counters: counters, log: log)
         let streams = PrivateStreams(bus: bus, fetches: fetches, counters: counters, rooms: rooms)
-        let typing = TypingRelay(bus: bus, rooms: rooms)
-        presence = Presence(bus: bus, rooms: rooms, streams: streams, sessions: sessions, timing: timing)
+        let typing = TypingRelay(bus: bus, rooms: rooms, counters: counters)
+        presence = Presence(
+            bus: bus, rooms: rooms, streams: streams, sessions: sessions, counters: counters, timing: timing)
         let supersession = Supersession(bus: bus, sessions: sessions)
         let erased = ErasedUsers(bus: bus)
         gateway = Gateway(
@@ -34,6 +34,13 @@ final class Fanout {
             bus: bus, rooms: rooms, streams: streams,
             digests: Digests(bus: bus, rooms: rooms, streams: streams, counters: counters), typing: typing,
             presence: presence, supersession: supersession, erased: erased, counters: counters)
+    }
+
+    func addMetrics(to metrics: Metrics) {
+        counters.add(to: metrics)
+        metrics.gauge("parley_fanout_sessions", "Open sessions") { [sessions] in Double(sessions.count) }
+        metrics.gauge("parley_fanout_rooms", "Conversations with sessions") { [rooms] in Double(rooms.count) }
+        presence.addMetrics(to: metrics)
     }
 
     func start() {

@@ -11,9 +11,7 @@ enum Main {
         Service.run("fanout", configuredBy: FanoutConfiguration.init) { service, configuration in
             let bus = try service.openBus(configuration.bus)
             let fanout = Fanout(bus: bus, tokens: configuration.tokens, log: service.log)
-            fanout.counters.add(to: service.metrics)
-            service.metrics.gauge("parley_fanout_sessions", "Open sessions") { Double(fanout.sessions.count) }
-            service.metrics.gauge("parley_fanout_rooms", "Conversations with sessions") { Double(fanout.rooms.count) }
+            fanout.addMetrics(to: service.metrics)
             fanout.start()
 
             let server = Server(PublicRoutes(service), webSockets: fanout.gateway, limits: configuration.limits)

@@ -41,6 +41,8 @@ import Wire
         #expect(told(anna, of: "ben")!.contains(#""lastSeen":"2"#))
         #expect(told(anna, of: "ben")!.contains(#":00.000Z""#))
         #expect(told(anna, of: "anna") == nil, "nobody is told of themselves")
+        let counters = system.fanouts[0].fanout.counters
+        await waitUntil { fanouts == 1 || counters.presenceFrames == anna.frames(of: "presence").count }
         await waitUntil { system.store.seen.contains(UserID("ben")!) }
     }
 
@@ -122,6 +124,7 @@ import Wire
         await waitUntil { isOnline("ben", to: anna) == false }
         #expect(told(anna, of: "ben")!.contains("lastSeen"))
         #expect(isOnline("carl", to: anna) == true)
+        #expect(system.fanouts[0].fanout.counters.presenceExpired == 2, "ben, and the carl of that fanout")
         await waitUntil { system.store.seen.contains(UserID("ben")!) }
     }
 
@@ -182,6 +185,33 @@ import Wire
         await Reactor.sleep(for: .milliseconds(300))
         #expect(isOnline("ben", to: again) == true)
         ben.close()
+    }
+
+    @Test("while much waits for a session it is told of no typing, and of each user only what holds in the end")
+    @Reactor func congestion() async throws {
+        let system = try await system(members: ["anna", "ben", "carl"])
+        defer { system.close() }
+        let slow = await system.session("anna"), ben = await system.session("ben")
+        await waitUntil { isOnline("ben", to: slow) == true }
+        slow.isReading = false
+        let fanout = system.fanouts[0].fanout
+        let session = try #require(fanout.sessions.all.first { $0.user.name == "anna" })
+        while !session.isCongested {
+            system.store.send(100, to: Self.group)
+            await Reactor.sleep(for: .milliseconds(1))
+        }
+        let carl = await system.session("carl")
+        await waitUntil { isOnline("carl", to: ben) == true }
+        carl.say(#"{"type":"typing","conversationId":"\#(Self.group)","active":true}"#)
+        await waitUntil { !ben.frames(of: "typing").isEmpty }
+        #expect(fanout.counters.typingDropped == 1 && fanout.counters.presenceDropped == 0)
+        carl.close()
+        await waitUntil { isOnline("carl", to: ben) == false }
+        #expect(fanout.counters.presenceDropped == 1)
+        slow.isReading = true
+        await waitUntil { isOnline("carl", to: slow) == false }
+        #expect(slow.frames(of: "presence").filter { $0.contains("carl") }.count == 1)
+        #expect(slow.frames(of: "typing").isEmpty)
     }
 
     @Test("a former member who still catches up neither types nor sees others type")

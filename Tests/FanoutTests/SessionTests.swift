@@ -344,6 +344,7 @@ import Testing
         await waitUntil { ben.frames(of: "typing").count == 2 && carla.frames(of: "typing").count == 2 }
         #expect(ben.frames(of: "typing").last!.contains(#""active":false"#))
         #expect(anna.frames(of: "typing").isEmpty && stranger.frames(of: "typing").isEmpty)
+        #expect(system.fanouts.map(\.fanout.counters.typingFrames) == [2, 2])
     }
 
     @Test("a second session of a device ends the first, on the same fanout and on another", arguments: [0, 1])

@@ -24,9 +24,10 @@ final class Presence {
     let rooms: Rooms
     let timing: PresenceTiming
     var news = PresenceNews()
-    var outbox = PresenceOutbox()
+    var outbox: PresenceOutbox
     private let streams: PrivateStreams
     private let sessions: SessionTable
+    private let counters: Counters
     private let lastSeen: LastSeenSender
     private var departures = Departures()
     /// Conversations whose list is to be told.
@@ -41,8 +42,13 @@ final class Presence {
     /// Counts the users that were told of: a session with this number has been told of the present one.
     private var mark = 0
 
-    init(bus: Bus, rooms: Rooms, streams: PrivateStreams, sessions: SessionTable, timing: PresenceTiming) {
+    init(
+        bus: Bus, rooms: Rooms, streams: PrivateStreams, sessions: SessionTable, counters: Counters,
+        timing: PresenceTiming
+    ) {
         self.sessions = sessions
+        self.counters = counters
+        outbox = PresenceOutbox(counters: counters)
         self.bus = bus
         self.rooms = rooms
         self.streams = streams
@@ -64,6 +70,12 @@ final class Presence {
     /// For the end of the process. The others show its users as online until it has been silent for a while: most have
     /// come back elsewhere by then.
     func finish() { lastSeen.send() }
+
+    func addMetrics(to metrics: Metrics) {
+        metrics.gauge("parley_fanout_users_online", "Users shown as online to sessions here, wherever they are") {
+            [unowned self] in Double(news.onlineCount)
+        }
+    }
 
     // MARK: Sessions
 
@@ -195,13 +207,16 @@ final class Presence {
     /// Nobody knows yet where its users are now: `receipt` is told that they were here.
     private func lose(_ process: Instance) {
         processes[process] = nil
+        var expired: Set<UserID> = []
         rooms.forEach { room in
             let users = room.presence.list(of: process)
             guard !users.isEmpty else { return }
             for user in users { lastSeen.seen(user) }
+            expired.formUnion(users)
             let departed = users.map { PresenceList.Departure($0, lastSeen: .thisMinute) }
             take(PresenceList(room.conversation, asks: false, online: [], departed: departed), from: process)
         }
+        counters.presenceExpired += expired.count
     }
 
     /// Tells everything again, a part of the slots at each heartbeat.

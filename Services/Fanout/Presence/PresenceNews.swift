@@ -17,6 +17,8 @@ struct PresenceNews {
     private var order: [UserID] = []
 
     var isEmpty: Bool { changes.isEmpty }
+    /// Users shown somewhere.
+    var onlineCount: Int { places.count }
 
     func isOnline(_ user: UserID) -> Bool { places[user] != nil }
 

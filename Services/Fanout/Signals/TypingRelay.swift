@@ -11,12 +11,14 @@ final class TypingRelay {
 
     private let bus: Bus
     private let rooms: Rooms
+    private let counters: Counters
     private var table = TypingTable()
     private var isClockRunning = false
 
-    init(bus: Bus, rooms: Rooms) {
+    init(bus: Bus, rooms: Rooms, counters: Counters) {
         self.bus = bus
         self.rooms = rooms
+        self.counters = counters
     }
 
     func receive(_ conversation: ConversationID, _ isActive: Bool, from session: Session) {
@@ -29,7 +31,18 @@ final class TypingRelay {
 
     /// From another process.
     func receive(_ conversation: ConversationID, _ user: UserID, _ isActive: Bool) {
-        rooms[conversation]?.tell(ServerFrame.typing(conversation, user, isActive: isActive), exceptTo: user)
+        guard let room = rooms[conversation] else { return }
+        tell(room, ServerFrame.typing(conversation, user, isActive: isActive), exceptTo: user)
+    }
+
+    /// Every member who is here but one. Whom much is waiting for does without.
+    private func tell(_ room: Room, _ frame: WebSocketFrame, exceptTo user: UserID) {
+        room.feed.forEachSubscriber { session in
+            guard session.user != user, room.hasMember(session) else { return }
+            guard !session.isCongested else { return counters.typingDropped += 1 }
+            counters.typingFrames += 1
+            session.send(frame)
+        }
     }
 
     /// Called while the session still knows its rooms.
@@ -55,16 +68,10 @@ final class TypingRelay {
 
     private func expire() {
         isClockRunning = false
-        for key in table.takeExpired(at: .now) { tell(key, false) }
-        startClock()
-    }
-}
-
-extension Room {
-    /// Something ephemeral, for every member who is here but one. Whom much is waiting for does without.
-    fileprivate func tell(_ frame: WebSocketFrame, exceptTo user: UserID) {
-        feed.forEachSubscriber { session in
-            if session.user != user, hasMember(session), !session.isCongested { session.send(frame) }
+        for key in table.takeExpired(at: .now) {
+            counters.typingExpired += 1
+            tell(key, false)
         }
+        startClock()
     }
 }
