@@ -3,7 +3,7 @@
 # An import of a module that Package.swift does not declare is an error: dependencies point one way.
 SWIFT_FLAGS := --explicit-target-dependency-import-check error
 
-.PHONY: help run up down status build test test-containers bench bench-receipts format format-check clean
+.PHONY: help run up down status build test test-containers faults bench bench-receipts format format-check clean
 
 help:
 	@echo "make run           build, start a system, show how to use it; Ctrl-C stops it"
@@ -14,6 +14,7 @@ help:
 	@echo "make build         the release executables, in .build/release"
 	@echo "make bench         measures a system of its own, beside what this machine can do without it"
 	@echo "make test-containers  the system in containers alone: scaled, killed, cut off (part of make test)"
+	@echo "make faults        clients write while everything fails, for ten minutes: a report (a short form is in make test)"
 	@echo "make bench-receipts  measures receipts on a system of its own"
 	@echo "make format        formats the sources"
 	@echo "make format-check  checks formatting, shell scripts and Python"
@@ -35,6 +36,11 @@ bench: build
 
 test-containers:
 	@Tests/run containers
+
+# FAULTS='--seed 7 --seconds 600' repeats a run; --help tells the rest.
+faults: export FAULTS ?= --seconds 600
+faults: build
+	@Tests/run faults
 
 bench-receipts: build
 	@PARLEY_NO_BUILD=1 Tests/Load/receipts

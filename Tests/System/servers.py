@@ -15,6 +15,7 @@ for pid in "$1"/*/data/postmaster.pid "$1"/*/pgbouncer.pid; do
     [ -s "$pid" ] && kill -QUIT "$(head -1 "$pid")" 2>/dev/null
 done
 sleep 0.5
+umount --lazy "$1/disk" 2>/dev/null
 rm -rf "$1"
 """
 """Ends what runs and removes the directory when standard input ends, so however the test process ends."""
@@ -35,6 +36,17 @@ class Servers:
     def remove(self):
         self._guard.stdin.close()
         self._guard.wait()
+
+    def small_disk(self, megabytes: int) -> Path:
+        """A file system of this size, in memory. Raises OSError where none can be mounted."""
+        disk = self.directory / "disk"
+        disk.mkdir()
+        options = f"size={megabytes}m,mode=0700" + (",uid=postgres,gid=postgres" if os.geteuid() == 0 else "")
+        done = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", disk], capture_output=True, text=True)
+        if done.returncode:
+            disk.rmdir()
+            raise OSError(done.stderr.strip())
+        return disk
 
     def create(self, name: str, *settings: str) -> "Server":
         """A new, running server with an empty database `parley`."""

@@ -1,0 +1,174 @@
+"""Real processes, a real PostgreSQL, clients that write, and one fault after the other: is anything lost?
+
+    make faults                                     about eleven minutes, every kind of fault
+    cd Tests/System && ../../.venv/bin/python -m faults --help       for the rest
+
+The order of faults, whom they hit and what clients write follow from the seed, which is printed. Ends with 1 when
+anything was lost, doubled, out of order or seen by whom it does not concern. Times are told, never judged.
+"""
+
+import argparse
+import asyncio
+import random
+import resource
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from system import System  # noqa: E402
+
+from faults import report  # noqa: E402
+from faults.book import Finding  # noqa: E402
+from faults.checker import check  # noqa: E402
+from faults.database import Database  # noqa: E402
+from faults.kinds import FAKETIME, KINDS, Bus, Clock, Kind, Scene, Skipped  # noqa: E402
+from faults.load import Load  # noqa: E402
+from faults.machine import Machine  # noqa: E402
+
+RECOVER_SECONDS = 90.0
+"""After it a fault is taken to have done harm for good, and the logs are shown."""
+
+
+class Run:
+    def __init__(self, options: argparse.Namespace):
+        self.options = options
+        self.choice = random.Random(options.seed)
+        self.faults: list[report.Fault] = []
+        self.skips: list[report.Skip] = []
+        self.findings: list[Finding] = []
+        self.calm = 0.7 if options.short else 5.0
+        """Seconds before the first fault and after each, when all have recovered."""
+
+    async def run(self) -> int:
+        database = Database()
+        system = System(instances=2, database=database.url)
+        try:
+            system.up()
+            return await self._under_load(system, database)
+        finally:
+            system.remove()
+            database.remove()
+
+    async def _under_load(self, system: System, database: Database) -> int:
+        short = self.options.short
+        load = Load(system, self.options.seed, conversations=16 if short else 24, users=8 if short else 12,
+                    pace_seconds=0.4 if short else 0.5)  # fmt: skip
+        machine = Machine(system)
+        sockets = Path(machine.environment("store", 0)["PARLEY_BUS_BIND"].removeprefix("ipc://")).parent
+        scene = Scene(machine, database, load, Bus(sockets, self.options.seed), self.choice)
+        await load.begin()
+        self.began = time.monotonic()
+        self.talks = list(load.talks)
+        try:
+            await asyncio.sleep(self.calm)
+            await self._all_stages(scene)
+            seconds = time.monotonic() - self.began
+            endings = await load.end()
+            seen = [device.seen for device in load.devices]
+            self.findings += load.findings + check(load.writes, seen, endings)
+            return self._tell(load, seen, seconds)
+        finally:
+            await load.close()
+            await scene.bus.close()
+
+    async def _all_stages(self, scene: Scene):
+        while True:
+            for stage in ("direct", "bus", "clock"):
+                kinds = [kind for kind in self._kinds() if kind.stage == stage]
+                self.choice.shuffle(kinds)
+                if kinds and await self._enter(stage, scene):
+                    for kind in kinds:
+                        await self._suffer(kind, scene)
+            if time.monotonic() - self.began >= self.options.seconds:
+                return
+            scene.machine.extra = {}
+
+    def _kinds(self) -> list[Kind]:
+        chosen = [kind for kind in KINDS if not self.options.only or self.options.only in kind.name]
+        return [kind for kind in chosen if kind.short_seconds is not None] if self.options.short else chosen
+
+    async def _enter(self, stage: str, scene: Scene) -> bool:
+        """Starts the processes anew with what the stage needs."""
+        if stage == "bus":
+            if not scene.bus.process:
+                scene.machine.extra = await scene.bus.open()
+        elif stage == "clock":
+            if not FAKETIME.exists():
+                self._skip(
+                    "clocks 20 minutes ahead and behind", "libfaketime is not installed (apt-get install faketime)"
+                )
+                return False
+            scene.machine.extra = Clock(scene.machine.system.state).settings()
+        if stage != "direct":
+            await self._suffer(next(kind for kind in KINDS if kind.name == "rolling restart"), scene)
+        return True
+
+    async def _suffer(self, kind: Kind, scene: Scene):
+        """One fault: begun, ended, recovered from, and a while of calm."""
+        seconds = kind.short_seconds if self.options.short else kind.seconds
+        start = time.monotonic()
+        scene.load.hurry()
+        acting = kind.act(scene)
+        try:
+            await anext(acting)
+        except Skipped as skipped:
+            return self._skip(kind.name, str(skipped))
+        await asyncio.sleep(seconds)
+        async for _ in acting:
+            raise AssertionError("a fault yields once")
+        end = time.monotonic()
+        scene.load.hurry()
+        scene.machine.collect()
+        fault = report.Fault(kind.name, start, end)
+        self.faults.append(fault)
+        await self._recovered(fault, scene)
+        since = time.monotonic() - end
+        print(
+            f"{start - self.began:7.1f} s  {kind.name}: {end - start:.1f} s, recovered {since:.1f} s later", flush=True
+        )
+        await asyncio.sleep(self.calm)
+
+    async def _recovered(self, fault: report.Fault, scene: Scene):
+        while report.recovery(self.talks, fault.end) is None:
+            if time.monotonic() - fault.end > RECOVER_SECONDS:
+                print(scene.machine.system.log_ends())
+                return self.findings.append(Finding("refused", f"no recovery from: {fault.name}"))
+            await asyncio.sleep(0.05)
+
+    def _skip(self, name: str, reason: str):
+        self.skips.append(report.Skip(name, reason))
+        print(f"skipping {name}: {reason}", flush=True)
+
+    def _tell(self, load: Load, seen, seconds: float) -> int:
+        text = report.table(self.faults, self.skips, self.talks, self.calm)
+        text += "\n\n" + report.totals(load.writes, seen, load.probes, seconds, self.findings) + "\n"
+        print("\n" + text)
+        for finding in self.findings[:40]:
+            print(finding)
+        if self.options.report:
+            self.options.report.write_text(text)
+        return 1 if self.findings else 0
+
+
+def main() -> int:
+    options = arguments()
+    print(f"seed {options.seed}", flush=True)
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    return asyncio.run(Run(options).run())
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="faults", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--short", action="store_true", help="less than a minute, for every run of the tests")
+    parser.add_argument("--seed", type=int, default=random.randrange(1_000_000))
+    parser.add_argument("--seconds", type=float, default=0, help="begin again until it has taken so long")
+    parser.add_argument("--only", help="kinds of faults with these words in their names")
+    parser.add_argument("--report", type=Path, help="write the table there, too")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

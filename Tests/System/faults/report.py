@@ -1,0 +1,107 @@
+"""What a run says at its end."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+from faults.book import CATEGORIES, Finding, Seen, Write
+from faults.load import Talk, count_repeats
+
+
+@dataclass
+class Fault:
+    """One that happened; times as of `time.monotonic()`."""
+
+    name: str
+    start: float
+    end: float
+
+
+@dataclass
+class Skip:
+    name: str
+    reason: str
+
+
+def recovery(talks: list[Talk], moment: float) -> float | None:
+    """Seconds from the moment until every conversation had acknowledged a write begun after it; None: one never did."""
+    firsts = [
+        min((w.answered for w in talk.writes if w.begun >= moment and w.is_acknowledged), default=None)
+        for talk in talks
+    ]
+    return None if None in firsts else max(firsts) - moment
+
+
+def table(faults: list[Fault], skips: list[Skip], talks: list[Talk], calm: float) -> str:
+    """One line for each kind of fault, the worst of its recoveries in seconds, latencies in milliseconds. `calm`: the
+    seconds before and after a fault that it is compared with."""
+    lines = [
+        "| fault | times | recovered, s from its begin | from its end | repeated requests "
+        "| before: p50 / p99 / p99.9 ms | during | after |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for name in dict.fromkeys(fault.name for fault in faults):
+        lines.append(_row(name, [fault for fault in faults if fault.name == name], talks, calm))
+    lines += [f"| {skip.name} | skipped: {skip.reason} | | | | | | |" for skip in skips]
+    return "\n".join(lines)
+
+
+def _row(name: str, faults: list[Fault], talks: list[Talk], calm: float) -> str:
+    writes = [write for talk in talks for write in talk.writes]
+    phases = [
+        [(fault.start - calm, fault.start) for fault in faults],
+        [(fault.start, fault.end) for fault in faults],
+        [(fault.end, fault.end + calm) for fault in faults],
+    ]
+    repeated = sum(count_repeats(writes, fault.start, fault.end + calm) for fault in faults)
+    cells = [
+        name,
+        str(len(faults)),
+        _seconds(recovery(talks, fault.start) for fault in faults),
+        _seconds(recovery(talks, fault.end) for fault in faults),
+        str(repeated),
+        *(_latencies(writes, phase) for phase in phases),
+    ]
+    return "| " + " | ".join(cells) + " |"
+
+
+def _seconds(recoveries) -> str:
+    recoveries = list(recoveries)
+    return "never" if None in recoveries else f"{max(recoveries):.2f}"
+
+
+def _latencies(writes: list[Write], phases: list[tuple[float, float]]) -> str:
+    """Of the writes begun in these times, from the first attempt to the acknowledgement."""
+    taken = sorted(
+        1000 * (write.answered - write.begun)
+        for write in writes
+        if write.is_acknowledged and any(start <= write.begun < end for start, end in phases)
+    )
+    if not taken:
+        return "–"
+    return " / ".join(f"{taken[min(len(taken) - 1, int(share * len(taken)))]:.0f}" for share in (0.5, 0.99, 0.999))
+
+
+def totals(writes: list[Write], seen: list[Seen], probes: int, seconds: float, findings: list[Finding]) -> str:
+    kinds = Counter(write.kind for write in writes if write.is_acknowledged)
+    acknowledged = ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common())
+    came = sum(len(positions) for each in seen for positions in each.positions.values())
+    counts = Counter(finding.category for finding in findings)
+    return (
+        f"{seconds:.0f} s of load. {sum(kinds.values()):,} acknowledged writes ({acknowledged}), "
+        f"{sum(len(write.repeats) for write in writes):,} requests repeated, "
+        f"{came:,} changes received by {len(seen)} devices, "
+        f"{sum(each.reconnections for each in seen):,} reconnections, {probes:,} looks at what was deleted or is none "
+        f"of the reader's.\n\n**"
+        + ", ".join(f"{counts[category]} {_NAMES[category]}" for category in CATEGORIES)
+        + ".**"
+    )
+
+
+_NAMES = {
+    "lost": "lost",
+    "duplicated": "duplicated",
+    "reordered": "reordered",
+    "visible": "wrongly visible",
+    "different": "seen differently",
+    "refused": "refused without cause",
+}
