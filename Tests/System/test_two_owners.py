@@ -1,4 +1,4 @@
-"""Two stores that both believe they own every slot, and two receipt services: ownership is for speed, never for truth."""
+"""Two stores that both believe they own every slot, and two receipt services: owning is for speed, never for truth."""
 
 import asyncio
 
