@@ -54,6 +54,11 @@ class System:
         done = self.run(DEV / "up")
         assert done.returncode == 0, f"deploy/dev/up failed:\n{done.stdout}"
 
+    def stop(self):
+        """Ends all processes in order; the data stays."""
+        done = self.run(DEV / "down")
+        assert done.returncode == 0, f"deploy/dev/down failed:\n{done.stdout}"
+
     def run(self, *command, **settings: str) -> subprocess.CompletedProcess:
         """Runs a command for this system and returns how it ended and what it said."""
         return subprocess.run(

@@ -1,11 +1,14 @@
--- The roles and the database of a deployed system. Run at every start; what exists stays.
+-- The roles and the database of a deployed system. Run by a superuser at every start; what exists stays.
 --
 -- The owners make tables and nothing else connects as them. The services read and write the tables of their own schema;
--- what they may read of the other's is granted by name: see the files beside this one.
+-- what they may read of the other's is granted by name: see the files beside this one. `maintenance` is for `parley scrub`.
 
 SELECT format('CREATE ROLE %I LOGIN', name)
-FROM unnest(ARRAY['store', 'store_owner', 'receipt', 'receipt_owner']) AS name
+FROM unnest(ARRAY['store', 'store_owner', 'receipt', 'receipt_owner', 'maintenance']) AS name
 WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = name) \gexec
+
+-- Only an owner rewrites a table. What else scrubbing does: look for old transactions, and make the log begin anew.
+GRANT store_owner, receipt_owner, pg_monitor, pg_checkpoint TO maintenance;
 
 SELECT 'CREATE DATABASE parley'
 WHERE NOT EXISTS (SELECT FROM pg_database WHERE datname = 'parley') \gexec
@@ -16,3 +19,4 @@ GRANT CONNECT, CREATE ON DATABASE parley TO store_owner, receipt_owner;
 
 \connect parley
 REVOKE ALL ON SCHEMA public FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION pg_switch_wal() TO maintenance;
