@@ -46,7 +46,6 @@ final class BusReader {
             bus.subscribe(.receiptDigest(group))
             bus.subscribe(.ephemeral(group))
         }
-        erased.start()
     }
 
     private func receive(_ frame: InboundFrame) {

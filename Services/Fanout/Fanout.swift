@@ -13,8 +13,9 @@ final class Fanout {
     let sessions = SessionTable()
     let rooms: Rooms
     let gateway: Gateway
-    private let reader: BusReader
-    private let presence: Presence
+    let reader: BusReader
+    let presence: Presence
+    private let erased: ErasedUsers
 
     init(bus: Bus, tokens: TokenVerifier, log: Log, presence timing: PresenceTiming = PresenceTiming()) {
         let fetches = FetchQueue()
@@ -24,7 +25,7 @@ final class Fanout {
         presence = Presence(
             bus: bus, rooms: rooms, streams: streams, sessions: sessions, counters: counters, timing: timing)
         let supersession = Supersession(bus: bus, sessions: sessions)
-        let erased = ErasedUsers(bus: bus)
+        erased = ErasedUsers(bus: bus)
         gateway = Gateway(
             tokens: tokens, erased: erased, sessions: sessions,
             starter: SessionStarter(bus: bus, rooms: rooms, streams: streams, counters: counters, presence: presence),
@@ -45,6 +46,7 @@ final class Fanout {
 
     func start() {
         reader.start()
+        erased.start()
         gateway.start()
         presence.start()
     }

@@ -8,6 +8,8 @@ struct ReceiptConfiguration: Sendable {
     let bus: BusConfiguration
     /// How long signals of one user in one conversation are gathered after the first.
     let window: Duration
+    /// In a simulation, what plays PostgreSQL.
+    var simulatedServer: (any SimulatedServer)?
 
     init(environment: inout Environment) throws(ConfigurationError) {
         databaseURL = try environment.requiredString("PARLEY_DATABASE_URL")
@@ -19,8 +21,8 @@ struct ReceiptConfiguration: Sendable {
     /// The statements of a batch are written for index lookups, whatever the planner believes about the size of an
     /// array: one plan for all, and nothing but lookups to choose from.
     var writer: ConnectionConfiguration {
-        ConnectionConfiguration(
-            url: databaseURL, applicationName: "parley-receipt-writer",
+        connection(
+            "parley-receipt-writer",
             settings: [
                 ("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off"), ("enable_hashjoin", "off"),
                 ("enable_mergejoin", "off"), ("synchronous_commit", "on"),
@@ -30,8 +32,8 @@ struct ReceiptConfiguration: Sendable {
 
     /// For what follows behind and must not delay anybody.
     var completions: ConnectionConfiguration {
-        ConnectionConfiguration(
-            url: databaseURL, applicationName: "parley-receipt-completions",
+        connection(
+            "parley-receipt-completions",
             settings: [
                 ("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off"), ("statement_timeout", "30s"),
             ],
@@ -39,12 +41,21 @@ struct ReceiptConfiguration: Sendable {
     }
 
     var queries: ConnectionConfiguration {
-        ConnectionConfiguration(
-            url: databaseURL, applicationName: "parley-receipt-queries",
+        connection(
+            "parley-receipt-queries",
             settings: [
                 ("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off"),
                 ("default_transaction_read_only", "on"), ("statement_timeout", "5s"),
             ],
             statements: StatusStatements.all + [UntoldStatement.statement, LastSeenStatements.ofPeers])
+    }
+
+    private func connection(
+        _ name: String, settings: [(name: String, value: String)], statements: [Statement]
+    ) -> ConnectionConfiguration {
+        var configuration = ConnectionConfiguration(
+            url: databaseURL, applicationName: name, settings: settings, statements: statements)
+        configuration.simulatedServer = simulatedServer
+        return configuration
     }
 }

@@ -6,6 +6,8 @@ struct StoreConfiguration: Sendable {
     let databaseURL: String
     let listen: ListenAddress
     let bus: BusConfiguration
+    /// In a simulation, what plays PostgreSQL.
+    var simulatedServer: (any SimulatedServer)?
 
     init(environment: inout Environment) throws(ConfigurationError) {
         databaseURL = try environment.requiredString("PARLEY_DATABASE_URL")
@@ -16,8 +18,8 @@ struct StoreConfiguration: Sendable {
     /// The statements of a batch are written for index lookups, whatever the planner believes about the size of an
     /// array: one plan for all, and nothing but lookups to choose from.
     var writer: ConnectionConfiguration {
-        ConnectionConfiguration(
-            url: databaseURL, applicationName: "parley-store-writer",
+        connection(
+            "parley-store-writer",
             settings: [
                 ("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off"), ("enable_hashjoin", "off"),
                 ("enable_mergejoin", "off"), ("synchronous_commit", "on"),
@@ -46,13 +48,22 @@ struct StoreConfiguration: Sendable {
     }
 
     var queries: ConnectionConfiguration {
-        ConnectionConfiguration(
-            url: databaseURL, applicationName: "parley-store-queries",
+        connection(
+            "parley-store-queries",
             settings: [
                 ("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off"),
                 ("default_transaction_read_only", "on"),
                 ("statement_timeout", "5s"),
             ],
             statements: Queries.statements)
+    }
+
+    private func connection(
+        _ name: String, settings: [(name: String, value: String)], statements: [Statement]
+    ) -> ConnectionConfiguration {
+        var configuration = ConnectionConfiguration(
+            url: databaseURL, applicationName: name, settings: settings, statements: statements)
+        configuration.simulatedServer = simulatedServer
+        return configuration
     }
 }

@@ -21,11 +21,12 @@ package final class Bus {
     package var hearsItself = false
 
     /// Closed by letting go of them.
-    private var publisher: Publisher?
-    private var subscribers: [Role?: Subscriber] = [:]
+    private var publisher: (any FramePublisher)?
+    private var subscribers: [Role?: any FrameSubscriber] = [:]
     private var finders: [PeerFinder] = []
     private var doorkeeper: Doorkeeper?
-    private let context: Context
+    /// Nil where ZeroMQ has no part.
+    private let context: Context?
     private let keys: BusKeys?
     /// How often each topic is subscribed, for peers that are followed later.
     private var topics: [Topic: Int] = [:]
@@ -40,7 +41,8 @@ package final class Bus {
     /// - Parameter keys: none leaves the bus open to everybody who reaches the endpoint.
     package init(bind endpoint: String, keys: BusKeys? = nil) throws(ZeroMQError) {
         instance = .random()
-        context = try Context()
+        let context = try Context()
+        self.context = context
         self.keys = keys
         outbox = Outbox(origin: instance)
         requests = RequestTable(now: .now)
@@ -53,6 +55,21 @@ package final class Bus {
         subscribe(.answer(instance))
     }
 
+    /// Opens a bus on a medium within this process, for simulations.
+    package init(_ instance: Instance, on medium: some FramePublisher & FrameSubscriber) {
+        self.instance = instance
+        context = nil
+        keys = nil
+        outbox = Outbox(origin: instance)
+        requests = RequestTable(now: .now)
+        publisher = medium
+        subscribers[nil] = medium
+        subscribe(.answer(instance))
+    }
+
+    /// Takes a frame from such a medium.
+    package func receive(_ frame: UnsafeRawBufferPointer) { receive(Message(copying: frame), from: nil) }
+
     /// Connects to all processes of a role, found at these endpoints, now and whenever they come and go. Called once for
     /// each role.
     ///
@@ -60,6 +77,7 @@ package final class Bus {
     ///   keys then.
     package func follow(_ endpoints: [Endpoint], as role: Role? = nil) throws(ZeroMQError) {
         precondition(subscribers[role] == nil, "the peers of a role are configured once")
+        guard let context else { preconditionFailure("a simulated bus finds no peers by itself") }
         let subscriber = try Subscriber(security(towards: role), in: context) { [unowned self] in
             receive($0, from: role)
         }
@@ -68,8 +86,8 @@ package final class Bus {
             for _ in 0..<count { subscriber.subscribe(topic) }
         }
         let finder = PeerFinder(
-            endpoints, connect: { [unowned self] in try? subscribers[role]?.connect($0) },
-            disconnect: { [unowned self] in try? subscribers[role]?.disconnect($0) })
+            endpoints, connect: { [weak subscriber] in try? subscriber?.connect($0) },
+            disconnect: { [weak subscriber] in try? subscriber?.disconnect($0) })
         finders.append(finder)
         finder.start()
     }
@@ -142,7 +160,7 @@ package final class Bus {
 
     private func send(_ frame: UnsafeRawBufferPointer) {
         // A PUB socket never reports a full queue: it drops for the peer whose queue it is.
-        _ = publisher?.send(frame)
+        publisher?.send(frame)
         counters.framesSent += 1
         counters.bytesSent += frame.count
     }

@@ -8,6 +8,12 @@ final class Message {
 
     init() { zmq_msg_init(handle) }
 
+    init(copying bytes: UnsafeRawBufferPointer) {
+        let result = zmq_msg_init_size(handle, bytes.count)
+        precondition(result == 0, "there is memory for a frame")
+        if bytes.count > 0 { zmq_msg_data(handle).copyMemory(from: bytes.baseAddress!, byteCount: bytes.count) }
+    }
+
     deinit {
         zmq_msg_close(handle)
         handle.deallocate()

@@ -6,7 +6,7 @@ import Reactor
 /// It has nothing to receive, but new subscribers and their subscriptions are taken in only while one of its functions
 /// runs: asking for its events does that.
 @Reactor
-final class Publisher: DescriptorHandler {
+final class Publisher: DescriptorHandler, FramePublisher {
     private let socket: Socket
     private let descriptor: CInt
     private let endpoint: String
@@ -24,9 +24,9 @@ final class Publisher: DescriptorHandler {
 
     func ready(_: Readiness) { _ = socket.isReadable }
 
-    @discardableResult func send(_ frame: UnsafeRawBufferPointer) -> Socket.SendResult { socket.send(frame) }
+    package func send(_ frame: UnsafeRawBufferPointer) { _ = socket.send(frame) }
 
-    func close() {
+    package func close() {
         Reactor.forget(descriptor)
         // libzmq leaves the file behind, and peers that look for sockets would go on connecting to it.
         if endpoint.hasPrefix("ipc://") { unlink(String(endpoint.dropFirst(6))) }

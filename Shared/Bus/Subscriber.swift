@@ -7,7 +7,7 @@ import Wire
 /// libzmq's descriptor tells only that something changed, so after everything that may have swallowed such a signal
 /// (connecting, subscribing, receiving without emptying the queue) the socket is asked again.
 @Reactor
-final class Subscriber: DescriptorHandler {
+final class Subscriber: DescriptorHandler, FrameSubscriber {
     /// One turn handles this much, then timers and other descriptors get theirs. What a frame costs is the receiver's
     /// affair (a change goes to every session of a room), and what it wrote leaves at the end of the turn: so the time is
     /// bounded, not the bytes.
@@ -38,7 +38,7 @@ final class Subscriber: DescriptorHandler {
     }
 
     /// Connections that ended before both sides knew who the other is.
-    var failedHandshakes: Int { watch?.failedHandshakes ?? 0 }
+    package var failedHandshakes: Int { watch?.failedHandshakes ?? 0 }
 
     func connect(_ endpoint: String) throws(ZeroMQError) {
         try socket.connect(endpoint)
@@ -59,14 +59,14 @@ final class Subscriber: DescriptorHandler {
         try? connect(endpoint)
     }
 
-    func subscribe(_ topic: Topic) {
+    package func subscribe(_ topic: Topic) {
         var prefix = ByteBuffer(capacity: 16)
         topic.encode(into: &prefix)
         socket.subscribe(prefix.bytes)
         checkNextTurn()
     }
 
-    func unsubscribe(_ topic: Topic) {
+    package func unsubscribe(_ topic: Topic) {
         var prefix = ByteBuffer(capacity: 16)
         topic.encode(into: &prefix)
         socket.unsubscribe(prefix.bytes)
@@ -75,7 +75,7 @@ final class Subscriber: DescriptorHandler {
 
     func ready(_: Readiness) { receive() }
 
-    func close() {
+    package func close() {
         isOpen = false
         socket.endReports()
         watch?.close()

@@ -47,6 +47,9 @@ package struct WebSocketFrame: @unchecked Sendable {
 
     package var count: Int { storage.header }
 
+    /// The same, for who reads them in this process. Valid as long as the frame.
+    package var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: count) }
+
     /// The bytes as they travel. They live as long as the frame.
     var start: UnsafeMutablePointer<UInt8> { storage.withUnsafeMutablePointerToElements { $0 } }
 

@@ -1,9 +1,9 @@
 /// The statements of one transaction while they are being sent.
 package struct Batch: ~Copyable {
-    private let session: Session
+    private let session: any ServerSession
     private(set) var statementCount = 0
 
-    init(_ session: Session) { self.session = session }
+    init(_ session: any ServerSession) { self.session = session }
 
     /// Executes a statement of the connection's configuration with the parameters that `build` adds.
     package mutating func execute(_ statement: Statement, _ build: (inout Parameters) -> Void = { _ in }) {

@@ -16,7 +16,7 @@ package final class Connection: DescriptorHandler {
     private var backoff = Backoff()
     /// Names the address to connect to. Stays while it serves: after a restart it is tried first.
     private var attemptNumber = 0
-    private var random = SystemRandomNumberGenerator()
+    private var random = ProcessRandom()
     private var watchedSocket: CInt?
     private var isWaitingToWrite = false
     private var isResolving = false
@@ -32,9 +32,9 @@ package final class Connection: DescriptorHandler {
         case down
         /// A helper thread resolves the host's name.
         case resolving
-        case connecting(Session)
-        case settingUp(Session)
-        case up(Session)
+        case connecting(any ServerSession)
+        case settingUp(any ServerSession)
+        case up(any ServerSession)
         case closed
     }
 
@@ -82,6 +82,7 @@ package final class Connection: DescriptorHandler {
     /// Begins a session on a helper thread, because resolving a name blocks its thread. One at a time: while a resolver
     /// hangs, what it finds in the end serves the attempts after its own too.
     private func resolve() {
+        if let server = configuration.simulatedServer { return resolved(server.connect()) }
         guard !isResolving else { return }
         isResolving = true
         let configuration = configuration, number = attemptNumber
@@ -99,29 +100,29 @@ package final class Connection: DescriptorHandler {
         if wasUp { notifyLoss(error) }
     }
 
-    private func resolved(_ session: Session) {
+    private func resolved(_ session: any ServerSession) {
         isResolving = false
         guard case .resolving = state else { return }
         state = .connecting(session)
         // libpq wants the first poll after the socket became writable (34.1).
-        session.isBroken ? lose(session.error) : watch(session.socket, for: .write)
+        session.isBroken ? lose(session.error) : watch(session, for: .write)
     }
 
-    private func continueConnecting(_ session: Session) {
+    private func continueConnecting(_ session: any ServerSession) {
         // libpq may close the socket and open another one for the next address.
         unwatch()
         switch session.continueConnecting() {
-        case .waitToRead: watch(session.socket, for: .read)
-        case .waitToWrite: watch(session.socket, for: .write)
+        case .waitToRead: watch(session, for: .read)
+        case .waitToWrite: watch(session, for: .write)
         case .failed(let error): lose(error)
         case .connected:
-            watch(session.socket, for: .read)
+            watch(session, for: .read)
             setUp(session)
         }
     }
 
     /// Settings and statements go as one batch, before anything the owner submits.
-    private func setUp(_ session: Session) {
+    private func setUp(_ session: any ServerSession) {
         state = .settingUp(session)
         giveUp(after: Self.setUpTimeout)
         send(
@@ -137,7 +138,7 @@ package final class Connection: DescriptorHandler {
             }, completion: { [unowned self] in isSetUp(session, $0) })
     }
 
-    private func isSetUp(_ session: Session, _ outcome: BatchOutcome) {
+    private func isSetUp(_ session: any ServerSession, _ outcome: BatchOutcome) {
         switch outcome {
         case .committed:
             state = .up(session)
@@ -194,7 +195,7 @@ package final class Connection: DescriptorHandler {
         send(on: session, build, completion: completion)
     }
 
-    private func send(on session: Session, _ build: (inout Batch) -> Void, completion: @escaping Completion) {
+    private func send(on session: any ServerSession, _ build: (inout Batch) -> Void, completion: @escaping Completion) {
         var batch = Batch(session)
         build(&batch)
         session.sync()
@@ -207,13 +208,13 @@ package final class Connection: DescriptorHandler {
     }
 
     /// Not at once: a completion never runs before `submit` has returned.
-    private func loseAtEndOfTurn(_ session: Session) {
+    private func loseAtEndOfTurn(_ session: any ServerSession) {
         Reactor.atEndOfTurn { [weak self] in
             if let self, isCurrent(session) { lose(session.error) }
         }
     }
 
-    private func flush(_ session: Session) {
+    private func flush(_ session: any ServerSession) {
         let isPending = !session.flush()
         // libpq reads when it cannot write, and when it finds the end of the stream it closes the socket.
         guard isPending != isWaitingToWrite, !session.isBroken, let watchedSocket else { return }
@@ -231,7 +232,7 @@ package final class Connection: DescriptorHandler {
         }
     }
 
-    private func exchange(_ session: Session, _ readiness: Readiness) {
+    private func exchange(_ session: any ServerSession, _ readiness: Readiness) {
         if readiness.contains(.write) { flush(session) }
         guard session.consumeInput() else { return lose(session.error) }
         while !inFlight.isEmpty, let event = session.nextEvent() {
@@ -242,7 +243,7 @@ package final class Connection: DescriptorHandler {
         if session.isBroken { lose(session.error) }
     }
 
-    private func handle(_ event: Session.Event, _ session: Session) {
+    private func handle(_ event: SessionEvent, _ session: any ServerSession) {
         if session.takeCommitWaitCancellation() { inFlight.updateFirst { $0.progress.commitWaitWasCancelled() } }
         switch event {
         case .rows(let rows): inFlight.updateFirst { $0.progress.returned(rows) }
@@ -255,14 +256,15 @@ package final class Connection: DescriptorHandler {
         }
     }
 
-    private func isCurrent(_ session: Session) -> Bool {
+    private func isCurrent(_ session: any ServerSession) -> Bool {
         switch state {
         case .connecting(let current), .settingUp(let current), .up(let current): current === session
         case .down, .resolving, .closed: false
         }
     }
 
-    private func watch(_ socket: CInt, for interest: Interest) {
+    private func watch(_ session: any ServerSession, for interest: Interest) {
+        guard let socket = session.socket else { return session.attach(self) }
         watchedSocket = socket
         Reactor.watch(socket, for: interest, handler: self)
     }

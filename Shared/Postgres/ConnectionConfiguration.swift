@@ -7,6 +7,8 @@ package struct ConnectionConfiguration: Sendable {
     /// Run-time parameters of the session, on top of `defaultSettings`.
     package var settings: [(name: String, value: String)]
     package var statements: [Statement]
+    /// In a simulation, what plays the server.
+    package var simulatedServer: (any SimulatedServer)?
 
     package init(
         url: String, applicationName: String, settings: [(name: String, value: String)] = [],

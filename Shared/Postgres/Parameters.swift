@@ -11,7 +11,7 @@ package struct Parameters: ~Copyable {
     private static let initialBytes = 64 * 1024
     private static let keptBytes = 1024 * 1024
 
-    private var buffer = ByteBuffer(capacity: initialBytes)
+    private var buffer: ByteBuffer
     private var fields: [Field] = []
     private var openArray: OpenArray?
 
@@ -34,7 +34,7 @@ package struct Parameters: ~Copyable {
         var hasNulls = false
     }
 
-    init() {}
+    init(capacity: Int = initialBytes) { buffer = ByteBuffer(capacity: capacity) }
 
     mutating func removeAll() {
         // One huge batch must not keep its memory for ever.
@@ -134,6 +134,18 @@ package struct Parameters: ~Copyable {
             values.initializeElement(at: index, to: field.length < 0 ? nil : memory + field.start)
             numbers.initializeElement(at: index, to: max(0, field.length))
             numbers.initializeElement(at: fields.count + index, to: 1)
+        }
+    }
+
+    // MARK: For simulations
+
+    /// The parameters that `build` adds, each in binary form.
+    static func encoded(_ build: (inout Parameters) -> Void) -> [[UInt8]?] {
+        var parameters = Parameters(capacity: 256)
+        build(&parameters)
+        parameters.finish()
+        return parameters.fields.map { field in
+            field.length < 0 ? nil : Array(parameters.buffer.bytes[field.start..<field.start + Int(field.length)])
         }
     }
 

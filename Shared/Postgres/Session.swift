@@ -2,7 +2,7 @@ import CPQ
 
 /// One libpq connection in non-blocking pipeline mode, closed when its owner lets go. The only place that calls libpq
 /// on the way of a batch.
-final class Session: @unchecked Sendable {
+final class Session: ServerSession, @unchecked Sendable {
     // @unchecked: made on a helper thread, then handed to the reactor, which alone uses it.
     private let handle: OpaquePointer
 
@@ -15,12 +15,6 @@ final class Session: @unchecked Sendable {
     /// Once libpq has refused to take something, nothing more is sent: a batch without one of its statements must not
     /// reach its Sync.
     private(set) var refusedToSend = false
-
-    /// What libpq wants to wait for while it connects.
-    enum ConnectionStep { case waitToRead, waitToWrite, connected, failed(DatabaseError) }
-
-    /// One step of the answer to a batch.
-    enum Event { case rows(Rows), error(DatabaseError), skipped, endOfBatch, broken(DatabaseError) }
 
     /// Begins to connect. Blocks while a host name is resolved, so it is not called on the reactor.
     init(_ keywords: [(String, String)]) {
@@ -35,7 +29,7 @@ final class Session: @unchecked Sendable {
 
     deinit { PQfinish(handle) }
 
-    var socket: CInt { PQsocket(handle) }
+    var socket: CInt? { PQsocket(handle) }
     var isBroken: Bool { PQstatus(handle) == CONNECTION_BAD }
 
     /// libpq's own words, for when the server said nothing.
@@ -110,7 +104,7 @@ final class Session: @unchecked Sendable {
     func consumeInput() -> Bool { PQconsumeInput(handle) == 1 }
 
     /// The next step of what has arrived, nil when more must arrive first. Call only while an answer is outstanding.
-    func nextEvent() -> Event? {
+    func nextEvent() -> SessionEvent? {
         while !isBroken, PQisBusy(handle) == 0 {
             // NULL marks the end of each statement's results, but not of the Sync's.
             if let result = PQgetResult(handle) { return event(result) }
@@ -118,7 +112,7 @@ final class Session: @unchecked Sendable {
         return nil
     }
 
-    private func event(_ result: OpaquePointer) -> Event {
+    private func event(_ result: OpaquePointer) -> SessionEvent {
         switch PQresultStatus(result) {
         case PGRES_TUPLES_OK, PGRES_COMMAND_OK, PGRES_EMPTY_QUERY: return .rows(Rows(result))
         case PGRES_PIPELINE_SYNC:
@@ -129,7 +123,7 @@ final class Session: @unchecked Sendable {
             return .skipped
         default:
             defer { PQclear(result) }
-            return DatabaseError(serverErrorIn: result).map(Event.error) ?? .broken(error)
+            return DatabaseError(serverErrorIn: result).map(SessionEvent.error) ?? .broken(error)
         }
     }
 

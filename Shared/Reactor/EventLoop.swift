@@ -15,11 +15,16 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     private let stopping = Atomic<Bool>(false)
     private let inbox = Mutex<[UnownedJob]>([])
 
-    private var jobs: [UnownedJob] = []
     private var watched: [Watched] = []
-    private var deferred: [@Reactor () -> Void] = []
-    var timers = TimerHeap()
+    var work = Work()
     let signals = SignalSource()
+
+    /// What is to be done by itself, without a descriptor being ready.
+    struct Work {
+        var jobs: [UnownedJob] = []
+        var deferred: [@Reactor () -> Void] = []
+        var timers = TimerHeap()
+    }
 
     /// One watched descriptor. The generation travels through epoll with the number: an event for a descriptor that
     /// was closed and opened again within the same burst of events carries the old generation and is dropped.
@@ -45,7 +50,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         if isCurrent {
-            jobs.append(job)
+            work.jobs.append(job)
         } else {
             let wasEmpty = inbox.withLock { inbox in
                 inbox.append(job)
@@ -86,7 +91,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
 
     // MARK: Turns
 
-    func atEndOfTurn(_ body: @escaping @Reactor () -> Void) { deferred.append(body) }
+    func atEndOfTurn(_ body: @escaping @Reactor () -> Void) { work.deferred.append(body) }
 
     func stop() {
         stopping.store(true, ordering: .relaxed)
@@ -108,13 +113,14 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
         let count = epoll_wait(epoll, events, CInt(Self.eventsPerTurn), waitMilliseconds())
         for index in 0..<max(0, Int(count)) { handle(events[index]) }
         runTimers()
-        runJobs()
+        takeInbox()
+        runJobs(rounds: Self.jobRoundsPerTurn)
         runDeferred()
     }
 
     private func waitMilliseconds() -> CInt {
-        if !jobs.isEmpty || !deferred.isEmpty { return 0 }
-        guard let next = timers.nextTime else { return -1 }
+        if !work.jobs.isEmpty || !work.deferred.isEmpty { return 0 }
+        guard let next = work.timers.nextTime else { return -1 }
         // Rounded up: woken early, the loop would spin until the timer is due.
         return CInt(clamping: ((next - .now).nanoseconds + 999_999) / 1_000_000)
     }
@@ -131,21 +137,24 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
         handler.ready(Readiness(rawValue: event.events))
     }
 
-    @Reactor private func runTimers() {
-        guard timers.nextTime != nil else { return }
+    @Reactor func runTimers() {
+        guard work.timers.nextTime != nil else { return }
         let now = MonotonicTime.now
-        while let body = timers.popDue(at: now) { body() }
+        while let body = work.timers.popDue(at: now) { body() }
     }
 
-    private func runJobs() {
+    private func takeInbox() {
         inbox.withLock { inbox in
-            jobs.append(contentsOf: inbox)
+            work.jobs.append(contentsOf: inbox)
             inbox.removeAll(keepingCapacity: true)
         }
+    }
+
+    func runJobs(rounds limit: Int) {
         var rounds = 0
-        while !jobs.isEmpty, rounds < Self.jobRoundsPerTurn {
-            let round = jobs
-            jobs.removeAll(keepingCapacity: true)
+        while !work.jobs.isEmpty, rounds < limit {
+            let round = work.jobs
+            work.jobs.removeAll(keepingCapacity: true)
             for job in round {
                 job.runSynchronously(isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
             }
@@ -153,10 +162,10 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
         }
     }
 
-    @Reactor private func runDeferred() {
-        guard !deferred.isEmpty else { return }
-        let bodies = deferred
-        deferred.removeAll(keepingCapacity: true)
+    @Reactor func runDeferred() {
+        guard !work.deferred.isEmpty else { return }
+        let bodies = work.deferred
+        work.deferred.removeAll(keepingCapacity: true)
         for body in bodies { body() }
     }
 }

@@ -7,6 +7,7 @@ package struct MonotonicTime: Hashable, Comparable, Sendable {
     package init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
 
     package static var now: MonotonicTime {
+        if let simulated = SimulatedClock.now { return simulated }
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
         return MonotonicTime(nanoseconds: UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec))

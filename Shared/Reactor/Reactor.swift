@@ -57,7 +57,7 @@ package actor Reactor {
     /// Runs `body` once, `delay` from now, at a resolution of one millisecond.
     @Reactor @discardableResult
     package static func after(_ delay: Duration, _ body: @escaping @Reactor () -> Void) -> TimerID {
-        loop.timers.insert(at: MonotonicTime.now + delay, body)
+        loop.work.timers.insert(at: MonotonicTime.now + delay, body)
     }
 
     /// Runs `body` every `interval`, measured from the end of one run to the start of the next.
@@ -68,7 +68,7 @@ package actor Reactor {
         }
     }
 
-    @Reactor package static func cancel(_ timer: TimerID) { loop.timers.cancel(timer) }
+    @Reactor package static func cancel(_ timer: TimerID) { loop.work.timers.cancel(timer) }
 
     /// Suspends for `delay` on a timer of the reactor (`Task.sleep` would wake up on another thread).
     @Reactor package static func sleep(for delay: Duration) async {

@@ -27,7 +27,7 @@ package final class SlotOwner {
     private let connection: Connection
     private let statements: OwnershipStatements
     private weak let delegate: (any SlotOwnerDelegate)?
-    private let member = Int32.random(in: 1 ... .max)
+    private let member: Int32
     private var nextLook: TimerID?
     private var isDrained = false
 
@@ -40,6 +40,8 @@ package final class SlotOwner {
     package init(connection: Connection, schema: String, lockClass: Int32, delegate: any SlotOwnerDelegate) {
         self.connection = connection
         self.delegate = delegate
+        var random = ProcessRandom()
+        member = .random(in: 1 ... .max, using: &random)
         statements = OwnershipStatements(schema: schema, lockClass: lockClass)
         connection.onUp { [weak self] in self?.join() }
         connection.onLoss { [weak self] _ in self?.loseEverything() }

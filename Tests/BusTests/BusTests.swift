@@ -192,7 +192,7 @@ import Wire
         let damaged = await Self.eventually {
             var bytes: [UInt8] = [0x4D, 0]
             for _ in 0..<Int.random(in: 0...40, using: &random) { bytes.append(.random(in: 0...3, using: &random)) }
-            bytes.withUnsafeBytes { _ = stranger.send($0) }
+            bytes.withUnsafeBytes { stranger.send($0) }
             return bus.counters.framesRefused >= 100
         }
         #expect(damaged, "seed \(seed)")
@@ -214,7 +214,7 @@ import Wire
         let now = Array(writer.bytes)
         let next = now[..<2] + [2] + now[3...]
         let bothCame = await Self.eventually {
-            for frame in [Array(next), now] { frame.withUnsafeBytes { _ = newer.send($0) } }
+            for frame in [Array(next), now] { frame.withUnsafeBytes { newer.send($0) } }
             return bus.counters.framesRefused > 0 && !entries.isEmpty
         }
         #expect(bothCame)

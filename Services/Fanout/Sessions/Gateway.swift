@@ -6,7 +6,7 @@ import ServiceKit
 
 /// The WebSockets of this process: who may open one, what their clients say, and how they end.
 @Reactor
-final class Gateway: WebSocketHandler {
+final class Gateway {
     private static let helloBytes = 1 << 20
     private static let frameBytes = 64 << 10
     private static let helloPatience: Int64 = 10_000
@@ -19,9 +19,9 @@ final class Gateway: WebSocketHandler {
 
     /// A WebSocket whose client has not said yet who it is.
     private final class Visitor {
-        let socket: WebSocket
+        let socket: any SessionSocket
         let arrival: Timestamp
-        init(_ socket: WebSocket) {
+        init(_ socket: any SessionSocket) {
             self.socket = socket
             arrival = .now
         }
@@ -69,23 +69,23 @@ final class Gateway: WebSocketHandler {
         for visitor in Array(visitors.values) { end(visitor.socket) }
     }
 
-    private func end(_ socket: WebSocket) {
+    private func end(_ socket: any SessionSocket) {
         let seconds = Int.random(in: Self.returnSpread)
         socket.end(.draining, reason: "this server is being replaced", retryAfter: seconds)
     }
 
-    // MARK: WebSocketHandler
+    // MARK: Sockets
 
     func admits(_: Request) -> Bool { !isDraining }
 
-    func opened(_ socket: WebSocket) {
+    func opened(_ socket: any SessionSocket) {
         let visitor = Visitor(socket)
         socket.userInfo = visitor
         socket.maximumMessageBytes = Self.helloBytes
         visitors[ObjectIdentifier(visitor)] = visitor
     }
 
-    func received(_ text: UnsafeRawBufferPointer, from socket: WebSocket) {
+    func received(_ text: UnsafeRawBufferPointer, from socket: any SessionSocket) {
         do throws(JSONError) {
             let frame = try ClientFrame(text)
             if let session = socket.userInfo as? Session {
@@ -98,13 +98,13 @@ final class Gateway: WebSocketHandler {
         }
     }
 
-    func isTooSlow(_ socket: WebSocket) {
+    func isTooSlow(_ socket: any SessionSocket) {
         socket.end(.slowConsumer, reason: "too much was waiting for this client")
     }
 
-    func drained(_ socket: WebSocket) { (socket.userInfo as? Session)?.releaseStatuses() }
+    func drained(_ socket: any SessionSocket) { (socket.userInfo as? Session)?.releaseStatuses() }
 
-    func closed(_ socket: WebSocket) {
+    func closed(_ socket: any SessionSocket) {
         if let visitor = socket.userInfo as? Visitor { visitors[ObjectIdentifier(visitor)] = nil }
         if let session = socket.userInfo as? Session { ended(session) }
     }
@@ -206,4 +206,16 @@ final class Gateway: WebSocketHandler {
             presence.ended(session, rooms)
         }
     }
+}
+
+extension Gateway: WebSocketHandler {
+    func opened(_ socket: WebSocket) { opened(socket as any SessionSocket) }
+
+    func received(_ text: UnsafeRawBufferPointer, from socket: WebSocket) {
+        received(text, from: socket as any SessionSocket)
+    }
+
+    func isTooSlow(_ socket: WebSocket) { isTooSlow(socket as any SessionSocket) }
+    func drained(_ socket: WebSocket) { drained(socket as any SessionSocket) }
+    func closed(_ socket: WebSocket) { closed(socket as any SessionSocket) }
 }

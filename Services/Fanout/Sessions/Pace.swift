@@ -12,12 +12,12 @@ final class Pace {
     /// How often to look whether a congested client has read.
     private static let patience = Duration.milliseconds(20)
 
-    private let socket: WebSocket
+    private let socket: any SessionSocket
     private var running = 0
     private var waiting: ContiguousArray<FetchQueue.Fetch> = []
     private var isLookingAgain = false
 
-    init(_ socket: WebSocket) { self.socket = socket }
+    init(_ socket: any SessionSocket) { self.socket = socket }
 
     /// Runs `fetch` when it is its turn, never after `stop`.
     func run(_ fetch: @escaping FetchQueue.Fetch) {

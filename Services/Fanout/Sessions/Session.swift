@@ -8,7 +8,7 @@ final class Session {
     /// What a fast client has taken before the next frame is made.
     private static let congestion = 64 * 1024
 
-    let socket: WebSocket
+    let socket: any SessionSocket
     let id: UUIDBytes
     let user: UserID
     /// Claim `dev`; nil: this session supersedes none, and none supersedes it.
@@ -32,7 +32,7 @@ final class Session {
     /// Made when the session has something to catch up with; most never have.
     private lazy var pace = Pace(socket)
 
-    init(_ socket: WebSocket, user: UserID, device: String?, expiresAt: Timestamp) {
+    init(_ socket: any SessionSocket, user: UserID, device: String?, expiresAt: Timestamp) {
         self.socket = socket
         self.user = user
         self.device = device
@@ -88,7 +88,7 @@ final class Session {
     }
 }
 
-extension WebSocket {
+extension SessionSocket {
     func end(_ goodbye: Goodbye, reason: String, retryAfter: Int? = nil) {
         send(ServerFrame.bye(goodbye, reason: reason, retryAfter: retryAfter))
         close(goodbye.closeCode)

@@ -1,0 +1,166 @@
+import Bytes
+import CPQ
+import Reactor
+
+/// What plays PostgreSQL in a simulation: connections get their sessions from it.
+@Reactor
+package protocol SimulatedServer: AnyObject, Sendable {
+    /// A process wants a session. The server answers it later by `SimulatedSession.accept` or `end`.
+    func connect() -> SimulatedSession
+    /// A batch has left a process. The server answers it later by `SimulatedSession.answer`, in the order of arrival.
+    func receive(_ batch: [SimulatedStatement], on session: SimulatedSession)
+}
+
+/// A statement on its way: the name it was prepared under, or its text, and its parameters in binary form.
+package struct SimulatedStatement: Sendable {
+    package let name: String
+    package let parameters: [[UInt8]?]
+}
+
+/// A session with a `SimulatedServer`. What is sent goes to the server as it is; the server's answers are to be given
+/// within a turn of the session's process.
+package final class SimulatedSession: ServerSession, @unchecked Sendable {
+    // @unchecked: only the reactor uses it.
+    private let server: any SimulatedServer
+    private weak var handler: (any DescriptorHandler)?
+    private var batch: [SimulatedStatement] = []
+    private var events: [SessionEvent] = []
+    private var next = 0
+    private var isAccepted = false
+    private var failure: DatabaseError?
+
+    package init(_ server: some SimulatedServer) { self.server = server }
+
+    // MARK: The server's side
+
+    @Reactor package func accept() {
+        isAccepted = true
+        handler?.ready(.write)
+    }
+
+    /// The answer to the oldest batch without one: rows for each statement up to the end or the error.
+    @Reactor package func answer(_ rows: [Rows], _ error: DatabaseError? = nil) {
+        events += rows.map { .rows($0) }
+        if let error { events.append(.error(error)) }
+        events.append(.endOfBatch)
+        handler?.ready(.read)
+    }
+
+    /// The connection is gone.
+    @Reactor package func end() {
+        failure = DatabaseError(.connectionFailure, "the simulation ended the connection")
+        handler?.ready(.read)
+    }
+
+    // MARK: ServerSession
+
+    package var socket: CInt? { nil }
+    package func attach(_ handler: any DescriptorHandler) { self.handler = handler }
+    package var isBroken: Bool { failure != nil }
+    package var error: DatabaseError { failure ?? DatabaseError(.connectionFailure, "the connection was lost") }
+    package var refusedToSend: Bool { false }
+
+    package func continueConnecting() -> ConnectionStep {
+        if let failure { return .failed(failure) }
+        return isAccepted ? .connected : .waitToRead
+    }
+
+    package func prepare(_ statement: Statement) {
+        batch.append(SimulatedStatement(name: SimulatedStatement.preparation, parameters: []))
+    }
+
+    package func execute(_ statement: Statement, _ build: (inout Parameters) -> Void) {
+        batch.append(SimulatedStatement(name: statement.name, parameters: Parameters.encoded(build)))
+    }
+
+    package func execute(sql: String, _ build: (inout Parameters) -> Void) {
+        batch.append(SimulatedStatement(name: sql, parameters: Parameters.encoded(build)))
+    }
+
+    package func sync() {
+        let sent = batch
+        batch = []
+        guard failure == nil else { return }
+        Reactor.assumeIsolated { server.receive(sent, on: self) }
+    }
+
+    package func flush() -> Bool { true }
+    package func consumeInput() -> Bool { failure == nil }
+
+    package func nextEvent() -> SessionEvent? {
+        guard next < events.count else {
+            events = []
+            next = 0
+            return nil
+        }
+        defer { next += 1 }
+        return events[next]
+    }
+
+    package func takeCommitWaitCancellation() -> Bool { false }
+}
+
+extension SimulatedStatement {
+    /// The name under which a preparation goes; it returns no rows.
+    package static let preparation = ""
+}
+
+// MARK: Rows
+
+/// A value in a row of a `SimulatedServer`, with its type: NULLs have one, too.
+package struct SimulatedValue {
+    let type: PostgresType
+    let bytes: [UInt8]?
+
+    package init<Value: PostgresValue>(_ value: Value?) {
+        type = Value.postgresType
+        bytes = value.map { value in
+            var buffer = ByteBuffer(capacity: 16)
+            value.encode(into: &buffer)
+            return buffer.array
+        }
+    }
+}
+
+extension Rows {
+    /// The rows of a simulated statement, all of the same columns.
+    package convenience init(simulating rows: [[SimulatedValue]]) {
+        guard let result = PQmakeEmptyPGresult(nil, PGRES_TUPLES_OK) else {
+            preconditionFailure("there is memory for a result")
+        }
+        if let first = rows.first { Self.describe(first, in: result) }
+        for (index, row) in rows.enumerated() {
+            for (column, value) in row.enumerated() { Self.set(value, of: result, CInt(index), CInt(column)) }
+        }
+        self.init(result)
+    }
+
+    private static func describe(_ columns: [SimulatedValue], in result: OpaquePointer) {
+        var name: [CChar] = [0]
+        name.withUnsafeMutableBufferPointer { name in
+            var attributes = columns.map { value in
+                PGresAttDesc(
+                    name: name.baseAddress, tableid: 0, columnid: 0, format: 1, typid: value.type.oid, typlen: -1,
+                    atttypmod: -1)
+            }
+            PQsetResultAttrs(result, CInt(attributes.count), &attributes)
+        }
+    }
+
+    private static func set(_ value: SimulatedValue, of result: OpaquePointer, _ row: CInt, _ column: CInt) {
+        guard var bytes = value.bytes else {
+            PQsetvalue(result, row, column, nil, -1)
+            return
+        }
+        bytes.withUnsafeMutableBytes {
+            let start = $0.baseAddress?.assumingMemoryBound(to: CChar.self)
+            // Without a place, a length of 0 would be NULL.
+            var nothing: CChar = 0
+            if let start {
+                PQsetvalue(result, row, column, start, CInt($0.count))
+            } else {
+                PQsetvalue(result, row, column, &nothing, 0)
+            }
+        }
+    }
+}
