@@ -5,8 +5,8 @@ import Reactor
 @main
 enum Main {
     static let commands: [any Command.Type] = [
-        TokenCommand.self, SendCommand.self, TailCommand.self, ReplayCommand.self, LoadCommand.self, TraceCommand.self,
-        RestoreCommand.self, ScrubCommand.self,
+        TokenCommand.self, SendCommand.self, TailCommand.self, VerifyCommand.self, ReplayCommand.self, LoadCommand.self,
+        TraceCommand.self, RestoreCommand.self, ScrubCommand.self,
     ]
 
     static func main() {

@@ -19,6 +19,7 @@ struct ClientLimits: Sendable {
     static let membersPerPage: Int64 = 1000
     static let messagesPerPage: Int64 = 200
     static let changesPerPage: Int64 = 1000
+    static let pagesPerDigest: Int64 = 20
     static let resultsPerPage: Int64 = 100
     static let editWindowSeconds = 15 * 60
     static let frameBytes = 64 * 1024
@@ -51,6 +52,7 @@ struct ClientLimits: Sendable {
         buffer.append(key: "membersPerPage", json: Self.membersPerPage)
         buffer.append(key: "messagesPerPage", json: Self.messagesPerPage)
         buffer.append(key: "changesPerPage", json: Self.changesPerPage)
+        buffer.append(key: "pagesPerDigest", json: Self.pagesPerDigest)
         buffer.append(key: "editWindowSeconds", json: Self.editWindowSeconds)
         buffer.append(key: "frameBytes", json: Self.frameBytes)
         buffer.append(key: "helloBytes", json: Self.helloBytes)

@@ -74,7 +74,7 @@ final class IngestService: HTTPHandler {
             let user =
                 route.call == .eraseUser
                 ? try authenticator.administrator(of: request) : try authenticator.user(of: request)
-            if route.call != .sendBatch { try admit(user, cost: 1) }
+            if !route.call.isPaidByContent { try admit(user, cost: 1) }
             try answer(request, route, user, exchange)
         } catch {
             let headers = error.code == .unauthenticated ? [Authenticator.challenge(request)] : []
@@ -106,6 +106,7 @@ final class IngestService: HTTPHandler {
         case .history: try history(try route.conversation(), query, user, exchange)
         case .message: try message(try route.message(), in: try route.conversation(), user, exchange)
         case .changes: try changes(try route.conversation(), query, user, exchange)
+        case .digest: try digest(try route.conversation(), query, user, exchange)
         case .receipts: try receipts(request.body, in: try route.conversation(), user, exchange)
         case .revisions: try revisions(try route.message(), in: try route.conversation(), user, exchange)
         case .tapbacks: try tapbacks(try route.message(), in: try route.conversation(), query, user, exchange)

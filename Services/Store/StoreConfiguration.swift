@@ -37,13 +37,13 @@ struct StoreConfiguration: Sendable {
         return configuration
     }
 
-    /// No search may hold the others up for longer than this.
+    /// For what reads many rows. No search and no digest may hold the others up for longer than this.
     var search: ConnectionConfiguration {
         var configuration = queries
         configuration.applicationName = "parley-store-search"
         configuration.settings.removeAll { $0.name == "statement_timeout" }
         configuration.settings.append(("statement_timeout", "1s"))
-        configuration.statements = Search.statements
+        configuration.statements = Search.statements + [DigestStatement.statement]
         return configuration
     }
 

@@ -242,3 +242,8 @@ package struct ChangesQuery: WireCodable, Hashable {
         buffer.append(bigEndian: limit)
     }
 }
+
+/// `digest`: digests of the pages that end after a position, for a client that compares its copy.
+///
+/// Layout: as of `ChangesQuery`; the limit is one of pages.
+package typealias DigestQuery = ChangesQuery

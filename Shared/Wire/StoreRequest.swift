@@ -26,6 +26,7 @@ package enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case conversationSettings = 74
     case receipts = 76
     case search = 77
+    case digest = 78
 
     // Queries of fanout, answered with entries of its streams.
     case bootstrap = 128

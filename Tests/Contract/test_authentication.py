@@ -114,6 +114,7 @@ CALLS = [
     ("GET", MESSAGE),
     ("POST", "/v1/messages:batch"),
     ("GET", f"{CONVERSATION}/changes"),
+    ("GET", f"{CONVERSATION}/digest"),
     ("POST", f"{CONVERSATION}/receipts"),
     ("PATCH", CONVERSATION),
     ("PUT", f"{CONVERSATION}/members/ben"),

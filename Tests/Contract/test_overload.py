@@ -24,6 +24,7 @@ def calls(group):
         ("GET", f"{conversation}/messages", None),
         ("GET", f"{conversation}/messages/{MESSAGE}", None),
         ("GET", f"{conversation}/changes", None),
+        ("GET", f"{conversation}/digest", None),
         ("POST", f"{conversation}/receipts", {"readSeq": 1}),
         ("PATCH", conversation, {"title": "Title"}),
         ("PUT", f"{conversation}/members/dora", None),

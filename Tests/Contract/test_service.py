@@ -92,6 +92,7 @@ def test_an_unknown_path_is_not_found_with_and_without_a_token(system, anna, pat
         ("PATCH", f"/v1/conversations/{CONVERSATION}/settings", {"GET", "PUT"}),
         ("DELETE", "/v1/settings", {"GET", "PUT"}),
         ("POST", f"/v1/conversations/{CONVERSATION}/changes", {"GET"}),
+        ("POST", f"/v1/conversations/{CONVERSATION}/digest", {"GET"}),
         ("GET", f"/v1/conversations/{CONVERSATION}/receipts", {"POST"}),
         ("GET", "/v1/messages:batch", {"POST"}),
         ("POST", "/v1/limits", {"GET"}),

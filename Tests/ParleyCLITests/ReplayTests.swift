@@ -58,6 +58,9 @@ import Testing
             (.altersText, "has another text"), (.losesChange, "after change 4 of"), (.repeatsChange, "came twice"),
             (.losesMessage, "is missing"), (.doublesMessage, "is there twice"), (.forgetsParent, "has another parent"),
             (.refusesForGood, "status 403"), (.forgetsReading, "41 delivered and 0 read"),
+            (.digestsAnotherState, "the state of positions 1 to 41"),
+            (.digestsOtherChanges, "the changes of positions 1 to 41"),
+            (.losesChange, "the changes of positions 1 to 41"),
         ] as [(UnfaithfulServer.Fault, String)])
     @Reactor func noticed(fault: UnfaithfulServer.Fault, complaint: String) async throws {
         let report = try await replay(against: fault)

@@ -4,6 +4,8 @@ import JSON
 import Models
 import Reactor
 
+@testable import ParleyCLI
+
 /// A small server of the contract, kept in memory, that breaks one of its promises on demand: to see that the client
 /// survives what it must survive and notices what it must notice. Faithful servers are tested with the real services.
 @Reactor
@@ -13,7 +15,7 @@ final class UnfaithfulServer: HTTPHandler, WebSocketHandler {
         case none, refusesNow, closesSockets, reloads
         // Faults that it must notice.
         case altersText, losesChange, repeatsChange, losesMessage, doublesMessage, forgetsParent, refusesForGood,
-            forgetsReading, acknowledgesElsewhere
+            forgetsReading, acknowledgesElsewhere, digestsAnotherState, digestsOtherChanges
 
         var isSurvivable: Bool { [.none, .refusesNow, .closesSockets, .reloads].contains(self) }
     }
@@ -21,6 +23,8 @@ final class UnfaithfulServer: HTTPHandler, WebSocketHandler {
     private struct Stored {
         let id: MessageID
         let seq: Int64
+        let text: String
+        let parent: MessageID?
         let json: [UInt8]
     }
 
@@ -81,6 +85,7 @@ final class UnfaithfulServer: HTTPHandler, WebSocketHandler {
         switch (request.method, path[3]) {
         case (.post, _): accept(request, conversation, responder)
         case (_, "members"): listMembers(conversation, responder)
+        case (_, "digest"): digest(conversation, responder)
         default: page(path[3], conversation, request, responder)
         }
     }
@@ -120,6 +125,7 @@ final class UnfaithfulServer: HTTPHandler, WebSocketHandler {
         json.beginObject()
         json.append(key: "id", json: id)
         json.append(key: "seq", json: seq)
+        json.append(key: "changeSeq", json: seq)
         json.append(key: "senderId", json: sender(of: id))
         json.append(key: "kind", json: message.replyTo == nil ? "text" as StaticString : "reply")
         json.append(key: "text", json: fault == .altersText && isVictim ? "something else" : message.text)
@@ -130,7 +136,9 @@ final class UnfaithfulServer: HTTPHandler, WebSocketHandler {
             json.endObject()
         }
         json.endObject()
-        let stored = Stored(id: id, seq: seq, json: json.array)
+        let stored = Stored(
+            id: id, seq: seq, text: fault == .altersText && isVictim ? "something else" : message.text,
+            parent: fault == .forgetsParent ? nil : message.replyTo, json: json.array)
         histories[conversation, default: []].append(stored)
         return stored
     }
@@ -143,7 +151,8 @@ final class UnfaithfulServer: HTTPHandler, WebSocketHandler {
         var messages = histories[conversation] ?? []
         if kind == "messages", fault == .losesMessage { messages.removeAll { $0.seq == 5 } }
         if kind == "messages", fault == .doublesMessage, let last = messages.last {
-            messages.append(Stored(id: last.id, seq: last.seq + 1, json: last.json))
+            messages.append(
+                Stored(id: last.id, seq: last.seq + 1, text: last.text, parent: last.parent, json: last.json))
         }
         let rest = messages.filter { $0.seq > after }
         var body = ByteBuffer()
@@ -167,9 +176,33 @@ final class UnfaithfulServer: HTTPHandler, WebSocketHandler {
         body.append(key: "conversationId", json: conversation)
         body.append(key: "seq", json: message.seq)
         body.append(key: "kind", json: "message.created" as StaticString)
+        body.append(key: "actorId", json: "irc:ann" as StaticString)
         body.append(key: "message")
         body.append(message.json)
         body.endObject()
+    }
+
+    /// Of what is stored, which is a page at most.
+    private func digest(_ conversation: ConversationID, _ responder: Responder) {
+        let stored = histories[conversation] ?? []
+        var (changes, state) = ("1 conversation.created - irc:ann\n", "")
+        for message in stored {
+            changes += "\(message.seq) message.created \(message.id) irc:ann\n"
+            state += "\(message.seq) \(message.id) irc:ann \(message.parent?.description ?? "-") - - - "
+            state += SHA256Text.of(fault == .digestsAnotherState && message.seq == 5 ? "x" : message.text) + "\n"
+        }
+        if fault == .digestsOtherChanges { changes.removeLast() }
+        let last = stored.last?.seq ?? 1
+        var body = ByteBuffer()
+        body.append(#"{"pages":[{"fromSeq":1,"toSeq":"# as StaticString)
+        body.append(decimal: last)
+        body.append(
+            utf8:
+                #","changes":"\#(SHA256Text.of(changes))","state":"\#(SHA256Text.of(state))"}],"more":false,"lastSeq":"#
+        )
+        body.append(decimal: last)
+        body.append("}" as StaticString)
+        responder.answer(200, body: body)
     }
 
     /// The test plan has one user, who listens.
@@ -262,7 +295,7 @@ final class UnfaithfulServer: HTTPHandler, WebSocketHandler {
     }
 
     private func created(_ conversation: ConversationID) -> String {
-        #"{"conversationId":"\#(conversation)","seq":1,"kind":"conversation.created","conversation":{}}"#
+        #"{"conversationId":"\#(conversation)","seq":1,"kind":"conversation.created","actorId":"irc:ann","conversation":{}}"#
     }
 
     private func announce(_ stored: Stored, _ conversation: ConversationID, isFirst: Bool) {

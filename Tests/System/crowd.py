@@ -3,6 +3,7 @@
 import asyncio
 
 from client import new_id
+from digests import expect_equal_digests
 
 
 async def gather_crowd(system, people) -> "Crowd":
@@ -38,7 +39,8 @@ class Crowd:
         await until(lambda: len(self.acknowledged) > 60)
 
     async def expect_everything_once(self):
-        """Each message is in the history once, where its acknowledgement said, and came to the session in order."""
+        """Each message is in the history once, where its acknowledgement said, and came to the session in order; the
+        session has the server's digests."""
         last = 1 + self.EACH * len(self.users)
         for conversation in self.conversations:
             await self.session.reach(conversation, last, within=30)
@@ -50,6 +52,7 @@ class Crowd:
                 for id, message in self.acknowledged.items()
                 if message["conversationId"] == conversation
             }
+            await expect_equal_digests(self.users[0], conversation, self.session)
 
 
 async def until(condition, *, within: float = 30):

@@ -1,6 +1,7 @@
 """What a client knows of a conversation, built from changes as they come; and what one knows that starts anew."""
 
 from client import Session, User
+from digests import expect_equal_digests
 
 
 class Replica:
@@ -65,7 +66,8 @@ async def fresh(user: User, conversation: str) -> Replica:
 
 
 async def expect_agreement(user: User, sessions: list[Session], conversation: str):
-    """Every session, a client that pages through all changes, and one that starts anew show the same."""
+    """Every session, a client that pages through all changes, and one that starts anew show the same, and have the
+    digests that the server has."""
     state = await user.conversation(conversation)
     paged = Replica()
     for change in await user.changes(conversation):
@@ -85,3 +87,4 @@ async def expect_agreement(user: User, sessions: list[Session], conversation: st
         if seq > paged.cleared and seq not in {paged._seqs.get(id) for id in paged.hidden}
     }
     assert visible == anew.items
+    await expect_equal_digests(user, conversation, *sessions)

@@ -16,6 +16,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 from client import User, eventually, new_id, token
+from digests import expect_equal_digests
 from system import EXECUTABLES, System
 
 
@@ -198,6 +199,7 @@ async def test_a_deleted_message_is_nowhere(loud, users):
     assert (await bob.request("PUT", f"{path}/tapback", {"kind": "love"})).status == 200
     for marker in (edited, raw, compressed):
         await until_found(bob, marker)
+    followers = {user: await user.connect(cursors={group: 0}) for user in (alice, bob)}
 
     dump = places.dump()
     assert all(marker.encode() in dump for marker in markers)
@@ -211,6 +213,9 @@ async def test_a_deleted_message_is_nowhere(loud, users):
     assert (await bob.get(path))["text"] is None
     assert (await bob.get(reply_path))["replyTo"].get("preview") is None
     assert [await search(bob, marker) for marker in markers] == [[]] * len(markers)
+    for user, session in followers.items():
+        await expect_equal_digests(user, group, session)
+        await session.close()
     for where in (places.dump(), places.statistics(), places.logs()):
         assert [marker for marker in markers if holds(where, marker)] == []
 
@@ -243,6 +248,7 @@ async def test_an_erased_user_is_nowhere(loud, users):
     for marker in (edited, raw, compressed, private, answered):
         await until_found(alice, marker)
     session = await bob.connect()
+    follower = await alice.connect(cursors={group: 0, direct: 0})
 
     dump = places.dump()
     assert all(marker.encode() in dump for marker in markers)
@@ -269,6 +275,9 @@ async def test_an_erased_user_is_nowhere(loud, users):
         None,
     ]
     assert [await search(alice, marker) for marker in markers] == [[]] * len(markers)
+    for conversation in (group, direct):
+        await expect_equal_digests(alice, conversation, follower)
+    await follower.close()
     for where in (places.dump(), places.statistics(), places.logs()):
         assert [marker for marker in markers if holds(where, marker)] == []
 
@@ -300,5 +309,6 @@ async def test_an_erased_user_stays_erased_and_an_erasure_goes_on_whatever_dies(
     counts = (await backend.request("DELETE", f"/v1/users/{bob.name}")).body["counts"]
     assert counts["messages"] == 2_000
     assert all(message["text"] is None for message in await alice.history(group))
+    await expect_equal_digests(alice, group)
     answer = await alice.request("PUT", f"/v1/conversations/{group}/members/{bob.name}", {})
     assert answer.status == 409

@@ -5,6 +5,7 @@ import json
 
 import pytest
 from client import new_id
+from digests import expect_equal_digests
 
 
 async def put(user, conversation, other):
@@ -80,6 +81,9 @@ async def test_a_member_who_came_later_learns_nothing_of_older_messages(system, 
     ]
     assert live.changes(conversation)[-1]["message"]["text"] == "seen by all, edited"
     assert withheld == [change for change in await carol.changes(conversation, 5) if change["seq"] < own["seq"]]
+    await expect_equal_digests(alice, conversation, full)
+    await expect_equal_digests(carol, conversation, live, replayed)
+    await expect_equal_digests(dave, conversation, joined)
 
 
 async def test_who_comes_back_is_told_of_the_messages_of_both_stays(system, people):
@@ -104,6 +108,8 @@ async def test_who_comes_back_is_told_of_the_messages_of_both_stays(system, peop
         assert [change.get("message", {}).get("text") for change in edits] == [None, "first, edited", "second, edited"]
         assert "in between" not in json.dumps(stream.frames)
     assert "in between" not in await everything(bob, conversation)
+    await expect_equal_digests(bob, conversation, session)
+    await expect_equal_digests(alice, conversation)
 
 
 async def test_a_former_member_reads_what_was_there_when_they_left(system, people):
@@ -133,6 +139,7 @@ async def test_a_former_member_reads_what_was_there_when_they_left(system, peopl
         assert "second text" in seen
     assert texts(before) == texts(after) and "first text" in after
     assert (await bob.conversation(conversation))["title"] == "Plans of then"
+    await expect_equal_digests(bob, conversation, session)
     answer = await alice.request("DELETE", f"/v1/conversations/{conversation}/messages/{plain['id']}?scope=everyone")
     assert answer.status == 204
     assert "plain" not in await everything(bob, conversation), "what is deleted is deleted for everyone"
@@ -175,6 +182,8 @@ async def test_what_is_fetched_after_a_loss_is_cut_to_the_stays_too(double, peop
         await stream.reach(conversation, last)
     assert session.positions(conversation) == list(range(4, last + 1))
     assert "secret" not in json.dumps(session.frames) and "secret 3" in json.dumps(full.frames)
+    await expect_equal_digests(carol, conversation, session)
+    await expect_equal_digests(alice, conversation, full)
 
 
 async def test_a_session_begun_while_its_user_comes_and_goes_is_told_of_the_stays_alone(system, people):

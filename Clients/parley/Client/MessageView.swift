@@ -40,7 +40,8 @@ struct MessageView: Equatable, Sendable {
         }
     }
 
-    private static func parent(_ reader: inout JSONReader) throws(JSONError) -> MessageID? {
+    /// The id in a reference to a parent.
+    static func parent(_ reader: inout JSONReader) throws(JSONError) -> MessageID? {
         var parent: MessageID?
         try reader.beginObject()
         while let key = try reader.nextKey() {

@@ -30,6 +30,33 @@ struct HistoryPage: Sendable {
     }
 }
 
+/// As `HistoryPage`, its messages still encoded.
+struct EncodedHistoryPage: Sendable {
+    var messages: [[UInt8]] = []
+    var hasMoreAfter = false
+
+    init(document: [UInt8]) throws {
+        try document.withUnsafeBytes { bytes in
+            var reader = JSONReader(bytes)
+            try read(&reader)
+            try reader.end()
+        }
+    }
+
+    private mutating func read(_ reader: inout JSONReader) throws(JSONError) {
+        try reader.beginObject()
+        while let key = try reader.nextKey() {
+            switch key {
+            case "messages":
+                try reader.beginArray()
+                while try reader.nextElement() { messages.append(Array(try reader.encodedValue())) }
+            case "hasMoreAfter": hasMoreAfter = try reader.bool()
+            default: try reader.skip()
+            }
+        }
+    }
+}
+
 /// `GET …/changes`: a page of changes, still encoded.
 struct ChangesPage: Sendable {
     var changes: [[UInt8]] = []

@@ -48,6 +48,21 @@ struct ParleyAPI {
         return try await decode(HTTPRequest(path: path, token: token), ChangesPage.init(document:))
     }
 
+    /// As `history`, each message as it came.
+    func encodedHistory(
+        of conversation: ConversationID, after seq: Int64, token: String
+    ) async throws(APIError) -> EncodedHistoryPage {
+        let path = "/v1/conversations/\(conversation)/messages?after=\(seq)&limit=200"
+        return try await decode(HTTPRequest(path: path, token: token), EncodedHistoryPage.init(document:))
+    }
+
+    func digest(
+        of conversation: ConversationID, after seq: Int64, limit: Int = 20, token: String
+    ) async throws(APIError) -> DigestPage {
+        let path = "/v1/conversations/\(conversation)/digest?after=\(seq)&limit=\(limit)"
+        return try await decode(HTTPRequest(path: path, token: token), DigestPage.init(document:))
+    }
+
     /// - Parameter cursor: of the page before, which is made of characters that need no encoding.
     func conversations(before cursor: String?, token: String) async throws(APIError) -> ConversationsPage {
         let path = "/v1/conversations?limit=100" + (cursor.map { "&before=\($0)" } ?? "")

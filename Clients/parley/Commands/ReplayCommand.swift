@@ -31,7 +31,7 @@ struct ReplayCommand: Command {
             connected over WebSocket and acknowledge delivery and reading. Replies wait for their parents; what is refused
             for the moment is sent again with the same id. In the end every history is read back and compared: text,
             sender, parent, no message twice or missing, positions without holes, each listener every change once and in
-            order. The exit status is 0 when there is no mismatch, else 1.
+            order, and with the digests that the server gives. The exit status is 0 when there is no mismatch, else 1.
             """)
 
     private let connection: ConnectionArguments

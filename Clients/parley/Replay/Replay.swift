@@ -1,5 +1,6 @@
 import Bytes
 import JSON
+import Models
 import Reactor
 
 /// Plays the conversations of a plan through the public API and compares what comes of it with what was meant.
@@ -49,6 +50,8 @@ final class Replay {
         mismatches.add(await settle())
         progress.stage("comparing every history with what was sent")
         mismatches.add(try await compare())
+        progress.stage("comparing what the listeners have with the server's digests")
+        mismatches.add(try await compareDigests())
         progress.stage("comparing the receipts of the listeners")
         mismatches.add(try await compareReceipts())
         for (_, listener) in listeners {
@@ -161,6 +164,42 @@ final class Replay {
             }
         }
         return mismatches
+    }
+
+    /// What each listener has of each of its conversations, from what it received alone, must have the digests that the
+    /// server gives for it.
+    private func compareDigests() async throws(APIError) -> MismatchList {
+        var mismatches = MismatchList()
+        for (user, listener) in listeners {
+            for number in conversations(of: user) {
+                let conversation = plan.conversations[number]
+                let pages = try await readDigest(of: conversation.id, token: tokens[user])
+                let differences = Self.copy(listener.received[number] ?? []).differences(from: pages)
+                guard !differences.isEmpty else { continue }
+                mismatches.add(
+                    "\(plan.users[user]) has other digests of \(conversation.title): "
+                        + differences.prefix(4).joined(separator: ", "))
+            }
+        }
+        return mismatches
+    }
+
+    private static func copy(_ received: [[UInt8]]) -> ConversationCopy {
+        var copy = ConversationCopy()
+        // A change that cannot be read is in no copy, and so it is found.
+        for change in received { change.withUnsafeBytes { try? copy.take(change: $0) } }
+        return copy
+    }
+
+    private func readDigest(
+        of conversation: ConversationID, token: String
+    ) async throws(APIError) -> [DigestPage.Entry] {
+        var pages: [DigestPage.Entry] = []
+        while true {
+            let page = try await api.digest(of: conversation, after: pages.last?.last ?? 0, token: token)
+            pages += page.entries
+            if !page.hasMore || page.entries.isEmpty { return pages }
+        }
     }
 
     /// Whoever listened acknowledged everything as delivered and read, and every member must come to see that.

@@ -30,6 +30,8 @@ final class ReplayListener: LiveSessionOwner {
 
     /// By conversation: the messages in the order in which they arrived, with their positions.
     private(set) var arrivals: [Int: [(seq: Int64, message: MessageID)]] = [:]
+    /// By conversation: every change as it came. Looked into at the end alone, so that it costs no time meanwhile.
+    private(set) var received: [Int: [[UInt8]]] = [:]
     private(set) var latencies = Latencies()
     private(set) var broken = MismatchList()
     private(set) var changes = 0
@@ -76,6 +78,7 @@ final class ReplayListener: LiveSessionOwner {
     func changed(_ head: ChangeHead, _ encoded: UnsafeRawBufferPointer) {
         guard let conversation = head.conversation, let number = index.conversations[conversation] else { return }
         changes += 1
+        received[number, default: []].append(Array(encoded))
         acknowledge(conversation, head.seq)
         guard head.isCreatedMessage, let message = head.message else { return }
         arrivals[number, default: []].append((head.seq, message))

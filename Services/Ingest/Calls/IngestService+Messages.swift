@@ -55,6 +55,18 @@ extension IngestService {
             limit: try parameters.limit(200, atMost: ClientLimits.changesPerPage))
         ask(.changes, in: conversation.slot, exchange) { query.write(to: &$0) }
     }
+
+    /// A page costs as much as a request.
+    func digest(
+        _ conversation: ConversationID, _ parameters: QueryParameters, _ user: UserID, _ exchange: Exchange
+    ) throws(Problem) {
+        let query = DigestQuery(
+            ConversationQuery(conversation, reader: user),
+            after: try parameters.integer("after", in: 0...QueryParameters.maximumSeq) ?? 0,
+            limit: try parameters.limit(ClientLimits.pagesPerDigest, atMost: ClientLimits.pagesPerDigest))
+        try admit(user, cost: Int(query.limit))
+        ask(.digest, in: conversation.slot, exchange) { query.write(to: &$0) }
+    }
 }
 
 extension Exchange {

@@ -7,7 +7,7 @@ import Wire
 enum Call: CaseIterable {
     case limits, document
     case createConversation, listConversations, conversation, members
-    case send, sendBatch, history, message, changes, receipts
+    case send, sendBatch, history, message, changes, digest, receipts
     case rename, putMember, removeMember, clearHistory
     case sync, search
     case settings, putSettings, conversationSettings, putConversationSettings
@@ -15,6 +15,9 @@ enum Call: CaseIterable {
     case edit, delete, revisions, setTapback, removeTapback, tapbacks, messageReceipts
 
     var needsToken: Bool { self != .limits && self != .document }
+
+    /// How much is asked for stands in the request, so that is read before the caller's share is looked at.
+    var isPaidByContent: Bool { self == .sendBatch || self == .digest }
 }
 
 /// Which call a request is for, and the identifiers in its path, still unread: whether they are identifiers is only
@@ -121,6 +124,7 @@ extension Route {
         }
         if part == "members" { return get(method, Route(.members, conversation: identifier)) }
         if part == "changes" { return get(method, Route(.changes, conversation: identifier)) }
+        if part == "digest" { return get(method, Route(.digest, conversation: identifier)) }
         if part == "receipts" { return post(method, Route(.receipts, conversation: identifier)) }
         if part == "settings" {
             return getOrPut(

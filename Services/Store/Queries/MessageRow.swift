@@ -38,7 +38,7 @@ enum MessageRow {
         """
     }
 
-    private static func editedAt(asOf position: String) -> String {
+    static func editedAt(asOf position: String) -> String {
         """
         CASE WHEN m.edited_at IS NULL OR m.changed_seq <= \(position)
                 OR NOT EXISTS (SELECT \(nextRevision(of: "m", asOf: position))) THEN m.edited_at
@@ -79,6 +79,15 @@ enum MessageRow {
     private static func tapbackCounts(asOf position: String) -> String {
         """
         SELECT json_object_agg(t.kind, t.count)::text FROM (
+            SELECT r.kind, count(*) AS count \(tapbacksOfMessage(asOf: position)) GROUP BY r.kind
+        ) t
+        """
+    }
+
+    /// How many of each kind as digests have it: `kind:count` in the order of the kinds' bytes, with commas between them.
+    static func tapbackCountsText(asOf position: String) -> String {
+        """
+        SELECT string_agg(t.kind || ':' || t.count, ',' ORDER BY t.kind COLLATE "C") FROM (
             SELECT r.kind, count(*) AS count \(tapbacksOfMessage(asOf: position)) GROUP BY r.kind
         ) t
         """

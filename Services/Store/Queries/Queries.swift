@@ -31,6 +31,7 @@ final class Queries {
     private let log: Log
     private(set) var inWork = 0
     private(set) var answered = 0
+    var digestsInWork = 0
 
     init(_ connection: Connection, search: Connection, bus: Bus, log: Log) {
         self.connection = connection
@@ -54,6 +55,7 @@ final class Queries {
         case .revisions: prepare(revisions, try MessageQuery(from: &reader))
         case .tapbacks: prepare(tapbacks, try TapbacksQuery(from: &reader))
         case .receipts: prepare(receipts, try ReceiptsQuery(from: &reader))
+        case .digest: prepare(digest, try DigestQuery(from: &reader))
         case .search: prepare(search, try SearchQuery(from: &reader))
         case .sync: prepare(sync, try SyncQuery(from: &reader))
         case .settings: prepare(settings, try SettingsQuery(from: &reader))

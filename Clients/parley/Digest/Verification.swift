@@ -1,0 +1,104 @@
+import JSON
+import Models
+import Reactor
+
+/// Reads a conversation as one of its users does, through changes and history, and compares it with the server's digest,
+/// page by page, so that a conversation of any length takes the memory of one page.
+@Reactor
+struct Verification {
+    let api: ParleyAPI
+    let token: String
+    let conversation: ConversationID
+
+    /// How often a page is read again that something happened to meanwhile.
+    private static let attempts = 10
+
+    struct Outcome {
+        var positions: Int64 = 0
+        var pages = 0
+        var differences: [String] = []
+    }
+
+    func run() async throws(APIError) -> Outcome {
+        var outcome = Outcome()
+        var after: Int64 = 0
+        while true {
+            let answer = try await api.digest(of: conversation, after: after, token: token)
+            for entry in answer.entries {
+                outcome.differences += try await differences(from: entry)
+                outcome.pages += 1
+                after = entry.last
+            }
+            outcome.positions = answer.lastSeq
+            guard answer.hasMore, !answer.entries.isEmpty else { return outcome }
+        }
+    }
+
+    /// What is different although the digest says the same before and after the page was read.
+    private func differences(from entry: DigestPage.Entry) async throws(APIError) -> [String] {
+        var before = entry
+        for _ in 0..<Self.attempts {
+            let found = try await read(before).differences(from: [before])
+            if found.isEmpty { return [] }
+            let now = try await api.digest(of: conversation, after: before.first - 1, limit: 1, token: token)
+            guard let after = now.entries.first, after != before else { return found }
+            before = after
+        }
+        return ["positions \(entry.first) to \(entry.last) change all the time"]
+    }
+
+    private func read(_ page: DigestPage.Entry) async throws(APIError) -> ConversationCopy {
+        var copy = ConversationCopy()
+        do {
+            try await readChanges(page, into: &copy)
+            try await readMessages(page, into: &copy)
+        } catch let error as APIError {
+            throw error
+        } catch {
+            throw APIError(request: "GET …/\(conversation)", status: 200, detail: "\(error)")
+        }
+        return copy
+    }
+
+    private func readChanges(_ page: DigestPage.Entry, into copy: inout ConversationCopy) async throws {
+        var after = page.first - 1
+        while after < page.last {
+            let read = try await api.changes(of: conversation, after: after, token: token)
+            for change in read.changes {
+                let seq = try change.withUnsafeBytes { try ChangeHead(encoded: $0).seq }
+                after = seq
+                guard seq <= page.last else { return }
+                try change.withUnsafeBytes { try copy.take(changeOnly: $0) }
+            }
+            guard read.hasMore else { return }
+        }
+    }
+
+    private func readMessages(_ page: DigestPage.Entry, into copy: inout ConversationCopy) async throws {
+        var after = page.first - 1
+        while after < page.last {
+            let read = try await api.encodedHistory(of: conversation, after: after, token: token)
+            for message in read.messages {
+                let seq = try message.withUnsafeBytes { try PlacedMessage(encoded: $0).seq }
+                after = seq
+                guard seq <= page.last else { return }
+                try message.withUnsafeBytes { try copy.take(message: $0) }
+            }
+            guard read.hasMoreAfter else { return }
+        }
+    }
+}
+
+/// Where a message stands.
+private struct PlacedMessage {
+    var seq: Int64 = 0
+
+    init(encoded: UnsafeRawBufferPointer) throws(JSONError) {
+        var reader = JSONReader(encoded)
+        try reader.beginObject()
+        while let key = try reader.nextKey() {
+            if key == "seq" { seq = try reader.integer() } else { try reader.skip() }
+        }
+        try reader.end()
+    }
+}

@@ -1,0 +1,250 @@
+"""Every call and every frame, by everybody who might try: authorization.txt is the policy, and this tries it."""
+
+import re
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from websockets.exceptions import ConnectionClosed
+
+from contract import DOCUMENT, METHODS
+from people import Person, new_id, open_socket
+from tokens import sign
+
+TABLE = Path(__file__).with_name("authorization.txt")
+
+
+def read_table() -> tuple[list[str], dict[str, dict[str, str]]]:
+    """Who, and for each call or frame what becomes of it by who it is. Columns have two spaces between them."""
+    lines = [line for line in TABLE.read_text().splitlines() if line.strip() and not line.startswith("#")]
+    rows = [re.split(r"\s{2,}", line.strip()) for line in lines]
+    who = rows[0][1:]
+    assert all(len(row) == len(who) + 1 for row in rows), "a cell for everybody"
+    assert len({row[0] for row in rows}) == len(rows), "a line once"
+    return who, {row[0]: dict(zip(who, row[1:])) for row in rows[1:]}
+
+
+WHO, POLICY = read_table()
+CALLS = [name for name in POLICY if name.split()[0].isupper()]
+FRAMES = [name for name in POLICY if name not in CALLS]
+EDGE = {"/v1/socket": 1}
+"""Paths that another service than ingest serves, with its port's offset."""
+
+
+def test_every_call_and_every_frame_of_the_document_has_its_line():
+    documented = {
+        f"{method.upper()} {path}" for path, item in DOCUMENT["paths"].items() for method in METHODS if method in item
+    }
+    assert {" ".join(name.split()[:2]) for name in CALLS} == documented
+    assert {name.split()[0] for name in FRAMES} == set(DOCUMENT["x-parley-websocket"]["clientFrames"])
+
+
+@contextmanager
+def casting(system):
+    """Everybody in the table who has a token of their own, and `bystander`, a member to whom things are done."""
+    names = ("stranger", "former", "member", "sender", "owner", "bystander")
+    cast = {name: Person(system, f"{name}-{new_id()[-8:]}") for name in names}
+    cast["admin"] = Person(system, f"backend-{new_id()[-8:]}", adm=True)
+    yield SimpleNamespace(**cast)
+    for person in cast.values():
+        person.http.close()
+
+
+@pytest.fixture(scope="module")
+def callers(system):
+    with casting(system) as cast:
+        yield cast
+
+
+@pytest.fixture(scope="module")
+def listeners(system):
+    """Others, who are in so few conversations that each `welcome` is judged quickly."""
+    with casting(system) as cast:
+        yield cast
+
+
+class Scene:
+    """A conversation with a message in it, made anew when something was done to the one before."""
+
+    def __init__(self, cast):
+        self.cast = cast
+        self.renew()
+
+    def renew(self):
+        cast = self.cast
+        self.conversation = cast.owner.group(cast.member, cast.sender, cast.former, cast.bystander)
+        self.message = cast.sender.send(self.conversation, "Hello")
+        path = f"/v1/conversations/{self.conversation}/members/{cast.former.name}"
+        assert cast.owner.http.delete(path).status_code == 204
+
+    def headers(self, who: str) -> dict[str, str]:
+        owner, admin, secret = self.cast.owner.name, self.cast.admin, self.cast.owner.system.secret
+        bearer = {
+            "none": None,
+            "forged": sign(b"x" * 32, sub=owner),
+            "expired": sign(secret, sub=owner, exp=int(time.time()) - 3600),
+            "posing": self.cast.stranger.token,
+            "acting": admin.token,
+        }
+        token = bearer[who] if who in bearer else getattr(self.cast, who).token
+        posing = {"posing": {"X-Parley-User": owner}, "acting": {"X-Parley-User": self.cast.member.name}}
+        return ({"Authorization": f"Bearer {token}"} if token else {}) | posing.get(who, {})
+
+    def name(self, who: str) -> str:
+        """Of the user for whom the request is, if it is anybody's."""
+        for_another = {"acting": "member", "none": "owner", "forged": "owner", "expired": "owner", "posing": "owner"}
+        return getattr(self.cast, for_another.get(who, who)).name
+
+
+def request(name: str, scene: Scene, who: str) -> tuple[str, str, dict]:
+    """The method, the path and what else belongs to a call of the table."""
+    method, path, *variant = name.split(maxsplit=2)
+    variant = variant[0].strip("()") if variant else ""
+    user, options = {
+        "PUT members a newcomer": (f"new-{new_id()[-8:]}", {}),
+        "PUT members a newcomer, as an owner": (f"new-{new_id()[-8:]}", {"json": {"role": "owner"}}),
+        "PUT members another member, as an owner": (scene.cast.bystander.name, {"json": {"role": "owner"}}),
+        "DELETE members another member": (scene.cast.bystander.name, {}),
+        "DELETE members oneself": (scene.name(who), {}),
+    }.get(f"{method} members {variant}", (f"nobody-{new_id()}", {}))
+    send = {"id": new_id(), "text": "Hello"}
+    options |= {
+        "POST /v1/conversations": {"json": {"id": new_id(), "kind": "group", "members": []}},
+        "GET /v1/search": {
+            "params": {"q": "hello"}
+            | ({"conversationId": scene.conversation} if variant == "in the conversation" else {})
+        },
+        "PUT /v1/settings": {"json": {"presence": True}},
+        "PATCH /v1/conversations/{conversationId}": {"json": {"title": "Title"}},
+        "POST /v1/conversations/{conversationId}/messages": {"json": send},
+        "POST /v1/messages:batch": {"json": {"messages": [send | {"conversationId": scene.conversation}]}},
+        "POST /v1/conversations/{conversationId}/receipts": {"json": {"readSeq": 1}},
+        "PUT /v1/conversations/{conversationId}/settings": {"json": {"readReceipts": True}},
+        "PUT /v1/conversations/{conversationId}/messages/{messageId}/tapback": {"json": {"kind": "love"}},
+        "PATCH /v1/conversations/{conversationId}/messages/{messageId}": {"json": {"text": "Hello!"}},
+        "DELETE /v1/conversations/{conversationId}/messages/{messageId}": {
+            "params": {"scope": "everyone" if variant == "for everyone" else "me"}
+        },
+    }.get(f"{method} {path}", {})
+    values = {"conversationId": scene.conversation, "messageId": scene.message["id"], "userId": user}
+    return method, path.format(**values), options
+
+
+def outcome(response) -> str:
+    status = str(response.status_code)
+    if response.request.url.path == "/v1/messages:batch" and status == "200":
+        status += f":{response.json()['results'][0]['status']}"
+    return status
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_call_does_for_everybody_what_the_table_says(system, callers, name):
+    scene, seen = Scene(callers), {}
+    for who, expected in POLICY[name].items():
+        method, path, options = request(name, scene, who)
+        with system.http(system.http_port + EDGE.get(path, 0)) as http:
+            response = http.request(method, path, headers=scene.headers(who), **options)
+        seen[who] = expected if outcome(response) in expected.split("|") else outcome(response)
+        if response.is_success and method != "GET":
+            scene.renew()
+    assert seen == POLICY[name]
+
+
+# MARK: Frames
+
+
+class Sockets:
+    """Tries one frame as everybody, and tells what became of it."""
+
+    def __init__(self, scene: Scene, name: str):
+        self.scene = scene
+        self.system = scene.cast.owner.system
+        self.kind, self.variant = (name.split(maxsplit=1) + [""])[:2]
+
+    def frame(self, person: Person | None) -> dict:
+        if self.kind == "typing":
+            return {"type": "typing", "conversationId": self.scene.conversation, "active": True}
+        if self.kind == "auth":
+            return {"type": "auth", "token": self.token(person or self.scene.cast.owner)}
+        if self.kind in ("delivered", "read"):
+            seq = self.scene.message["seq"]
+            return {"type": self.kind, "conversationId": self.scene.conversation, "seq": seq}
+        return {"type": self.kind}
+
+    def token(self, person: Person) -> str:
+        secret = self.system.secret
+        return {
+            "(a new token of the same user)": lambda: sign(secret, sub=person.name, exp=int(time.time()) + 7200),
+            "(another user's token)": lambda: self.scene.cast.bystander.token,
+            "(a forged token)": lambda: sign(b"x" * 32, sub=person.name),
+            "(an expired token)": lambda: sign(secret, sub=person.name, exp=int(time.time()) - 3600),
+        }[self.variant]()
+
+    def closed(self, socket) -> str:
+        """The code with which the server closes."""
+        try:
+            while True:
+                socket.receive()
+        except ConnectionClosed as closed:
+            return str(closed.rcvd.code)
+
+    def without_session(self, who: str) -> str:
+        with open_socket(self.system) as socket:
+            if who == "none":
+                socket.send_text('{"type":"hello"}') if self.kind == "hello" else socket.send(**self.frame(None))
+            else:
+                socket.send(type="hello", token=self.scene.headers(who)["Authorization"].removeprefix("Bearer "))
+            return self.closed(socket)
+
+    def with_session(self, who: str, observer) -> str:
+        person = getattr(self.scene.cast, who)
+        with person.socket() as socket:
+            if self.kind == "hello":
+                return "welcome"
+            socket.send(**self.frame(person))
+            try:
+                socket.send(type="ping", id="after")
+                socket.expect("pong", timeout=15)
+            except ConnectionClosed:
+                return self.closed(socket)
+            if self.kind not in ("delivered", "read", "typing"):
+                return "pong"
+            if POLICY[f"{self.kind}"][who] != "told":
+                return "ignored"  # unless the observer is told of it in spite of that, which is looked at in the end
+            await_told(observer, self.kind, person.name)
+            return "told"
+
+
+def await_told(observer, kind: str, name: str):
+    while name not in told(observer, kind):
+        observer.receive(timeout=15)
+
+
+def told(observer, kind: str) -> set[str]:
+    """Those of whom the observer heard such a thing."""
+    if kind == "typing":
+        return {frame["userId"] for frame in observer.frames if frame["type"] == "typing"}
+    return {name for frame in observer.frames if frame["type"] == "status" for name in frame.get(kind, {})}
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_a_frame_does_for_everybody_what_the_table_says(listeners, name):
+    scene = Scene(listeners)
+    sockets = Sockets(scene, name)
+    ignored_first = sorted(WHO, key=lambda who: POLICY[name][who] == "told")
+    seen = {who: "-" for who in WHO}
+    with scene.cast.bystander.socket() as observer:
+        for who in ignored_first:
+            if who in ("none", "forged", "expired"):
+                seen[who] = sockets.without_session(who)
+            elif who not in ("posing", "acting"):
+                seen[who] = sockets.with_session(who, observer)
+        members = {getattr(scene.cast, who).name for who in WHO if seen[who] == "told"}
+        assert told(observer, sockets.kind) == members
+    assert seen == POLICY[name]
+    if sockets.kind in ("delivered", "read"):
+        path = f"/v1/conversations/{scene.conversation}/messages/{scene.message['id']}/receipts"
+        listed = {receipt["userId"] for receipt in scene.cast.sender.get(path).json()[sockets.kind]}
+        assert listed == members - {scene.cast.sender.name}

@@ -1,0 +1,102 @@
+import Foundation
+import JSON
+import Models
+import Postgres
+import Reactor
+import Testing
+import TestSupport
+import Wire
+
+@testable import Store
+
+@Suite(.timeLimit(.minutes(2))) struct DigestTests {
+    init() { ReactorThread.start() }
+
+    private static var example: [String: Any] {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
+        let data = try! Data(contentsOf: root.appending(path: "Services/Ingest/openapi.json"))
+        let document = try! JSONSerialization.jsonObject(with: data) as! [String: Any]
+        return document["x-parley-digest-example"] as! [String: Any]
+    }
+
+    private let conversation = ConversationID(UUIDBytes("0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90")!)
+
+    /// The rows behind the documented example, with its times.
+    @Reactor private func insertExample(into store: StoreUnderTest) throws {
+        try store.database.execute(
+            """
+            WITH c(slot, id, question, tombstone, answer, at) AS (SELECT \(conversation.slot.number)::smallint,
+                '\(conversation)'::uuid, '0198c2a5-0f3a-7b52-8d11-6c2f9e4a7b01'::uuid,
+                '0198c2a5-1c44-7a90-b3d2-90e1f2c3d4e5'::uuid, '0198c2a6-77f0-7d11-8a6b-0c1d2e3f4a5b'::uuid,
+                timestamptz '2026-03-07T17:00:11.250Z')
+            , conversations AS (
+                INSERT INTO store.conversations (slot, id, kind, creator_id, created_at, last_seq, last_at, member_count)
+                SELECT slot, id, 1, 'anna', at, 9, at, 3 FROM c
+            ), memberships AS (
+                INSERT INTO store.memberships (slot, conversation_id, user_id, joined_seq, role)
+                SELECT c.slot, c.id, m.user_id, m.seq, 1
+                FROM c, (VALUES ('anna', 1), ('ben', 1), ('carla', 9)) m(user_id, seq)
+            ), messages AS (
+                INSERT INTO store.messages (slot, conversation_id, seq, id, changed_seq, sender_id, kind, body, reply_to,
+                    reply_seq, mentions, sent_at, created_at, edited_at, deleted_at, tapback_count)
+                SELECT slot, id, 2, question, 6, 'anna', 1, 'Sunday, ten?', NULL::uuid, NULL::bigint, '{ben}'::text[], at, at,
+                    at + interval '4 minutes', NULL::timestamptz, 2 FROM c
+                UNION ALL SELECT slot, id, 3, tombstone, 8, 'ben', 2, NULL, question, 2, NULL, at, at, NULL, at, 0 FROM c
+                UNION ALL SELECT slot, id, 7, answer, 7, 'ben', 2, E'Yes!\\nCafé 🧗', question, 2, NULL, at, at, NULL, NULL, 0
+                FROM c
+                UNION ALL SELECT slot, id, 9, gen_random_uuid(), 9, 'anna', 3, NULL, NULL, NULL, NULL, at, at, NULL, NULL, 0
+                FROM c
+            ), tapbacks AS (
+                INSERT INTO store.tapbacks (slot, conversation_id, message_id, user_id, kind, at, seq)
+                SELECT slot, id, question, 'ben', 'love', at, 5 FROM c
+                UNION ALL SELECT slot, id, question, 'anna', '🧗', at, 6 FROM c
+            )
+            INSERT INTO store.changes (slot, conversation_id, seq, kind, actor_id, at, message_id, user_id)
+            SELECT c.slot, c.id, h.seq, h.kind, h.actor, c.at,
+                CASE h.about WHEN 'question' THEN c.question WHEN 'tombstone' THEN c.tombstone END,
+                CASE WHEN h.about = 'carla' THEN h.about END
+            FROM c, (VALUES (1, 8, 'anna', ''), (4, 2, 'anna', 'question'), (5, 4, 'ben', 'question'),
+                (6, 4, 'anna', 'question'), (8, 3, 'ben', 'tombstone'), (9, 6, 'anna', 'carla')) h(seq, kind, actor, about)
+            """)
+    }
+
+    @Reactor private func digest(of reader: String, after: Int64 = 0, _ store: StoreUnderTest) async -> StoreUnderTest
+        .Reply?
+    {
+        let head = ConversationQuery(conversation, reader: UserID(reader)!)
+        return await store.ask(.digest, in: conversation.slot, DigestQuery(head, after: after, limit: 20))
+    }
+
+    @Test("the documented conversation has the documented digests")
+    @Reactor func example() async throws {
+        let store = try await StoreUnderTest()
+        defer { store.close() }
+        try insertExample(into: store)
+        let answer = await digest(of: "anna", store)
+        let expected = (Self.example["answer"] as? [String: Any])?["pages"] as? [[String: Any]]
+        for (name, value) in try #require(expected?.first) {
+            #expect("\(answer?.field("pages", "0", name) ?? "-")" == "\(value)", "\(name)")
+        }
+        #expect(answer?.field("lastSeq") as? Int == 9 && answer?.field("more") as? Bool == false)
+        #expect(await digest(of: "dora", store)?.status == 404)
+    }
+
+    @Reactor private func sha256(_ text: String, _ store: StoreUnderTest) throws -> String {
+        try store.database.query("SELECT encode(sha256(convert_to($1, 'UTF8')), 'hex')") { $0.add(text) }[0][0]
+    }
+
+    @Test("a change of a message from before a stay does not name it, and the message is in no state")
+    @Reactor func windows() async throws {
+        let store = try await StoreUnderTest()
+        defer { store.close() }
+        try insertExample(into: store)
+        let question = MessageID(UUIDBytes("0198c2a5-0f3a-7b52-8d11-6c2f9e4a7b01")!)
+        #expect(await store.write(.removeTapback(question), by: "anna", in: conversation)?.status == 204)
+        let answer = await digest(of: "carla", store)
+        #expect(answer?.field("pages", "0", "fromSeq") as? Int == 1)
+        let changes = try sha256("9 member.added carla anna\n10 tapback.removed - anna\n", store)
+        #expect(answer?.field("pages", "0", "changes") as? String == changes)
+        #expect(answer?.field("pages", "0", "state") as? String == (try sha256("", store)))
+        #expect((await digest(of: "carla", after: 10, store)?.field("pages") as? [Any])?.isEmpty == true)
+    }
+}
