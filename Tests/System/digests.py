@@ -1,10 +1,11 @@
 """The digests of a conversation, computed as openapi.json ("Comparing copies") tells client authors to: from what came
 to a client, never from the endpoint."""
 
+import asyncio
 import hashlib
 from dataclasses import dataclass, field
 
-from client import User
+from client import PATIENCE, User
 
 PAGE = 1_000
 """Positions of a page."""
@@ -85,16 +86,17 @@ class Copy:
 
 async def digest(user: User, conversation: str, **query) -> dict:
     """The server's: all pages of one state of the conversation, asked for again while it moves."""
-    while True:
-        pages, answer = [], None
-        while answer is None or answer["more"]:
-            after = {"after": pages[-1]["toSeq"]} if pages else {}
-            before, answer = answer, await user.get(f"/v1/conversations/{conversation}/digest", **query | after)
-            if before and (before["lastSeq"], before["useq"]) != (answer["lastSeq"], answer["useq"]):
-                break
-            pages += answer["pages"]
-        else:
-            return answer | {"pages": pages}
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            pages, states = [], set()
+            answer = {"more": True}
+            while answer["more"]:
+                after = {"after": pages[-1]["toSeq"]} if pages else {}
+                answer = await user.get(f"/v1/conversations/{conversation}/digest", **query | after)
+                pages += answer["pages"]
+                states.add((answer["lastSeq"], answer["useq"]))
+            if len(states) == 1:
+                return answer | {"pages": pages}
 
 
 async def copied(user: User, conversation: str) -> Copy:

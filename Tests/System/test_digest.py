@@ -1,13 +1,14 @@
 """The digest of a conversation: what clients compute from what came to them is what the server says, and what differs
 is found."""
 
+import asyncio
 import json
 from dataclasses import replace
 
 import pytest
 from client import new_id
 from digests import Copy, change_line, copied, digest, expect_equal_digests, followed, message_line, sha256
-from system import REPOSITORY
+from system import EXECUTABLES, REPOSITORY
 
 EXAMPLE = json.loads((REPOSITORY / "Services/Ingest/openapi.json").read_text())["x-parley-digest-example"]
 
@@ -58,6 +59,23 @@ async def test_whatever_happens_every_client_has_the_digests_of_the_server(syste
     await act(bob, "PUT", f"{at[1]}/tapback", {"kind": "laugh"})
     for user in (alice, bob, carol):
         await expect_equal_digests(user, group, sessions[user])
+
+
+async def test_the_command_line_verifies_what_a_user_reads(system, people):
+    alice, bob = people(system, 2)
+    group, other = await alice.create_group(bob), await alice.create_group()
+    messages = await alice.fill(group, 1_100)
+    await act(alice, "DELETE", f"/v1/conversations/{group}/messages/{messages[7]['id']}")
+    await act(bob, "DELETE", f"/v1/conversations/{group}/history?through=900")
+    for user, conversations in ((alice, [other, group]), (bob, [group])):
+        done = await asyncio.to_thread(
+            system.run, EXECUTABLES / "parley", "verify", "--user", user.name, "--http", system.address("ingest")
+        )
+        assert done.returncode == 0, done.stdout
+        assert sorted(line.split()[:2] for line in done.stdout.splitlines()) == sorted(
+            [conversation, "equal,"] for conversation in conversations
+        )
+        assert f"{group} equal, 2 pages up to position 1101" in done.stdout
 
 
 async def test_a_copy_that_differs_is_found_by_its_page(system, people):
