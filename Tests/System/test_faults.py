@@ -3,9 +3,11 @@
 import asyncio
 import signal
 
+import aiohttp
 import pytest
-from client import new_id
+from client import eventually, new_id
 from crowd import gather_crowd, until
+from system import is_alive
 
 pytestmark = pytest.mark.kills
 
@@ -174,6 +176,32 @@ async def test_the_database_may_go_away_and_come_back(single, people):
 
     assert (await answering).status in (200, 201)
     assert [message["seq"] for message in await alice.history(conversation)] == [before["seq"], before["seq"] + 1]
+
+
+async def test_while_the_database_is_away_services_say_so_and_go_on_afterwards(single, people):
+    [alice] = people(single, 1)
+    conversation = await alice.create_group()
+    before = single.pids()
+    single.kill_database()
+
+    refused = await alice.send(conversation, "hello?", id=(id := new_id()))
+    assert (refused.status, refused.code) in [(503, "unavailable"), (503, "overloaded")]
+    assert int(refused.headers["Retry-After"]) > 0
+    for service in ("store", "receipt"):
+        await eventually(lambda: has_readiness(single, service, 503))
+    assert single.pids() == before and all(map(is_alive, before.values())), "nobody ends because of that"
+
+    single.up()
+    for service in ("store", "receipt"):
+        await eventually(lambda: has_readiness(single, service, 200))
+    assert (await alice.send_until_answered(conversation, "hello?", id=id)).status in (200, 201)
+    assert [message["id"] for message in await alice.history(conversation)] == [id]
+    assert single.pids() == before
+
+
+async def has_readiness(system, service, status) -> bool:
+    async with aiohttp.ClientSession() as http, http.get(system.address(service) + "/readyz") as answer:
+        return answer.status == status
 
 
 async def send_numbers(user, conversation, count) -> int:
