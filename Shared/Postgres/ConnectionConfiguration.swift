@@ -21,8 +21,10 @@ package struct ConnectionConfiguration: Sendable {
     }
 
     /// The server must notice a dead client soon, because until then it keeps the client's advisory locks, and with
-    /// them its slots: by default it would take two hours.
+    /// them its slots: by default it would take two hours. It must not compile statements: where scans are discouraged
+    /// their cost is beyond all bounds, and then each new session spends seconds on compiling what takes a millisecond.
     static let defaultSettings: [(name: String, value: String)] = [
+        ("jit", "off"),
         ("client_connection_check_interval", "1s"),
         ("tcp_keepalives_idle", "2"), ("tcp_keepalives_interval", "1"), ("tcp_keepalives_count", "3"),
         ("tcp_user_timeout", "5s"),

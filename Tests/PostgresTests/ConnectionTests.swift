@@ -144,7 +144,7 @@ import PostgresSupport
             database, name: "writer", settings: [("plan_cache_mode", "force_generic_plan")])
         for (name, value) in [
             ("plan_cache_mode", "force_generic_plan"), ("application_name", "writer"),
-            ("client_connection_check_interval", "1s"),
+            ("client_connection_check_interval", "1s"), ("jit", "off"),
         ] {
             let rows = try await connection.query(sql: "SELECT current_setting($1)") { $0.add(name) }
             #expect(rows[0][0] as String == value)

@@ -23,9 +23,10 @@ from faults import report  # noqa: E402
 from faults.book import Finding  # noqa: E402
 from faults.checker import check  # noqa: E402
 from faults.database import Database  # noqa: E402
-from faults.kinds import FAKETIME, KINDS, Bus, Clock, Kind, Scene, Skipped  # noqa: E402
+from faults.kinds import FAKETIME, KINDS, Bus, Clock, Kind, Scene, Skipped, rolling_restart  # noqa: E402
 from faults.load import Load  # noqa: E402
 from faults.machine import Machine  # noqa: E402
+from faults.weather import Weather  # noqa: E402
 
 RECOVER_SECONDS = 90.0
 """After it a fault is taken to have done harm for good, and the logs are shown."""
@@ -40,6 +41,7 @@ class Run:
         self.findings: list[Finding] = []
         self.calm = 0.7 if options.short else 5.0
         """Seconds before the first fault and after each, when all have recovered."""
+        self.weather = Weather()
 
     async def run(self) -> int:
         database = Database()
@@ -59,6 +61,7 @@ class Run:
         sockets = Path(machine.environment("store", 0)["PARLEY_BUS_BIND"].removeprefix("ipc://")).parent
         scene = Scene(machine, database, load, Bus(sockets, self.options.seed), self.choice)
         await load.begin()
+        self.weather.begin()
         self.began = time.monotonic()
         self.talks = list(load.talks)
         try:
@@ -70,6 +73,7 @@ class Run:
             self.findings += load.findings + check(load.writes, seen, endings)
             return self._tell(load, seen, seconds)
         finally:
+            self.weather.end()
             await load.close()
             await scene.bus.close()
 
@@ -80,7 +84,8 @@ class Run:
                 self.choice.shuffle(kinds)
                 if kinds and await self._enter(stage, scene):
                     for kind in kinds:
-                        await self._suffer(kind, scene)
+                        if kind.act is not rolling_restart:  # every stage but the first begins with one
+                            await self._suffer(kind, scene)
             if time.monotonic() - self.began >= self.options.seconds:
                 return
             scene.machine.extra = {}
@@ -102,7 +107,7 @@ class Run:
                 return False
             scene.machine.extra = Clock(scene.machine.system.state).settings()
         if stage != "direct":
-            await self._suffer(next(kind for kind in KINDS if kind.name == "rolling restart"), scene)
+            await self._suffer(next(kind for kind in KINDS if kind.act is rolling_restart), scene)
         return True
 
     async def _suffer(self, kind: Kind, scene: Scene):
@@ -142,7 +147,7 @@ class Run:
         print(f"skipping {name}: {reason}", flush=True)
 
     def _tell(self, load: Load, seen, seconds: float) -> int:
-        text = report.table(self.faults, self.skips, self.talks, self.calm)
+        text = report.table(self.faults, self.skips, self.talks, self.calm, self.weather)
         text += "\n\n" + report.totals(load.writes, seen, load.probes, seconds, self.findings) + "\n"
         print("\n" + text)
         for finding in self.findings[:40]:

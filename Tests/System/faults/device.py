@@ -141,9 +141,10 @@ class Device:
             self.replicas[frame["conversationId"]].take_private(frame)
 
     def _status(self, frame: dict):
-        """Versions only rise within a session, horizons never fall."""
+        """Versions only rise within a session, horizons never fall. A guest may be told again."""
         conversation = frame["conversationId"]
-        if frame["statusVersion"] <= self._versions.get(conversation, -1):
+        is_repeated = frame["statusVersion"] <= self._versions.get(conversation, -1)
+        if is_repeated and self.seen.is_member_throughout:
             self._find("reordered", f"status {frame['statusVersion']} of {conversation}")
         self._versions[conversation] = frame["statusVersion"]
         for kind in STATUS_KINDS:

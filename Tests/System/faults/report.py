@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from faults.book import CATEGORIES, Finding, Seen, Write
 from faults.load import Talk, count_repeats
+from faults.weather import Weather
 
 
 @dataclass
@@ -31,21 +32,21 @@ def recovery(talks: list[Talk], moment: float) -> float | None:
     return None if None in firsts else max(firsts) - moment
 
 
-def table(faults: list[Fault], skips: list[Skip], talks: list[Talk], calm: float) -> str:
+def table(faults: list[Fault], skips: list[Skip], talks: list[Talk], calm: float, weather: Weather) -> str:
     """One line for each kind of fault, the worst of its recoveries in seconds, latencies in milliseconds. `calm`: the
     seconds before and after a fault that it is compared with."""
     lines = [
         "| fault | times | recovered, s from its begin | from its end | repeated requests "
-        "| before: p50 / p99 / p99.9 ms | during | after |",
-        "|---|---|---|---|---|---|---|---|",
+        "| before: p50 / p99 / p99.9 ms | during | after | the machine's worst wait, s |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
     for name in dict.fromkeys(fault.name for fault in faults):
-        lines.append(_row(name, [fault for fault in faults if fault.name == name], talks, calm))
-    lines += [f"| {skip.name} | skipped: {skip.reason} | | | | | | |" for skip in skips]
+        lines.append(_row(name, [fault for fault in faults if fault.name == name], talks, calm, weather))
+    lines += [f"| {skip.name} | skipped: {skip.reason} | | | | | | | |" for skip in skips]
     return "\n".join(lines)
 
 
-def _row(name: str, faults: list[Fault], talks: list[Talk], calm: float) -> str:
+def _row(name: str, faults: list[Fault], talks: list[Talk], calm: float, weather: Weather) -> str:
     writes = [write for talk in talks for write in talk.writes]
     phases = [
         [(fault.start - calm, fault.start) for fault in faults],
@@ -60,6 +61,7 @@ def _row(name: str, faults: list[Fault], talks: list[Talk], calm: float) -> str:
         _seconds(recovery(talks, fault.end) for fault in faults),
         str(repeated),
         *(_latencies(writes, phase) for phase in phases),
+        f"{max(weather.worst(fault.start - calm, fault.end + calm) for fault in faults):.2f}",
     ]
     return "| " + " | ".join(cells) + " |"
 
