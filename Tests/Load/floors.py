@@ -24,7 +24,7 @@ WRITER_SETTINGS = (
     "enable_mergejoin=off",
 )
 
-SEND_STATEMENT = REPOSITORY / "Services" / "Store" / "Commands" / "SendStatement.swift"
+COMMANDS = REPOSITORY / "Services" / "Store" / "Commands"
 
 
 def measure(system: System, seconds: int) -> dict:
@@ -58,6 +58,7 @@ def pgbench(system: System, rows: int, seconds: int) -> float | None:
         CREATE UNIQUE INDEX IF NOT EXISTS floor_senders_n ON public.floor_senders (n)
         """,
     )
+    psql(system, functions())
     with tempfile.NamedTemporaryFile("w", suffix=".sql") as script:
         script.write(batch_script(rows))
         script.flush()
@@ -80,23 +81,43 @@ def pgbench(system: System, rows: int, seconds: int) -> float | None:
 
 
 def batch_script(rows: int) -> str:
-    """The statement as store sends it, but for its arrays, which are made of rows of `floor_senders`."""
-    text = re.search(r'send_messages",.*?"""\n(.*?)"""', SEND_STATEMENT.read_text(), re.DOTALL)[1]
-    senders = "(SELECT * FROM public.floor_senders WHERE n > :first AND n <= :first + :rows)"
-    arrays = f"""(
-        SELECT slot, conversation_id, gen_random_uuid(), user_id, repeat('x', 120), NULL::uuid, NULL::text, now(), n
-        FROM {senders} f
-    )"""
-    statement, count = re.subn(r"unnest\(\$1.*?WITH ORDINALITY", lambda _: arrays, text, flags=re.DOTALL)
-    assert count == 1, f"{SEND_STATEMENT} has another shape than this script expects"
+    """The statements as store sends them, but for their arrays, which are made of rows of `floor_senders`."""
     return f"""
-        \\set rows {rows}
         \\set first random(0, 1000 - {rows})
         BEGIN;
-        SELECT FROM store.conversations c WHERE (c.slot, c.id) IN (SELECT slot, conversation_id FROM {senders} f)
-            ORDER BY c.id, c.slot FOR NO KEY UPDATE;
-        {" ".join(statement.split())};
+        SELECT public.floor_lock(a.slots, a.conversations) FROM public.floor_arrays(:first, {rows}) a;
+        SELECT public.floor_send(a.slots, a.conversations, a.ordinals::bigint[], a.ordinals, a.senders,
+            a.ordinals, a.ids, a.texts, a.times, '{{}}', '{{}}', '{{}}', '{{}}')
+        FROM public.floor_arrays(:first, {rows}) a;
         COMMIT;
+    """
+
+
+def statement(file: str, name: str) -> str:
+    """A prepared statement of store, as it stands in the sources."""
+    found = re.search(rf'"{name}".*?"""\n(.*?)"""', (COMMANDS / file).read_text(), re.DOTALL)
+    assert found, f"{file} has another shape than this script expects"
+    return found[1]
+
+
+def functions() -> str:
+    """The statements as functions, whose plans are kept like those of prepared statements, and what they are given."""
+    return f"""
+        CREATE OR REPLACE FUNCTION public.floor_lock(smallint[], uuid[]) RETURNS void LANGUAGE plpgsql AS $f$
+            DECLARE row record;
+            BEGIN FOR row IN {statement("LockStatement.swift", "lock_conversations")} LOOP END LOOP; END $f$;
+        CREATE OR REPLACE FUNCTION public.floor_send(smallint[], uuid[], bigint[], integer[], text[], integer[],
+            uuid[], text[], timestamptz[], bigint[], uuid[], bigint[], text[]) RETURNS void LANGUAGE plpgsql AS $f$
+            DECLARE row record;
+            BEGIN FOR row IN {statement("SendStatement.swift", "send_messages")} LOOP END LOOP; END $f$;
+        CREATE OR REPLACE FUNCTION public.floor_arrays(first bigint, rows bigint, OUT slots smallint[],
+            OUT conversations uuid[], OUT ordinals integer[], OUT senders text[], OUT ids uuid[],
+            OUT texts text[], OUT times timestamptz[])
+            LANGUAGE sql AS $f$
+            SELECT array_agg(slot ORDER BY n), array_agg(conversation_id ORDER BY n),
+                array_agg((n - first)::integer ORDER BY n), array_agg(user_id ORDER BY n), array_agg(gen_random_uuid()),
+                array_agg(repeat('x', 120)), array_agg(now())
+            FROM public.floor_senders WHERE n > first AND n <= first + rows $f$
     """
 
 

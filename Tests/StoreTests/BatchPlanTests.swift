@@ -29,9 +29,11 @@ private func create(_ conversation: UInt64) -> Command.Action {
 }
 
 extension Run: Equatable {
+    fileprivate static func send(_ items: Range<Int>) -> Run { .send(items, SendLayout([])) }
+
     public static func == (left: Run, right: Run) -> Bool {
         switch (left, right) {
-        case (.send(let left), .send(let right)): left == right
+        case (.send(let left, _), .send(let right, _)): left == right
         case (.create(let left), .create(let right)): left == right
         case (.read, .read): true
         default: false
@@ -87,5 +89,21 @@ extension Run: Equatable {
     func locks() {
         let plan = BatchPlan([send(2, message(1)), create(3), send(1, message(1)), send(2, message(2))])
         #expect(plan.conversationsToLock.map(\.uuid.low).sorted() == [1, 2, 3])
+    }
+
+    @Test("messages of a conversation stand side by side, in order, with each sender's stream named once")
+    func layout() {
+        let plan = BatchPlan([
+            send(1, message(1)), send(2, message(1)), send(1, message(2, replyTo: 9)), send(3, message(1)),
+            send(2, message(2)),
+        ])
+        let layout = SendLayout(plan.items[...])
+        #expect(layout.order == [0, 2, 1, 4, 3])
+        #expect(layout.conversations.map(\.uuid.low) == [1, 2, 3])
+        #expect(layout.ends == [2, 4, 5])
+        #expect(layout.streams.map(\.conversation) == [0, 1, 2])
+        #expect(layout.streamOfPlace == [0, 0, 1, 1, 2])
+        #expect(layout.replies.map(\.place) == [1])
+        #expect(layout.mentions.isEmpty)
     }
 }

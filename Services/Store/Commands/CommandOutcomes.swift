@@ -26,8 +26,8 @@ final class CommandOutcomes {
         var next = rows.startIndex
         for run in plan.runs {
             switch run {
-            case .send(let range):
-                collect(rows[next], from: range.lowerBound, into: &sent)
+            case .send(let range, let layout):
+                SendStatement.forEachOutcome(in: rows[next], layout) { sent[range.lowerBound + $0] = $1 }
                 announce(plan.items[range], sent[range], commands)
             case .create(let index): answerCreation(commands[index], rows[next])
             case .write(let index): answerWrite(commands[index], rows[next], changes: rows[next + 1])
@@ -44,13 +44,6 @@ final class CommandOutcomes {
     }
 
     // MARK: Messages
-
-    private func collect(_ rows: Rows, from start: Int, into outcomes: inout [SendStatement.Outcome?]) {
-        for row in rows {
-            let (index, outcome) = SendStatement.decode(row)
-            outcomes[start + index] = outcome
-        }
-    }
 
     /// In the order of the items, which is the order of `seq` within each conversation.
     private func announce(

@@ -33,10 +33,10 @@ enum LockStatement {
     static let conversations = Statement(
         "lock_conversations", parameters: [.array(.int2), .array(.uuid)],
         """
-        SELECT FROM store.conversations c
-        WHERE (c.slot, c.id) IN (SELECT * FROM unnest($1::smallint[], $2::uuid[]))
+        SELECT FROM unnest($1::smallint[], $2::uuid[]) AS k(slot, id)
+        JOIN store.conversations c ON c.slot = k.slot AND c.id = k.id
         ORDER BY c.id, c.slot
-        FOR NO KEY UPDATE
+        FOR NO KEY UPDATE OF c
         """)
 
     /// The indexer holds these while it writes. Behind this statement its rows are seen, and none can come. It writes,

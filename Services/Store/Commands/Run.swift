@@ -12,8 +12,8 @@ struct SendItem {
 
 /// What one statement does: neighbours of one kind, in the order they arrived.
 enum Run {
-    /// Indices into the batch's items.
-    case send(Range<Int>)
+    /// Indices into the batch's items, and how these lie in the statement's parameters.
+    case send(Range<Int>, SendLayout)
     /// The index of the command.
     case create(Int)
     /// The index of the command.
@@ -132,7 +132,8 @@ struct BatchPlan {
     }
 
     private mutating func endRun() {
-        if runStart < items.count { runs.append(.send(runStart..<items.count)) }
+        let run = runStart..<items.count
+        if !run.isEmpty { runs.append(.send(run, SendLayout(items[run]))) }
         runStart = items.count
         idsInRun.removeAll(keepingCapacity: true)
     }

@@ -39,7 +39,8 @@ final class Writer {
     nonisolated static let statements =
         [
             LockStatement.keys, LockStatement.users, LockStatement.conversations, LockStatement.searches,
-            SendStatement.statement, CreateStatement.statement, ReadStatement.statement, SettingsStatement.put,
+            SendStatement.statement, SendOneStatement.statement, CreateStatement.statement, ReadStatement.statement,
+            SettingsStatement.put,
         ] + WriteStatement.all + ErasureStatements.commands
 
     var waitingRows: Int { queue.rowCount }
@@ -87,7 +88,7 @@ final class Writer {
 
     private func add(_ run: Run, of plan: BatchPlan, _ commands: [Command], to batch: inout Batch) {
         switch run {
-        case .send(let range): SendStatement.add(to: &batch, plan.items[range])
+        case .send(let range, let layout): SendStatement.add(to: &batch, plan.items[range], layout)
         case .create(let index):
             if case .create(let creation) = commands[index].action { CreateStatement.add(to: &batch, creation) }
         case .write(let index):
