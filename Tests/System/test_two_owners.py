@@ -47,14 +47,14 @@ async def test_two_owners_of_every_slot_neither_lose_nor_double_nor_lock_each_ot
                 async with http.get(system.address(service, number) + "/metrics") as answer:
                     assert OWNED.format(service) in (await answer.text()).splitlines()
 
-    load = Load(system, 7, conversations=8, users=6, pace_seconds=0.02)
+    load = Load(system, 7, conversations=8, users=6, pace_seconds=0.05)
     await load.begin()
     try:
-        await asyncio.sleep(5)
+        await asyncio.sleep(3)
         endings = await load.end()
         findings = load.findings + check(load.writes, [device.seen for device in load.devices], endings)
     finally:
         await load.close()
     assert findings == []
-    assert len(load.writes) > 200
+    assert len(load.writes) > 100
     assert "deadlock" not in (database.server.directory / "log").read_text()

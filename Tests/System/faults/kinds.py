@@ -268,7 +268,7 @@ async def stops_reading(scene: Scene):
     """A client stops reading while far more is sent to it than is kept for it; then it reads on."""
     load, count = scene.load, 1500
     users = [User(load.system, f"{name}-{new_id()[:8]}", load.http, home=n) for n, name in enumerate(("loud", "deaf"))]
-    talk = Talk(await users[0].create_group(users[1]), users, users[1])
+    talk = Talk(await load.create(users[0], users[1]), users, users[1])
     load.talks.append(talk)
     devices = [Device(user, load.http, {talk.id: 1}) for user in users]
     for device in devices:
@@ -338,7 +338,7 @@ def clock_set(step: str):
 
 
 KINDS = [
-    *(Kind(f"{service} killed", killed(service), 3, 0.5) for service in SERVICES),
+    *(Kind(f"{service} killed", killed(service), 3, None if service == "receipt" else 0.5) for service in SERVICES),
     *(Kind(f"{service} asked to end", terminated(service), 3) for service in SERVICES),
     *(Kind(f"{service} stands still", stopped(service), 30, 1.5 if service == "store" else None)
       for service in SERVICES),
@@ -347,7 +347,7 @@ KINDS = [
     Kind("everything killed, PostgreSQL too", machine_crashed, 3, 0.5),
     Kind("PostgreSQL restarted", database_restarted, 0),
     Kind("PostgreSQL killed", database_killed, 5),
-    Kind("PostgreSQL's sessions ended", backends_terminated, 3, 0.5),
+    Kind("PostgreSQL's sessions ended", backends_terminated, 3),
     Kind("PostgreSQL stands still", database_stands_still, 15),
     Kind("PostgreSQL out of connections", no_connections_left, 10),
     Kind("disk of PostgreSQL full", disk_full, 15),
