@@ -4,9 +4,9 @@
     Tests/Load/overload.py [--seconds N] [--times FACTOR] [--json FILE]
 
 On a system of its own: `parley load pairs` in a closed loop finds the rate that can be kept up, then in an open loop
-as many times that much is due. Goodput is what is acknowledged a second; what is refused (429, 503) is repeated, as clients
-do. Generator and services share the machine, so the generator's own work is part of the load. Ends with 1 when anything
-was lost, doubled or out of order.
+as many times that much is due. Goodput is what is acknowledged a second; what is refused (429, 503) is repeated, as
+clients do. Generator and services share the machine, so the generator's own work is part of the load. Ends with 1 when
+anything was lost, doubled or out of order.
 """
 
 import argparse
