@@ -3,6 +3,8 @@
 -- The owners make tables and nothing else connects as them. The services read and write the tables of their own schema;
 -- what they may read of the other's is granted by name: see the files beside this one. `maintenance` is for `parley scrub`.
 
+SET client_min_messages = warning;  -- not what is there already
+
 SELECT format('CREATE ROLE %I LOGIN', name)
 FROM unnest(ARRAY['store', 'store_owner', 'receipt', 'receipt_owner', 'maintenance']) AS name
 WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = name) \gexec
