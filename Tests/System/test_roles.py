@@ -1,6 +1,7 @@
 """The roles of the database as deploy/database makes them: each can do what it is for, and no more."""
 
 import pytest
+from client import eventually, token
 from deployed import DeployedSystem
 from system import EXECUTABLES
 
@@ -27,6 +28,13 @@ async def test_everything_works_with_the_rights_of_the_services(deployed, people
     assert (await alice.get("/v1/search", q="rights"))["results"][0]["message"]["id"] == message["id"]
     assert (await alice.request("DELETE", f"{path}?scope=everyone")).status == 204
     assert (await bob.request("PUT", "/v1/settings", {"readReceipts": False})).status == 200
+
+    alice.token = token(alice.name, adm=True)
+
+    async def is_erased() -> bool:
+        return (await alice.request("DELETE", f"/v1/users/{bob.name}")).status == 200
+
+    await eventually(is_erased)
     logs = "".join(log.read_text() for log in (deployed.state / "logs").glob("*-0.log"))
     assert "42501" not in logs and "permission denied" not in logs
 
