@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import time
 from functools import partial
 from pathlib import Path
 
@@ -24,7 +23,7 @@ def load(project: Project, restored, tmp_path: Path):
     report = tmp_path / "report.json"
 
     def start() -> subprocess.Popen:
-        command = project.parley("replay", source, "--json", report, "--limit", "50", "--rate", "40")
+        command = project.parley("replay", source, "--json", report, "--limit", "20", "--rate", "40")
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         started.append(process)
         return process
@@ -39,11 +38,16 @@ def load(project: Project, restored, tmp_path: Path):
 
     def during(*faults):
         process = start()
-        for fault in faults:
-            time.sleep(2)
+
+        def is_at_work(before: int) -> bool:
+            nonlocal process
             if process.poll() is not None:
                 finish(process)
                 process = start()
+            return project.stored() >= before + 40
+
+        for fault in faults:
+            eventually(partial(is_at_work, project.stored()), 60, "40 more messages")
             fault()
         finish(process)
 
@@ -56,28 +60,40 @@ def load(project: Project, restored, tmp_path: Path):
 def test_nothing_is_lost_while_services_are_scaled(project: Project, load):
     load(
         lambda: project.up(store=3, receipt=2, ingest=2, fanout=2),
-        lambda: project.up(store=1, receipt=1, ingest=1, fanout=1),
-        lambda: project.up(store=2, receipt=2, ingest=3, fanout=2),
+        lambda: project.up(store=1, receipt=1, ingest=3, fanout=1),
     )
 
 
 def test_nothing_is_lost_when_containers_die_stop_and_lose_the_network(project: Project, load):
     def kill(service: str):
         project.kill(project.containers(service)[0])
-        eventually(lambda: project.healthy(service) == 2, 60, f"{service} is back")
-
-    def restart(service: str):
-        check("docker", "restart", "--time", "15", project.containers(service)[-1])
+        eventually(lambda: project.ready(service) == 2, 60, f"{service} is back")
 
     def cut_off(service: str):
         container, bus = project.containers(service)[0], project.network("bus")
         check("docker", "network", "disconnect", bus, container)
-        time.sleep(4)
+        # Two of each of the four roles that stores listen to, less the one that was cut off.
+        project.probe({"first": [["http://store.bus:8080/metrics", "parley_bus_peers", 7]]})
         check("docker", "network", "connect", "--alias", f"{service}.bus", bus, container)
 
     project.up(store=2, receipt=2, ingest=2, fanout=2)
     kills = [partial(kill, service) for service in ("store", "ingest", "fanout", "receipt")]
-    load(*kills, *[partial(fault, service) for fault in (restart, cut_off) for service in ("store", "fanout")])
+    load(*kills, *[partial(cut_off, service) for service in ("store", "fanout")])
+
+
+def test_nothing_is_lost_while_a_system_is_upgraded(project: Project, load):
+    """As deploy/OPERATIONS.md says: the migrations, then one service after the other is replaced by new containers."""
+
+    def migrate():
+        project.compose("up", "--no-deps", "--force-recreate", "migrate-store", "migrate-receipt", "grant")
+
+    def replace(service: str):
+        [old] = project.containers(service)
+        project.compose("up", "--detach", "--no-deps", "--force-recreate", "--no-build", service)
+        eventually(lambda: project.ready(service) == 1, 60, f"a new {service}")
+        assert old not in project.containers(service)
+
+    load(migrate, *[partial(replace, service) for service in ("store", "receipt", "fanout", "ingest")])
 
 
 def test_nothing_is_lost_when_the_database_and_the_proxy_are_restarted(project: Project, load):
