@@ -38,7 +38,7 @@ import Wire
                 delivered: .random(in: 0...Self.lastSeq + 5, using: &random),
                 read: .random(in: 0...Self.lastSeq / 2, using: &random))
             let key = HorizonKey(conversation: conversation, user: UserID(user)!)
-            expected[key] = (expected[key] ?? .none).merged(with: clamped(told))
+            expected[key, default: .none].merge(clamped(told))
             Reactor.spawn {
                 answers.append(
                     await receipt.signal(conversation, user, delivered: told.delivered, read: told.read))

@@ -74,6 +74,17 @@ import Wire
         }
     }
 
+    @Test("what came since is read by the next signal, however far beyond the end the one before was")
+    @Reactor func beyondAndOn() async throws {
+        try await withReceipt { receipt in
+            try receipt.create(conversation, members: ["ann", "bob"], lastSeq: 5)
+            #expect(await receipt.signal(conversation, "bob", read: 1 << 40) == 202)
+            _ = try receipt.database.query("UPDATE store.conversations SET last_seq = 7")
+            #expect(await receipt.signal(conversation, "bob", read: 7) == 202)
+            #expect(try receipt.horizons(conversation, "bob") == Horizons(delivered: 7, read: 7))
+        }
+    }
+
     @Test("who left unread stays unread until they come back")
     @Reactor func formerMember() async throws {
         try await withReceipt { receipt in

@@ -113,19 +113,22 @@ enum HorizonStatements {
         FROM judged ORDER BY ordinal
         """)
 
-    /// Adds the statements of a batch in which each key occurs once. `isKnown` tells the conversations that are known to
-    /// have a position.
+    /// Adds the statements of a batch in which each key occurs once, and the signals of a conversation stand together.
+    /// `isKnown` tells the conversations that are known to have a position.
     static func add(
         _ signals: [MergedSignal], to batch: inout Batch, isKnown: (ConversationID) -> Bool
     ) {
-        let conversations = Set(signals.map(\.key.conversation))
+        var conversations: [ConversationID] = []
+        for signal in signals where signal.key.conversation != conversations.last {
+            conversations.append(signal.key.conversation)
+        }
         let unknown = conversations.filter { !isKnown($0) }
         if !unknown.isEmpty { batch.execute(insertPositions) { add(unknown, to: &$0) } }
         batch.execute(lockPositions) { add(conversations, to: &$0) }
         batch.execute(advance) { add(signals, to: &$0) }
     }
 
-    private static func add(_ conversations: Set<ConversationID>, to parameters: inout Parameters) {
+    private static func add(_ conversations: [ConversationID], to parameters: inout Parameters) {
         parameters.addArray(of: .int2)
         for conversation in conversations { parameters.append(conversation.slot) }
         parameters.addArray(of: .uuid)
@@ -161,9 +164,9 @@ private enum Standing: Int16 {
 /// What became of one signal.
 enum SignalOutcome {
     case refused(Problem)
-    /// The horizons were there already, or beyond the end of the conversation.
-    case unmoved
-    case moved(Advance)
+    /// Where the user is now, and what of it is new; nil: the horizons were there already, or beyond the end of the
+    /// conversation.
+    case reached(Horizons, Advance?)
 
     /// An advance: the horizons after it, nil where it moved nothing.
     struct Advance {
@@ -190,14 +193,15 @@ enum SignalOutcome {
             return
         }
         let hasDelivered: Bool = row[1], hasShown: Bool = row[2], hasRead: Bool = row[3]
+        let reached = Horizons(delivered: row[4], read: row[6])
         guard hasDelivered || hasRead else {
-            self = .unmoved
+            self = .reached(reached, nil)
             return
         }
-        self = .moved(
-            Advance(
-                delivered: hasDelivered ? row[4] : nil, shown: hasShown ? row[5] : nil, read: hasRead ? row[6] : nil,
-                version: row[7], at: row[8], memberCount: row[9]))
+        let advance = Advance(
+            delivered: hasDelivered ? reached.delivered : nil, shown: hasShown ? row[5] : nil,
+            read: hasRead ? reached.read : nil, version: row[7], at: row[8], memberCount: row[9])
+        self = .reached(reached, advance)
     }
 }
 

@@ -129,21 +129,23 @@ final class HorizonWriter {
 
     private func answer(_ signals: [MergedSignal], _ outcomes: [SignalOutcome]) {
         for (signal, outcome) in zip(signals, outcomes) {
-            if case .refused(let problem) = outcome {
+            switch outcome {
+            case .refused(let problem):
                 for request in signal.requests { bus.answer(request, problem) }
-            } else {
+            case .reached(let horizons, let advance):
                 known.insert(signal.key.conversation)
-                merger.committed(signal.key, signal.horizons)
+                merger.committed(signal.key, horizons)
                 for request in signal.requests { bus.answer(request, status: 202) }
-            }
-            guard case .moved(let advance) = outcome else { continue }
-            metrics.advances += 1
-            if let seq = advance.read { teller.tell(signal.key, seq) }
-            if advance.isSeen {
-                completions.noteMovement(in: signal.key.conversation, memberCount: advance.memberCount)
+                if let advance { note(advance, of: signal.key) }
             }
         }
         announcer.announce(signals, outcomes)
+    }
+
+    private func note(_ advance: SignalOutcome.Advance, of key: HorizonKey) {
+        metrics.advances += 1
+        if let seq = advance.read { teller.tell(key, seq) }
+        if advance.isSeen { completions.noteMovement(in: key.conversation, memberCount: advance.memberCount) }
     }
 
     /// Halves a batch that the database refuses until the culprit stands alone; only that one is refused.
@@ -182,10 +184,14 @@ struct HorizonMetrics {
 private struct KnownConversations {
     private static let capacity = 65_536
     private var conversations: Set<ConversationID> = []
+    /// Signals of a conversation come together.
+    private var latest: ConversationID?
 
     func contains(_ conversation: ConversationID) -> Bool { conversations.contains(conversation) }
 
     mutating func insert(_ conversation: ConversationID) {
+        guard conversation != latest else { return }
+        latest = conversation
         if conversations.count == Self.capacity { conversations.removeAll(keepingCapacity: true) }
         conversations.insert(conversation)
     }

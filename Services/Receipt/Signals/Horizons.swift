@@ -8,8 +8,8 @@ struct Horizons: Hashable {
     static let none = Horizons(delivered: 0, read: 0)
 
     /// Horizons only move forward.
-    func merged(with other: Horizons) -> Horizons {
-        Horizons(delivered: max(delivered, other.delivered), read: max(read, other.read))
+    mutating func merge(_ other: Horizons) {
+        self = Horizons(delivered: max(delivered, other.delivered), read: max(read, other.read))
     }
 
     /// Whether `other` says nothing new. Who has read has received.

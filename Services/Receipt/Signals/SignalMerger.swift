@@ -9,7 +9,7 @@ struct MergedSignal {
     var requests: [RequestKey]
 
     mutating func merge(_ other: MergedSignal) {
-        horizons = horizons.merged(with: other.horizons)
+        horizons.merge(other.horizons)
         requests += other.requests
     }
 }
@@ -28,7 +28,9 @@ struct SignalMerger {
     private var ends = FIFO<WindowEnd>()
     /// What may go to the database, each key once, in the order in which it became ready.
     private var ready: [MergedSignal] = []
-    private var readyIndex: [HorizonKey: Int] = [:]
+    /// Where a key stands in `ready`, counted from the first signal that ever was ready.
+    private var places: [HorizonKey: Int] = [:]
+    private var takenCount = 0
 
     private struct Window {
         var waiting: MergedSignal?
@@ -73,11 +75,15 @@ struct SignalMerger {
 
     /// Takes up to `limit` signals that are ready, the oldest first.
     mutating func takeReady(_ limit: Int) -> [MergedSignal] {
-        let taken = ready.prefix(limit)
+        let taken = Array(ready.prefix(limit))
         ready.removeFirst(taken.count)
-        readyIndex.removeAll(keepingCapacity: true)
-        for (index, signal) in ready.enumerated() { readyIndex[signal.key] = index }
-        return Array(taken)
+        takenCount += taken.count
+        if ready.isEmpty {
+            places.removeAll(keepingCapacity: true)
+        } else {
+            for signal in taken { places[signal.key] = nil }
+        }
+        return taken
     }
 
     /// Takes everything, windows included, each key once.
@@ -87,17 +93,15 @@ struct SignalMerger {
         return ready
     }
 
-    /// Learns that these horizons, or higher ones, are in the database.
-    mutating func committed(_ key: HorizonKey, _ horizons: Horizons) {
-        guard let known = open[key]?.committed else { return }
-        open[key]?.committed = known.merged(with: horizons)
-    }
+    /// Learns that these horizons are in the database. What was asked for may be more, and has to be asked again then: a
+    /// signal beyond the end of its conversation is cut to it.
+    mutating func committed(_ key: HorizonKey, _ horizons: Horizons) { open[key]?.committed.merge(horizons) }
 
     private mutating func makeReady(_ signal: MergedSignal) {
-        if let index = readyIndex[signal.key] {
-            ready[index].merge(signal)
+        if let place = places[signal.key] {
+            ready[place - takenCount].merge(signal)
         } else {
-            readyIndex[signal.key] = ready.count
+            places[signal.key] = takenCount + ready.count
             ready.append(signal)
         }
     }

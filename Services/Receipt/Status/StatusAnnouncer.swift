@@ -21,7 +21,7 @@ final class StatusAnnouncer {
     func announce(_ signals: [MergedSignal], _ outcomes: [SignalOutcome]) {
         var status: StatusFields?
         for (signal, outcome) in zip(signals, outcomes) {
-            guard case .moved(let advance) = outcome, advance.isSeen else { continue }
+            guard case .reached(_, let advance?) = outcome, advance.isSeen else { continue }
             let conversation = signal.key.conversation
             if status?.conversation != conversation {
                 if let status { announce(status) }
