@@ -7,7 +7,8 @@ enum StatusStatements {
     static let all = [moved, positions]
 
     /// The position of a conversation, with everybody who moved after a version in a conversation small enough to name
-    /// them. No row: nothing ever moved. A row without a name: nothing moved since.
+    /// them. No row: nothing ever moved. A row without a name: nothing moved since. The horizons of a larger conversation are
+    /// looked up under no id, because a mere condition would be checked for each of them.
     private static let moved = Statement(
         "status", parameters: [.int2, .uuid, .int8, .int4],
         """
@@ -15,7 +16,8 @@ enum StatusStatements {
         FROM receipt.positions p
         JOIN store.conversations c ON c.slot = p.slot AND c.id = p.conversation_id
         LEFT JOIN receipt.horizons h
-            ON h.slot = p.slot AND h.conversation_id = p.conversation_id AND h.version > $3 AND c.member_count <= $4
+            ON h.slot = p.slot AND h.version > $3
+                AND h.conversation_id = CASE WHEN c.member_count <= $4 THEN p.conversation_id END
         WHERE p.slot = $1 AND p.conversation_id = $2 AND p.status_version > 0
         ORDER BY h.user_id
         """)
