@@ -61,9 +61,13 @@ final class ReceiptSender {
         // A refusal for good, as of somebody who has just left, is an answer too.
         if case .answered(let answer) = outcome, answer.status < 500 {
             if signals.finished(signal) { planFlush() }
-        } else {
-            signals.failed(signal)
-            Reactor.after(Self.pause) { [weak self] in self?.planFlush() }
+        } else if signals.failed(signal) {
+            Reactor.after(Self.pause) { [weak self] in self?.resume() }
         }
+    }
+
+    private func resume() {
+        signals.resume()
+        planFlush()
     }
 }

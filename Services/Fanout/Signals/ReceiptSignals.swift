@@ -27,6 +27,8 @@ struct ReceiptSignals {
     private var underWay: Set<Key> = []
     /// Those that wait for nothing but the end of the turn. The others wait for the signal under way.
     private var ready: [Key] = []
+    /// Those that failed, until `resume`.
+    private var paused: [Key] = []
 
     var count: Int { waiting.count + underWay.count }
 
@@ -58,11 +60,19 @@ struct ReceiptSignals {
         return true
     }
 
-    /// `receipt` may not have it: to be sent again, merged with what came since.
-    mutating func failed(_ signal: ReceiptSignal) {
+    /// `receipt` may not have it: to be sent again, merged with what came since, after `resume`. Returns whether it is the
+    /// first one that waits for that.
+    mutating func failed(_ signal: ReceiptSignal) -> Bool {
         let key = Key(conversation: signal.conversation, user: signal.user)
         underWay.remove(key)
-        ready.append(key)
+        paused.append(key)
         waiting[key, default: Horizons()].merge(delivered: signal.delivered, read: signal.read)
+        return paused.count == 1
+    }
+
+    /// The pause after a failure is over.
+    mutating func resume() {
+        ready += paused
+        paused = []
     }
 }
