@@ -95,12 +95,12 @@ extension Room {
                 return behind.removeAll { $0 === session }
             }
             session.send(frame)
-            // Newer ones were held back from this session meanwhile.
-            if answer.version < status.version { return fetchStatus(for: session, after: answer.version) }
         } else if answer.version > version {
             counts.forget(session.user)
             refreshCounts()
         }
+        // Newer ones were held back from this session meanwhile.
+        if answer.version < status.version { return fetchStatus(for: session, after: answer.version) }
         behind.removeAll { $0 === session }
     }
 
