@@ -11,10 +11,8 @@ struct RequestsInWork {
     var count: Int { keys.count }
 
     mutating func begin(_ request: RequestKey) -> Admission {
-        if keys.contains(request) { return .alreadyInWork }
-        guard keys.count < Self.capacity else { return .full }
-        keys.insert(request)
-        return .new
+        guard keys.count < Self.capacity else { return keys.contains(request) ? .alreadyInWork : .full }
+        return keys.insert(request).inserted ? .new : .alreadyInWork
     }
 
     mutating func end(_ request: RequestKey) { keys.remove(request) }

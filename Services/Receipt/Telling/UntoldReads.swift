@@ -51,18 +51,13 @@ struct UntoldReads {
     mutating func takeReady(_ slot: Slot, limit: Int) -> [(key: HorizonKey, seq: Int64)] {
         guard let keys = ready.removeValue(forKey: slot) else { return [] }
         if keys.count > limit { ready[slot] = Array(keys[limit...]) }
-        return keys.prefix(limit).map { key in
-            let seq = readings[key]!.waiting!
-            readings[key] = Reading(underWay: seq)
-            return (key, seq)
-        }
+        return keys.prefix(limit).map { key in (key, readings[key]!.begin()) }
     }
 
     /// What was taken is told, or is not: then it waits again. Either way it rests.
     mutating func rest(_ keys: some Sequence<HorizonKey>, isTold: Bool, at now: MonotonicTime) {
         for key in keys {
-            if !isTold, let seq = readings[key]!.underWay { readings[key]!.wait(seq) }
-            readings[key]!.underWay = nil
+            readings[key]!.end(isTold: isTold)
             rests.append(Rest(key: key, end: now + Self.interval))
         }
     }
@@ -80,4 +75,16 @@ struct UntoldReads {
 
 extension UntoldReads.Reading {
     fileprivate mutating func wait(_ seq: Int64) { waiting = max(waiting ?? seq, seq) }
+
+    /// Returns what is told from now on.
+    fileprivate mutating func begin() -> Int64 {
+        let seq = waiting!
+        self = UntoldReads.Reading(underWay: seq)
+        return seq
+    }
+
+    fileprivate mutating func end(isTold: Bool) {
+        if !isTold, let underWay { wait(underWay) }
+        underWay = nil
+    }
 }
