@@ -6,6 +6,7 @@ import signal
 
 import aiohttp
 import pytest
+from client import Session
 from crowd import gather_crowd, until
 from newer import NewerPeers
 from system import EXECUTABLES, SERVICES
@@ -61,24 +62,28 @@ async def test_processes_are_replaced_one_by_one_while_everybody_sends(double, p
     await crowd.expect_everything_once()
 
 
-class Follower:
-    """A client that resumes with the positions it has when the session of a crowd has ended."""
+class Follower(Session):
+    """A client of a crowd that resumes, with the positions it has, when its session has ended."""
 
     def __init__(self, crowd):
         self._user = crowd.users[0]
         self._conversations = crowd.conversations
         self._sessions = [crowd.session]
 
+    @property
+    def frames(self) -> list[dict]:
+        return [frame for session in self._sessions for frame in session.frames]
+
     async def resume(self, instance: int):
         assert await self._sessions[-1].ended() == 1001
         cursors = {conversation: (self.positions(conversation) or [1])[-1] for conversation in self._conversations}
         self._sessions.append(await self._user.connect(instance=instance, cursors=cursors))
 
-    def positions(self, conversation: str) -> list[int]:
-        return [seq for session in self._sessions for seq in session.positions(conversation)]
+    async def say(self, type: str, **fields):
+        await self._sessions[-1].say(type, **fields)
 
-    async def reach(self, conversation: str, seq: int, **options):
-        await self._sessions[-1].until(lambda: seq in self.positions(conversation), **options)
+    async def until(self, condition, **options):
+        return await self._sessions[-1].until(condition, **options)
 
 
 async def test_running_services_go_on_behind_the_next_migration_and_old_ones_do_not_start(double, people):
