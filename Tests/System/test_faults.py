@@ -7,6 +7,7 @@ import aiohttp
 import pytest
 from client import eventually, new_id
 from crowd import gather_crowd, until
+from digests import expect_equal_digests
 from system import is_alive
 
 pytestmark = pytest.mark.kills
@@ -66,6 +67,7 @@ async def test_a_client_of_a_killed_fanout_resumes_elsewhere_with_nothing_missin
     await resumed.reach(conversation, last)
 
     assert seen + resumed.positions(conversation) == list(range(2, 402))
+    await expect_equal_digests(bob, conversation, resumed)
 
 
 async def test_a_fanout_that_stood_still_catches_up_in_order(double, people):
@@ -82,6 +84,7 @@ async def test_a_fanout_that_stood_still_catches_up_in_order(double, people):
     for conversation, last in zip(conversations, lasts):
         await session.reach(conversation, last, within=30)
         assert session.positions(conversation) == list(range(2, last + 1))
+        await expect_equal_digests(bob, conversation, session)
 
 
 async def test_a_change_nobody_announced_again_is_found_by_the_digest(double, people):
@@ -103,6 +106,7 @@ async def test_a_change_nobody_announced_again_is_found_by_the_digest(double, pe
     for conversation, id in ids.items():
         await session.reach(conversation, 2, within=30)
         assert [change["message"]["id"] for change in session.changes(conversation)] == [id]
+        await expect_equal_digests(bob, conversation, session)
 
 
 async def test_receipts_survive_the_death_of_their_service(double, people):

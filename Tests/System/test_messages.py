@@ -3,6 +3,7 @@
 import asyncio
 
 from client import new_id
+from digests import expect_equal_digests
 
 
 async def test_a_message_reaches_every_member_and_the_history_says_the_same(system, people):
@@ -221,6 +222,7 @@ async def test_positions_are_dense_whoever_sends_at_once(system, people):
     assert all(own == sorted(own) for own in positions)
     await session.reach(conversation, 201)
     assert session.positions(conversation) == expected
+    await expect_equal_digests(users[-1], conversation, session)
     times = [message["createdAt"] for message in await texts(users[0], conversation)]
     assert times == sorted(times)
 

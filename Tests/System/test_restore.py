@@ -4,6 +4,7 @@ import subprocess
 
 import pytest
 from client import new_id
+from digests import expect_equal_digests
 from servers import POSTGRESQL, Servers
 from system import EXECUTABLES, System
 
@@ -64,6 +65,7 @@ async def test_clients_of_a_restored_system_are_told_to_start_anew(servers, peop
         assert (await alice.send(conversation, "life goes on", id=id)).status == 200
         assert sent["seq"] == kept["seq"] + 1
         await session.reach(conversation, sent["seq"])
+        await expect_equal_digests(alice, conversation)
     finally:
         before.remove()
         after.remove()

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 from client import new_id, token
+from digests import expect_equal_digests
 
 
 async def test_a_session_begins_with_what_the_user_has(system, people):
@@ -70,6 +71,7 @@ async def test_a_gap_over_the_limit_is_a_reload_and_the_session_goes_on_after_it
     assert session.positions(conversation) == [1_502]
     pages = await bob.changes(conversation, after=1)
     assert [change["seq"] for change in pages] == list(range(2, 1_503))
+    await expect_equal_digests(bob, conversation, session)
 
 
 async def test_a_cursor_beyond_the_end_is_a_reset(system, people):

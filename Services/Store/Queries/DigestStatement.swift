@@ -105,12 +105,13 @@ enum DigestStatement {
     private static let memberKinds = [ChangeKind.memberAdded, .memberRemoved, .memberChanged]
         .map { "\($0.rawValue)" }.joined(separator: ", ")
 
-    static func add(_ query: DigestQuery, to parameters: inout Parameters) {
+    /// - Parameter limit: of pages, however many are asked for.
+    static func add(_ query: DigestQuery, atMost limit: Int, to parameters: inout Parameters) {
         parameters.add(query.head.conversation.slot)
         parameters.add(query.head.conversation)
         parameters.add(query.head.reader)
         parameters.add(query.head.reader.slot)
         parameters.add(query.after)
-        parameters.add(Int64(query.limit))
+        parameters.add(Int64(min(Int(query.limit), limit)))
     }
 }

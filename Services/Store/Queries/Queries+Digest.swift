@@ -2,50 +2,95 @@ import Bytes
 import JSON
 import Models
 import Postgres
+import Reactor
 import Wire
 
 extension Queries {
     /// Digests at once. Beyond it one is refused as overload.
     static let digestsLimit = 16
+    /// Pages that one statement reads: thousands of rows, and yet no search waits long behind them.
+    private static let digestStep = 4
+    /// When so much time has passed an answer ends, with the pages that it has.
+    private static let digestTime = Duration.milliseconds(250)
 
     /// `{lastSeq, useq, pages: [{fromSeq, toSeq, changes, state}], more}`
     ///
-    /// Reads thousands of rows, so it goes beside the searches, where no message and no page of history waits for it.
+    /// Reads many rows, so it goes beside the searches, where no message and no page of history waits for it. All pages
+    /// are exact at the same positions: where the reader's move meanwhile, the answer ends before.
     func digest(_ query: DigestQuery) async throws -> [UInt8] {
         guard digestsInWork < Self.digestsLimit else { throw Problem(.overloaded, "too many digests are in work") }
         digestsInWork += 1
         defer { digestsInWork -= 1 }
+        let end = MonotonicTime.now + Self.digestTime
+        var digest = try await pages(of: query)
+        while digest.hasMore, digest.pages.count < Int(query.limit), MonotonicTime.now < end {
+            var rest = query
+            rest.after = digest.after
+            rest.limit -= UInt16(digest.pages.count)
+            let next = try await pages(of: rest)
+            guard (next.lastSeq, next.useq) == (digest.lastSeq, digest.useq) else { break }
+            digest.pages += next.pages
+        }
+        return digest.json
+    }
+
+    private func pages(of query: DigestQuery) async throws -> Digest {
         do {
             let rows = try await searching.connection.query(DigestStatement.statement) {
-                DigestStatement.add(query, to: &$0)
+                DigestStatement.add(query, atMost: Self.digestStep, to: &$0)
             }
-            guard let first = rows.first else { throw Problem.unknownConversation }
-            return json(rows, lastSeq: first[0], useq: first[1])
+            guard let digest = Digest(rows) else { throw Problem.unknownConversation }
+            return digest
         } catch let error as DatabaseError where error.sqlState == .queryCanceled {
-            throw Problem(.unavailable, "limit: so many pages take too long: ask for fewer")
+            throw Problem(.unavailable, "the digest takes too long at the moment")
+        }
+    }
+}
+
+/// What a reader sees of a conversation, as digests of its pages.
+private struct Digest {
+    struct Page {
+        let first: Int64
+        let last: Int64
+        let changes: String
+        let state: String
+    }
+
+    let lastSeq: Int64
+    let useq: Int64
+    var pages: [Page]
+
+    init?(_ rows: Rows) {
+        guard let first = rows.first else { return nil }
+        lastSeq = first[0]
+        useq = first[1]
+        pages = rows.filter { !$0.isNull(2) }.map {
+            Page(first: $0[2], last: $0[3], changes: $0[4], state: $0[5])
         }
     }
 
-    private func json(_ rows: Rows, lastSeq: Int64, useq: Int64) -> [UInt8] {
-        var buffer = ByteBuffer(capacity: 256 + rows.count * 192)
+    /// Where the next pages begin.
+    var after: Int64 { pages.last?.last ?? lastSeq }
+    var hasMore: Bool { after < lastSeq }
+
+    var json: [UInt8] {
+        var buffer = ByteBuffer(capacity: 256 + pages.count * 192)
         buffer.beginObject()
         buffer.append(key: "lastSeq", json: lastSeq)
         buffer.append(key: "useq", json: useq)
         buffer.append(key: "pages")
         buffer.beginArray()
-        var end = lastSeq
-        for row in rows where !row.isNull(2) {
-            end = row[3]
+        for page in pages {
             buffer.beginElement()
             buffer.beginObject()
-            buffer.append(key: "fromSeq", json: row[2] as Int64)
-            buffer.append(key: "toSeq", json: end)
-            buffer.append(key: "changes", json: row[4] as String)
-            buffer.append(key: "state", json: row[5] as String)
+            buffer.append(key: "fromSeq", json: page.first)
+            buffer.append(key: "toSeq", json: page.last)
+            buffer.append(key: "changes", json: page.changes)
+            buffer.append(key: "state", json: page.state)
             buffer.endObject()
         }
         buffer.endArray()
-        buffer.append(key: "more", json: end < lastSeq)
+        buffer.append(key: "more", json: hasMore)
         buffer.endObject()
         return buffer.array
     }
