@@ -78,8 +78,8 @@ async def test_the_command_line_verifies_what_a_user_reads(system, people):
         assert f"{group} equal, 2 pages up to position 1101" in done.stdout
 
 
-async def test_a_copy_that_differs_is_found_by_its_page(system, people):
-    alice, bob = people(system, 2)
+async def test_a_copy_that_differs_is_found_by_its_page(single, people):
+    alice, bob = people(single, 2)
     group = await alice.create_group(bob)
     await alice.fill(group, 2_200)
     session = await bob.connect(cursors={group: 2_000})
