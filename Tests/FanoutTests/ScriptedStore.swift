@@ -31,6 +31,8 @@ final class ScriptedStore {
     private(set) var asked: [StoreRequestKind: Int] = [:]
     private var known: Set<RequestKey> = []
     private(set) var statusQueries = 0
+    /// Answers to status queries that are given when the test says so, and name nobody. Nil: they are given at once.
+    var heldStatuses: [@Reactor () -> Void]?
     /// Conversations too large to name everybody, with the JSON of the counts of one sender.
     var counts: [ConversationID: (sender: UserID, json: String)] = [:]
 
@@ -254,10 +256,10 @@ final class ScriptedStore {
     }
 
     private func answer(_ request: RequestKey, _ query: SenderCountsQuery) {
-        let (sender, json) = counts[query.conversation]!
         bus.answer(request, status: 200) { buffer in
             SenderCounts.writeHead(
                 version: statuses[query.conversation]!, at: Timestamp(milliseconds: 0), to: &buffer)
+            guard let (sender, json) = counts[query.conversation] else { return }
             SenderCounts.writeEntry(sender, to: &buffer) { $0.append(utf8: json) }
         }
     }
@@ -285,6 +287,14 @@ final class ScriptedStore {
             statusQueries += 1
             let query = try! StatusQuery(from: &reader)
             let version = statuses[query.conversation] ?? 0
+            guard heldStatuses == nil else {
+                heldStatuses?.append { [bus] in
+                    bus.answer(request, status: 200) { buffer in
+                        StatusEntry.write(query.conversation, version: version, to: &buffer) { _ in }
+                    }
+                }
+                return
+            }
             bus.answer(request, status: 200) { writeStatus(query.conversation, version, to: &$0) }
         case .erase: preconditionFailure("fanout erases nothing")
         case .positions:

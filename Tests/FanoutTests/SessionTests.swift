@@ -308,6 +308,24 @@ import Testing
         #expect(system.store.statusQueries == 1)
     }
 
+    @Test("what is announced while a returning session is told that nobody moved is told to it, too")
+    @Reactor func announcedMeanwhile() async throws {
+        let system = try await TestSystem()
+        defer { system.close() }
+        system.store.create(Self.first, members: ["anna", "ben"])
+        for _ in 0..<2 { system.store.moveStatus(Self.first) }
+        let ben = await system.session("ben")
+        system.store.heldStatuses = []
+        let anna = await system.session("anna", hello: #","statusVersions":{"\#(Self.first)":1}"#)
+        await waitUntil { system.store.heldStatuses?.count == 1 }
+        system.store.moveStatus(Self.first)
+        await waitUntil { ben.numbers("statusVersion", in: "status") == [3] }
+        let answers = system.store.heldStatuses!
+        system.store.heldStatuses = nil
+        for answer in answers { answer() }
+        await waitUntil { anna.numbers("statusVersion", in: "status") == [3] }
+    }
+
     @Test("in a large conversation senders get counts of their own messages, when they change and when they return")
     @Reactor func countedStatuses() async throws {
         let system = try await TestSystem()
