@@ -52,7 +52,9 @@ final class ReceiptService {
     func finish() async {
         bus.onFrame = { _ in }
         writer.hasten()
-        while !writer.isIdle || queries.inWork > 0 || lastSeen.inWork > 0 { await Reactor.sleep(for: .milliseconds(5)) }
+        while !writer.isIdle || queries.answers.inWork > 0 || lastSeen.answers.inWork > 0 {
+            await Reactor.sleep(for: .milliseconds(5))
+        }
     }
 
     /// Ends both connections for good. Signals still on their way stay unanswered.
@@ -152,7 +154,9 @@ final class ReceiptService {
         metrics.gauge("parley_receipt_reads_untold", "Read positions waiting to be told, or told a moment ago") {
             [teller] in Double(teller.count)
         }
-        metrics.counter("parley_receipt_queries_total", "Queries answered") { [queries] in Double(queries.answered) }
+        metrics.counter("parley_receipt_queries_total", "Queries answered") { [queries] in
+            Double(queries.answers.given)
+        }
         metrics.counter("parley_receipt_entries_refused_total", "Entries of no known layout") { [self] in
             Double(entriesRefused)
         }

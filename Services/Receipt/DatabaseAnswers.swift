@@ -1,0 +1,51 @@
+import Bus
+import Bytes
+import Postgres
+import Reactor
+import ServiceKit
+import Wire
+
+/// Requests that are answered when the database has done something for them.
+@Reactor
+final class DatabaseAnswers {
+    typealias Payload = (inout ByteBuffer) -> Void
+    typealias Work = @Reactor () async throws(DatabaseError) -> Payload
+
+    private let limit: Int
+    private let bus: Bus
+    private let log: Log
+    private(set) var inWork = 0
+    private(set) var given = 0
+
+    /// Beyond `limit` at once a request is refused as overload.
+    init(limit: Int, bus: Bus, log: Log) {
+        self.limit = limit
+        self.bus = bus
+        self.log = log
+    }
+
+    /// Answers with `status` and what `work` returns.
+    func begin(_ request: RequestKey, status: UInt16 = 200, _ work: @escaping Work) {
+        guard inWork < limit else {
+            return bus.answer(request, Problem(.overloaded, "the receipt service has too much to do"))
+        }
+        inWork += 1
+        Reactor.spawn { [self] in
+            await finish(request, status, work)
+            inWork -= 1
+        }
+    }
+
+    /// When the database fails, the request is given back: its repetition finds it working again, here or elsewhere, or
+    /// runs into its deadline.
+    private func finish(_ request: RequestKey, _ status: UInt16, _ work: Work) async {
+        do {
+            let payload = try await work()
+            given += 1
+            bus.answer(request, status: status, payload: payload)
+        } catch {
+            log.warning("request failed", [LogField("reason", error.debugDescription)])
+            bus.abandon(request)
+        }
+    }
+}
