@@ -11,6 +11,15 @@ struct Witness<Key: Hashable> {
         case position(Int64)
         /// Digests were missed: the store has to be asked.
         case doubt
+
+        /// Does what follows for a stream that has just been opened.
+        func settle(learn: (Int64) -> Void, doubt: () -> Void) {
+            switch self {
+            case .nothing: break
+            case .position(let position): learn(position)
+            case .doubt: doubt()
+            }
+        }
     }
 
     /// Streams remembered. When there are more, all are in doubt.

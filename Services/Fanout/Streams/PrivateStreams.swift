@@ -94,11 +94,8 @@ final class PrivateStreams {
         }
         let stream = PrivateStream(user, useq: useq, in: self)
         bySlot[Int(user.slot.number)][user] = stream
-        switch witness.testimony(about: user, in: user.slot) {
-        case .nothing: break
-        case .position(let useq): stream.learn(useq)
-        case .doubt: doubt(user.slot)
-        }
+        witness.testimony(about: user, in: user.slot)
+            .settle(learn: { stream.learn($0) }, doubt: { doubt(user.slot) })
         return stream
     }
 

@@ -78,16 +78,10 @@ final class Rooms {
 
     private func hearWitnesses(_ room: Room) {
         let slot = room.conversation.slot
-        switch changeWitness.testimony(about: room.conversation, in: slot) {
-        case .nothing: break
-        case .position(let seq): room.learn(seq)
-        case .doubt: doubtChanges(slot)
-        }
-        switch statusWitness.testimony(about: room.conversation, in: slot) {
-        case .nothing: break
-        case .position(let version): room.learnStatus(version)
-        case .doubt: doubtStatuses(slot)
-        }
+        changeWitness.testimony(about: room.conversation, in: slot)
+            .settle(learn: { room.learn($0) }, doubt: { doubtChanges(slot) })
+        statusWitness.testimony(about: room.conversation, in: slot)
+            .settle(learn: { room.learnStatus($0) }, doubt: { doubtStatuses(slot) })
     }
 
     // MARK: From the bus
