@@ -72,9 +72,13 @@ def _every_write_once(ending: Ending, writes: list[Write]) -> Iterator[Finding]:
         elif missing < 0:
             category = "duplicated" if expected[mark] else "different"
             yield Finding(category, f"{-missing} × {mark} in {ending.conversation}")
+    created = defaultdict(list)
+    for change in ending.changes:
+        if change["kind"] == "message.created":
+            created[change["message"]["id"]].append(change["seq"])
     for write in writes:
         if write.kind == "send" and write.is_acknowledged:
-            places = [change["seq"] for change in ending.changes if _created(change) == write.message]
+            places = created[write.message]
             if places and places != [write.seq]:
                 yield Finding("reordered", f"{write} was acknowledged at {write.seq} and is at {places}")
 
@@ -94,10 +98,6 @@ def _mark_of_change(change: dict) -> tuple:
     else:
         what = (change.get("message") or {}).get("id")
     return (kind, change.get("actorId"), what)
-
-
-def _created(change: dict) -> str | None:
-    return change["message"]["id"] if change["kind"] == "message.created" else None
 
 
 def _order_of_writers(writes: list[Write]) -> Iterator[Finding]:
