@@ -3,6 +3,7 @@ import JSON
 import Models
 import Postgres
 import Reactor
+import ServiceKit
 import Testing
 import TestSupport
 import Wire
@@ -98,5 +99,53 @@ import Wire
         #expect(answer?.field("pages", "0", "changes") as? String == changes)
         #expect(answer?.field("pages", "0", "state") as? String == (try sha256("", store)))
         #expect((await digest(of: "carla", after: 10, store)?.field("pages") as? [Any])?.isEmpty == true)
+    }
+
+    @Test("a page reads the rows of its own positions and no others, wherever it is", arguments: [0, 9_000, 19_500])
+    @Reactor func rowsRead(after: Int64) async throws {
+        let store = try await StoreUnderTest()
+        defer { store.close() }
+        try insertExample(into: store)
+        try store.database.execute(
+            """
+            INSERT INTO store.messages (slot, conversation_id, seq, id, changed_seq, sender_id, kind, body, sent_at, created_at)
+            SELECT \(conversation.slot.number), '\(conversation)', n, gen_random_uuid(), n, 'anna', 1, 'text', now(), now()
+            FROM generate_series(10, 20000) n;
+            UPDATE store.conversations SET last_seq = 20000;
+            """)
+        var environment = Environment(["PARLEY_DATABASE_URL": store.database.url])
+        let connection = Connection(try StoreConfiguration(environment: &environment).search)
+        connection.open()
+        await waitUntil { connection.isUp }
+        defer { connection.close() }
+        let values =
+            "\(conversation.slot.number), '\(conversation)', 'anna', \(UserID("anna")!.slot.number), \(after), 1"
+        try store.database.execute(
+            """
+            CREATE FUNCTION public.explained(statement text) RETURNS text LANGUAGE plpgsql AS $$
+            DECLARE plan json;
+            BEGIN
+                EXECUTE 'EXPLAIN (ANALYZE, TIMING off, FORMAT JSON) ' || statement INTO plan;
+                RETURN plan;
+            END $$
+            """)
+        let plan = try await connection.query(sql: "SELECT public.explained($1)") {
+            $0.add("EXECUTE digest(\(values))")
+        }
+        let rows = Self.rowsRead(try JSONSerialization.jsonObject(with: Data((plan[0][0] as String).utf8)))
+        // Each page's messages twice, the changes once, and what is about them.
+        #expect((1_900...2_100).contains(rows), "\(rows)")
+    }
+
+    /// Rows that scans of the large tables looked at.
+    private static func rowsRead(_ plan: Any) -> Int {
+        if let list = plan as? [Any] { return list.map(rowsRead).reduce(0, +) }
+        guard let node = plan as? [String: Any] else { return 0 }
+        var rows = 0
+        if ["messages", "changes"].contains(node["Relation Name"] as? String) {
+            let each = (node["Actual Rows"] as? Int ?? 0) + (node["Rows Removed by Filter"] as? Int ?? 0)
+            rows = each * (node["Actual Loops"] as? Int ?? 0)
+        }
+        return rows + node.values.map(rowsRead).reduce(0, +)
     }
 }
