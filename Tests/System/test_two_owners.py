@@ -4,6 +4,7 @@ import asyncio
 
 import aiohttp
 import pytest
+from client import eventually
 from faults.checker import check
 from faults.database import Database
 from faults.load import Load
@@ -41,11 +42,7 @@ async def test_two_owners_of_every_slot_neither_lose_nor_double_nor_lock_each_ot
         for number in (0, 1):
             await machine.terminate(service, number)
             await machine.start(service, number)
-    async with aiohttp.ClientSession() as http:
-        for service in ("store", "receipt"):
-            for number in (0, 1):
-                async with http.get(system.address(service, number) + "/metrics") as answer:
-                    assert OWNED.format(service) in (await answer.text()).splitlines()
+    await eventually(lambda: everybody_owns_everything(system), within=30)
 
     load = Load(system, 7, conversations=8, users=6, pace_seconds=0.05)
     await load.begin()
@@ -58,3 +55,13 @@ async def test_two_owners_of_every_slot_neither_lose_nor_double_nor_lock_each_ot
     assert findings == []
     assert len(load.writes) > 100
     assert "deadlock" not in (database.server.directory / "log").read_text()
+
+
+async def everybody_owns_everything(system) -> bool:
+    async with aiohttp.ClientSession() as http:
+        for service in ("store", "receipt"):
+            for number in (0, 1):
+                async with http.get(system.address(service, number) + "/metrics") as answer:
+                    if OWNED.format(service) not in (await answer.text()).splitlines():
+                        return False
+    return True
