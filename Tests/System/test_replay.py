@@ -50,7 +50,8 @@ def test_a_replay_survives_the_death_of_one_process_after_another(double: System
             double.up()
     report = replaying.result()
     assert report["acknowledged"] == report["messages"]
-    assert deaths > 1 and report["reconnections"] > 0  # As many as a slow machine comes to; a store and a fanout at least.
+    # As many as a slow machine comes to; a store and a fanout at least.
+    assert deaths > 1 and report["reconnections"] > 0
 
 
 def replay(system: System, part: Path, directory: Path, *options: str) -> dict:
