@@ -98,6 +98,9 @@ let package = Package(
             name: "BusLoad", dependencies: ["Bus", "Bytes", "Models", "Reactor", "Wire"], path: "Tests/Load/BusLoad",
             swiftSettings: settings),
         .executableTarget(
+            name: "HotPaths", dependencies: ["Bytes", "Edge", "JSON", "Models", "Postgres", "Wire"],
+            path: "Tests/Load/HotPaths", swiftSettings: settings),
+        .executableTarget(
             name: "SignalLoad", dependencies: ["Bus", "Models", "Postgres", "Reactor", "Wire"],
             path: "Tests/Load/SignalLoad", swiftSettings: settings),
         .target(name: "TestSupport", dependencies: ["Reactor"], path: "Tests/Support", swiftSettings: settings),

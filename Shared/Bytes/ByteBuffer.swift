@@ -57,13 +57,23 @@ package struct ByteBuffer: ~Copyable {
         used += 1
     }
 
-    @inlinable
-    package mutating func append<Integer: FixedWidthInteger>(bigEndian value: Integer) {
+    package mutating func append<Integer: FixedWidthInteger>(bigEndian value: Integer) { appendInteger(value) }
+
+    @inline(__always)
+    private mutating func appendInteger<Integer: FixedWidthInteger>(_ value: Integer) {
         let size = MemoryLayout<Integer>.size
         reserve(size)
         UnsafeMutableRawPointer(storage + count).storeBytes(of: value.bigEndian, as: Integer.self)
         used += size
     }
+
+    // As in `ByteReader`: specialised here, because other modules do not specialise the generic one.
+    package mutating func append(bigEndian value: Int16) { appendInteger(value) }
+    package mutating func append(bigEndian value: Int32) { appendInteger(value) }
+    package mutating func append(bigEndian value: Int64) { appendInteger(value) }
+    package mutating func append(bigEndian value: UInt16) { appendInteger(value) }
+    package mutating func append(bigEndian value: UInt32) { appendInteger(value) }
+    package mutating func append(bigEndian value: UInt64) { appendInteger(value) }
 
     @inlinable
     package mutating func append(_ bytes: UnsafeRawBufferPointer) {

@@ -17,10 +17,12 @@ package struct ByteReader {
     package var remaining: Int { bytes.count - offset }
     package var isAtEnd: Bool { offset == bytes.count }
 
-    @inlinable
     package mutating func read<Integer: FixedWidthInteger>(_: Integer.Type = Integer.self) throws(TruncatedBytes)
         -> Integer
-    {
+    { try readInteger() }
+
+    @inline(__always)
+    private mutating func readInteger<Integer: FixedWidthInteger>() throws(TruncatedBytes) -> Integer {
         let size = MemoryLayout<Integer>.size
         guard remaining >= size else { throw TruncatedBytes() }
         defer { position += size }
@@ -39,4 +41,14 @@ package struct ByteReader {
         defer { position = bytes.count }
         return UnsafeRawBufferPointer(rebasing: bytes[offset...])
     }
+}
+
+// For each width its own: other modules call these, specialised here. The generic one is not specialised in them, since
+// what is `package` is not inlined across modules: it would look its type up at run time, at ten times the cost.
+extension ByteReader {
+    package mutating func read(_: UInt8.Type = UInt8.self) throws(TruncatedBytes) -> UInt8 { try readInteger() }
+    package mutating func read(_: UInt16.Type = UInt16.self) throws(TruncatedBytes) -> UInt16 { try readInteger() }
+    package mutating func read(_: UInt32.Type = UInt32.self) throws(TruncatedBytes) -> UInt32 { try readInteger() }
+    package mutating func read(_: UInt64.Type = UInt64.self) throws(TruncatedBytes) -> UInt64 { try readInteger() }
+    package mutating func read(_: Int64.Type = Int64.self) throws(TruncatedBytes) -> Int64 { try readInteger() }
 }

@@ -1,27 +1,29 @@
 import Glibc
 
 /// The frames that wait for one WebSocket, oldest first, and how much of the oldest has been sent.
-struct FrameQueue {
+package struct FrameQueue {
     private var frames: ContiguousArray<WebSocketFrame> = []
     private var first: Int32 = 0
     private var sentOfFirst: Int32 = 0
     /// Bytes that have not been sent.
-    private(set) var bytes = 0
+    package private(set) var bytes = 0
 
     /// How many frames one system call writes at most.
     private static let framesPerWrite = 64
     /// Room that an idle WebSocket keeps.
     private static let keptFrames = 8
 
+    package init() {}
+
     var isEmpty: Bool { bytes == 0 }
 
-    mutating func append(_ frame: WebSocketFrame) {
+    package mutating func append(_ frame: WebSocketFrame) {
         frames.append(frame)
         bytes += frame.count
     }
 
     /// Calls `body` with the places of the oldest frames in memory.
-    func withVectors<Result>(_ body: (UnsafeMutableBufferPointer<iovec>) -> Result) -> Result {
+    package func withVectors<Result>(_ body: (UnsafeMutableBufferPointer<iovec>) -> Result) -> Result {
         let count = min(Self.framesPerWrite, frames.count - Int(first))
         return withUnsafeTemporaryAllocation(of: iovec.self, capacity: count) { vectors in
             for index in 0..<count {
@@ -34,7 +36,7 @@ struct FrameQueue {
     }
 
     /// Forgets `count` bytes at the front, which were sent.
-    mutating func removeFirst(_ count: Int) {
+    package mutating func removeFirst(_ count: Int) {
         bytes -= count
         var rest = count + Int(sentOfFirst)
         while Int(first) < frames.count, rest >= frames[Int(first)].count {

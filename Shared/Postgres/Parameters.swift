@@ -8,7 +8,8 @@ import Bytes
 ///     parameters.addArray(of: .uuid)
 ///     for command in commands { parameters.append(command.messageID) }
 package struct Parameters: ~Copyable {
-    private static let initialBytes = 64 * 1024
+    /// Bytes to begin with.
+    package static let initialBytes = 64 * 1024
     private static let keptBytes = 1024 * 1024
 
     private var buffer: ByteBuffer
@@ -34,9 +35,9 @@ package struct Parameters: ~Copyable {
         var hasNulls = false
     }
 
-    init(capacity: Int = initialBytes) { buffer = ByteBuffer(capacity: capacity) }
+    package init(capacity: Int = initialBytes) { buffer = ByteBuffer(capacity: capacity) }
 
-    mutating func removeAll() {
+    package mutating func removeAll() {
         // One huge batch must not keep its memory for ever.
         if buffer.count > Self.keptBytes {
             buffer = ByteBuffer(capacity: Self.initialBytes)
@@ -109,7 +110,7 @@ package struct Parameters: ~Copyable {
     var types: [PostgresType] { fields.map(\.type) }
 
     /// Ends the last parameter.
-    mutating func finish() { closeArray() }
+    package mutating func finish() { closeArray() }
 
     /// Calls `body` with the arrays that the PQsend functions take.
     func withArguments<Result>(_ body: (borrowing Arguments) -> Result) -> Result {

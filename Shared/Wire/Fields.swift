@@ -65,6 +65,23 @@ extension ByteReader {
         do { return try read() } catch { throw .truncated }
     }
 
+    // For each width its own, as in `Bytes`.
+    package mutating func number(_: UInt8.Type = UInt8.self) throws(WireError) -> UInt8 {
+        do { return try read(UInt8.self) } catch { throw .truncated }
+    }
+    package mutating func number(_: UInt16.Type = UInt16.self) throws(WireError) -> UInt16 {
+        do { return try read(UInt16.self) } catch { throw .truncated }
+    }
+    package mutating func number(_: UInt32.Type = UInt32.self) throws(WireError) -> UInt32 {
+        do { return try read(UInt32.self) } catch { throw .truncated }
+    }
+    package mutating func number(_: UInt64.Type = UInt64.self) throws(WireError) -> UInt64 {
+        do { return try read(UInt64.self) } catch { throw .truncated }
+    }
+    package mutating func number(_: Int64.Type = Int64.self) throws(WireError) -> Int64 {
+        do { return try read(Int64.self) } catch { throw .truncated }
+    }
+
     package mutating func conversation() throws(WireError) -> ConversationID { ConversationID(try uuid()) }
     package mutating func message() throws(WireError) -> MessageID { MessageID(try uuid()) }
     package mutating func time() throws(WireError) -> Timestamp { Timestamp(milliseconds: try number()) }
