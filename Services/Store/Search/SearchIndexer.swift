@@ -5,17 +5,28 @@ import ServiceKit
 
 /// Brings message texts into the index behind the writes, in batches, on a connection of its own.
 ///
-/// It waits until the writer has nothing to do, but no longer than a second. Where it stands is in the database, so that
-/// another store goes on there; here is only which conversations have moved since.
+/// Senders come first: while messages are written it waits until what is to be indexed is a second old, takes small
+/// batches, and rests behind each three times as long as that took, a quarter of a core at most. Who has waited for half a
+/// minute in spite of that is not put off any more. When nobody writes, it goes on without a pause.
+///
+/// Where it stands is in the database, so that another store goes on there; here is only which conversations have moved
+/// since.
 @Reactor
 final class SearchIndexer {
-    /// How long what was written may wait for more, and for the writer to be idle.
+    /// How long what was written waits for more.
     private static let pause = Duration.milliseconds(50)
+    /// Nobody writes when nothing was committed for so long.
+    private static let quiet = Duration.milliseconds(250)
+    /// How long what was written may wait for quiet, and be put off by rests.
     private static let patience = Duration.seconds(1)
+    private static let patienceWithRests = Duration.seconds(30)
+    private static let restFactor = 3
     private static let pauseAfterFailure = Duration.seconds(1)
     /// Positions of one batch, over all of its conversations.
     private static let batchPositions = 1_024
+    private static let batchPositionsAmongWrites = 256
     private static let batchConversations = 64
+    private static let batchConversationsAmongWrites = 16
     private static let backlogPage = 1_000
 
     let connection: Connection
@@ -25,6 +36,7 @@ final class SearchIndexer {
     private var waiting = FIFO<(conversation: ConversationID, since: MonotonicTime)>()
     private var isWaiting: Set<ConversationID> = []
     private var takenOver: Set<Slot> = []
+    private var lastCommit = MonotonicTime.now
     private var isPlanned = false
     private var isWorking = false
     private(set) var indexed = 0
@@ -42,10 +54,15 @@ final class SearchIndexer {
     /// How long the one that has waited longest has.
     var lag: Duration { waiting.first.map { .now - $0.since } ?? .zero }
 
-    /// These conversations have moved.
-    func note(_ conversations: some Sequence<ConversationID>) {
+    /// A commit has moved these conversations.
+    func committed(_ conversations: some Sequence<ConversationID>) {
+        lastCommit = .now
+        note(conversations)
+    }
+
+    private func note(_ conversations: some Sequence<ConversationID>, since: MonotonicTime = .now) {
         for conversation in conversations where isWaiting.insert(conversation).inserted {
-            waiting.append((conversation, .now))
+            waiting.append((conversation, since))
         }
         plan()
     }
@@ -67,36 +84,46 @@ final class SearchIndexer {
         }
     }
 
+    private var isQuiet: Bool { isWriterIdle() && .now - lastCommit >= Self.quiet }
+
     private func begin() {
         guard connection.isUp, !waiting.isEmpty || !takenOver.isEmpty else { return }
-        guard isWriterIdle() || lag > Self.patience || waiting.isEmpty else { return plan() }
+        guard isQuiet || lag > Self.patience || waiting.isEmpty else { return plan() }
         isWorking = true
         Reactor.spawn { [self] in
+            let start = MonotonicTime.now
             let isDone = await work()
             isWorking = false
-            plan(after: isDone ? (waiting.isEmpty ? Self.pause : .zero) : Self.pauseAfterFailure)
+            plan(after: isDone ? rest(after: .now - start) : Self.pauseAfterFailure)
         }
+    }
+
+    private func rest(after work: Duration) -> Duration {
+        if waiting.isEmpty { return Self.pause }
+        return isQuiet || lag > Self.patienceWithRests ? .zero : work * Self.restFactor
     }
 
     // MARK: What
 
     /// One step; false when the database failed.
     private func work() async -> Bool {
-        let conversations = takeWaiting()
+        let since = waiting.first?.since ?? .now
+        let isQuiet = isQuiet
+        let conversations = takeWaiting(isQuiet ? Self.batchConversations : Self.batchConversationsAmongWrites)
         do throws(DatabaseError) {
             if !takenOver.isEmpty { try await findBacklog() }
-            if !conversations.isEmpty { try await index(conversations) }
+            if !conversations.isEmpty { try await index(conversations, since, isQuiet) }
             return true
         } catch {
             if connection.isUp { log.warning("indexing failed", [LogField("reason", error.debugDescription)]) }
-            note(conversations)
+            note(conversations, since: since)
             return false
         }
     }
 
-    private func takeWaiting() -> [ConversationID] {
+    private func takeWaiting(_ limit: Int) -> [ConversationID] {
         var taken: [ConversationID] = []
-        while taken.count < Self.batchConversations, let next = waiting.popFirst() {
+        while taken.count < limit, let next = waiting.popFirst() {
             isWaiting.remove(next.conversation)
             taken.append(next.conversation)
         }
@@ -120,16 +147,20 @@ final class SearchIndexer {
         takenOver.subtract(slots)
     }
 
-    private func index(_ conversations: [ConversationID]) async throws(DatabaseError) {
+    /// What of a conversation does not fit into the batch has waited for as long as the rest.
+    private func index(
+        _ conversations: [ConversationID], _ since: MonotonicTime, _ isQuiet: Bool
+    ) async throws(DatabaseError) {
         let rows = try await connection.query(SearchIndex.unindexed) { parameters in
             LockStatement.add(conversations, to: &parameters)
-            parameters.add(Int64(max(1, Self.batchPositions / conversations.count)))
+            let positions = isQuiet ? Self.batchPositions : Self.batchPositionsAmongWrites
+            parameters.add(Int64(max(1, positions / conversations.count)))
         }
         defer { extendLifetime(rows) }  // The texts lie in them.
         let portions = SearchIndex.portions(rows)
         guard !portions.isEmpty else { return }
         _ = try await connection.transaction { SearchIndex.add(portions, to: &$0) }
-        note(portions.lazy.filter { $0.through < $0.lastSeq }.map(\.conversation))
+        note(portions.lazy.filter { $0.through < $0.lastSeq }.map(\.conversation), since: since)
         let count = portions.reduce(0) { $0 + $1.texts.count }
         guard count > 0 else { return }
         indexed += count
