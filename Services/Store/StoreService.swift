@@ -33,7 +33,10 @@ final class StoreService {
         writer = Writer(writing, bus: bus, outcomes: outcomes, log: log)
         backgroundWriter = Writer(Connection(configuration.writer), bus: bus, outcomes: outcomes, log: log)
         indexer = SearchIndexer(Connection(configuration.indexer), log: log) { [writer] in writer.isIdle }
-        for writer in [writer, backgroundWriter] { writer.onCommit = { [indexer] in indexer.committed($0) } }
+        for writer in [writer, backgroundWriter] {
+            writer.onCommit = { [indexer] in indexer.committed($0) }
+            writer.onDoubt = { [slots] in slots.doubt($0) }
+        }
         slots.onAcquired { [indexer] in indexer.takeOver($0) }
     }
 

@@ -34,6 +34,9 @@ package struct DigestLog {
         slots[slot]?.moved[position.key] = max(former, position.position)
     }
 
+    /// Something of `slot` may have moved that nobody here knows of: a number without a digest makes subscribers ask.
+    package mutating func doubt(_ slot: Slot) { slots[slot]?.number += 1 }
+
     /// The digests that are due, one for each owned slot, in order of the slots.
     package mutating func takeDigests() -> [DigestEntry] {
         slots.keys.sorted().map { slots[$0]!.takeDigest(of: $0) }

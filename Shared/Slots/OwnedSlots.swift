@@ -10,6 +10,10 @@ package final class OwnedSlots: SlotOwnerDelegate {
     /// Between two digests: how late a lost frame that no later one reveals is found.
     package static let digestInterval = Duration.milliseconds(250)
 
+    /// By then a server has noticed that a client is gone: it looks every second (`client_connection_check_interval`), and
+    /// at the latest when TCP gives up after five.
+    private static let noticeOfLoss = Duration.seconds(6)
+
     /// Which requests a kind of service takes, and under which topic its digests go.
     package struct Topics: Sendable {
         let requests: @Sendable (SlotGroup) -> Topic
@@ -42,6 +46,15 @@ package final class OwnedSlots: SlotOwnerDelegate {
 
     /// Notes for the digest that a transaction of `slot` moved a stream.
     package func note(_ position: StreamPosition, in slot: Slot) { digests.note(position, in: slot) }
+
+    /// Transactions of these slots may have been committed, and nobody is told of them: whoever follows the slots asks for
+    /// what it holds. A server whose client is gone may commit until it notices, so they ask again after that.
+    package func doubt(_ doubtful: Set<Slot>) {
+        for slot in doubtful { digests.doubt(slot) }
+        Reactor.after(Self.noticeOfLoss) { [weak self] in
+            for slot in doubtful { self?.digests.doubt(slot) }
+        }
+    }
 
     /// Gives all slots to the others, for the end of the process. What was committed is in the digests that go out here.
     package func drain() async {

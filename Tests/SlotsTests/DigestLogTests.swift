@@ -20,6 +20,20 @@ import Wire
         #expect(log.takeDigests() == [DigestEntry(slot: slot, epoch: 3, number: 1, moved: [])])
     }
 
+    @Test("a slot in doubt skips a number, so that subscribers find one missing, with or without content")
+    func doubt() {
+        var log = DigestLog()
+        log.acquired(slot, epoch: 3)
+        log.doubt(slot)
+        #expect(log.takeDigests() == [DigestEntry(slot: slot, epoch: 3, number: 1, moved: [])])
+        log.note(StreamPosition(stream, 5), in: slot)
+        log.doubt(slot)
+        #expect(
+            log.takeDigests() == [DigestEntry(slot: slot, epoch: 3, number: 3, moved: [StreamPosition(stream, 5)])])
+        log.doubt(Slot(8))
+        #expect(log.takeDigests().count == 1)
+    }
+
     @Test("of several positions of a stream the highest is told, whatever their order")
     func highest() {
         var log = DigestLog()

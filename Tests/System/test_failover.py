@@ -69,6 +69,7 @@ async def test_a_commit_that_no_longer_waits_for_the_standby_is_not_acknowledged
     """PostgreSQL calls it a success: it is committed here, but would be missing after a failover."""
     [alice] = people(pair.system, 1)
     conversation = await alice.create_group()
+    session = await alice.connect()
     pair.standby.stop()
     id = new_id()
     sending = asyncio.create_task(alice.send_until_answered(conversation, "is it there?", id=id))
@@ -88,3 +89,5 @@ async def test_a_commit_that_no_longer_waits_for_the_standby_is_not_acknowledged
     assert answer.status in (200, 201)
     assert [message["id"] for message in await alice.history(conversation)] == [id]
     assert pair.logs().count("batch failed") > 0
+    # Nobody announced it; the session learns of it from digests that tell of a doubt.
+    await session.reach(conversation, 2, within=30)

@@ -122,6 +122,7 @@ final class HorizonWriter {
         case .failed(let error, _), .unknown(let error):
             // Nobody may be told anything. The repetitions of these signals find out what was committed.
             logFailure(error)
+            if case .unknown = outcome { announcer.doubt(signals) }
             abandon(signals)
         }
         kick()

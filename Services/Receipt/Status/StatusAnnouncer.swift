@@ -33,6 +33,9 @@ final class StatusAnnouncer {
         if let status { announce(status) }
     }
 
+    /// These may have been committed, and are not announced.
+    func doubt(_ signals: [MergedSignal]) { slots.doubt(Set(signals.map(\.key.conversation.slot))) }
+
     private func announce(_ status: StatusFields) {
         announced += 1
         bus.append(to: .status(status.conversation.slot.group)) { status.writeEntry(to: &$0) }

@@ -22,6 +22,8 @@ final class Writer {
     private let log: Log
     /// Told which conversations a commit has moved.
     var onCommit: @Reactor (Set<ConversationID>) -> Void = { _ in }
+    /// Told of which slots something may have been committed that nobody is told of.
+    var onDoubt: @Reactor (Set<Slot>) -> Void = { _ in }
     private(set) var metrics = WriterMetrics()
     private var queue = CommandQueue()
     private var isKickPlanned = false
@@ -118,6 +120,7 @@ final class Writer {
         case .failed(let error, _), .unknown(let error):
             // Nobody may be told anything. The repetitions of these commands find out what was committed.
             logFailure(error)
+            if case .unknown = outcome { onDoubt(Set(commands.map(\.slot))) }
             for command in commands { bus.abandon(command.request) }
         }
         kick()
