@@ -100,6 +100,12 @@ package final class Connection: DescriptorHandler {
         if wasUp { notifyLoss(error) }
     }
 
+    /// Ends the session, as if it had been lost, and connects again: for when it is not known what the session holds on the
+    /// server. Batches on their way complete first, as lost.
+    package func giveUpSession(_ reason: String) {
+        if isUp { lose(DatabaseError(.connectionDoesNotExist, reason)) }
+    }
+
     private func resolved(_ session: any ServerSession) {
         isResolving = false
         guard case .resolving = state else { return }

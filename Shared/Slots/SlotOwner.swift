@@ -64,7 +64,12 @@ package final class SlotOwner {
 
     private func join() {
         guard !isDrained else { return }
-        connection.submit({ statements.join(&$0, member) }, completion: { [weak self] _ in self?.look() })
+        connection.submit {
+            statements.join(&$0, member)
+        } completion: { [weak self] outcome in
+            self?.expectCommitted(outcome)
+            self?.look()
+        }
     }
 
     /// Renews the heartbeat, counts the members and takes or gives what follows from that.
@@ -97,7 +102,17 @@ package final class SlotOwner {
     private func release(_ slots: [Slot]) {
         for slot in slots { lose(slot) }
         // Behind whatever was sent for these slots: the next owner comes after it is committed.
-        connection.submit({ statements.unlock(&$0, slots) }, completion: { _ in })
+        unlock(slots)
+    }
+
+    private func unlock(_ slots: [Slot]) {
+        connection.submit({ statements.unlock(&$0, slots) }, completion: { [weak self] in self?.expectCommitted($0) })
+    }
+
+    /// Locks belong to the session: one that may hold what nobody knows of would keep a slot from everybody.
+    private func expectCommitted(_ outcome: BatchOutcome) {
+        if case .committed = outcome { return }
+        connection.giveUpSession("locks could not be taken or released")
     }
 
     private func acquire(_ share: SlotShare) {
@@ -115,7 +130,7 @@ package final class SlotOwner {
             if rows[0].count < share.wanted { hurry() }
         case .failed, .unknown:
             // Advisory locks outlive the transaction that took them, but not the session.
-            if connection.isUp { connection.submit({ statements.unlock(&$0, share.candidates) }, completion: { _ in }) }
+            if connection.isUp { unlock(share.candidates) }
         }
     }
 

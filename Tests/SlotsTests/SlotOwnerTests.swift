@@ -28,8 +28,8 @@ import Testing
         private(set) var owner: SlotOwner!
         private(set) var held: [Slot: Int64] = [:]
 
-        init(_ name: String, _ database: TestDatabase) {
-            connection = database.open(name: name)
+        init(_ name: String, _ database: TestDatabase, settings: [(name: String, value: String)] = []) {
+            connection = database.open(name: name, settings: settings)
             owner = SlotOwner(connection: connection, schema: "shop", lockClass: 100, delegate: self)
         }
 
@@ -84,6 +84,21 @@ import Testing
         await waitUntil { heldAtLoss == 0 }
         await waitUntil { steady.held.count == 128 && shaken.held.count == 128 }
         #expect(Set(steady.held.keys).isDisjoint(with: shaken.held.keys))
+    }
+
+    @Test("a member that cannot release slots gives up its session, so that nobody waits for them")
+    @Reactor func failedRelease() async throws {
+        try database.execute(
+            """
+            CREATE SCHEMA broken;
+            CREATE FUNCTION broken.pg_advisory_unlock(integer, integer) RETURNS boolean LANGUAGE plpgsql AS
+            $$ BEGIN RAISE EXCEPTION 'not now'; END $$
+            """)
+        let stuck = Member("a", database, settings: [("search_path", "broken, pg_catalog")])
+        await waitUntil { stuck.held.count == 256 }
+        let other = Member("b", database)
+        await waitUntil { other.held.count == 128 && stuck.held.count == 128 }
+        #expect(Set(stuck.held.keys).isDisjoint(with: other.held.keys))
     }
 
     @Test("a drained member hands its slots over and takes none again")
