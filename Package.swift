@@ -133,6 +133,7 @@ let package = Package(
                 "ServiceKit", "Slots", "Store",
             ]),
         tests("Fanout", ["Fanout", "Bus", "Edge", "ServiceKit", "Bytes", "JSON", "Models", "Wire", "Reactor"]),
+        tests("Fuzz", ["Bytes", "Edge", "Fanout", "Ingest", "JSON", "Models", "ParleyCLI", "ServiceKit", "Wire"]),
         tests("ParleyCLI", ["ParleyCLI", "Bytes", "Edge", "JSON", "Models", "Reactor", "ServiceKit"]),
     ],
     swiftLanguageModes: [.v6]

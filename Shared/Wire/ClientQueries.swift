@@ -54,6 +54,8 @@ package struct ActivityCursor: Hashable, Sendable {
             (0...Self.start.lastActivityAt.milliseconds).contains(milliseconds)
         else { return nil }
         self.init(lastActivityAt: Timestamp(milliseconds: milliseconds), conversation: ConversationID(uuid))
+        // Numbers can be written in other ways than ours.
+        guard text == self.text else { return nil }
     }
 
     package var text: String { "\(lastActivityAt.milliseconds)_\(conversation)" }

@@ -85,6 +85,8 @@ package struct SearchCursor: WireCodable, Hashable {
         self.init(
             at: Timestamp(milliseconds: milliseconds), conversation: ConversationID(uuid), seq: seq,
             isForParts: parts[3] == "p")
+        // Numbers can be written in other ways than ours.
+        guard text == self.text else { return nil }
     }
 
     package var text: String { "\(at.milliseconds)_\(conversation)_\(seq)_\(isForParts ? "p" : "w")" }

@@ -78,6 +78,8 @@ package struct SyncCursor: WireCodable, Hashable {
         self.init(
             logID: logID, useq: numbers[0], transaction: numbers[1], nextTransaction: numbers[2],
             after: ConversationID(after))
+        // Numbers can be written in other ways than ours.
+        guard text == self.text else { return nil }
     }
 
     package var text: String { "\(logID)_\(useq)_\(transaction)_\(nextTransaction)_\(after)" }
