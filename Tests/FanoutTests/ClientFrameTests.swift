@@ -21,7 +21,7 @@ import Testing
         try Self.parse(text) { frame in
             guard case .hello(let hello) = frame else { return #expect(Bool(false), "a hello") }
             #expect(hello.token == "t" && hello.useq == 3 && hello.logID == nil)
-            #expect(hello.cursors == [Self.conversation: 7] && hello.statusVersions.isEmpty)
+            #expect(hello.cursors == [Self.conversation: 7] && hello.statusVersions == nil)
         }
     }
 

@@ -302,10 +302,14 @@ import Testing
         let behind = await system.session("anna", hello: #","statusVersions":{"\#(Self.first)":2}"#)
         let current = await system.session("anna", hello: #","statusVersions":{"\#(Self.first)":5}"#)
         await waitUntil { behind.numbers("statusVersion", in: "status") == [5] }
+        let new = await system.session("anna", hello: #","cursors":{"\#(Self.first)":1},"statusVersions":{}"#)
+        await waitUntil { new.numbers("statusVersion", in: "status") == [5] }
+        let unconcerned = await system.session("anna", hello: #","cursors":{"\#(Self.first)":1}"#)
         system.store.moveStatus(Self.first)
+        await waitUntil { unconcerned.numbers("statusVersion", in: "status") == [6] }
         await waitUntil { behind.numbers("statusVersion", in: "status") == [5, 6] }
         await waitUntil { current.numbers("statusVersion", in: "status") == [6] }
-        #expect(system.store.statusQueries == 1)
+        #expect(system.store.statusQueries == 2)
     }
 
     @Test("what is announced while a returning session is told that nobody moved is told to it, too")

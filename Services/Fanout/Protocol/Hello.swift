@@ -8,7 +8,8 @@ struct Hello {
     /// By conversation, the position of the last change the client has.
     var cursors: [ConversationID: Int64] = [:]
     var useq: Int64?
-    var statusVersions: [ConversationID: Int64] = [:]
+    /// Nil: the client does not follow receipts.
+    var statusVersions: [ConversationID: Int64]?
     var logID: String?
 
     private static let keys: JSONKeys = ["token", "cursors", "useq", "statusVersions", "logId"]
@@ -23,7 +24,7 @@ struct Hello {
             case "token":
                 token = try reader.string()
                 hasToken = true
-            case "cursors": cursors = try Self.positions(&reader)
+            case "cursors": cursors = try Self.positions(&reader) ?? [:]
             case "useq": useq = try reader.consumeNull() ? nil : try reader.position()
             case "statusVersions": statusVersions = try Self.positions(&reader)
             case "logId": logID = try reader.consumeNull() ? nil : try reader.string()
@@ -33,8 +34,15 @@ struct Hello {
         guard hasToken else { throw reader.failure(.expected("a token"), at: 0) }
     }
 
-    private static func positions(_ reader: inout JSONReader) throws(JSONError) -> [ConversationID: Int64] {
-        if try reader.consumeNull() { return [:] }
+    /// The version up to which the client has the receipts of a conversation: 0 for one that it holds and names no version
+    /// of. Nil: what it has is not to be completed.
+    func statusVersion(in conversation: ConversationID) -> Int64? {
+        guard let statusVersions else { return nil }
+        return statusVersions[conversation] ?? (cursors[conversation] == nil ? nil : 0)
+    }
+
+    private static func positions(_ reader: inout JSONReader) throws(JSONError) -> [ConversationID: Int64]? {
+        if try reader.consumeNull() { return nil }
         var positions: [ConversationID: Int64] = [:]
         try reader.beginObject()
         while let key = try reader.nextKey() {

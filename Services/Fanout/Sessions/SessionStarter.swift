@@ -78,7 +78,7 @@ final class SessionStarter {
         guard isOtherLog || hello.useq ?? 0 > bootstrap.useq else { return hello }
         counters.resets += 1
         session.send(ServerFrame.reset())
-        (hello.cursors, hello.statusVersions, hello.useq) = ([:], [:], nil)
+        (hello.cursors, hello.statusVersions, hello.useq) = ([:], nil, nil)
         return hello
     }
 
@@ -106,7 +106,7 @@ final class SessionStarter {
         let room = rooms.open(
             conversation, lastSeq: lastSeq, statusVersion: statusVersion, memberCount: records[0].memberCount)
         room.join(session, after: start, stays)
-        if let version = hello.statusVersions[conversation], version < statusVersion, stays.end == nil {
+        if let version = hello.statusVersion(in: conversation), version < statusVersion, stays.end == nil {
             room.catchUpStatus(session, after: version)
         }
     }
