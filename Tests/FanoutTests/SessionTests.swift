@@ -261,6 +261,20 @@ import Testing
 
     // MARK: Receipts
 
+    @Test("receipts that are said right behind the hello reach receipt")
+    @Reactor func earlySignals() async throws {
+        let system = try await TestSystem()
+        defer { system.close() }
+        system.store.create(Self.first, members: ["anna"])
+        let client = system.client()
+        client.say(#"{"type":"hello","token":"\#(TestSystem.token("anna"))"}"#)
+        client.say(#"{"type":"delivered","conversationId":"\#(Self.first)","seq":1}"#)
+        client.say(#"{"type":"read","conversationId":"\#(Self.first)","seq":1}"#)
+        client.say(#"{"type":"read","conversationId":"\#(Self.second)","seq":1}"#)
+        await waitUntil { system.store.signals.contains { $0.read == 1 } }
+        #expect(system.store.signals.allSatisfy { $0.conversation == Self.first })
+    }
+
     @Test("signals of a turn reach receipt merged, and again until it answers")
     @Reactor func signals() async throws {
         let system = try await TestSystem()

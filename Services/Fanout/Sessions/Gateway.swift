@@ -58,6 +58,7 @@ final class Gateway {
     /// Starts watching over lifetimes and erased users.
     func start() {
         erased.onErased = { [weak self] in self?.endSessions(of: $0) }
+        starter.onPlaced = { [receipts] in receipts.placed($0) }
         supersession.start()
         Reactor.every(Self.clockInterval) { [weak self] in self?.checkLifetimes(at: .now) }
     }

@@ -26,6 +26,9 @@ final class Session {
     var presenceMark = 0
     /// Private changes up to here are in the bootstrap already.
     var bootstrapUseq: Int64 = .max
+    /// What the client said about receipts before the session was in its streams; nil since. Clients need not wait for
+    /// `welcome`.
+    var earlyReceipts: [ReceiptSender.EarlyReceipt]? = []
     /// Receipts that were held back because the client reads too slowly: what it has of each conversation.
     private var heldStatuses: [ConversationID: Int64] = [:]
     private(set) var hasEnded = false

@@ -17,6 +17,8 @@ final class SessionStarter {
     private let streams: PrivateStreams
     private let counters: Counters
     private let presence: Presence
+    /// Told of each session that is in its streams.
+    var onPlaced: @Reactor (Session) -> Void = { _ in }
     /// A reconnecting crowd asks for few bootstraps at a time; the others wait.
     private let questions = FetchQueue()
 
@@ -55,6 +57,7 @@ final class SessionStarter {
         }
         session.send(ServerFrame.welcome(session, bootstrap))
         place(session, checked(hello, against: bootstrap, session), bootstrap)
+        onPlaced(session)
     }
 
     private func listen() {

@@ -9,6 +9,13 @@ import Wire
 final class ReceiptSender {
     private static let deadline = Duration.seconds(30)
     private static let pause = Duration.seconds(1)
+    /// Receipts that one session may have waiting until it is placed.
+    private static let earlyLimit = 1_000
+
+    struct EarlyReceipt {
+        let item: ClientFrame.ReceiptItem
+        let isRead: Bool
+    }
 
     private let bus: Bus
     private let rooms: Rooms
@@ -23,12 +30,34 @@ final class ReceiptSender {
     }
 
     func delivered(_ item: ClientFrame.ReceiptItem, by session: Session) {
+        guard !hold(EarlyReceipt(item: item, isRead: false), of: session) else { return }
         add(item, session) { signals.add($0, delivered: item.seq) }
     }
 
     func read(_ item: ClientFrame.ReceiptItem, by session: Session) {
+        guard !hold(EarlyReceipt(item: item, isRead: true), of: session) else { return }
         // Who reads has received.
         add(item, session) { signals.add($0, delivered: item.seq, read: item.seq) }
+    }
+
+    /// The session is in its streams.
+    func placed(_ session: Session) {
+        let early = session.earlyReceipts ?? []
+        session.earlyReceipts = nil
+        for receipt in early {
+            if receipt.isRead { read(receipt.item, by: session) } else { delivered(receipt.item, by: session) }
+        }
+    }
+
+    /// Which conversations a session is in is not known before it is placed.
+    private func hold(_ receipt: EarlyReceipt, of session: Session) -> Bool {
+        guard let early = session.earlyReceipts else { return false }
+        if early.count < Self.earlyLimit {
+            session.earlyReceipts?.append(receipt)
+        } else {
+            counters.signalsDropped += 1
+        }
+        return true
     }
 
     /// About conversations the session is not in there is nothing to say.
