@@ -36,7 +36,8 @@ final class ReceiptService {
         queries = StatusQueries(Connection(configuration.queries), bus: bus, log: log)
         lastSeen = LastSeenKeeper(writing: writing, reading: queries.connection, bus: bus, log: log)
         search = UntoldSearch(queries.connection, owns: { [slots] in slots.contains($0) }, teller, log: log)
-        slots.onAcquired { [search] in search.acquired($0) }
+        slots.onAcquired { [search] in search.look(in: $0) }
+        slots.onDoubt { [search] in search.look(in: $0) }
         Reactor.every(.seconds(5)) { [weak search] in search?.checkDropped() }
         erasure = ReceiptErasure(writing, bus: bus, log: log)
     }

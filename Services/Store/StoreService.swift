@@ -38,6 +38,7 @@ final class StoreService {
             writer.onDoubt = { [slots] in slots.doubt($0) }
         }
         slots.onAcquired { [indexer] in indexer.takeOver($0) }
+        slots.onDoubt { [indexer] in indexer.takeOver($0) }
     }
 
     func start() {

@@ -34,6 +34,10 @@ package final class OwnedSlots: SlotOwnerDelegate {
     package func onAcquired(_ body: @escaping @Reactor (Slot) -> Void) { acquisitionObservers.append(body) }
     private var acquisitionObservers: [@Reactor (Slot) -> Void] = []
 
+    /// Told of each owned slot of which something may have been committed that nobody was told of.
+    package func onDoubt(_ body: @escaping @Reactor (Slot) -> Void) { doubtObservers.append(body) }
+    private var doubtObservers: [@Reactor (Slot) -> Void] = []
+
     /// `connection` is the one that writes, and not open yet.
     package init(_ bus: Bus, _ topics: Topics, connection: Connection, schema: String, lockClass: Int32) {
         self.bus = bus
@@ -50,9 +54,14 @@ package final class OwnedSlots: SlotOwnerDelegate {
     /// Transactions of these slots may have been committed, and nobody is told of them: whoever follows the slots asks for
     /// what it holds. A server whose client is gone may commit until it notices, so they ask again after that.
     package func doubt(_ doubtful: Set<Slot>) {
-        for slot in doubtful { digests.doubt(slot) }
-        Reactor.after(Self.noticeOfLoss) { [weak self] in
-            for slot in doubtful { self?.digests.doubt(slot) }
+        raiseDoubt(doubtful)
+        Reactor.after(Self.noticeOfLoss) { [weak self] in self?.raiseDoubt(doubtful) }
+    }
+
+    private func raiseDoubt(_ doubtful: Set<Slot>) {
+        for slot in doubtful where contains(slot) {
+            digests.doubt(slot)
+            for observer in doubtObservers { observer(slot) }
         }
     }
 

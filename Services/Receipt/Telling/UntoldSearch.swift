@@ -4,7 +4,7 @@ import Reactor
 import ServiceKit
 
 /// Finds what users have read and their devices were not told: what a former owner of a slot had committed and not told
-/// when it died, and what this one had no room for.
+/// when it died, what this one had no room for, and commits in doubt.
 ///
 /// Nothing is written per reading for it. It looks through the horizons of the slots once after they were taken over, page
 /// by page, on the connection of the queries.
@@ -36,8 +36,8 @@ final class UntoldSearch {
     /// Whether everything is found that has to be.
     var isDone: Bool { wanted.isEmpty && !isRunning }
 
-    /// The slot is owned from now on.
-    func acquired(_ slot: Slot) {
+    /// The slot is owned from now on, or something of it may have been committed that nobody here knows of.
+    func look(in slot: Slot) {
         wanted.insert(slot)
         plan(after: Self.patience)
     }
