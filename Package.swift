@@ -134,6 +134,12 @@ let package = Package(
             ]),
         tests("Fanout", ["Fanout", "Bus", "Edge", "ServiceKit", "Bytes", "JSON", "Models", "Wire", "Reactor"]),
         tests("Fuzz", ["Bytes", "Edge", "Fanout", "Ingest", "JSON", "Models", "ParleyCLI", "ServiceKit", "Wire"]),
+        tests(
+            "Simulation",
+            [
+                "Bus", "Bytes", "Edge", "Fanout", "JSON", "Models", "ParleyCLI", "Postgres", "Reactor", "Receipt",
+                "ServiceKit", "Store", "Wire",
+            ]),
         tests("ParleyCLI", ["ParleyCLI", "Bytes", "Edge", "JSON", "Models", "Reactor", "ServiceKit"]),
     ],
     swiftLanguageModes: [.v6]

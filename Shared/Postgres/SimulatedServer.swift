@@ -9,6 +9,8 @@ package protocol SimulatedServer: AnyObject, Sendable {
     func connect() -> SimulatedSession
     /// A batch has left a process. The server answers it later by `SimulatedSession.answer`, in the order of arrival.
     func receive(_ batch: [SimulatedStatement], on session: SimulatedSession)
+    /// A process has let go of its end.
+    func closed(_ session: ObjectIdentifier)
 }
 
 /// A statement on its way: the name it was prepared under, or its text, and its parameters in binary form.
@@ -30,6 +32,11 @@ package final class SimulatedSession: ServerSession, @unchecked Sendable {
     private var failure: DatabaseError?
 
     package init(_ server: some SimulatedServer) { self.server = server }
+
+    deinit {
+        let identity = ObjectIdentifier(self), server = server
+        Reactor.assumeIsolated { server.closed(identity) }
+    }
 
     // MARK: The server's side
 
@@ -119,6 +126,17 @@ package struct SimulatedValue {
             value.encode(into: &buffer)
             return buffer.array
         }
+    }
+}
+
+extension SimulatedValue {
+    package init<Value: PostgresValue>(array: [Value]) {
+        type = .array(Value.postgresType)
+        bytes =
+            Parameters.encoded { parameters in
+                parameters.addArray(of: Value.postgresType)
+                for value in array { parameters.append(value) }
+            }[0]
     }
 }
 

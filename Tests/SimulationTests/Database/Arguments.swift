@@ -1,0 +1,36 @@
+import Models
+import Postgres
+
+/// The parameters of a statement, decoded as the statement declares them.
+struct Arguments {
+    let values: [[UInt8]?]
+
+    func value<Value: PostgresValue>(_ index: Int) -> Value {
+        guard let bytes = values[index] else { preconditionFailure("parameter \(index) is NULL") }
+        return bytes.withUnsafeBytes { Value(decoding: $0) }
+    }
+
+    func value<Value: PostgresValue>(_ index: Int) -> Value? {
+        values[index].map { bytes in bytes.withUnsafeBytes { Value(decoding: $0) } }
+    }
+
+    /// See `Parameters` for the layout.
+    func array<Value: PostgresValue>(_ index: Int) -> [Value] {
+        guard let bytes = values[index] else { preconditionFailure("parameter \(index) is NULL") }
+        return bytes.withUnsafeBytes { bytes in
+            let count = Int32(bigEndian: bytes.loadUnaligned(fromByteOffset: 12, as: Int32.self))
+            var offset = 20
+            return (0..<count).map { _ in
+                let length = Int(Int32(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: Int32.self)))
+                precondition(length >= 0, "no array of the simulation has NULLs")
+                defer { offset += 4 + length }
+                return Value(decoding: UnsafeRawBufferPointer(rebasing: bytes[(offset + 4)..<(offset + 4 + length)]))
+            }
+        }
+    }
+}
+
+typealias SimulatedRow = [SimulatedValue]
+
+/// A NULL of a type.
+func null<Value: PostgresValue>(_: Value.Type) -> SimulatedValue { SimulatedValue(nil as Value?) }

@@ -1,0 +1,123 @@
+import Models
+import Postgres
+
+extension Database {
+    /// Carries out one statement. What each returns has to be what the service's own statement of this name returns.
+    func execute(_ statement: SimulatedStatement, by session: ServerSideSession) -> [SimulatedRow] {
+        let arguments = Arguments(values: statement.parameters)
+        switch statement.name {
+        case SimulatedStatement.preparation: return []
+
+        // store: the writer
+        case "lock_keys", "lock_users", "lock_conversations", "lock_searches": return []
+        case "send_messages": return send(arguments)
+        case "send_message": return sendOne(arguments)
+        case "put_member": return putMember(arguments)
+        case "remove_member": return removeMember(arguments)
+        case "latest_changes": return latestChanges(arguments)
+        case "tell_read": return tellRead(arguments)
+        // store: queries
+        case "bootstrap": return bootstrap(arguments)
+        case "list_conversations": return []  // A client that has cursors needs none.
+        case "replay": return replay(arguments)
+        case "private_feed": return privateFeed(arguments)
+        case "conversation_positions": return conversationPositions(arguments)
+        case "user_positions": return userPositions(arguments)
+        case "message_of_writer": return message(arguments)
+        case "member": return member(arguments)
+        case "receipt_counts", "kept_dates", "is_erased", "erasures_of_slots": return []
+        case "search_backlog", "search_unindexed": return []
+
+        // receipt
+        case "insert_positions", "lock_positions": return []
+        case "advance_horizons": return advanceHorizons(arguments)
+        case "status": return status(arguments)
+        case "status_positions": return statusPositions(arguments)
+        case "untold_reads": return untoldReads(arguments)
+        case "seen", "last_seen_of_peers": return []
+
+        default: return own(statement.name, arguments, session)
+        }
+    }
+
+    /// The time of the database.
+    var clock: Timestamp { Timestamp(milliseconds: 1_700_000_000_000 + Int64(world.elapsed.milliseconds)) }
+}
+
+// MARK: Ownership
+
+extension Database {
+    /// The statements of `OwnershipStatements` and of a session's setup, which have no names.
+    fileprivate func own(_ sql: String, _ arguments: Arguments, _ session: ServerSideSession) -> [SimulatedRow] {
+        if sql.hasPrefix("SELECT set_config") { return [] }
+        if sql.hasPrefix("SELECT pg_advisory_lock") { return join(arguments, session) }
+        if sql.hasPrefix("SELECT pg_advisory_unlock_all") {
+            locks.release(session)
+            return []
+        }
+        if sql.hasPrefix("SELECT pg_advisory_unlock") { return unlock(arguments, session) }
+        let schema = sql.contains("receipt.") ? "receipt" : "store"
+        if sql.hasPrefix("INSERT INTO") { return seen(schema, arguments) }
+        if sql.hasPrefix("SELECT id FROM") { return members(schema, arguments) }
+        if sql.hasPrefix("DELETE FROM") { return leave(schema, arguments) }
+        if sql.hasPrefix("WITH free") { return acquire(schema, arguments, session) }
+        preconditionFailure("the simulation does not know this statement: \(sql)")
+    }
+
+    private func join(_ arguments: Arguments, _ session: ServerSideSession) -> [SimulatedRow] {
+        _ = locks.take(.init(lockClass: arguments.value(0), number: arguments.value(1)), session)
+        return []
+    }
+
+    private func seen(_ schema: String, _ arguments: Arguments) -> [SimulatedRow] {
+        tables.services[schema, default: [:]][arguments.value(0)] = clock
+        return []
+    }
+
+    private func members(_ schema: String, _ arguments: Arguments) -> [SimulatedRow] {
+        let lockClass = Int32(arguments.value(0) as Int64)
+        let present = tables.services[schema, default: [:]].filter { id, seenAt in
+            seenAt.milliseconds > clock.milliseconds - 3000
+                && locks.isHeld(.init(lockClass: lockClass, number: Int32(truncatingIfNeeded: id)))
+        }
+        return (present.keys.sorted() + others(schema, besides: present.count)).map { [SimulatedValue($0)] }
+    }
+
+    /// The owners of the slots that are not simulated: so many that each simulated one has an even share of the others.
+    private func others(_ schema: String, besides count: Int) -> [Int64] {
+        let share = (tables.epochs[schema]!.count + max(1, count) - 1) / max(1, count)
+        return (0..<max(0, Slot.count / share - count)).map { -Int64($0) }
+    }
+
+    private func leave(_ schema: String, _ arguments: Arguments) -> [SimulatedRow] {
+        if let member: Int64 = arguments.values.first.map({ _ in arguments.value(0) }) {
+            tables.services[schema]?[member] = nil
+        }
+        return []
+    }
+
+    private func acquire(_ schema: String, _ arguments: Arguments, _ session: ServerSideSession) -> [SimulatedRow] {
+        let lockClass: Int32 = arguments.value(1)
+        let wanted: Int64 = arguments.value(2)
+        // An element is its length in four bytes, then the slot in two. A session may take what it has already.
+        let candidates = arguments.values[0]!
+        let isCandidate = Set(stride(from: 25, to: candidates.count, by: 6).map { candidates[$0] })
+        var rows: [SimulatedRow] = []
+        for (slot, epoch) in tables.epochs[schema]!.sorted(by: { $0.key < $1.key }) where rows.count < wanted {
+            let key = AdvisoryLocks.Key(lockClass: lockClass, number: Int32(slot.number))
+            guard isCandidate.contains(slot.number), locks.take(key, session) else { continue }
+            let next = world.mutation == .epochsStay ? max(1, epoch) : epoch + 1
+            tables.epochs[schema]![slot] = next
+            rows.append([SimulatedValue(slot), SimulatedValue(next)])
+        }
+        return rows
+    }
+
+    private func unlock(_ arguments: Arguments, _ session: ServerSideSession) -> [SimulatedRow] {
+        let lockClass: Int32 = arguments.value(0)
+        for slot in arguments.array(1) as [Slot] {
+            locks.release(.init(lockClass: lockClass, number: Int32(slot.number)), session)
+        }
+        return []
+    }
+}

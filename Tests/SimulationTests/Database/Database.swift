@@ -1,0 +1,212 @@
+import Models
+import Postgres
+import Reactor
+
+/// PostgreSQL, as far as the services rely on it: a batch is a transaction, its outcome may stay unknown, locks of a
+/// session end with it, and whoever comes second to a conversation sees what the first one did.
+///
+/// Transactions take place one at a time, each at one moment between its arrival and its answer. That is what the row
+/// locks at the beginning of every batch make of concurrent ones.
+@Reactor
+final class Database {
+    unowned let world: World
+    var tables: Tables
+    var locks = AdvisoryLocks()
+    private var sessions: [ServerSideSession] = []
+    private(set) var isUp = true
+    /// Chances of a batch to fail, and of a connection to break while it is on its way.
+    var failure = 0.0
+    var breakage = 0.0
+    /// In milliseconds, of slow commits.
+    var slowness = 0
+
+    init(_ world: World, _ tables: Tables) {
+        self.world = world
+        self.tables = tables
+    }
+
+    func add(_ session: ServerSideSession) { sessions.append(session) }
+
+    /// Ends without a word.
+    func processDied(_ node: Node) {
+        for session in sessions where session.node === node {
+            session.lose()
+            end(session, after: world.fault(0.3) ? world.milliseconds(10...1500) : world.milliseconds(0...5))
+        }
+    }
+
+    func cutOff(_ node: Node) {
+        for session in sessions where session.node === node && world.chance(0.6) { cut(session) }
+    }
+
+    func cut(_ session: ServerSideSession) {
+        session.lose()
+        let notice = world.fault(0.3) ? world.milliseconds(10...900) : world.microseconds(50...2000)
+        world.after(notice) { session.node.turn { session.client?.end() } }
+        end(session, after: world.fault(0.3) ? world.milliseconds(10...1500) : world.milliseconds(0...5))
+    }
+
+    /// The client has closed its end in good order.
+    func closed(_ session: ServerSideSession) {
+        session.lose()
+        end(session, after: world.milliseconds(0...5))
+    }
+
+    private func end(_ session: ServerSideSession, after delay: Duration) {
+        world.after(delay) { [self] in
+            session.end()
+            locks.release(session)
+            sessions.removeAll { $0 === session }
+        }
+    }
+
+    /// Everything that is committed survives.
+    func restart(after pause: Duration) {
+        isUp = false
+        for session in sessions {
+            session.end()
+            locks.release(session)
+            cut(session)
+        }
+        sessions = []
+        world.after(pause) { [self] in isUp = true }
+    }
+}
+
+/// How a process reaches the database.
+@Reactor
+final class DatabasePort: SimulatedServer {
+    private let database: Database
+    private unowned let node: Node
+    private var sessions: [ObjectIdentifier: ServerSideSession] = [:]
+
+    init(_ database: Database, _ node: Node) {
+        self.database = database
+        self.node = node
+    }
+
+    func connect() -> SimulatedSession {
+        let client = SimulatedSession(self)
+        let session = ServerSideSession(database, node, client)
+        sessions[ObjectIdentifier(client)] = session
+        database.world.after(database.world.milliseconds(1...4)) { [database, node] in
+            if database.isUp {
+                database.add(session)
+                node.turn { client.accept() }
+            } else {
+                session.end()
+                node.turn { client.end() }
+            }
+        }
+        return client
+    }
+
+    func receive(_ batch: [SimulatedStatement], on client: SimulatedSession) {
+        sessions[ObjectIdentifier(client)]?.receive(batch)
+    }
+
+    func closed(_ client: ObjectIdentifier) {
+        if let session = sessions.removeValue(forKey: client) { database.closed(session) }
+    }
+}
+
+/// The server's end of a connection.
+@Reactor
+final class ServerSideSession {
+    let node: Node
+    /// Gone when the process has closed its end.
+    private(set) weak var client: SimulatedSession?
+    private let database: Database
+    private var world: World { database.world }
+    private var waiting: [[SimulatedStatement]] = []
+    private var isWorking = false
+    private var isConnected = true
+    private var hasEnded = false
+    private var towards = Line()
+    private var back = Line()
+
+    init(_ database: Database, _ node: Node, _ client: SimulatedSession) {
+        self.database = database
+        self.node = node
+        self.client = client
+    }
+
+    /// The connection is gone; the server goes on until it notices.
+    func lose() { isConnected = false }
+
+    func end() {
+        hasEnded = true
+        waiting = []
+    }
+
+    func receive(_ batch: [SimulatedStatement]) {
+        world.at(towards.arrival(world.now + world.microseconds(30...200))) { [self] in
+            guard isConnected, !hasEnded else { return }
+            waiting.append(batch)
+            startNext()
+        }
+    }
+
+    private func startNext() {
+        guard !isWorking, !waiting.isEmpty else { return }
+        isWorking = true
+        if world.fault(database.breakage) { database.cut(self) }
+        let isSlow = database.slowness > 0 && world.fault(0.1)
+        let delay = isSlow ? world.milliseconds(1...database.slowness) : world.microseconds(200...3000)
+        world.after(delay) { [self] in
+            isWorking = false
+            guard !hasEnded, !waiting.isEmpty else { return }
+            carryOut(waiting.removeFirst())
+            startNext()
+        }
+    }
+
+    private func carryOut(_ batch: [SimulatedStatement]) {
+        if world.fault(database.failure) {
+            world.note("\(node.kind) \(node.number) fails")
+            let states = ["40001", "40P01", "57014", "53100", "25006"]
+            return answer([], DatabaseError(SQLState(rawValue: states[world.pick(0...4)]), "by chance"))
+        }
+        let before = world.mutation == .commitsAreLost && world.chance(0.05) ? database.tables : nil
+        let rows = batch.map { statement in
+            Rows(simulating: database.execute(statement, by: self))
+        }
+        if let before { database.tables = before }
+        // The wait for a standby was cancelled behind the commit: nobody learns of it.
+        let isDoubtful = world.fault(database.failure / 4)
+        world.note("\(node.kind) \(node.number) commits \(batch.map { $0.name.prefix(20) })")
+        answer(rows, isDoubtful ? DatabaseError(SQLState(rawValue: "57014"), "by chance") : nil)
+    }
+
+    private func answer(_ rows: [Rows], _ error: DatabaseError?) {
+        world.at(back.arrival(world.now + world.microseconds(30...200))) { [self] in
+            if isConnected { node.turn { [client] in client?.answer(rows, error) } }
+        }
+    }
+}
+
+/// Locks that sessions hold until they end.
+@Reactor
+struct AdvisoryLocks {
+    struct Key: Hashable {
+        let lockClass: Int32
+        let number: Int32
+    }
+
+    private var holders: [Key: ServerSideSession] = [:]
+
+    func isHeld(_ key: Key) -> Bool { holders[key] != nil }
+
+    /// False when another session has it.
+    mutating func take(_ key: Key, _ session: ServerSideSession) -> Bool {
+        if let holder = holders[key], holder !== session { return false }
+        holders[key] = session
+        return true
+    }
+
+    mutating func release(_ key: Key, _ session: ServerSideSession) {
+        if holders[key] === session { holders[key] = nil }
+    }
+
+    mutating func release(_ session: ServerSideSession) { holders = holders.filter { $0.value !== session } }
+}

@@ -1,0 +1,114 @@
+import Bytes
+import Edge
+import Reactor
+
+@testable import Fanout
+@testable import ParleyCLI
+
+/// A WebSocket from a client to a fanout: in order, with delays, and broken at times, when what was on its way is lost.
+@Reactor
+final class ClientConnection: SessionSocket {
+    private weak var client: Client?
+    private let node: Node
+    private let gateway: Gateway
+    private unowned let world: World
+    private var decoder = ServerFrameDecoder()
+    private var towards = Line()
+    private var back = Line()
+    private var isBroken = false
+
+    // SessionSocket
+    var userInfo: AnyObject?
+    private(set) var isOpen = true
+    var maximumMessageBytes = 0
+    var queuedBytes: Int { 0 }
+    private(set) var isCongested = false
+
+    init(_ client: Client, _ node: Node, _ gateway: Gateway, _ world: World) {
+        self.client = client
+        self.node = node
+        self.gateway = gateway
+        self.world = world
+    }
+
+    func open(_ hello: String) {
+        world.at(towards.arrival(world.now + delay)) { [self] in
+            guard node.isAlive else { return abort() }
+            node.turn { [self] in gateway.opened(self as any SessionSocket) }
+        }
+        say(hello)
+        watch()
+    }
+
+    /// A client learns of a dead server some time later.
+    private func watch() {
+        world.after(.milliseconds(300)) { [weak self] in
+            guard let self, !isBroken else { return }
+            if node.isAlive { watch() } else { abort() }
+        }
+    }
+
+    private var delay: Duration { world.fault(0.05) ? world.milliseconds(1...200) : world.microseconds(50...800) }
+
+    func say(_ text: String) {
+        world.at(towards.arrival(world.now + delay)) { [self] in
+            node.turn { [self] in
+                guard isOpen, !isBroken else { return }
+                Array(text.utf8).withUnsafeBytes { gateway.received($0, from: self as any SessionSocket) }
+            }
+        }
+    }
+
+    /// The connection breaks; each side learns of it by itself.
+    func abort() {
+        guard !isBroken else { return }
+        isBroken = true
+        client?.lost(self)
+        world.after(world.fault(0.3) ? world.milliseconds(1...500) : .milliseconds(1)) { [self] in
+            node.turn { [self] in closeHere() }
+        }
+    }
+
+    private func closeHere() {
+        guard isOpen else { return }
+        isOpen = false
+        gateway.closed(self as any SessionSocket)
+        userInfo = nil
+    }
+
+    // MARK: The server's side
+
+    func send(_ frame: WebSocketFrame) {
+        guard isOpen else { return }
+        congest()
+        world.at(back.arrival(world.now + delay)) { [weak self] in self?.arrive(frame) }
+    }
+
+    /// At times the client reads slowly, and takes everything a while later.
+    private func congest() {
+        guard !isCongested, world.fault(0.05) else { return }
+        isCongested = true
+        world.after(world.milliseconds(1...300)) { [weak self] in
+            guard let self else { return }
+            node.turn { [self] in
+                isCongested = false
+                if isOpen { gateway.drained(self as any SessionSocket) }
+            }
+        }
+    }
+
+    func close(_: WebSocketCloseCode) {
+        world.at(back.arrival(world.now + delay)) { [weak self] in self?.abort() }
+    }
+
+    private func arrive(_ frame: WebSocketFrame) {
+        guard !isBroken, let client else { return }
+        do throws(ServerFrameDecoder.Violation) {
+            try decoder.decode(frame.bytes) { event, payload in
+                if case .text = event { client.receive(payload) }
+            }
+        } catch {
+            world.violated("a frame breaks the protocol: \(error.reason)")
+        }
+    }
+}

@@ -1,0 +1,139 @@
+import Models
+import Reactor
+
+/// One run: a while of work and faults, then the end of all faults, then what was promised must be so.
+@Reactor
+struct Run {
+    let system: System
+    private var world: World { system.world }
+
+    /// How long the faults last.
+    private let trouble: Duration
+    /// By then everything must be right again: deadlines of 10 s and pauses of a second lie behind it.
+    private static let patience = 60
+
+    /// - Returns: what was broken; nothing in a correct system.
+    static func violations(seed: UInt64, _ mutation: Mutation? = nil) -> [String] {
+        let run = Run(System(World(seed: seed, mutation: mutation)))
+        defer { run.system.end() }
+        run.carryOut()
+        return run.world.violations
+    }
+
+    private init(_ system: System) {
+        self.system = system
+        trouble = system.world.milliseconds(800...2500)
+    }
+
+    private func carryOut() {
+        world.run(for: .milliseconds(300))
+        for client in system.clients { client.connect() }
+        planWork()
+        planFaults()
+        world.run(for: trouble)
+        system.heal()
+        guard waitUntil({ Checks.haveClientsEverything(system) }, else: { Checks.missing(system) }) else { return }
+        for client in system.clients { client.readEverything() }
+        guard waitUntil({ Checks.areReceiptsEverywhere(system) }, else: { Checks.missingReceipts(system) }) else {
+            return
+        }
+        Checks.checkTables(system)
+    }
+
+    private func waitUntil(_ isDone: () -> Bool, else why: () -> String) -> Bool {
+        for _ in 0..<(4 * Self.patience) {
+            if isDone() || !world.violations.isEmpty { return world.violations.isEmpty }
+            world.run(for: .milliseconds(250))
+        }
+        world.violated("not in order again after \(Self.patience) s: \(why())")
+        return false
+    }
+
+    // MARK: Work
+
+    private func planWork() {
+        let milliseconds = Int(trouble.milliseconds)
+        for number in 0..<world.pick(6...18) {
+            world.after(world.milliseconds(0...milliseconds)) { [system] in Self.work(number, system) }
+        }
+        for _ in 0..<world.pick(0...10) {
+            world.after(world.milliseconds(0...milliseconds)) { [system] in
+                let client = system.clients[system.world.pick(0...3)]
+                let conversation = system.conversations[system.world.pick(0...1)]
+                client.say(system.world.chance(0.5) ? "read" : "delivered", conversation)
+            }
+        }
+    }
+
+    private static func work(_ number: Int, _ system: System) {
+        let world = system.world
+        let conversation = system.conversations[world.pick(0...1)]
+        let id = UUIDBytes(high: 0x0190_0000_0001_7000 + UInt64(number) << 16, low: world.random.next() >> 2 | 1 << 63)
+        switch world.pick(0...9) {
+        case 0:
+            system.clients[0].perform(.add(conversation, system.users[world.pick(2...3)], key: id))
+        case 1:
+            system.clients[0].perform(.remove(conversation, system.users[world.pick(2...3)], key: id))
+        default:
+            let text = "message \(number)"
+            system.clients[world.pick(0...3)].perform(.send(conversation, MessageID(id), text: text))
+        }
+    }
+
+    // MARK: Faults
+
+    private func planFaults() {
+        let network = system.network, database = system.database!
+        network.loss = world.chance(0.6) ? Double(world.pick(1...50)) / 100 : 0
+        network.repetition = world.chance(0.4) ? 0.2 : 0
+        network.overtaking = world.chance(0.4) ? 0.3 : 0
+        network.delay = world.chance(0.4) ? world.pick(5...400) : 0
+        database.failure = world.chance(0.4) ? 0.1 : 0
+        database.breakage = world.chance(0.4) ? 0.03 : 0
+        database.slowness = world.chance(0.3) ? world.pick(10...600) : 0
+        for _ in 0..<world.pick(0...4) {
+            world.after(world.milliseconds(0...Int(trouble.milliseconds))) { [system] in Faults.strike(system) }
+        }
+    }
+}
+
+/// What happens to processes and connections.
+@Reactor
+enum Faults {
+    static func strike(_ system: System) {
+        let world = system.world
+        guard world.isFaulty, let node = system.node(Node.Kind(rawValue: world.pick(0...3))!) else { return }
+        let fault = world.pick(0...8)
+        world.note("fault \(fault) strikes \(node.kind) \(node.number)")
+        switch fault {
+        case 0...2:
+            system.kill(node)
+            restart(node, system)
+        case 3:
+            system.drain(node)
+            world.after(world.milliseconds(100...1500)) {
+                guard node.isAlive else { return }
+                system.kill(node)
+                restart(node, system)
+            }
+        case 4: node.pausedUntil = world.now + world.milliseconds(10...1500)
+        case 5: partition(node, system)
+        case 6: system.database.cutOff(node)
+        case 7: system.clients[world.pick(0...3)].disconnect()
+        default: if world.chance(0.3) { system.database.restart(after: world.milliseconds(5...800)) }
+        }
+    }
+
+    private static func restart(_ node: Node, _ system: System) {
+        system.world.after(system.world.milliseconds(50...1200)) {
+            if system.isMissing(node.kind) { system.start(node.kind) }
+        }
+    }
+
+    private static func partition(_ node: Node, _ system: System) {
+        guard let other = system.node(Node.Kind(rawValue: system.world.pick(0...3))!), other !== node else { return }
+        let pair: Set = [ObjectIdentifier(node), ObjectIdentifier(other)]
+        system.network.partitions.insert(pair)
+        system.world.after(system.world.milliseconds(50...1500)) { system.network.partitions.remove(pair) }
+    }
+}
