@@ -2,7 +2,7 @@ import JSON
 import Models
 
 /// A message as the contract describes it, as far as this client looks at it.
-struct MessageView: Equatable, Sendable {
+struct MessageView: JSONObject, Equatable, Sendable {
     var id: MessageID?
     var seq: Int64 = 0
     var sender: UserID?
@@ -14,29 +14,17 @@ struct MessageView: Equatable, Sendable {
 
     init() {}
 
-    init(reading reader: inout JSONReader) throws(JSONError) {
-        try reader.beginObject()
-        while let key = try reader.nextKey() {
-            switch key {
-            case "id": id = try reader.messageID()
-            case "seq": seq = try reader.integer()
-            case "senderId": sender = try reader.userID()
-            case "kind": kind = try reader.string()
-            case "text": text = try reader.consumeNull() ? nil : try reader.string()
-            case "replyTo": replyTo = try Self.parent(&reader)
-            case "createdAt": createdAt = try reader.timestamp()
-            case "deletedForEveryone": isDeleted = try reader.bool()
-            default: try reader.skip()
-            }
-        }
-    }
-
-    init(document: [UInt8]) throws {
-        self = try document.withUnsafeBytes { bytes in
-            var reader = JSONReader(bytes)
-            let message = try MessageView(reading: &reader)
-            try reader.end()
-            return message
+    mutating func read(_ key: JSONString, _ reader: inout JSONReader) throws(JSONError) {
+        switch key {
+        case "id": id = try reader.messageID()
+        case "seq": seq = try reader.integer()
+        case "senderId": sender = try reader.userID()
+        case "kind": kind = try reader.string()
+        case "text": text = try reader.consumeNull() ? nil : try reader.string()
+        case "replyTo": replyTo = try Self.parent(&reader)
+        case "createdAt": createdAt = try reader.timestamp()
+        case "deletedForEveryone": isDeleted = try reader.bool()
+        default: try reader.skip()
         }
     }
 

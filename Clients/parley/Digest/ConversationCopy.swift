@@ -14,23 +14,20 @@ struct ConversationCopy {
 
     /// A change as it came, with the message it is about.
     mutating func take(change encoded: UnsafeRawBufferPointer) throws(JSONError) {
-        let change = try CopiedChange(encoded)
+        let change = try CopiedChange(document: encoded)
         changes[change.seq] = change.line
         if let message = change.message { take(message) }
     }
 
     /// A change alone: for a copy whose messages are those of the history.
     mutating func take(changeOnly encoded: UnsafeRawBufferPointer) throws(JSONError) {
-        let change = try CopiedChange(encoded)
+        let change = try CopiedChange(document: encoded)
         changes[change.seq] = change.line
     }
 
     /// A message of the history.
     mutating func take(message encoded: UnsafeRawBufferPointer) throws(JSONError) {
-        var reader = JSONReader(encoded)
-        let message = try CopiedMessage(reading: &reader)
-        try reader.end()
-        take(message)
+        take(try CopiedMessage(document: encoded))
     }
 
     /// Of two states of a message the one with the higher `changeSeq` is the newer. System messages are in no digest.
@@ -64,34 +61,29 @@ struct ConversationCopy {
 }
 
 /// What a digest looks at in a change.
-private struct CopiedChange {
+private struct CopiedChange: JSONObject {
     var seq: Int64 = 0
     var message: CopiedMessage?
     private var kind = ""
     private var actor = ""
     private var user: String?
 
-    init(_ encoded: UnsafeRawBufferPointer) throws(JSONError) {
-        var reader = JSONReader(encoded)
-        try reader.beginObject()
-        while let key = try reader.nextKey() {
-            switch key {
-            case "seq": seq = try reader.integer()
-            case "kind": kind = try reader.string()
-            case "actorId": actor = try reader.string()
-            case "userId": user = try reader.string()
-            case "message": message = try CopiedMessage(reading: &reader)
-            default: try reader.skip()
-            }
+    mutating func read(_ key: JSONString, _ reader: inout JSONReader) throws(JSONError) {
+        switch key {
+        case "seq": seq = try reader.integer()
+        case "kind": kind = try reader.string()
+        case "actorId": actor = try reader.string()
+        case "userId": user = try reader.string()
+        case "message": message = try CopiedMessage(reading: &reader)
+        default: try reader.skip()
         }
-        try reader.end()
     }
 
     var line: String { "\(seq) \(kind) \(message?.id?.description ?? user ?? "-") \(actor)\n" }
 }
 
 /// What a digest looks at in a message.
-private struct CopiedMessage {
+private struct CopiedMessage: JSONObject {
     var id: MessageID?
     var seq: Int64 = 0
     var changeSeq: Int64 = 0
@@ -103,22 +95,19 @@ private struct CopiedMessage {
     private var mentions: [String] = []
     private var tapbacks: [(kind: String, count: Int64)] = []
 
-    init(reading reader: inout JSONReader) throws(JSONError) {
-        try reader.beginObject()
-        while let key = try reader.nextKey() {
-            switch key {
-            case "id": id = try reader.messageID()
-            case "seq": seq = try reader.integer()
-            case "changeSeq": changeSeq = try reader.integer()
-            case "kind": kind = try reader.string()
-            case "senderId": sender = try reader.string()
-            case "text": text = try reader.consumeNull() ? nil : try reader.string()
-            case "replyTo": replyTo = try MessageView.parent(&reader)
-            case "editedAt": editedAt = try reader.string()
-            case "mentions": mentions = try Self.names(&reader)
-            case "tapbackCounts": tapbacks = try Self.counts(&reader)
-            default: try reader.skip()
-            }
+    mutating func read(_ key: JSONString, _ reader: inout JSONReader) throws(JSONError) {
+        switch key {
+        case "id": id = try reader.messageID()
+        case "seq": seq = try reader.integer()
+        case "changeSeq": changeSeq = try reader.integer()
+        case "kind": kind = try reader.string()
+        case "senderId": sender = try reader.string()
+        case "text": text = try reader.consumeNull() ? nil : try reader.string()
+        case "replyTo": replyTo = try MessageView.parent(&reader)
+        case "editedAt": editedAt = try reader.string()
+        case "mentions": mentions = try Self.names(&reader)
+        case "tapbackCounts": tapbacks = try Self.counts(&reader)
+        default: try reader.skip()
         }
     }
 

@@ -65,12 +65,11 @@ struct Verification {
         while after < page.last {
             let read = try await api.changes(of: conversation, after: after, token: token)
             for change in read.changes {
-                let seq = try change.withUnsafeBytes { try ChangeHead(encoded: $0).seq }
-                after = seq
-                guard seq <= page.last else { return }
+                after = try Place(document: change).seq
+                guard after <= page.last else { return }
                 try change.withUnsafeBytes { try copy.take(changeOnly: $0) }
             }
-            guard read.hasMore else { return }
+            guard read.hasMore, !read.changes.isEmpty else { return }
         }
     }
 
@@ -79,26 +78,20 @@ struct Verification {
         while after < page.last {
             let read = try await api.encodedHistory(of: conversation, after: after, token: token)
             for message in read.messages {
-                let seq = try message.withUnsafeBytes { try PlacedMessage(encoded: $0).seq }
-                after = seq
-                guard seq <= page.last else { return }
+                after = try Place(document: message).seq
+                guard after <= page.last else { return }
                 try message.withUnsafeBytes { try copy.take(message: $0) }
             }
-            guard read.hasMoreAfter else { return }
+            guard read.hasMoreAfter, !read.messages.isEmpty else { return }
         }
     }
 }
 
-/// Where a message stands.
-private struct PlacedMessage {
+/// Where a change or a message stands.
+private struct Place: JSONObject {
     var seq: Int64 = 0
 
-    init(encoded: UnsafeRawBufferPointer) throws(JSONError) {
-        var reader = JSONReader(encoded)
-        try reader.beginObject()
-        while let key = try reader.nextKey() {
-            if key == "seq" { seq = try reader.integer() } else { try reader.skip() }
-        }
-        try reader.end()
+    mutating func read(_ key: JSONString, _ reader: inout JSONReader) throws(JSONError) {
+        if key == "seq" { seq = try reader.integer() } else { try reader.skip() }
     }
 }
