@@ -53,9 +53,8 @@ struct ReceiptConfiguration: Sendable {
     private func connection(
         _ name: String, settings: [(name: String, value: String)], statements: [Statement]
     ) -> ConnectionConfiguration {
-        var configuration = ConnectionConfiguration(
-            url: databaseURL, applicationName: name, settings: settings, statements: statements)
-        configuration.simulatedServer = simulatedServer
-        return configuration
+        ConnectionConfiguration(
+            url: databaseURL, applicationName: name, settings: settings, statements: statements,
+            simulatedServer: simulatedServer)
     }
 }

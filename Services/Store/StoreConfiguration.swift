@@ -61,9 +61,8 @@ struct StoreConfiguration: Sendable {
     private func connection(
         _ name: String, settings: [(name: String, value: String)], statements: [Statement]
     ) -> ConnectionConfiguration {
-        var configuration = ConnectionConfiguration(
-            url: databaseURL, applicationName: name, settings: settings, statements: statements)
-        configuration.simulatedServer = simulatedServer
-        return configuration
+        ConnectionConfiguration(
+            url: databaseURL, applicationName: name, settings: settings, statements: statements,
+            simulatedServer: simulatedServer)
     }
 }

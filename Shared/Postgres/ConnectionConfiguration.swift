@@ -12,12 +12,13 @@ package struct ConnectionConfiguration: Sendable {
 
     package init(
         url: String, applicationName: String, settings: [(name: String, value: String)] = [],
-        statements: [Statement] = []
+        statements: [Statement] = [], simulatedServer: (any SimulatedServer)? = nil
     ) {
         self.url = url
         self.applicationName = applicationName
         self.settings = settings
         self.statements = statements
+        self.simulatedServer = simulatedServer
     }
 
     /// The server must notice a dead client soon, because until then it keeps the client's advisory locks, and with
