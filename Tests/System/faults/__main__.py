@@ -31,6 +31,8 @@ from faults.weather import Weather  # noqa: E402
 
 RECOVER_SECONDS = 180.0
 """After it a fault is taken to have done harm for good, and the logs are shown."""
+ENDING_SECONDS = 600.0
+"""So long everything may take to arrive and to be read once the faults are over."""
 
 
 class Run:
@@ -61,7 +63,8 @@ class Run:
         machine = Machine(system)
         sockets = Path(machine.environment("store", 0)["PARLEY_BUS_BIND"].removeprefix("ipc://")).parent
         scene = Scene(machine, database, load, Bus(sockets, self.options.seed), self.choice)
-        await load.begin()
+        async with asyncio.timeout(RECOVER_SECONDS):
+            await load.begin()
         self.weather.begin()
         self.began = time.monotonic()
         self.talks = list(load.talks)
@@ -69,7 +72,8 @@ class Run:
             await asyncio.sleep(self.calm)
             await self._all_stages(scene)
             seconds = time.monotonic() - self.began
-            endings = await load.end()
+            async with asyncio.timeout(ENDING_SECONDS):
+                endings = await load.end()
             seen = [device.seen for device in load.devices]
             self.findings += load.findings + check(load.writes, seen, endings)
             return self._tell(load, seen, seconds)
@@ -119,9 +123,10 @@ class Run:
         scene.load.hurry()
         acting = kind.act(scene)
         try:
-            await anext(acting)
-            await asyncio.sleep(seconds)
-            await anext(acting, None)
+            async with asyncio.timeout(seconds + RECOVER_SECONDS):
+                await anext(acting)
+                await asyncio.sleep(seconds)
+                await anext(acting, None)
         except Skipped as skipped:
             return self._skip(kind.name, str(skipped))
         except (AssertionError, OSError, TimeoutError, aiohttp.ClientError) as error:
