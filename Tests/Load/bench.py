@@ -3,7 +3,8 @@
 
 Floors are what the parts can do without Parley: PostgreSQL with the very statement that stores messages (pgbench), one
 request and answer over the edge (wrk, GET /healthz), the bus alone (BusLoad). A result's share of its floor says how
-much of the machine is left; shares compare between machines, absolute numbers do not.
+much of the machine is left; shares compare between machines, absolute numbers do not. Results stand beside what they
+should be on 2 cores, where something was decided.
 
     Tests/Load/bench.py [--runs N] [--seconds N] [--only NAME…] [--json FILE]
 
@@ -23,6 +24,7 @@ sys.path.insert(0, str(REPOSITORY / "Tests" / "System"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import floors  # noqa: E402
+import startup  # noqa: E402
 from system import EXECUTABLES, System  # noqa: E402
 
 SERVICES = ("ingest", "store", "receipt", "fanout", "postgres")
@@ -41,10 +43,39 @@ SCENARIOS = {
         ["storedReceiptsPerSecond"],
     ),
     "history": (["history"], "requests", ["pagesPerSecond"]),
-    "idle": (["idle", "--clients", "10000"], "requests", ["healthzPerSecond", "bytesPerConnection"]),
+    "idle": (
+        ["idle", "--clients", "10000"],
+        "requests",
+        ["healthzPerSecond", "healthzPerSecondAlone", "bytesPerConnection"],
+    ),
     "reconnect": (["reconnect", "--clients", "10000"], None, ["clientsPerSecond", "resumedSeconds", "reloads"]),
     "a day": (["day", "--users", "500", "--rate", "500"], None, ["actionsPerSecond"]),
 }
+
+# What is wanted on 2 cores, by the key of a figure: at least so much, or at most. `latency.…` is of one that is named
+# in the report; `cpu` is CPU seconds per 1,000 of all processes but the generator.
+AT_LEAST = {
+    ("pairs, pipelined", "acknowledgedPerSecond"): 60_000,
+    ("pairs, one in flight", "acknowledgedPerSecond"): 25_000,
+    ("room of 100", "deliveriesPerSecond"): 600_000,
+    ("room of 500", "deliveriesPerSecond"): 1_000_000,
+    ("receipts", "storedReceiptsPerSecond"): 40_000,
+    ("history", "pagesPerSecond"): 8_000,
+}
+AT_MOST = {
+    ("pairs, pipelined", "cpu"): 0.025,
+    ("pairs, pipelined", "walBytesPerMessage"): 700,
+    ("1,000 a second", "latency.sendToReceive.p50"): 0.7,
+    ("1,000 a second", "latency.sendToReceive.p99"): 3,
+    ("1,000 a second", "latency.sendToReceive.p999"): 10,
+    ("room of 100", "latency.fanoutLag.max"): 250,
+    ("room of 500", "latency.fanoutLag.max"): 250,
+    ("idle", "bytesPerConnection"): 4,
+    ("reconnect", "resumedSeconds"): 10,
+    ("reconnect", "reloads"): 0,
+}
+START_MILLISECONDS = 50
+RESIDENT_MEGABYTES = 40
 
 
 def main() -> int:
@@ -52,14 +83,17 @@ def main() -> int:
     system = System()
     system.up()
     try:
+        starts = {} if options.only else startup.measure(system, options.runs)
         measured = {name: runs(system, name, options) for name in options.only or SCENARIOS}
         bounds = floors.measure(system, options.seconds)
     finally:
         system.remove()
     results = [summary(name, reports, bounds) for name, reports in measured.items()]
     print_table(bounds, results)
+    print_targets(results, starts)
     if options.json:
-        Path(options.json).write_text(json.dumps({"floors": bounds, "results": results}, indent=2) + "\n")
+        numbers = {"floors": bounds, "results": results, "starts": starts}
+        Path(options.json).write_text(json.dumps(numbers, indent=2) + "\n")
     return 1 if any(result["mismatches"] for result in results) else 0
 
 
@@ -144,12 +178,41 @@ def print_table(bounds: dict, results: list[dict]):
     print(f"\nmismatches: {wrong}")
 
 
+def print_targets(results: list[dict], starts: dict[str, dict]):
+    """Every figure for which something is wanted, with that."""
+    print(f"\n{'':24}{'':34}{'result':>14}{'wanted':>16}")
+    for result in results:
+        for limits, is_enough, sign in ((AT_LEAST, float.__ge__, "≥"), (AT_MOST, float.__le__, "≤")):
+            for (name, key), limit in limits.items():
+                if name == result["name"]:
+                    value = float(wanted_figure(result, key))
+                    print_target(name, key, value, f"{sign} {number(limit)}", is_enough(value, float(limit)))
+    for service, start in starts.items():
+        for key, limit in (("startMilliseconds", START_MILLISECONDS), ("residentMegabytes", RESIDENT_MEGABYTES)):
+            print_target(service, key, start[key], f"< {limit}", start[key] < limit)
+        print(f"{'':24}{'readyMilliseconds':<34}{number(start['readyMilliseconds']):>14}")
+
+
+def print_target(name: str, key: str, value: float, limit: str, is_met: bool):
+    print(f"{name:<24}{key:<34}{number(value):>14}{limit:>16}{'' if is_met else '  missed'}")
+
+
+def wanted_figure(result: dict, key: str) -> float:
+    if key == "cpu":
+        return result["cpuSecondsPer1000"]
+    if key.startswith("latency."):
+        _, name, share = key.split(".")
+        return result["latencyMilliseconds"][name][share]
+    return result["figures"].get(key, result.get(key))
+
+
 UNITS = {
     "acknowledgedPerSecond": "messages/s",
     "deliveriesPerSecond": "deliveries/s",
     "storedReceiptsPerSecond": "receipts/s",
     "pagesPerSecond": "pages/s",
     "healthzPerSecond": "requests/s",
+    "healthzPerSecondAlone": "requests/s alone",
     "bytesPerConnection": "KiB each",
     "clientsPerSecond": "clients/s",
     "resumedSeconds": "s until all resumed",
@@ -167,7 +230,7 @@ def milliseconds(value) -> str:
 
 
 def number(value) -> str:
-    return "-" if value is None else f"{value:,.0f}" if value >= 100 else f"{value:,.2f}"
+    return "-" if value is None else f"{value:,.0f}" if value >= 100 else f"{value:,.3g}"
 
 
 if __name__ == "__main__":

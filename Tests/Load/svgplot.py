@@ -4,8 +4,9 @@ import math
 from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
-WIDTH, HEIGHT = 720, 420
-LEFT, RIGHT, TOP, BOTTOM = 90, 80, 70, 60
+WIDTH, HEIGHT = 720, 400
+LEFT, RIGHT, TOP, BOTTOM = 90, 80, 56, 40
+NOTE = 16  # the height of a line of notes
 
 
 @dataclass
@@ -18,17 +19,22 @@ class Series:
 @dataclass
 class Plot:
     title: str
-    subtitle: str
+    # Lines below the plot.
+    notes: list[str]
     xs: list[float]
     left: list[Series]
     right: list[Series]
 
     def svg(self) -> str:
+        height = HEIGHT + NOTE * len(self.notes) + 4
         parts = [
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" font-family="sans-serif">',
-            f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" font-family="sans-serif">',
+            f'<rect width="{WIDTH}" height="{height}" fill="white"/>',
             text(LEFT, 24, self.title, size=16),
-            text(LEFT, 42, self.subtitle, color="#57606a"),
+            *(
+                text(LEFT, HEIGHT + 6 + NOTE * number, note, size=11, color="#57606a")
+                for number, note in enumerate(self.notes)
+            ),
         ]
         top = nice(max(value for series in self.left for value in series.values) or 1)
         low, high = decades([value for series in self.right for value in series.values if value > 0] or [1])
@@ -73,8 +79,8 @@ class Plot:
     def legend(self) -> list[str]:
         parts, x = [], LEFT
         for series in self.left + self.right:
-            parts.append(line(x, 56, x + 20, 56, series.color, width=3))
-            parts.append(text(x + 26, 60, series.name))
+            parts.append(line(x, 40, x + 20, 40, series.color, width=3))
+            parts.append(text(x + 26, 44, series.name))
             x += 40 + 8 * len(series.name)
         return parts
 

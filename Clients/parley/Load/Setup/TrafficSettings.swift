@@ -2,6 +2,7 @@
 struct TrafficSettings: Sendable {
     static let options: [CommandDescription.Option] = [
         .init("in-flight", "N", "closed loop: each sender keeps N messages in flight (default 1)"),
+        .init("in-flight-in-all", "N", "closed loop: all senders together keep N in flight, and take turns"),
         .init("rate", "N", "open loop: N messages a second in all; latency counts from when each was due"),
         .init("connections", "N", "HTTP connections at most, shared by the senders (default: one each)"),
         .init("no-pipelining", nil, "one request at a time on a connection: as many connections as may be in flight"),
@@ -27,6 +28,9 @@ struct TrafficSettings: Sendable {
         if let rate = try arguments.integer("rate", in: 1...1_000_000) {
             pace = .rate(rate)
             limit = inFlight ?? (isPipelined ? Self.openLoopLimit : 4)
+        } else if let together = try arguments.integer("in-flight-in-all", in: 1...100_000) {
+            pace = .inFlightInAll(together)
+            limit = inFlight ?? (isPipelined ? together : 4)
         } else {
             pace = .inFlight(inFlight ?? 1)
             limit = inFlight ?? 1
@@ -40,6 +44,8 @@ struct TrafficSettings: Sendable {
         switch pace {
         case .inFlight(let count):
             "\(count) in flight each\(count > 1 ? isPipelined ? ", pipelined" : ", not pipelined" : "")"
+        case .inFlightInAll(let count):
+            "\(grouped(count)) in flight in all\(isPipelined ? ", pipelined" : ", not pipelined")"
         case .rate(let rate): "\(grouped(rate))/s, open loop\(isPipelined ? "" : ", not pipelined")"
         }
     }

@@ -4,15 +4,20 @@ import ServiceKit
 
 /// Sends messages into conversations and hears their acknowledgements.
 ///
-/// Closed loop: every lane keeps a number of messages in flight. Open loop: messages are due at fixed times, and the lanes
-/// take turns; one that finds every lane full waits here, and its latency counts from when it was due.
+/// Closed loop: every lane keeps a number of messages in flight, or all do together and take turns. Open loop: messages are
+/// due at fixed times, and the lanes take turns; one that finds every lane full waits here, and its latency counts from
+/// when it was due.
 @Reactor
 final class MessageTraffic: LoadConnectionOwner {
     enum Pace: Sendable, Equatable {
         /// So many messages of each lane.
         case inFlight(Int)
+        /// So many messages of all lanes together.
+        case inFlightInAll(Int)
         /// So many messages a second of all lanes together.
         case rate(Int)
+
+        var isClosedLoop: Bool { if case .rate = self { false } else { true } }
     }
 
     /// One sender in one conversation.
@@ -48,7 +53,7 @@ final class MessageTraffic: LoadConnectionOwner {
     /// that is not waited for.
     private var parked: [[(lane: Int, connection: LoadConnection)]]?
 
-    // Of the open loop.
+    // Of the open loop, and of lanes that take turns.
     private var pacer: Pacer?
     private var schedule = ArrivalSchedule(start: .now, perSecond: 1)
     private var released = 0
@@ -89,6 +94,9 @@ final class MessageTraffic: LoadConnectionOwner {
             for lane in lanes.indices {
                 for slot in 0..<lanes[lane].limit { sendNew(lane, due: .now, over: connection(of: lane, slot)) }
             }
+        case .inFlightInAll(let count):
+            released = count
+            sendReleased()
         case .rate(let rate):
             schedule = ArrivalSchedule(start: .now, perSecond: Double(rate))
             pacer = Pacer(rate: rate) { [unowned self] _ in
@@ -152,7 +160,8 @@ final class MessageTraffic: LoadConnectionOwner {
     private func sendReleased() {
         while isRunning, begun < released, let lane = takeLane() {
             begun += 1
-            sendNew(lane, due: schedule.time(of: begun - 1), over: idlest(lanes[lane].connections))
+            let due = pace.isClosedLoop ? .now : schedule.time(of: begun - 1)
+            sendNew(lane, due: due, over: idlest(lanes[lane].connections))
         }
     }
 
@@ -211,6 +220,9 @@ final class MessageTraffic: LoadConnectionOwner {
         guard isRunning else { return }
         switch pace {
         case .rate: sendReleased()
+        case .inFlightInAll:
+            released += 1
+            sendReleased()
         case .inFlight where parked != nil:
             let conversation = lanes[lane].conversation
             parked?[conversation.number].append((lane, connection))

@@ -44,6 +44,8 @@ final class RequestTraffic: LoadConnectionOwner {
             for connection in connections {
                 for _ in 0..<depth { sendNew(due: .now, over: connection) }
             }
+        case .inFlightInAll(let count):
+            for _ in 0..<count { sendNew(due: .now, over: takeConnection()) }
         case .rate(let rate):
             pacer = Pacer(rate: rate) { [unowned self] due in sendNew(due: due, over: takeConnection()) }
         }
@@ -88,7 +90,7 @@ final class RequestTraffic: LoadConnectionOwner {
         if let wrong = check(request.number, answer) { failures.add("request \(request.number): \(wrong)") }
         meter.answered(dueAt: request.due, at: .now)
         inFlight -= 1
-        if isRunning, case .inFlight = pace { sendNew(due: .now, over: connection) }
+        if isRunning, pace.isClosedLoop { sendNew(due: .now, over: connection) }
     }
 
     func lost(_ request: Outstanding, on _: LoadConnection) { again(request, after: Self.pause) }
