@@ -63,7 +63,7 @@ class Copy:
             self.cleared = max(self.cleared, frame["throughSeq"])
 
     def change_lines(self, first: int, last: int) -> str:
-        return "".join(change_line(self.changes[seq]) for seq in sorted(self.changes) if first <= seq <= last)
+        return "".join(self.line_of_change(self.changes[seq]) for seq in sorted(self.changes) if first <= seq <= last)
 
     def message_lines(self, first: int, last: int) -> str:
         visible = [
@@ -71,7 +71,10 @@ class Copy:
             for id, message in self.messages.items()
             if first <= message["seq"] <= last and message["seq"] > self.cleared and id not in self.hidden
         ]
-        return "".join(map(message_line, sorted(visible, key=lambda message: message["seq"])))
+        return "".join(map(self.line_of_message, sorted(visible, key=lambda message: message["seq"])))
+
+    line_of_change = staticmethod(change_line)
+    line_of_message = staticmethod(message_line)
 
     def differing_pages(self, pages: list[dict], *parts: str) -> list[tuple[int, str]]:
         """Where a part of this copy is not what the server's pages say: the page's first position, and the part."""
@@ -82,6 +85,29 @@ class Copy:
             for part in parts or ("changes", "state")
             if sha256(mine[part](page["fromSeq"], page["toSeq"])) != page[part]
         ]
+
+
+class SlimCopy(Copy):
+    """The same, of a conversation however long: kept as the lines that the digests are made of."""
+
+    def take_change(self, change: dict):
+        self.changes[change["seq"]] = change_line(change)
+        if "message" in change:
+            self.take_message(change["message"])
+
+    def take_message(self, message: dict):
+        known = self.messages.get(message["id"])
+        if message["kind"] != "system" and (known is None or known["changeSeq"] < message["changeSeq"]):
+            kept = {"seq": message["seq"], "changeSeq": message["changeSeq"], "line": message_line(message)}
+            self.messages[message["id"]] = kept
+
+    @staticmethod
+    def line_of_change(change: str) -> str:
+        return change
+
+    @staticmethod
+    def line_of_message(message: dict) -> str:
+        return message["line"]
 
 
 async def digest(user: User, conversation: str, **query) -> dict:

@@ -9,6 +9,7 @@ anything was lost, doubled, out of order or seen by whom it does not concern. Ti
 
 import argparse
 import asyncio
+import os
 import random
 import resource
 import sys
@@ -45,6 +46,8 @@ class Run:
         self.calm = 0.7 if options.short else 5.0
         """Seconds before the first fault and after each, when all have recovered."""
         self.weather = Weather()
+        self.loads: list[float] = []
+        """Of the machine, in processes that can run, noted at every fault."""
 
     async def run(self) -> int:
         database = Database()
@@ -76,7 +79,7 @@ class Run:
                 endings = await load.end()
             seen = [device.seen for device in load.devices]
             self.findings += load.findings + check(load.writes, seen, endings)
-            return self._tell(load, seen, seconds)
+            return self._tell(scene, seen, seconds)
         finally:
             self.weather.end()
             await load.close()
@@ -106,10 +109,8 @@ class Run:
             if not scene.bus.process:
                 scene.machine.extra = await scene.bus.open()
         elif stage == "clock":
-            if not FAKETIME.exists():
-                self._skip(
-                    "clocks 20 minutes ahead and behind", "libfaketime is not installed (apt-get install faketime)"
-                )
+            if not FAKETIME:
+                self._skip("clocks 20 minutes ahead and behind", "faketime is not installed (deploy/bootstrap --tests)")
                 return False
             scene.machine.extra = Clock(scene.machine.system.state).settings()
         if stage != "direct":
@@ -136,6 +137,7 @@ class Run:
         end = time.monotonic()
         scene.load.hurry()
         scene.machine.collect()
+        self.loads.append(os.getloadavg()[0])
         fault = report.Fault(kind.name, start, end)
         self.faults.append(fault)
         await self._recovered(fault, scene)
@@ -156,15 +158,29 @@ class Run:
         self.skips.append(report.Skip(name, reason))
         print(f"skipping {name}: {reason}", flush=True)
 
-    def _tell(self, load: Load, seen, seconds: float) -> int:
-        text = report.table(self.faults, self.skips, self.talks, self.calm, self.weather)
-        text += "\n\n" + report.totals(load.writes, seen, load.probes, seconds, self.findings) + "\n"
-        print("\n" + text)
+    def _tell(self, scene: Scene, seen, seconds: float) -> int:
+        load = scene.load
+        totals = report.Totals(seconds, load.writes, seen, load.probes, load.digests, self.findings)
+        text = "\n\n".join([
+            report.circumstances(self.command, self.loads),
+            report.table(self.faults, self.skips, self.talks, self.calm, self.weather),
+            *(" ".join(scene.notes),) * bool(scene.notes),
+            totals.text + "\n",
+        ])  # fmt: skip
+        print(f"\n{text}\nFor README:\n\n{totals.quotation}\n> (`{self.command}`)\n")
         for finding in self.findings[:40]:
             print(finding)
         if self.options.report:
             self.options.report.write_text(text)
         return 1 if self.findings else 0
+
+    @property
+    def command(self) -> str:
+        """Which makes the same run again."""
+        words = [f"--seed {self.options.seed}"]
+        words += [f"--seconds {self.options.seconds:.0f}"] * (self.options.seconds > 0)
+        words += [f"--only {self.options.only}"] * bool(self.options.only) + ["--short"] * self.options.short
+        return f"make faults FAULTS='{' '.join(words)}'"
 
 
 def main() -> int:

@@ -21,6 +21,8 @@ class Database:
         self.disk: Path | None = None
         self.why_no_disk = ""
         self.server.sql("CREATE ROLE parley LOGIN", database="postgres")
+        # Whatever becomes the default for others.
+        self.server.sql("ALTER ROLE postgres SET default_transaction_isolation = 'read committed'", database="postgres")
         self.server.sql("ALTER DATABASE parley OWNER TO parley", database="postgres")
         try:
             self.disk = self.servers.small_disk(768)
@@ -85,6 +87,35 @@ class Database:
             undo = f"DROP TRIGGER IF EXISTS conflict ON store.{table}"
             await self.sql(action if is_failing else undo)
 
+    async def set_isolation(self, level: str | None):
+        """Of transactions whose sessions do not name one themselves, open ones too."""
+        value = f"SET default_transaction_isolation = '{level}'" if level else "RESET default_transaction_isolation"
+        await self.sql(f"ALTER SYSTEM {value}", database="postgres")
+        await asyncio.to_thread(self.server.reload)
+
+    async def disturb(self, conversations: list[str]):
+        """Changes the rows of these conversations to what they are, again and again."""
+        await self._be_strange(DISTURBING, conversations)
+
+    async def lock_backwards(self, conversations: list[str]):
+        await self._be_strange(LOCKING_BACKWARDS, conversations)
+
+    async def _be_strange(self, statement: str, conversations: list[str]):
+        ids = ", ".join(f"'{id}'::uuid" for id in conversations)
+        try:
+            await self.sql(f"/* stranger */ {statement.replace('IDS', ids)}")
+        except AssertionError:
+            pass  # ended by `end_strangers`
+
+    async def end_strangers(self):
+        await self.sql(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '/* stranger */%'",
+        )
+
+    def said(self, what: str) -> int:
+        """How often its log says so."""
+        return (self.server.directory / "log").read_text(errors="replace").count(what)
+
     async def hold(self, statement: str, seconds: float):
         """Keeps what the statement locks for so long, in a session of its own."""
         await self.sql(f"BEGIN; {statement}; SELECT pg_sleep({seconds}); ROLLBACK")
@@ -119,5 +150,32 @@ BEGIN
         RAISE EXCEPTION 'conflict' USING ERRCODE = (ARRAY['40001', '40P01'])[1 + (random() < 0.5)::int];
     END IF;
     RETURN NULL;
+END $$
+"""
+DISTURBING = """DO $$
+BEGIN
+    LOOP
+        UPDATE store.conversations SET last_at = last_at WHERE id IN (IDS);
+        PERFORM pg_sleep(0.01);
+        COMMIT;
+        PERFORM pg_sleep(0.05);
+    END LOOP;
+END $$
+"""
+LOCKING_BACKWARDS = """DO $$
+DECLARE
+    this record;
+BEGIN
+    LOOP
+        BEGIN
+            FOR this IN SELECT slot, id FROM store.conversations WHERE id IN (IDS) ORDER BY id DESC, slot DESC LOOP
+                PERFORM FROM store.conversations WHERE slot = this.slot AND id = this.id FOR UPDATE;
+                PERFORM pg_sleep(0.05);
+            END LOOP;
+        EXCEPTION WHEN deadlock_detected THEN NULL;
+        END;
+        COMMIT;
+        PERFORM pg_sleep(0.2);
+    END LOOP;
 END $$
 """

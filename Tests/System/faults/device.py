@@ -7,6 +7,7 @@ import time
 
 import aiohttp
 from client import User
+from digests import SlimCopy
 from replica import Replica
 
 from faults.book import Finding, Seen, outline
@@ -23,6 +24,8 @@ class Device:
         self.seen = Seen(user.name, is_member_throughout=is_member)
         self.cursors = dict(cursors)
         self.replicas = {conversation: Replica() for conversation in cursors}
+        self.copies = {conversation: SlimCopy() for conversation in cursors}
+        """What its digests are computed from."""
         self.useq: int | None = None
         self.reads = asyncio.Event()
         """Cleared, it stops reading what comes, as a client in trouble does."""
@@ -129,6 +132,7 @@ class Device:
         self.seen.changes[place] = outline(change)
         if self.seen.is_member_throughout and conversation in self.replicas:
             self.replicas[conversation].take_change(change)
+            self.copies[conversation].take_change(change)
 
     def _private(self, frame: dict):
         if frame["useq"] != self.useq + 1:
@@ -139,6 +143,7 @@ class Device:
             self.seen.hidden.append(frame["messageId"])
         if frame.get("conversationId") in self.replicas:
             self.replicas[frame["conversationId"]].take_private(frame)
+            self.copies[frame["conversationId"]].take_private(frame)
 
     def _status(self, frame: dict):
         """Versions only rise within a session, horizons never fall. A guest may be told again."""

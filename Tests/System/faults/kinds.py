@@ -4,10 +4,12 @@ import asyncio
 import json
 import os
 import random
+import re
+import resource
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from client import User, new_id
@@ -19,7 +21,9 @@ from faults.device import Device
 from faults.load import Load, Talk
 from faults.machine import Machine
 
-FAKETIME = Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1")
+FAKETIME = next(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"), None)
+RECONNECTING = 10_000
+"""Clients that come back at once."""
 
 
 class Skipped(Exception):
@@ -35,6 +39,8 @@ class Scene:
     load: Load
     bus: "Bus"
     choice: random.Random
+    notes: list[str] = field(default_factory=list)
+    """What else is worth telling in the report."""
 
     def either(self) -> int:
         return self.choice.randrange(2)
@@ -162,6 +168,31 @@ async def conflicts(scene: Scene):
     await scene.database.fail_now_and_then(False)
 
 
+async def serializable(scene: Scene):
+    """Every transaction of the services is serializable while a stranger changes the rows that they lock: PostgreSQL
+    refuses with 40001 whatever saw an older state."""
+    before = scene.database.said("could not serialize access")
+    await scene.database.set_isolation("serializable")
+    disturbing = asyncio.create_task(scene.database.disturb([talk.id for talk in scene.load.talks]))
+    yield
+    await scene.database.end_strangers()
+    await asyncio.wait([disturbing])
+    await scene.database.set_isolation(None)
+    count = scene.database.said("could not serialize access") - before
+    scene.notes.append(f"PostgreSQL refused {count:,} transactions with 40001 while all were serializable.")
+
+
+async def deadlocks(scene: Scene):
+    """A stranger locks the conversations in the order opposite to the stores'; PostgreSQL fails one of both: 40P01."""
+    before = scene.database.said("deadlock detected")
+    locking = asyncio.create_task(scene.database.lock_backwards([talk.id for talk in scene.load.talks]))
+    yield
+    await scene.database.end_strangers()
+    await asyncio.wait([locking])
+    count = scene.database.said("deadlock detected") - before
+    scene.notes.append(f"PostgreSQL found {count:,} deadlocks with a stranger, 40P01.")
+
+
 def locked(statement: str, seconds: float):
     async def act(scene: Scene):
         holding = asyncio.create_task(scene.database.hold(statement.format(scene.load.talks[0].id), seconds))
@@ -287,19 +318,30 @@ async def stops_reading(scene: Scene):
 
 
 async def everybody_reconnects(scene: Scene):
-    """`parley load reconnect`: clients by the thousand come back at once, with what they missed."""
+    """`parley load reconnect`: ten thousand clients come back at once, and get what they missed."""
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if files < RECONNECTING + 1000:
+        raise Skipped(f"a process may have {files} open files, too few for {RECONNECTING} connections (ulimit -n)")
     system = scene.machine.system
     addresses = ["--http", ",".join(system.address("ingest", n) for n in range(system.instances))]
     sockets = ",".join(system.address("fanout", n).replace("http", "ws") for n in range(system.instances))
-    command = [str(EXECUTABLES / "parley"), "load", "reconnect", "--clients", "3000", "--missed", "5"]
+    command = [str(EXECUTABLES / "parley"), "load", "reconnect", "--clients", str(RECONNECTING)]
+    command += ["--missed", "5"]
     process = await asyncio.create_subprocess_exec(
         *command, *addresses, "--ws", sockets, env=system.environment, stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
     )  # fmt: skip
     yield
-    said, _ = await asyncio.wait_for(process.communicate(), 120)
+    said, _ = await asyncio.wait_for(process.communicate(), 170)
+    scene.notes += re.findall(r"all resumed after +(.+)", said.decode()) and [_told(said.decode())]
     if process.returncode:
         scene.load.findings.append(Finding("lost", f"parley load reconnect: {said.decode()[-1500:]}"))
+
+
+def _told(said: str) -> str:
+    return f"{RECONNECTING:,} clients: " + "; ".join(
+        " ".join(line.split()) for line in said.splitlines() if line.strip().startswith(("all resumed", "connect to"))
+    )
 
 
 # Clocks
@@ -353,12 +395,14 @@ KINDS = [
     Kind("disk of PostgreSQL full", disk_full, 15),
     Kind("PostgreSQL read-only", read_only, 10),
     Kind("conflicts between transactions", conflicts, 10, 1.5),
+    Kind("serializable transactions, and rows that change", serializable, 10, 1.5),
+    Kind("deadlocks with a stranger", deadlocks, 10),
     Kind("a table locked by a stranger", locked("LOCK TABLE store.messages", 8), 8),
     Kind("a conversation locked by a stranger",
          locked("SELECT 1 FROM store.conversations WHERE id = '{}' FOR UPDATE", 8), 8),
     Kind("half-open connections", half_open, 10),
     Kind("a client stops reading, another reads slowly", stops_reading, 5),
-    Kind("thousands reconnect at once", everybody_reconnects, 5),
+    Kind("10,000 clients reconnect at once", everybody_reconnects, 5),
     Kind("rolling restart", rolling_restart, 0, 0, stage="bus"),
     Kind("a tenth of all frames lost", ordered(lose=0.1), 15, 2, stage="bus"),
     Kind("frames repeated and out of order", ordered(repeat=0.3, delay=0.05), 15, 2, stage="bus"),

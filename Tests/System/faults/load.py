@@ -6,9 +6,11 @@ import json
 import random
 import time
 from collections.abc import Awaitable, Iterable
+from dataclasses import dataclass
 
 import aiohttp
 from client import User, new_id
+from digests import SlimCopy, change_line, digest
 from replica import Replica
 
 from faults.book import Ending, Finding, Write
@@ -21,6 +23,16 @@ GIVE_UP_SECONDS = 240.0
 MEMBERS = 4
 KINDS = {0: ("love", "like"), 1: ("dislike", "laugh"), 2: ("emphasize", "question")}
 """The tapbacks of each writer of a conversation: each of their writes changes something."""
+
+
+@dataclass
+class Digests:
+    """How much was compared with what the server says: copies of conversations, and their pages of two digests each."""
+
+    copies: int = 0
+    pages: int = 0
+    differing: int = 0
+    """copies with a page that is not as the server says"""
 
 
 class Talk:
@@ -56,6 +68,7 @@ class Load:
         self.deleted: list[tuple[Talk, str, str, float]] = []
         """Acknowledged deletions for everyone: conversation, message, its text, when."""
         self.probes = 0
+        self.digests = Digests()
         self._texts: dict[str, str] = {}
         self._reactions: dict[tuple[str, int, str], str] = {}
         self._counts = (conversations, users)
@@ -283,8 +296,9 @@ class Load:
         turns = asyncio.Semaphore(8)
         endings = [await self._ending(talk, turns) for talk in self.talks]
         await self._devices_catch_up({ending.conversation: len(ending.changes) for ending in endings})
-        for ending in endings:
+        for talk, ending in zip(self.talks, endings):
             self.findings += self._disagreements(ending)
+            await self._compare_digests(talk, ending)
         return endings
 
     async def _ending(self, talk: Talk, turns: asyncio.Semaphore) -> Ending:
@@ -324,6 +338,29 @@ class Load:
             await asyncio.sleep(0.05)
         await asyncio.sleep(0.5)  # for what comes twice
 
+    async def _compare_digests(self, talk: Talk, ending: Ending):
+        """What each member's device followed, and what a client reads that starts anew, has the server's digests; so
+        has what the guest reads, whose device may have missed the beginning of a stay."""
+        for member in talk.members:
+            pages = (await digest(member, talk.id))["pages"]
+            for device in self.devices:
+                if device.user is member and talk.id in device.copies:
+                    copy = device.copies[talk.id]
+                    copy.take_change(ending.changes[0])  # A device begins behind it.
+                    self._compare(copy, pages, f"the device of {member.name}", talk)
+            self._compare(_anew(ending.changes, ending.histories[member.name]), pages, member.name, talk)
+        if any(change.get("userId") == talk.guest.name for change in ending.changes):
+            read = _anew(await talk.guest.changes(talk.id), await talk.guest.history(talk.id))
+            self._compare(read, (await digest(talk.guest, talk.id))["pages"], talk.guest.name, talk)
+
+    def _compare(self, copy: SlimCopy, pages: list[dict], whose: str, talk: Talk):
+        self.digests.copies += 1
+        self.digests.pages += len(pages)
+        differing = copy.differing_pages(pages)
+        self.digests.differing += bool(differing)
+        for first, part in differing:
+            self.findings.append(Finding("different", f"{part} from {first} of {talk.id} for {whose}: the digests"))
+
     def _disagreements(self, ending: Ending) -> Iterable[Finding]:
         """What a device made of the changes that came is what one sees that starts anew."""
         for device in self.devices:
@@ -338,6 +375,14 @@ class Load:
                 if followed.items.get(seq) != anew.items.get(seq):
                     text = f"{device.user.name} shows {followed.items.get(seq)}, the history {anew.items.get(seq)}"
                     yield Finding("different", f"position {seq} of {ending.conversation}: {text}")
+
+
+def _anew(changes: list[dict], history: list[dict]) -> SlimCopy:
+    """What a client has that starts anew and reads everything."""
+    copy = SlimCopy(changes={change["seq"]: change_line(change) for change in changes})
+    for message in history:
+        copy.take_message(message)
+    return copy
 
 
 async def _gather_dict(calls: dict[str, Awaitable]) -> dict:

@@ -1,10 +1,17 @@
 """What a run says at its end."""
 
+import os
+import platform
+import subprocess
 from collections import Counter
 from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from servers import POSTGRESQL
+from system import REPOSITORY
 
 from faults.book import CATEGORIES, Finding, Seen, Write
-from faults.load import Talk, count_repeats
+from faults.load import Digests, Talk, count_repeats
 from faults.weather import Weather
 
 
@@ -30,6 +37,19 @@ def recovery(talks: list[Talk], moment: float) -> float | None:
         for talk in talks
     ]
     return None if None in firsts else max(firsts) - moment
+
+
+def circumstances(command: str, loads: list[float]) -> str:
+    """When, where and by which command."""
+    now = datetime.now(UTC)
+    system = platform.freedesktop_os_release()["PRETTY_NAME"].removesuffix(" (bookworm)").replace("GNU/Linux ", "")
+    described = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=REPOSITORY, capture_output=True, text=True)
+    commit = f"at commit {described.stdout.strip()}, " if described.returncode == 0 else ""
+    load = f"a load of {min(loads):.0f} to {max(loads):.0f}" if loads else "no load"
+    return (
+        f"{now.day} {now:%B %Y}, `{command}`: {commit}{system}, PostgreSQL {POSTGRESQL.parent.name}, "
+        f"{os.cpu_count()} cores, {load}, clients included."
+    )
 
 
 def table(faults: list[Fault], skips: list[Skip], talks: list[Talk], calm: float, weather: Weather) -> str:
@@ -83,20 +103,52 @@ def _latencies(writes: list[Write], phases: list[tuple[float, float]]) -> str:
     return " / ".join(f"{taken[min(len(taken) - 1, int(share * len(taken)))]:.0f}" for share in (0.5, 0.99, 0.999))
 
 
-def totals(writes: list[Write], seen: list[Seen], probes: int, seconds: float, findings: list[Finding]) -> str:
-    kinds = Counter(write.kind for write in writes if write.is_acknowledged)
-    acknowledged = ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common())
-    came = sum(len(positions) for each in seen for positions in each.positions.values())
-    counts = Counter(finding.category for finding in findings)
-    return (
-        f"{seconds:.0f} s of load. {sum(kinds.values()):,} acknowledged writes ({acknowledged}), "
-        f"{sum(len(write.repeats) for write in writes):,} requests repeated, "
-        f"{came:,} changes received by {len(seen)} devices, "
-        f"{sum(each.reconnections for each in seen):,} reconnections, {probes:,} looks at what was deleted or is none "
-        f"of the reader's.\n\n**"
-        + ", ".join(f"{counts[category]} {_NAMES[category]}" for category in CATEGORIES)
-        + ".**"
-    )
+@dataclass
+class Totals:
+    """What a run did, and what was found."""
+
+    seconds: float
+    writes: list[Write]
+    seen: list[Seen]
+    probes: int
+    digests: Digests
+    findings: list[Finding]
+
+    @property
+    def text(self) -> str:
+        kinds = Counter(write.kind for write in self.writes if write.is_acknowledged)
+        acknowledged = ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common())
+        return (
+            f"{self._beginning(f' ({acknowledged})')}, {self.probes:,} looks at what was deleted or is none of the "
+            f"reader's. {self._compared}\n\n**{self._counts}**"
+        )
+
+    @property
+    def quotation(self) -> str:
+        """As README has it."""
+        return f"> {self._beginning()}.\n> {self._compared}\n> **{self._counts}**"
+
+    def _beginning(self, acknowledged: str = "") -> str:
+        written = sum(write.is_acknowledged for write in self.writes)
+        came = sum(len(positions) for each in self.seen for positions in each.positions.values())
+        return (
+            f"{self.seconds:.0f} s of load. {written:,} acknowledged writes{acknowledged}, "
+            f"{sum(len(write.repeats) for write in self.writes):,} requests repeated, "
+            f"{came:,} changes received by {len(self.seen)} devices, "
+            f"{sum(each.reconnections for each in self.seen):,} reconnections"
+        )
+
+    @property
+    def _compared(self) -> str:
+        return (
+            f"In the end {self.digests.copies:,} copies of conversations, {self.digests.pages:,} pages, that clients "
+            f"had were compared with the server's digests: {self.digests.differing:,} differed."
+        )
+
+    @property
+    def _counts(self) -> str:
+        counts = Counter(finding.category for finding in self.findings)
+        return ", ".join(f"{counts[category]} {_NAMES[category]}" for category in CATEGORIES) + "."
 
 
 _NAMES = {
