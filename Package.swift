@@ -137,8 +137,8 @@ let package = Package(
         tests(
             "Simulation",
             [
-                "Bus", "Bytes", "Edge", "Fanout", "JSON", "Models", "ParleyCLI", "Postgres", "Reactor", "Receipt",
-                "ServiceKit", "Store", "Wire",
+                "Bus", "Bytes", "Edge", "Fanout", "Ingest", "JSON", "Models", "ParleyCLI", "Postgres", "Reactor",
+                "Receipt", "ServiceKit", "Store", "Wire",
             ]),
         tests("ParleyCLI", ["ParleyCLI", "Bytes", "Edge", "JSON", "Models", "Reactor", "ServiceKit"]),
     ],

@@ -6,8 +6,7 @@ import Reactor
 ///
 /// Requests that arrive together are handled concurrently; their answers leave in order, all of a turn by one `send`.
 @Reactor
-package final class HTTPConnection: Connection {
-    /// What the handler keeps with the connection, such as the token it verified last.
+package final class HTTPConnection: Connection, RequestConnection {
     package var userInfo: AnyObject?
 
     private enum State {
@@ -50,7 +49,7 @@ package final class HTTPConnection: Connection {
         Reactor.watch(socket.descriptor, for: .read, handler: self)
     }
 
-    var isClosed: Bool { state == .closed }
+    package var isClosed: Bool { state == .closed }
 
     /// Whether to read on would build up a queue.
     private var isFull: Bool {
@@ -156,7 +155,7 @@ package final class HTTPConnection: Connection {
 
     // MARK: Answering
 
-    func answer(
+    package func answer(
         _ ticket: UInt32, _ status: Int, _ contentType: ContentType, _ headers: [ResponseHeader],
         _ body: UnsafeRawBufferPointer
     ) {

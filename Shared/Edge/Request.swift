@@ -1,14 +1,27 @@
 import Bytes
 import Reactor
 
+/// What a request came on and its answer leaves by: an `HTTPConnection`, or what plays one in a simulation.
+@Reactor
+package protocol RequestConnection: AnyObject, Sendable {
+    /// What the handler keeps with the connection, such as the token it verified last.
+    var userInfo: AnyObject? { get set }
+    /// Whether nothing can reach the peer any more.
+    var isClosed: Bool { get }
+    /// Answers the request that got this ticket. What comes after the end, or a second time, is dropped.
+    func answer(
+        _ ticket: UInt32, _ status: Int, _ contentType: ContentType, _ headers: [ResponseHeader],
+        _ body: UnsafeRawBufferPointer)
+}
+
 /// A request as a handler sees it. Everything lies in the connection's buffers: valid until the handler returns.
 @Reactor
 package struct Request {
     /// The connection it came on, which outlives it.
-    package let connection: HTTPConnection
+    package let connection: any RequestConnection
     private let parser: RequestParser
 
-    init(connection: HTTPConnection, parser: RequestParser) {
+    init(connection: any RequestConnection, parser: RequestParser) {
         self.connection = connection
         self.parser = parser
     }
@@ -25,10 +38,10 @@ package struct Request {
 
 /// Answers one request, now or later, once. What comes after the connection's end, or a second time, is dropped.
 package struct Responder: Sendable {
-    private let connection: HTTPConnection
+    private let connection: any RequestConnection
     private let ticket: UInt32
 
-    init(connection: HTTPConnection, ticket: UInt32) {
+    init(connection: any RequestConnection, ticket: UInt32) {
         self.connection = connection
         self.ticket = ticket
     }

@@ -6,6 +6,7 @@ extension Database {
     /// $1 user · $2 slot
     func bootstrap(_ arguments: Arguments) -> [SimulatedRow] {
         let user: UserID = arguments.value(0)
+        let showsPresence = tables.users[user]?.settings?.presence ?? true
         let head = [
             SimulatedValue(UUIDBytes(high: 1, low: 1)), SimulatedValue(clock),
             SimulatedValue(tables.users[user]?.useq ?? 0),
@@ -17,94 +18,15 @@ extension Database {
                     head + [
                         SimulatedValue(id), SimulatedValue(conversation.lastSeq), SimulatedValue(stay.from),
                         SimulatedValue(stay.through ?? 0), SimulatedValue(conversation.statusVersion),
-                        SimulatedValue(Int32(conversation.memberCount)), SimulatedValue(true),
+                        SimulatedValue(Int32(conversation.memberCount)), SimulatedValue(showsPresence),
                     ])
             }
         }
         let nothing = [
             null(ConversationID.self), null(Int64.self), null(Int64.self), null(Int64.self), null(Int64.self),
-            null(Int32.self), SimulatedValue(true),
+            null(Int32.self), SimulatedValue(showsPresence),
         ]
         return rows.isEmpty ? [head + nothing] : rows
-    }
-
-    // MARK: Changes
-
-    /// $1 slot · $2 conversation · $3 after · $4 through · $5 limit
-    func replay(_ arguments: Arguments) -> [SimulatedRow] {
-        let after: Int64 = arguments.value(2)
-        let through: Int64 = arguments.value(3)
-        let limit: Int64 = arguments.value(4)
-        guard let conversation = tables.conversations[arguments.value(1)] else { return [] }
-        let page = conversation.entries.filter { $0.seq > after && $0.seq <= through }.prefix(Int(limit))
-        return feed(Array(page), of: conversation)
-    }
-
-    /// $1 slot · $2 conversation
-    func latestChanges(_ arguments: Arguments) -> [SimulatedRow] {
-        guard let conversation = tables.conversations[arguments.value(1)] else { return [] }
-        return feed(Array(conversation.entries.suffix(2)), of: conversation)
-    }
-
-    private func feed(_ entries: [Tables.Entry], of conversation: Tables.Conversation) -> [SimulatedRow] {
-        let head = [
-            SimulatedValue(conversation.lastSeq), SimulatedValue(Int16(1)), SimulatedValue(conversation.createdAt),
-            SimulatedValue(Int32(conversation.memberCount)),
-        ]
-        if entries.isEmpty { return [head + nothing(ofChange: ()) + bare(nil)] }
-        return entries.map { head + change($0) + bare($0) }
-    }
-
-    private func nothing(ofChange: Void) -> SimulatedRow {
-        [
-            null(Int64.self), null(Int16.self), null(Timestamp.self), null(String.self), null(String.self),
-            null(Int16.self), null(String.self),
-        ]
-    }
-
-    private func change(_ entry: Tables.Entry) -> SimulatedRow {
-        let (kind, user, role): (Int16, UserID?, Int16?) =
-            switch entry.content {
-            case .created: (8, nil, nil)
-            case .message: (1, nil, nil)
-            case .added(let user, let role): (6, user, role)
-            case .removed(let user, let role): (7, user, role)
-            }
-        return [
-            SimulatedValue(entry.seq), SimulatedValue(kind), SimulatedValue(entry.at), SimulatedValue(entry.actor),
-            SimulatedValue(user), SimulatedValue(role), null(String.self),
-        ]
-    }
-
-    /// `MessageRow.bareColumns`.
-    private func bare(_ entry: Tables.Entry?) -> SimulatedRow {
-        guard let entry, case .message(let id, let text, let sentAt) = entry.content else {
-            return [
-                null(Int64.self), null(MessageID.self), null(Int64.self), null(UserID.self), null(Int16.self),
-                null(String.self), null(String.self), null(Timestamp.self), null(Timestamp.self),
-            ] + neverChanged
-        }
-        return [
-            SimulatedValue(entry.seq), SimulatedValue(id), SimulatedValue(entry.seq), SimulatedValue(entry.actor),
-            SimulatedValue(Int16(1)), SimulatedValue(text), null(String.self), SimulatedValue(sentAt),
-            SimulatedValue(entry.at),
-        ] + neverChanged
-    }
-
-    /// Edited, deleted, parent's id and seq, tapbacks, their counts, event.
-    private var neverChanged: SimulatedRow {
-        [
-            null(Timestamp.self), null(Timestamp.self), null(MessageID.self), null(Int64.self), null(String.self),
-            null(String.self), null(String.self),
-        ]
-    }
-
-    /// $1 slot · $2 conversation · $3 reader · $4 message
-    func message(_ arguments: Arguments) -> [SimulatedRow] {
-        guard let conversation = tables.conversations[arguments.value(1)],
-            let seq = conversation.seqs[arguments.value(3)]
-        else { return [] }
-        return [bare(conversation.entries[Int(seq) - 1]) + [null(UserID.self), null(String.self)]]
     }
 
     /// $1 slot · $2 conversation · $3 user
@@ -116,7 +38,7 @@ extension Database {
         return [
             [
                 SimulatedValue(user), SimulatedValue(stay.role), SimulatedValue(stay.from),
-                SimulatedValue(horizon.delivered), SimulatedValue(horizon.read),
+                SimulatedValue(horizon.delivered), SimulatedValue(horizon.shown),
             ]
         ]
     }
@@ -125,28 +47,35 @@ extension Database {
 
     /// $1 slot · $2 user · $3 after · $4 limit
     func privateFeed(_ arguments: Arguments) -> [SimulatedRow] {
-        let user = tables.users[arguments.value(1)] ?? Tables.User()
+        let name: UserID = arguments.value(1)
+        let user = tables.users[name] ?? Tables.User()
         let after: Int64 = arguments.value(2)
         let limit: Int64 = arguments.value(3)
         let changes = user.changes.dropFirst(Int(after)).prefix(Int(limit))
-        if changes.isEmpty {
-            return [
-                [
-                    SimulatedValue(user.useq), null(Int64.self), null(Int16.self), null(Timestamp.self),
-                    null(ConversationID.self), null(Int64.self), null(Int64.self), null(MessageID.self),
-                    null(Bool.self), null(Bool.self), null(Bool.self), null(Int32.self),
-                ]
-            ]
-        }
-        return changes.map { change in
-            let conversation = tables.conversations[change.conversation]
-            return [
-                SimulatedValue(user.useq), SimulatedValue(change.useq), SimulatedValue(Int16(change.kind.rawValue)),
-                SimulatedValue(change.at), SimulatedValue(change.conversation), SimulatedValue(change.seq),
-                SimulatedValue(conversation?.lastSeq), null(MessageID.self), null(Bool.self), null(Bool.self),
-                null(Bool.self), SimulatedValue(conversation.map { Int32($0.memberCount) }),
-            ]
-        }
+        if changes.isEmpty { return [[SimulatedValue(user.useq)] + noPrivateChange] }
+        return changes.map { [SimulatedValue(user.useq)] + columns($0, of: name, user.settings) }
+    }
+
+    private var noPrivateChange: SimulatedRow {
+        [
+            null(Int64.self), null(Int16.self), null(Timestamp.self), null(ConversationID.self), null(Int64.self),
+            null(Int64.self), null(MessageID.self), null(Bool.self), null(Bool.self), null(Bool.self), null(Int32.self),
+        ]
+    }
+
+    private func columns(
+        _ change: Tables.PrivateChange, of user: UserID, _ own: Tables.UserSettings?
+    ) -> SimulatedRow {
+        let conversation = change.conversation.flatMap { tables.conversations[$0] }
+        let isSetting = change.kind == .settingsChanged
+        let decided: Bool? = conversation.flatMap { $0.readReceipts[user] ?? nil }
+        return [
+            SimulatedValue(change.useq), SimulatedValue(Int16(change.kind.rawValue)), SimulatedValue(change.at),
+            SimulatedValue(change.conversation), SimulatedValue(change.seq), SimulatedValue(conversation?.lastSeq),
+            SimulatedValue(change.message), SimulatedValue(isSetting ? decided : nil),
+            SimulatedValue(isSetting ? own?.readReceipts : nil), SimulatedValue(isSetting ? own?.presence : nil),
+            SimulatedValue(conversation.map { Int32($0.memberCount) }),
+        ]
     }
 
     /// $1 slot · $2 conversations · $3 held

@@ -24,6 +24,7 @@ extension Database {
         guard let conversation = tables.conversations[id] else { return standing(0) }
         guard conversation.isMember(user) else { return standing(conversation.stays[user] == nil ? 0 : 1) }
         let old = conversation.horizons[user] ?? Tables.Horizon()
+        let isShown = world.mutation == .settingsAreIgnored || showsReading(user, conversation)
         var new = old
         new.delivered = max(old.delivered, min(max(delivered, read), conversation.lastSeq))
         new.read = max(old.read, min(read, conversation.lastSeq))
@@ -31,21 +32,27 @@ extension Database {
             new.delivered = min(max(delivered, read), conversation.lastSeq)
             new.read = min(read, conversation.lastSeq)
         }
-        let hasMoved = new.delivered != old.delivered || new.read != old.read
+        if new.read != old.read, isShown { new.shown = new.read }
+        let hasDelivered = new.delivered != old.delivered, hasRead = new.read != old.read
+        let isSeen = hasDelivered || new.shown != old.shown
         let version = conversation.statusVersion + 1
         let at = max(clock, conversation.statusAt)
-        if hasMoved {
+        if isSeen {
             new.version = version
-            tables.conversations[id]!.horizons[user] = new
             tables.conversations[id]!.statusAt = at
             moved.insert(id)
         }
+        if hasDelivered || hasRead { tables.conversations[id]!.horizons[user] = new }
         return [
-            SimulatedValue(Int16(2)), SimulatedValue(new.delivered != old.delivered),
-            SimulatedValue(new.read != old.read), SimulatedValue(new.read != old.read), SimulatedValue(new.delivered),
-            SimulatedValue(new.read), SimulatedValue(new.read), SimulatedValue(version), SimulatedValue(at),
+            SimulatedValue(Int16(2)), SimulatedValue(hasDelivered), SimulatedValue(new.shown != old.shown),
+            SimulatedValue(hasRead), SimulatedValue(new.delivered), SimulatedValue(new.shown),
+            SimulatedValue(new.read), SimulatedValue(version), SimulatedValue(at),
             SimulatedValue(Int32(conversation.memberCount)),
         ]
+    }
+
+    private func showsReading(_ user: UserID, _ conversation: Tables.Conversation) -> Bool {
+        (conversation.readReceipts[user] ?? nil) ?? tables.users[user]?.settings?.readReceipts ?? true
     }
 
     private func standing(_ number: Int16) -> SimulatedRow {
@@ -66,7 +73,7 @@ extension Database {
         let moved = conversation.horizons.filter { $0.value.version > after }.sorted { $0.key < $1.key }
         if moved.isEmpty { return [head + [null(UserID.self), null(Int64.self), null(Int64.self)]] }
         return moved.map { user, horizon in
-            head + [SimulatedValue(user), SimulatedValue(horizon.delivered), SimulatedValue(horizon.read)]
+            head + [SimulatedValue(user), SimulatedValue(horizon.delivered), SimulatedValue(horizon.shown)]
         }
     }
 

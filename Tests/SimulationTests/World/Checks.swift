@@ -44,7 +44,9 @@ enum Checks {
             return system.users.filter(conversation.isMember).allSatisfy { user in
                 conversation.horizons[user]?.read == conversation.lastSeq
                     && system.database.tables.users[user]?.told[id] == conversation.lastSeq
-                    && system.clients.prefix(2).allSatisfy { $0.read[id]?[user.name] == conversation.lastSeq }
+                    && system.clients.prefix(2).allSatisfy { client in
+                        client.read[id]?[user.name] ?? 0 == conversation.horizons[user]?.shown
+                    }
             }
         } && system.clients.allSatisfy { $0.useq == privateEnd($0, system) }
     }
@@ -54,7 +56,8 @@ enum Checks {
             let conversation = system.database.tables.conversations[id]!
             let users = system.users.filter(conversation.isMember).map { user in
                 let seen = system.clients.prefix(2).map { "\($0.read[id]?[user.name] ?? 0)" }.joined(separator: ", ")
-                return "\(user) read \(conversation.horizons[user]?.read ?? 0), told "
+                let horizon = conversation.horizons[user] ?? Tables.Horizon()
+                return "\(user) read \(horizon.read) and shows \(horizon.shown), told "
                     + "\(system.database.tables.users[user]?.told[id] ?? 0), seen \(seen)"
             }
             return "of \(conversation.lastSeq): \(users.joined(separator: "; "))"
@@ -63,31 +66,21 @@ enum Checks {
 
     // MARK: Tables
 
-    /// Positions without a hole, each message once, and everything that was acknowledged is there.
+    /// Positions without a hole, and everything that was acknowledged is done, once.
     static func checkTables(_ system: System) {
         for (id, conversation) in system.database.tables.conversations {
             if conversation.entries.map(\.seq) != Array(1...conversation.lastSeq) {
                 system.world.violated("the positions of \(id) are not dense")
             }
-            let messages = conversation.entries.compactMap(\.message)
-            if Set(messages).count != messages.count { system.world.violated("a message is stored twice") }
-        }
-        for client in system.clients {
-            for (id, message, text) in client.acknowledged where !isStored(message, text, client.user, id, system) {
-                system.world.violated("an acknowledged message of \(client.user) is not stored")
+            guard let ledger = system.ledger(id) else { continue }
+            for done in system.promises.done where done.operation.conversation == id {
+                if let fault = done.fault(in: ledger) {
+                    system.world.violated("\(done.operation.kind) of \(done.user) \(fault)")
+                }
             }
         }
         for (user, stored) in system.database.tables.users where stored.changes.map(\.useq) != Array(1...stored.useq) {
             system.world.violated("the private positions of \(user) are not dense")
-        }
-    }
-
-    private static func isStored(
-        _ message: MessageID, _ text: String, _ sender: UserID, _ id: ConversationID, _ system: System
-    ) -> Bool {
-        system.database.tables.conversations[id]!.entries.contains { entry in
-            guard case .message(message, text, _) = entry.content else { return false }
-            return entry.actor == sender
         }
     }
 }

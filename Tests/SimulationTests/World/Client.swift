@@ -1,5 +1,3 @@
-import Bus
-import Bytes
 import JSON
 import Models
 import Reactor
@@ -8,23 +6,16 @@ import Wire
 
 @testable import ParleyCLI
 
-/// A client of the system: repeats what was not answered, comes back with its cursors, and looks at everything it is
-/// told.
+/// A client of the system: asks, comes back with its cursors, and looks at everything it is told.
 @Reactor
 final class Client {
-    enum Operation {
-        case send(ConversationID, MessageID, text: String)
-        case add(ConversationID, UserID, key: UUIDBytes)
-        case remove(ConversationID, UserID, key: UUIDBytes)
-    }
-
     let user: UserID
-    private let system: System
-    private var world: World { system.world }
-    private let token: String
-    private(set) var unanswered = 0
-    /// Messages that the server said are stored.
-    private(set) var acknowledged: [(ConversationID, MessageID, text: String)] = []
+    unowned let system: System
+    var world: World { system.world }
+    let token: String
+    var unanswered = 0
+    /// How its user decided: here, and everywhere. `isDeciding`: a decision is on its way.
+    var decisions = Decisions()
 
     private var connection: ClientConnection?
     private(set) var cursors: [ConversationID: StreamCursor] = [:]
@@ -39,90 +30,6 @@ final class Client {
         let expiry = Timestamp(milliseconds: 4_000_000_000_000)
         token = System.signer.token(for: Identity(user: user, device: nil, expiresAt: expiry))
         for conversation in system.conversations { cursors[conversation] = StreamCursor(after: 0) }
-    }
-
-    // MARK: Requests
-
-    func perform(_ operation: Operation) {
-        unanswered += 1
-        attempt(Attempt(operation))
-    }
-
-    /// One operation until it is answered.
-    private final class Attempt {
-        let operation: Operation
-        var isDone = false
-        var number = 0
-        init(_ operation: Operation) { self.operation = operation }
-    }
-
-    private func attempt(_ attempt: Attempt) {
-        guard !attempt.isDone else { return }
-        attempt.number += 1
-        let number = attempt.number
-        // Longer than ingest waits: whoever hears nothing by then has lost the connection.
-        world.after(.seconds(6)) { [weak self] in
-            if attempt.number == number { self?.attempt(attempt) }
-        }
-        guard let node = system.node(.ingest) else { return }
-        world.after(world.microseconds(100...1000)) { [weak self] in
-            node.turn { self?.ask(attempt, at: node) }
-        }
-    }
-
-    /// What `ingest` does with a request: the bus repeats it until it is answered or the deadline has passed.
-    private func ask(_ attempt: Attempt, at node: Node) {
-        let (kind, conversation, fields) = request(attempt.operation)
-        node.bus.request(kind, in: conversation.slot, deadline: .seconds(5), fields: fields) { [weak self] outcome in
-            guard let self else { return }
-            let answer = Reply(outcome, to: kind)
-            world.after(world.microseconds(100...1000)) { [weak self] in self?.take(answer, attempt) }
-        }
-    }
-
-    private func request(
-        _ operation: Operation
-    ) -> (StoreRequestKind, ConversationID, (inout ByteBuffer) -> Void) {
-        switch operation {
-        case .send(let conversation, let message, let text):
-            return (.sendMessages, conversation, { [user] in Self.write(message, text, conversation, user, &$0) })
-        case .add(let conversation, let member, let key):
-            let write = Write(conversation, by: user, key: key, .putMember(member, nil))
-            return (.write, conversation, { write.write(to: &$0) })
-        case .remove(let conversation, let member, let key):
-            let write = Write(conversation, by: user, key: key, .removeMember(member))
-            return (.write, conversation, { write.write(to: &$0) })
-        }
-    }
-
-    private static func write(
-        _ id: MessageID, _ text: String, _ conversation: ConversationID, _ user: UserID, _ buffer: inout ByteBuffer
-    ) {
-        SendMessages.writeHead(conversation, user, count: 1, to: &buffer)
-        Array(text.utf8).withUnsafeBytes { text in
-            let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
-            NewMessage(id: id, sentAt: Timestamp(milliseconds: 1), replyTo: nil, mentions: nothing, text: text)
-                .write(to: &buffer)
-        }
-    }
-
-    private func take(_ reply: Reply, _ attempt: Attempt) {
-        guard !attempt.isDone else { return }
-        switch reply {
-        case .later:
-            attempt.number += 1
-            world.after(world.milliseconds(100...800)) { [weak self] in self?.attempt(attempt) }
-        case .done, .refused:
-            attempt.isDone = true
-            unanswered -= 1
-            if case .send(let conversation, let message, let text) = attempt.operation, reply == .done {
-                acknowledged.append((conversation, message, text))
-            }
-        case .nonsense(let what):
-            attempt.isDone = true
-            unanswered -= 1
-            world.violated("\(user) was answered \(what)")
-        }
     }
 
     // MARK: Session
@@ -166,20 +73,21 @@ final class Client {
     private var readsEverything = false
 
     func say(_ kind: String, _ conversation: ConversationID) {
-        guard let seq = cursors[conversation]?.seq, seq > 0 else { return }
-        connection?.say("{\"type\":\"\(kind)\",\"conversationId\":\"\(conversation)\",\"seq\":\(seq)}")
+        guard let seq = cursors[conversation]?.seq, seq > 0, let connection else { return }
+        if kind == "read" { willRead(seq, conversation) }
+        connection.say("{\"type\":\"\(kind)\",\"conversationId\":\"\(conversation)\",\"seq\":\(seq)}")
     }
 
     // MARK: What it is told
 
     func receive(_ text: UnsafeRawBufferPointer) {
-        world.note("\(user) hears \(String(decoding: text, as: UTF8.self).prefix(400))")
+        world.note("\(user) hears \(String(decoding: text, as: UTF8.self).prefix(500))")
         do throws(JSONError) {
             let frame = try ServerFrame(text)
             switch frame.type {
             case "welcome": if readsEverything { readEverything() }
-            case "change": if let change = frame.change { take(try ChangeHead(encoded: change)) }
-            case "private": take(try NumberedFrame(text, named: "useq"))
+            case "change": if let change = frame.change { take(try ChangeState(document: change)) }
+            case "private": take(try PrivateState(document: text))
             case "status": if let conversation = frame.conversation { try take(frame.status, in: conversation, text) }
             case "reset", "reload": world.violated("\(user) was told \(frame.type)")
             case "bye": if frame.code != "draining" { world.violated("\(user) was sent away: \(frame.reason ?? "")") }
@@ -191,38 +99,50 @@ final class Client {
     }
 
     /// The next change that this user may see, once.
-    private func take(_ change: ChangeHead) {
-        guard let id = change.conversation, let conversation = system.database.tables.conversations[id] else {
+    private func take(_ change: ChangeState) {
+        guard let id = change.conversation, let ledger = system.ledger(id) else {
             return world.violated("\(user) was told of an unknown conversation")
         }
         switch cursors[id, default: StreamCursor(after: 0)].offer(change.seq) {
         case .deliver: break
         case .repeated, .hold: world.violated("\(user) was told change \(change.seq) again")
         case .gap(let after):
-            let missing = (after + 1..<change.seq).filter { conversation.isVisible($0, to: user) }
+            let missing = (after + 1..<change.seq).filter { ledger.isVisible($0, to: user) }
             if !missing.isEmpty { world.violated("\(user) was told \(change.seq) without \(missing)") }
         }
-        guard conversation.isVisible(change.seq, to: user), Int(change.seq) <= conversation.entries.count else {
-            return world.violated("\(user) was told change \(change.seq), which is not theirs to see")
-        }
-        if change.isCreatedMessage, conversation.entries[Int(change.seq) - 1].message != change.message {
-            world.violated("\(user) was told another message at \(change.seq)")
+        if let fault = system.fault(in: change, of: id, toldTo: user) {
+            world.violated("\(user) was told change \(change.seq) \(fault)")
         }
     }
 
-    private func take(_ frame: NumberedFrame) {
-        if frame.number != useq + 1 { world.violated("\(user) was told private change \(frame.number) after \(useq)") }
-        useq = frame.number
+    private func take(_ change: PrivateState) {
+        if change.useq != useq + 1 { world.violated("\(user) was told private change \(change.useq) after \(useq)") }
+        useq = change.useq
+        guard let stored = system.database.tables.users[user]?.changes, useq <= stored.count else {
+            return world.violated("\(user) was told private change \(useq), which there is not")
+        }
+        let cause = stored[Int(useq) - 1]
+        let seq = cause.kind == .readMoved || cause.kind == .historyCleared ? cause.seq : nil
+        let isRight =
+            change.kind == cause.kind.name.description && change.conversation == cause.conversation
+            && change.message == cause.message && change.seq == seq
+        if !isRight { world.violated("\(user) was told private change \(useq) as another one") }
     }
 
     private func take(
         _ status: StatusView, in conversation: ConversationID, _ text: UnsafeRawBufferPointer
     ) throws(JSONError) {
-        let version = try NumberedFrame(text, named: "statusVersion").number
+        let version = try StatusState(document: text).version
         // Whoever joins is told from then on; a merged frame may tell again what is known.
         statusVersions[conversation] = max(statusVersions[conversation] ?? 0, version)
         merge(status.delivered, into: &delivered[conversation, default: [:]], "delivered")
         merge(status.read, into: &read[conversation, default: [:]], "read")
+        for (name, seq) in status.read {
+            let reader = Promises.Place(user: UserID(name)!, conversation: conversation)
+            if seq > system.promises.openlyRead[reader] ?? 0 {
+                world.violated("\(user) was told that \(name) has read \(seq), who does not want that")
+            }
+        }
     }
 
     private func merge(_ news: [String: Int64], into known: inout [String: Int64], _ what: String) {
@@ -230,47 +150,5 @@ final class Client {
             if seq < known[name] ?? 0 { world.violated("\(user) was told that \(name) has \(what) less than before") }
             known[name] = seq
         }
-    }
-}
-
-/// What became of a request, as far as its client cares.
-private enum Reply: Equatable {
-    case done, refused, later
-    case nonsense(String)
-
-    init(_ outcome: RequestOutcome, to kind: StoreRequestKind) {
-        guard case .answered(let answer) = outcome else {
-            self = .later
-            return
-        }
-        var status = answer.status
-        if status == 200, kind == .sendMessages {
-            var reader = ByteReader(answer.payload.bytes)
-            guard let item = try? SendAnswer.next(from: &reader) else {
-                self = .nonsense("with bytes that are no answer")
-                return
-            }
-            status = item.status
-        }
-        switch status {
-        case 200, 201, 204: self = .done
-        case 403, 404: self = .refused
-        case 503: self = .later
-        default: self = .nonsense("\(status)")
-        }
-    }
-}
-
-/// A frame with a position of its own kind.
-private struct NumberedFrame {
-    var number: Int64 = 0
-
-    init(_ text: UnsafeRawBufferPointer, named name: StaticString) throws(JSONError) {
-        var reader = JSONReader(text)
-        try reader.beginObject()
-        while let key = try reader.nextKey() {
-            if key.string == name.description { number = try reader.integer() } else { try reader.skip() }
-        }
-        try reader.end()
     }
 }

@@ -5,6 +5,7 @@ import Reactor
 @Reactor
 struct Run {
     let system: System
+    private let work: Work
     private var world: World { system.world }
 
     /// How long the faults last.
@@ -22,6 +23,7 @@ struct Run {
 
     private init(_ system: System) {
         self.system = system
+        work = Work(system)
         trouble = system.world.milliseconds(800...2500)
     }
 
@@ -35,6 +37,10 @@ struct Run {
         guard waitUntil({ Checks.haveClientsEverything(system) }, else: { Checks.missing(system) }) else { return }
         for client in system.clients { client.readEverything() }
         guard waitUntil({ Checks.areReceiptsEverywhere(system) }, else: { Checks.missingReceipts(system) }) else {
+            return
+        }
+        work.readEverything()
+        guard waitUntil({ system.clients.allSatisfy { $0.unanswered == 0 } }, else: { Checks.missing(system) }) else {
             return
         }
         Checks.checkTables(system)
@@ -53,8 +59,8 @@ struct Run {
 
     private func planWork() {
         let milliseconds = Int(trouble.milliseconds)
-        for number in 0..<world.pick(6...18) {
-            world.after(world.milliseconds(0...milliseconds)) { [system] in Self.work(number, system) }
+        for number in 0..<world.pick(8...24) {
+            world.after(world.milliseconds(0...milliseconds)) { [work] in work.doSomething(number) }
         }
         for _ in 0..<world.pick(0...10) {
             world.after(world.milliseconds(0...milliseconds)) { [system] in
@@ -62,21 +68,6 @@ struct Run {
                 let conversation = system.conversations[system.world.pick(0...1)]
                 client.say(system.world.chance(0.5) ? "read" : "delivered", conversation)
             }
-        }
-    }
-
-    private static func work(_ number: Int, _ system: System) {
-        let world = system.world
-        let conversation = system.conversations[world.pick(0...1)]
-        let id = UUIDBytes(high: 0x0190_0000_0001_7000 + UInt64(number) << 16, low: world.random.next() >> 2 | 1 << 63)
-        switch world.pick(0...9) {
-        case 0:
-            system.clients[0].perform(.add(conversation, system.users[world.pick(2...3)], key: id))
-        case 1:
-            system.clients[0].perform(.remove(conversation, system.users[world.pick(2...3)], key: id))
-        default:
-            let text = "message \(number)"
-            system.clients[world.pick(0...3)].perform(.send(conversation, MessageID(id), text: text))
         }
     }
 

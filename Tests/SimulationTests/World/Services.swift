@@ -1,16 +1,17 @@
 import Bus
 import Models
 import Reactor
-import ServiceKit
 
 @testable import Fanout
+@testable import Ingest
 @testable import Receipt
+@testable import ServiceKit
 @testable import Store
 
 /// What runs in a process besides its bus.
 @Reactor
 enum Service {
-    case ingest
+    case ingest(IngestService)
     case store(StoreService)
     case receipt(ReceiptService)
     case fanout(Fanout)
@@ -20,15 +21,15 @@ enum Service {
 
     /// Starts a service as its `Main` does, but for the parts that listen to HTTP.
     static func start(_ kind: Node.Kind, on node: Node, _ database: Database) -> Service {
-        var service = Service.ingest
+        var service: Service?
         node.turn { service = make(kind, node, database) }
-        return service
+        return service!
     }
 
     private static func make(_ kind: Node.Kind, _ node: Node, _ database: Database) -> Service {
         var environment = Environment(["PARLEY_DATABASE_URL": "simulated"])
         switch kind {
-        case .ingest: return .ingest
+        case .ingest: return .ingest(ingest(node, database.world))
         case .store:
             guard var configuration = try? StoreConfiguration(environment: &environment) else { fatalError() }
             configuration.simulatedServer = DatabasePort(database, node)
@@ -51,6 +52,22 @@ enum Service {
             fanout.presence.start()
             return .fanout(fanout)
         }
+    }
+
+    /// At times with so little room that clients are refused for now.
+    private static func ingest(_ node: Node, _ world: World) -> IngestService {
+        var variables = ["PARLEY_JWT_SECRET": secret]
+        if world.fault(0.2) {
+            variables["PARLEY_RATE_PER_SECOND"] = "\(world.pick(2...20))"
+            variables["PARLEY_RATE_BURST"] = "\(world.pick(1...5))"
+        }
+        if world.fault(0.2) { variables["PARLEY_REQUESTS_IN_FLIGHT"] = "\(world.pick(1...3))" }
+        var environment = Environment(variables)
+        guard let settings = try? ServiceSettings(name: "ingest", environment: &environment),
+            let configuration = try? IngestConfiguration(environment: &environment)
+        else { fatalError() }
+        // All but the names of erased users, as of fanout.
+        return IngestService(ServiceKit.Service(settings, log: log), configuration, bus: node.bus)
     }
 
     /// Begins the end that SIGTERM brings.

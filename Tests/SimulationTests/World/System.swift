@@ -4,6 +4,7 @@ import Reactor
 import ServiceKit
 
 @testable import Fanout
+@testable import Ingest
 
 /// The processes of a deployment, its database, and its users.
 @Reactor
@@ -16,8 +17,10 @@ final class System {
     private(set) var clients: [Client] = []
     let conversations: [ConversationID]
     let users: [UserID]
+    var promises = Promises()
+    private var ledgers: [ConversationID: (ledger: Ledger, read: Int)] = [:]
     private var processes: [(node: Node, service: Service)] = []
-    private var counts: [Node.Kind: Int] = [.ingest: 1, .store: 2, .receipt: 1, .fanout: 2]
+    private var counts: [Node.Kind: Int] = [.ingest: 2, .store: 2, .receipt: 1, .fanout: 2]
     private var started = 0
 
     init(_ world: World) {
@@ -60,6 +63,25 @@ final class System {
         return tables
     }
 
+    // MARK: What was done
+
+    func lastSeq(_ conversation: ConversationID) -> Int64 { database.tables.conversations[conversation]!.lastSeq }
+
+    /// What a conversation is by now.
+    func ledger(_ id: ConversationID) -> Ledger? {
+        guard let entries = database.tables.conversations[id]?.entries else { return nil }
+        let members = users.prefix(2 + (conversations.firstIndex(of: id) ?? 0))
+        var known = ledgers[id] ?? (Ledger(members: Array(members)), 0)
+        // Where commits are lost, it begins anew.
+        if known.read > entries.count { known = (Ledger(members: Array(members)), 0) }
+        ledgers[id] = nil
+        for entry in entries[known.read...] { known.ledger.read(entry) }
+        known.read = entries.count
+        ledgers[id] = known
+        if let violation = known.ledger.violation { world.violated(violation) }
+        return known.ledger
+    }
+
     // MARK: Processes
 
     func start(_ kind: Node.Kind) {
@@ -78,6 +100,11 @@ final class System {
     func fanout() -> (Node, Gateway)? {
         guard let node = node(.fanout), case .fanout(let fanout)? = service(of: node) else { return nil }
         return (node, fanout.gateway)
+    }
+
+    func ingest() -> (Node, IngestService)? {
+        guard let node = node(.ingest), case .ingest(let ingest)? = service(of: node) else { return nil }
+        return (node, ingest)
     }
 
     private func service(of node: Node) -> Service? { processes.first { $0.node === node }?.service }

@@ -118,6 +118,26 @@ enum Mutation: String, CaseIterable {
     case positionsAreShared
     /// Horizons are set, not moved forward.
     case horizonsAreSet
+    /// A write is done again when it is repeated under its key.
+    case keysAreForgotten
+    /// A deletion of what is not there yet is forgotten.
+    case earlyDeletionsAreForgotten
+    /// What was deleted can be edited.
+    case deletedMessagesAreEditable
+    /// What was deleted can be replied to.
+    case deletedMessagesAreReplyable
+    /// A deletion leaves the text …
+    case deletedTextsStay
+    /// … or hiding the message.
+    case hiddenMessagesStay
+    /// An edit leaves no trace of what it replaced.
+    case revisionsAreLost
+    /// A user's tapback does not replace the one before.
+    case tapbacksAddUp
+    /// Who has left is sent the texts of later.
+    case textsAreOfNow
+    /// Others are told what is read, whoever does not want that.
+    case settingsAreIgnored
 }
 
 /// Times along a connection that keeps order.

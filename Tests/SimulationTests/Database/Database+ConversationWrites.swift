@@ -1,0 +1,151 @@
+import Models
+import Postgres
+import Wire
+
+// Members, clearing and settings: `ConversationWrites`, `SettingsStatement`, `ReadStatement`.
+extension Database {
+    /// $8 user · $9 their slot · $10 role
+    func putMember(_ arguments: Arguments) -> [SimulatedRow] {
+        write(arguments) { writing in
+            let user: UserID = arguments.value(7)
+            let role: Int16? = arguments.value(9)
+            guard !writing.stored.isMember(user) else { return .void }  // No roles are changed here.
+            guard role ?? 1 == 1 || isOwner(writing) else { return .refused(.forbidden) }
+            let entry = append(.added(user, role: role ?? 1), writing)
+            show(entry, #"{"kind":"member.added","userId":"\#(user)"}"#, writing)
+            let stay = Tables.Stay(from: entry.seq, through: nil, role: role ?? 1)
+            tables.conversations[writing.conversation]!.stays[user, default: []].append(stay)
+            let members = Int64(tables.conversations[writing.conversation]!.memberCount)
+            var effect = tell(user, .conversationJoined, writing.conversation, entry.seq - 1, told: members)
+            if tables.users[user]!.told[writing.conversation] == nil {
+                tables.users[user]!.told[writing.conversation] = 0
+            }
+            effect.positions = 1
+            return .due(effect)
+        }
+    }
+
+    /// $8 user · $9 their slot. The owners of the simulation stay, so nobody inherits.
+    func removeMember(_ arguments: Arguments) -> [SimulatedRow] {
+        write(arguments) { writing in
+            let user: UserID = arguments.value(7)
+            guard user == writing.actor || isOwner(writing) else { return .refused(.forbidden) }
+            guard writing.stored.stays[user] != nil else { return .refused(.notFound) }
+            guard writing.stored.isMember(user), let stay = writing.stored.stays[user]?.last else { return .void }
+            let entry = append(.removed(user, role: stay.role), writing)
+            show(entry, #"{"kind":"member.removed","userId":"\#(user)"}"#, writing)
+            let last = writing.stored.stays[user]!.count - 1
+            tables.conversations[writing.conversation]!.stays[user]![last].through = entry.seq
+            var effect = tell(user, .conversationLeft, writing.conversation, entry.seq)
+            effect.positions = 1
+            return .due(effect)
+        }
+    }
+
+    private func isOwner(_ writing: Writing) -> Bool {
+        writing.stored.stays[writing.actor]?.last.map { $0.through == nil && $0.role == 2 } ?? false
+    }
+
+    /// The message of history that shows a change of members.
+    private func show(_ entry: Tables.Entry, _ event: String, _ writing: Writing) {
+        insert(
+            Tables.Message(
+                seq: entry.seq, id: MessageID(UUIDBytes(high: world.random.next(), low: world.random.next())),
+                sender: writing.actor, kind: .system, parent: nil, parentSeq: nil, sentAt: entry.at,
+                createdAt: entry.at, changed: entry.seq, event: event), into: writing.conversation)
+    }
+
+    /// $8 through (0: the latest position)
+    func clearHistory(_ arguments: Arguments) -> [SimulatedRow] {
+        write(arguments) { writing in
+            let asked: Int64 = arguments.value(7)
+            let through = min(asked == 0 ? writing.stored.lastSeq : asked, writing.stored.lastSeq)
+            let stays = writing.stored.stays[writing.actor]!
+            guard stays.map(\.cleared).max()! < through else { return .void }
+            for index in stays.indices {
+                let cleared = max(stays[index].cleared, through)
+                tables.conversations[writing.conversation]!.stays[writing.actor]![index].cleared = cleared
+            }
+            return .due(tell(writing.actor, .historyCleared, writing.conversation, through, told: through))
+        }
+    }
+
+    // MARK: Settings
+
+    /// $8 whether to set anything · $9 read receipts (NULL: inherited)
+    func putConversationSettings(_ arguments: Arguments) -> [SimulatedRow] {
+        write(arguments) { writing in
+            let isSet: Bool = arguments.value(7)
+            let receipts: Bool? = arguments.value(8)
+            // Without a row, what is inherited is no change.
+            guard isSet, writing.stored.readReceipts[writing.actor] ?? nil != receipts else { return .void }
+            tables.conversations[writing.conversation]!.readReceipts.updateValue(receipts, forKey: writing.actor)
+            let inForce = receipts ?? tables.users[writing.actor]?.settings?.readReceipts ?? true
+            return .due(
+                tell(
+                    writing.actor, .settingsChanged, writing.conversation,
+                    told: (inForce ? 1 : 0) + (receipts == nil ? 2 : 0)))
+        }
+    }
+
+    /// $1 user · $2 their slot · $3 key · $4 read receipts · $5 presence (NULL: as it is)
+    func putSettings(_ arguments: Arguments) -> [SimulatedRow] {
+        let user: UserID = arguments.value(0)
+        let key: UUIDBytes? = arguments.value(2)
+        let outcome = Tables.Outcome(
+            action: Int16(PutSettings.number), conversation: nil, subject: nil, problem: 0)
+        var row = [
+            SimulatedValue(0 as Int16), null(Bool.self), null(Bool.self), null(Int64.self), null(Timestamp.self),
+        ]
+        if let prior = priorProblem(user, key, outcome) {
+            row[0] = SimulatedValue(prior)
+            return [row]
+        }
+        keep(outcome, user, key)
+        let old = tables.users[user]?.settings ?? Tables.UserSettings()
+        let new = Tables.UserSettings(
+            readReceipts: arguments.value(3) ?? old.readReceipts, presence: arguments.value(4) ?? old.presence)
+        guard new != old else { return [row] }
+        tables.users[user, default: Tables.User()].settings = new
+        let useq = tables.users[user]!.tell(.settingsChanged, clock, nil)
+        return [
+            [
+                row[0], SimulatedValue(new.readReceipts), SimulatedValue(new.presence), SimulatedValue(useq),
+                SimulatedValue(clock),
+            ]
+        ]
+    }
+
+    /// $1 user · $2 slot
+    func settings(_ arguments: Arguments) -> [SimulatedRow] {
+        let settings = tables.users[arguments.value(0)]?.settings ?? Tables.UserSettings()
+        return [[SimulatedValue(settings.readReceipts), SimulatedValue(settings.presence)]]
+    }
+
+    /// $1 slot · $2 conversation · $3 user · $4 their slot
+    func conversationSettings(_ arguments: Arguments) -> [SimulatedRow] {
+        let user: UserID = arguments.value(2)
+        guard let conversation = tables.conversations[arguments.value(1)], conversation.stays[user] != nil else {
+            return []
+        }
+        let decided = conversation.readReceipts[user] ?? nil
+        let inForce = decided ?? tables.users[user]?.settings?.readReceipts ?? true
+        return [[SimulatedValue(inForce), SimulatedValue(decided == nil)]]
+    }
+
+    // MARK: Reading
+
+    /// $1 slots · $2 users · $3 conversations · $4 positions
+    func tellRead(_ arguments: Arguments) -> [SimulatedRow] {
+        let users: [UserID] = arguments.array(1)
+        let conversations: [ConversationID] = arguments.array(2)
+        let seqs: [Int64] = arguments.array(3)
+        return users.indices.compactMap { index in
+            let user = users[index], conversation = conversations[index]
+            guard let told = tables.users[user]?.told[conversation], told < seqs[index] else { return nil }
+            tables.users[user]!.told[conversation] = seqs[index]
+            let useq = tables.users[user]!.tell(.readMoved, clock, conversation, seqs[index])
+            return [SimulatedValue(Int64(index + 1)), SimulatedValue(useq), SimulatedValue(clock)]
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import Models
+import Postgres
+
+// Messages as their readers see them: `HistoryStatement`, `MessageStatement`, `MessageDetails`.
+extension Database {
+    /// $1 slot · $2 conversation · $3 reader · $4 pivot · $5 older · $6 newer
+    func history(_ arguments: Arguments) -> [SimulatedRow] {
+        let reader: UserID = arguments.value(2)
+        let pivot: Int64 = arguments.value(3)
+        let older: Int64 = arguments.value(4)
+        let newer: Int64 = arguments.value(5)
+        guard let conversation = tables.conversations[arguments.value(1)], conversation.stays[reader] != nil else {
+            return []
+        }
+        let shown = conversation.messages.filter { conversation.shows($0, to: reader) }
+        let page =
+            shown.filter { $0.seq < pivot }.suffix(Int(older)) + shown.filter { $0.seq >= pivot }.prefix(Int(newer))
+        let end = conversation.end(for: reader)
+        if page.isEmpty { return [MessageColumns.all(nil, nil, asOf: end) + [SimulatedValue(end)]] }
+        return page.map { message in
+            MessageColumns.all(message, conversation.parent(of: message, for: reader), asOf: end) + [
+                SimulatedValue(end)
+            ]
+        }
+    }
+
+    /// $1 slot · $2 conversation · $3 reader · $4 message. `ofWriter`: also when they hid or cleared it.
+    func message(_ arguments: Arguments, ofWriter: Bool) -> [SimulatedRow] {
+        guard let found = find(arguments, ofWriter: ofWriter) else { return [] }
+        let parent = found.conversation.parent(of: found.message, for: found.reader)
+        return [MessageColumns.all(found.message, parent, asOf: found.position)]
+    }
+
+    /// As above. The texts it had, the oldest first.
+    func revisions(_ arguments: Arguments) -> [SimulatedRow] {
+        guard let found = find(arguments, ofWriter: false), let text = found.message.text else { return [] }
+        var came: Int64 = 0
+        var rows: [SimulatedRow] = []
+        for revision in found.message.revisions where came <= found.position {
+            rows.append([SimulatedValue(revision.text), SimulatedValue(revision.at)])
+            came = revision.replaced
+        }
+        if came <= found.position {
+            rows.append([SimulatedValue(text), SimulatedValue(found.message.editedAt ?? found.message.createdAt)])
+        }
+        return rows
+    }
+
+    /// As above · $5 after this user · $6 limit
+    func tapbacks(_ arguments: Arguments) -> [SimulatedRow] {
+        guard let found = find(arguments, ofWriter: false) else { return [] }
+        let after: String = arguments.value(4)
+        let limit: Int64 = arguments.value(5)
+        let shown = found.message.tapbacks.filter { $0.seq <= found.position }
+        let counts = SimulatedValue(Tables.Message.countsJSON(shown))
+        let page = shown.filter { $0.user.name > after }.sorted { $0.user < $1.user }.prefix(Int(limit))
+        if page.isEmpty { return [[null(UserID.self), null(String.self), null(Timestamp.self), counts]] }
+        return page.map { [SimulatedValue($0.user), SimulatedValue($0.kind), SimulatedValue($0.at), counts] }
+    }
+
+    private struct Found {
+        let conversation: Tables.Conversation
+        let message: Tables.Message
+        let reader: UserID
+        /// The last one that the reader may see.
+        let position: Int64
+    }
+
+    private func find(_ arguments: Arguments, ofWriter: Bool) -> Found? {
+        let reader: UserID = arguments.value(2)
+        guard let conversation = tables.conversations[arguments.value(1)],
+            let message = conversation.message(arguments.value(3)),
+            ofWriter
+                ? conversation.isVisible(message.seq, to: reader) : conversation.shows(message, to: reader)
+        else { return nil }
+        let end = conversation.stays[reader]!.last!.through ?? .max
+        return Found(conversation: conversation, message: message, reader: reader, position: end)
+    }
+}
+
+extension Tables.Conversation {
+    /// Whether a page of history has the message.
+    func shows(_ message: Tables.Message, to reader: UserID) -> Bool {
+        stays[reader]!.contains { $0.shows(message.seq) } && !hidden[reader, default: []].contains(message.seq)
+    }
+
+    /// The message that a reply answers, where the reader sees it.
+    func parent(of message: Tables.Message, for reader: UserID) -> Tables.Message? {
+        guard let id = message.parent, let parent = self.message(id), parent.deletedAt == nil,
+            shows(parent, to: reader)
+        else { return nil }
+        return parent
+    }
+}

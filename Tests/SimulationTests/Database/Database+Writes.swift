@@ -1,0 +1,109 @@
+import Models
+import Postgres
+import Wire
+
+// What is the same of all writes: `WriteStatement`.
+extension Database {
+    /// A write, and what it is about as the statement sees it.
+    struct Writing {
+        let conversation: ConversationID
+        let actor: UserID
+        let key: UUIDBytes?
+        let subject: UUIDBytes?
+        let stored: Tables.Conversation
+
+        /// The message that it names, where its actor may see it.
+        var visibleTarget: Tables.Message? {
+            target.flatMap { stored.hidden[actor, default: []].contains($0.seq) ? nil : $0 }
+        }
+
+        /// The same, also where its actor has hidden it.
+        var target: Tables.Message? {
+            existingTarget.flatMap { message in
+                stored.stays[actor]!.contains { $0.shows(message.seq) } ? message : nil
+            }
+        }
+
+        /// The same, whoever may see it.
+        var existingTarget: Tables.Message? { subject.flatMap { stored.message(MessageID($0)) } }
+    }
+
+    /// What is to become of a write.
+    enum Verdict {
+        case refused(Problem.Code)
+        /// There is nothing to do.
+        case void
+        case due(Effect)
+    }
+
+    /// What a write did.
+    struct Effect {
+        var positions: Int64 = 0
+        /// The new position of the private stream that is told, and what it is told of.
+        var useq: Int64?
+        var told: Int64?
+    }
+
+    /// $1 slot · $2 conversation · $3 actor · $4 their slot · $5 key · $6 action · $7 subject · those of the action.
+    func write(_ arguments: Arguments, _ carryOut: (Writing) -> Verdict) -> [SimulatedRow] {
+        let conversation: ConversationID = arguments.value(1)
+        let actor: UserID = arguments.value(2)
+        let key: UUIDBytes? = arguments.value(4)
+        let subject: UUIDBytes? = arguments.value(6)
+        var outcome = Tables.Outcome(
+            action: arguments.value(5), conversation: conversation, subject: subject, problem: 0)
+        if let prior = priorProblem(actor, key, outcome) { return [row(.repeated(prior), conversation)] }
+        let verdict = judge(actor, conversation) { stored in
+            carryOut(Writing(conversation: conversation, actor: actor, key: key, subject: subject, stored: stored))
+        }
+        if case .refused(let code) = verdict { outcome.problem = Int16(code.rawValue) }
+        keep(outcome, actor, key)
+        return [row(.new(verdict), conversation)]
+    }
+
+    private func judge(
+        _ actor: UserID, _ conversation: ConversationID, _ carryOut: (Tables.Conversation) -> Verdict
+    ) -> Verdict {
+        guard let stored = tables.conversations[conversation], stored.stays[actor] != nil else {
+            return .refused(.notFound)
+        }
+        return stored.isMember(actor) ? carryOut(stored) : .refused(.forbidden)
+    }
+
+    /// The problem, or 0, that an earlier request under the key was answered with; a conflict when that was another one.
+    func priorProblem(_ user: UserID, _ key: UUIDBytes?, _ outcome: Tables.Outcome) -> Int16? {
+        guard let key, let prior = tables.outcomes[Tables.OutcomeKey(user: user, key: key)] else { return nil }
+        var same = outcome
+        same.problem = prior.problem
+        return prior == same ? prior.problem : Int16(Problem.Code.conflict.rawValue)
+    }
+
+    func keep(_ outcome: Tables.Outcome, _ user: UserID, _ key: UUIDBytes?) {
+        guard let key, world.mutation != .keysAreForgotten else { return }
+        tables.outcomes[Tables.OutcomeKey(user: user, key: key)] = outcome
+    }
+
+    private enum Result {
+        case repeated(Int16)
+        case new(Verdict)
+    }
+
+    /// Problem · is repeated · is due · position · its time · positions taken · private position · told.
+    private func row(_ result: Result, _ conversation: ConversationID) -> SimulatedRow {
+        var problem: Int16 = 0
+        var isRepeat = false
+        var effect: Effect?
+        switch result {
+        case .repeated(let prior): (problem, isRepeat) = (prior, true)
+        case .new(.refused(let code)): problem = Int16(code.rawValue)
+        case .new(.void): break
+        case .new(.due(let done)): effect = done
+        }
+        let moved = effect.flatMap { _ in tables.conversations[conversation] }
+        return [
+            SimulatedValue(problem), SimulatedValue(isRepeat), SimulatedValue(effect != nil),
+            SimulatedValue(moved?.lastSeq), SimulatedValue(moved?.lastAt), SimulatedValue(effect?.positions ?? 0),
+            SimulatedValue(effect?.useq), SimulatedValue(effect?.told),
+        ]
+    }
+}

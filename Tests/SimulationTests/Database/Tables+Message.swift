@@ -1,0 +1,72 @@
+import Models
+
+extension Tables {
+    /// A row of `store.messages`, with its `revisions` and `tapbacks`.
+    struct Message {
+        enum Kind: Int16 { case text = 1, reply, system }
+
+        /// A text that the change at `replaced` replaced.
+        struct Revision {
+            let replaced: Int64
+            let text: String?
+            let at: Timestamp
+        }
+
+        struct Tapback {
+            let user: UserID
+            let kind: String
+            let at: Timestamp
+            let seq: Int64
+        }
+
+        let seq: Int64
+        let id: MessageID
+        let sender: UserID
+        let kind: Kind
+        var text: String?
+        let parent: MessageID?
+        let parentSeq: Int64?
+        let sentAt: Timestamp
+        let createdAt: Timestamp
+        var editedAt: Timestamp?
+        var deletedAt: Timestamp?
+        var changed: Int64
+        var revisions: [Revision] = []
+        var tapbacks: [Tapback] = []
+        /// JSON: what a system message shows.
+        var event: String?
+    }
+}
+
+// As `MessageRow` reads it: as of a position, the last one that the reader may see.
+extension Tables.Message {
+    private func nextRevision(asOf position: Int64) -> Revision? { revisions.first { $0.replaced > position } }
+
+    func text(asOf position: Int64) -> String? {
+        guard editedAt != nil, changed > position else { return text }
+        return nextRevision(asOf: position)?.text ?? text
+    }
+
+    func editedAt(asOf position: Int64) -> Timestamp? {
+        guard editedAt != nil, changed > position, let next = nextRevision(asOf: position) else { return editedAt }
+        return revisions.contains { $0.replaced <= position } ? next.at : nil
+    }
+
+    /// `[{"userId":…,"kind":…}]`; nil: none.
+    func tapbacksJSON(asOf position: Int64) -> String? {
+        let shown = tapbacks.filter { $0.seq <= position }.sorted { ($0.at, $0.user) < ($1.at, $1.user) }
+        guard !shown.isEmpty else { return nil }
+        return "[" + shown.map { #"{"userId":"\#($0.user)","kind":"\#($0.kind)"}"# }.joined(separator: ",") + "]"
+    }
+
+    /// `{kind: n}`; nil: none.
+    func tapbackCountsJSON(asOf position: Int64) -> String? {
+        let shown = tapbacks.filter { $0.seq <= position }
+        return shown.isEmpty ? nil : Self.countsJSON(shown)
+    }
+
+    static func countsJSON(_ tapbacks: [Tapback]) -> String {
+        let counts = Dictionary(grouping: tapbacks, by: \.kind).mapValues(\.count).sorted { $0.key < $1.key }
+        return "{" + counts.map { #""\#($0.key)":\#($0.value)"# }.joined(separator: ",") + "}"
+    }
+}

@@ -1,0 +1,62 @@
+import Reactor
+
+@testable import Edge
+@testable import Ingest
+
+/// One request to ingest and its answer. The request is parsed as from a socket; the answer is what the socket would be
+/// given. Both take their time, and whose process ends is never answered.
+@Reactor
+final class IngestConnection: RequestConnection {
+    struct Answer {
+        let status: Int
+        let body: [UInt8]
+    }
+
+    var userInfo: AnyObject?
+    private(set) var isClosed = false
+    private unowned let world: World
+    private let parser = RequestParser(headLimit: 64 * 1024)
+    private let answered: @Reactor (Answer) -> Void
+
+    private init(_ world: World, _ answered: @escaping @Reactor (Answer) -> Void) {
+        self.world = world
+        self.answered = answered
+    }
+
+    static func ask(
+        _ ingest: IngestService, on node: Node, _ request: [UInt8], in world: World,
+        answered: @escaping @Reactor (Answer) -> Void
+    ) {
+        let connection = IngestConnection(world, answered)
+        world.after(world.microseconds(100...1000)) {
+            node.turn { connection.take(request, for: ingest) }
+        }
+    }
+
+    private func take(_ request: [UInt8], for ingest: IngestService) {
+        var bytes = request
+        bytes.withUnsafeMutableBytes { bytes in
+            var input = bytes
+            while true {
+                switch parser.next(&input) {
+                case .head:
+                    parser.bodyLimit = ingest.maximumBodyBytes(for: Request(connection: self, parser: parser))
+                case .request:
+                    return ingest.handle(
+                        Request(connection: self, parser: parser), Responder(connection: self, ticket: 0))
+                case .needsMore, .failure:
+                    return world.violated("ingest cannot parse \(String(decoding: request, as: UTF8.self))")
+                }
+            }
+        }
+    }
+
+    func answer(
+        _: UInt32, _ status: Int, _: ContentType, _: [ResponseHeader], _ body: UnsafeRawBufferPointer
+    ) {
+        guard !isClosed else { return world.violated("a request is answered twice") }
+        isClosed = true
+        let answer = Answer(status: status, body: Array(body))
+        world.after(world.microseconds(100...1000)) { [self] in answered(answer) }
+    }
+}

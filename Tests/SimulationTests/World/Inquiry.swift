@@ -1,0 +1,52 @@
+import Reactor
+
+/// One request of a client, repeated until it is answered, and sometimes beyond that: by whichever ingest there is, while
+/// the attempt before is still on its way or its answer is lost.
+@Reactor
+final class Inquiry {
+    private let request: [UInt8]
+    private unowned let system: System
+    private var world: World { system.world }
+    /// Called with the first answer, and with those to its repetitions.
+    private let answered: @Reactor (IngestConnection.Answer, _ isRepetition: Bool) -> Void
+    private var isDone = false
+    private var attempts = 0
+
+    init(
+        _ request: [UInt8], in system: System,
+        answered: @escaping @Reactor (IngestConnection.Answer, _ isRepetition: Bool) -> Void
+    ) {
+        self.request = request
+        self.system = system
+        self.answered = answered
+    }
+
+    func ask() {
+        attempts += 1
+        let attempt = attempts
+        // Mostly longer than ingest waits: whoever hears nothing by then has lost the connection.
+        let patience = world.fault(0.1) ? world.milliseconds(20...2000) : .seconds(6)
+        world.after(patience) { [self] in
+            if !isDone, attempts == attempt { ask() }
+        }
+        guard let (node, ingest) = system.ingest() else { return }
+        world.note("asks \(node.number): \(String(decoding: request, as: UTF8.self).replacing("\r\n", with: " "))")
+        IngestConnection.ask(ingest, on: node, request, in: world) { [self] answer in
+            world.note("answer \(answer.status): \(String(decoding: answer.body, as: UTF8.self).prefix(300))")
+            take(answer)
+        }
+    }
+
+    private func take(_ answer: IngestConnection.Answer) {
+        if answer.status == 429 || answer.status == 503 {
+            guard !isDone else { return }
+            attempts += 1
+            let pause = answer.status == 429 ? .seconds(1) : world.milliseconds(100...800)
+            return world.after(pause) { [self] in if !isDone { ask() } }
+        }
+        answered(answer, isDone)
+        guard !isDone else { return }
+        isDone = true
+        if world.fault(0.1) { world.after(world.milliseconds(0...1500)) { [self] in ask() } }
+    }
+}
