@@ -113,6 +113,8 @@ final class Client {
         if let fault = system.fault(in: change, of: id, toldTo: user) {
             world.violated("\(user) was told change \(change.seq) \(fault)")
         }
+        // What was refused before may come late, by a repetition.
+        if readsEverything { say("read", id) }
     }
 
     private func take(_ change: PrivateState) {
