@@ -38,6 +38,7 @@ final class ReceiptService {
         search = UntoldSearch(queries.connection, owns: { [slots] in slots.contains($0) }, teller, log: log)
         slots.onAcquired { [search] in search.look(in: $0) }
         slots.onDoubt { [search] in search.look(in: $0) }
+        slots.onEndedSession = { log.warning("ended the session of a silent receipt service", [LogField("pid", $0)]) }
         Reactor.every(.seconds(5)) { [weak search] in search?.checkDropped() }
         erasure = ReceiptErasure(writing, bus: bus, log: log)
     }
@@ -162,6 +163,9 @@ final class ReceiptService {
             Double(entriesRefused)
         }
         metrics.gauge("parley_receipt_slots", "Slots owned") { [slots] in Double(slots.count) }
+        metrics.counter(
+            "parley_receipt_sessions_ended_total", "Sessions of silent receipt services that this one ended"
+        ) { [slots] in Double(slots.endedSessions) }
         metrics.gauge("parley_receipt_signals_waiting", "Signals ready for a batch") { [writer] in
             Double(writer.waitingCount)
         }

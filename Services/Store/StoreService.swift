@@ -39,6 +39,7 @@ final class StoreService {
         }
         slots.onAcquired { [indexer] in indexer.takeOver($0) }
         slots.onDoubt { [indexer] in indexer.takeOver($0) }
+        slots.onEndedSession = { log.warning("ended the session of a silent store", [LogField("pid", $0)]) }
     }
 
     func start() {
@@ -120,6 +121,10 @@ final class StoreService {
             [indexer] in indexer.lag.milliseconds / 1000
         }
         metrics.gauge("parley_store_slots", "Slots owned") { [slots] in Double(slots.count) }
+        metrics.counter("parley_store_sessions_ended_total", "Sessions of silent stores that this one ended") {
+            [slots] in
+            Double(slots.endedSessions)
+        }
         metrics.gauge("parley_store_rows_waiting", "Rows waiting for a batch") { [writer] in Double(writer.waitingRows)
         }
         metrics.gauge("parley_store_erasures", "Erasures of users under way") { [erasures] in

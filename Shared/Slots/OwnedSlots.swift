@@ -38,6 +38,10 @@ package final class OwnedSlots: SlotOwnerDelegate {
     package func onDoubt(_ body: @escaping @Reactor (Slot) -> Void) { doubtObservers.append(body) }
     private var doubtObservers: [@Reactor (Slot) -> Void] = []
 
+    /// Told of each session of another member that was ended because that one had fallen silent.
+    package var onEndedSession: @Reactor (_ session: Int32) -> Void = { _ in }
+    package private(set) var endedSessions = 0
+
     /// `connection` is the one that writes, and not open yet.
     package init(_ bus: Bus, _ topics: Topics, connection: Connection, schema: String, lockClass: Int32) {
         self.bus = bus
@@ -90,6 +94,11 @@ package final class OwnedSlots: SlotOwnerDelegate {
         let group = slot.group
         ownedInGroup[Int(group.number)] -= 1
         if ownedInGroup[Int(group.number)] == 0 { bus.unsubscribe(topics.requests(group)) }
+    }
+
+    package func ended(session: Int32) {
+        endedSessions += 1
+        onEndedSession(session)
     }
 
     // MARK: Digests

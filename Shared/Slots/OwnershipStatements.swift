@@ -24,8 +24,9 @@ struct OwnershipStatements {
         commitWithoutWaiting(&batch)
     }
 
-    /// Renews the member's row, then lists the members: those who renewed theirs within three seconds and whose session
-    /// still holds its lock. Rows of the dead go after a minute.
+    /// Renews the member's row, then lists the members, which are the sessions that hold a member's lock: id, the server's
+    /// process of the session, the last heartbeat (1970 when there is none yet), and whether that is within three seconds.
+    /// Rows of the dead go after a minute.
     func heartbeat(_ batch: inout Batch, _ member: Int32) {
         batch.execute(
             sql: """
@@ -35,16 +36,41 @@ struct OwnershipStatements {
         ) { $0.add(Int64(member)) }
         batch.execute(
             sql: """
-                SELECT id FROM \(schema).services
-                WHERE seen_at > clock_timestamp() - interval '3 seconds' AND EXISTS (
-                    SELECT FROM pg_locks
-                    WHERE locktype = 'advisory' AND classid::bigint = $1 AND objid::bigint = id AND objsubid = 2
-                    AND granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))
+                SELECT objid::bigint, pid, coalesce(seen_at, 'epoch'),
+                       coalesce(seen_at > clock_timestamp() - interval '3 seconds', false)
+                FROM pg_locks LEFT JOIN \(schema).services ON id = objid::bigint
+                WHERE \(Self.isMemberLock)
                 """
         ) { $0.add(Int64(memberLockClass)) }
         batch.execute(
             sql: "DELETE FROM \(schema).services WHERE seen_at < clock_timestamp() - interval '1 minute'")
         commitWithoutWaiting(&batch)
+    }
+
+    private static let isMemberLock = """
+        locktype = 'advisory' AND classid::bigint = $1 AND objsubid = 2 AND granted
+        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+        """
+
+    /// Ends the session of a member that others take for silent, if the server agrees: the session that holds the member's lock
+    /// at this moment is served by that very process, belongs to this role, has begun and ended nothing for as long as the
+    /// bound, and the server waits for its client. It does not where a statement takes long, waits for a lock or for a
+    /// standby: whoever took over would wait there, too. A time to come is that of a clock that was set back since.
+    /// Returns whether it was told to end; no row when there was nothing to end.
+    func endSession(_ batch: inout Batch, of member: Member, silentFor bound: Duration) {
+        batch.execute(
+            sql: """
+                SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_stat_activity USING (pid)
+                WHERE \(Self.isMemberLock) AND objid::bigint = $2 AND pid = $3
+                AND usename = current_user AND wait_event_type = 'Client'
+                AND state_change NOT BETWEEN clock_timestamp() - $4 * interval '1 millisecond' AND clock_timestamp()
+                """
+        ) { parameters in
+            parameters.add(Int64(memberLockClass))
+            parameters.add(Int64(member.id))
+            parameters.add(member.session)
+            parameters.add(Int64(bound.milliseconds))
+        }
     }
 
     /// Who is alive need not survive a crash: it must not take the disk from messages, nor wait for a standby. `true`:

@@ -9,14 +9,17 @@ package protocol SlotOwnerDelegate: AnyObject {
     func acquired(_ slot: Slot, epoch: Int64)
     /// Nothing of `slot` may be sent to the database from now on.
     func lost(_ slot: Slot)
+    /// Another member had fallen silent: the server ends its session, `session` being the process that serves it.
+    func ended(session: Int32)
 }
 
 /// Shares the slots evenly among the running processes of one kind.
 ///
 /// A slot is owned by holding a session-level advisory lock on the very connection that writes, so a dead process's
 /// slots free themselves when the server ends its session. A second lock, one per member, tells the others at once that
-/// the session is there; a row in `services`, renewed twice a second, tells them that the process still works. Ownership
-/// makes the work efficient, never correct: that rests on row locks and constraints.
+/// the session is there; a row in `services`, renewed twice a second, tells them that the process still works. Where the
+/// session stays and the heartbeats do not, the others end the session: see `SilentMembers`. Ownership makes the work
+/// efficient, never correct: that rests on row locks and constraints.
 ///
 /// Reads and writes `<schema>.slots (slot, epoch)` and `<schema>.services (id, seen_at)`.
 @Reactor
@@ -28,6 +31,8 @@ package final class SlotOwner {
     private let statements: OwnershipStatements
     private weak let delegate: (any SlotOwnerDelegate)?
     private let member: Int32
+    private let silenceBound: Duration
+    private var silentMembers: SilentMembers
     private var nextLook: TimerID?
     private var isDrained = false
 
@@ -36,10 +41,19 @@ package final class SlotOwner {
     /// While slots that belong here are held elsewhere: their owner gives them up at its next heartbeat.
     private static let impatientHeartbeat = Duration.milliseconds(100)
 
+    /// A member that was not heard of for so long loses its session. Ten heartbeats: a process that merely waits for its
+    /// share of a busy machine is heard in between.
+    package static let silenceBound = Duration.seconds(5)
+
     /// `lockClass` and `lockClass + 1` are the first keys of the advisory locks: different for each kind of service.
-    package init(connection: Connection, schema: String, lockClass: Int32, delegate: any SlotOwnerDelegate) {
+    package init(
+        connection: Connection, schema: String, lockClass: Int32, delegate: any SlotOwnerDelegate,
+        silenceBound: Duration = SlotOwner.silenceBound
+    ) {
         self.connection = connection
         self.delegate = delegate
+        self.silenceBound = silenceBound
+        silentMembers = SilentMembers(bound: silenceBound)
         var random = ProcessRandom()
         member = .random(in: 1 ... .max, using: &random)
         statements = OwnershipStatements(schema: schema, lockClass: lockClass)
@@ -64,6 +78,7 @@ package final class SlotOwner {
 
     private func join() {
         guard !isDrained else { return }
+        silentMembers = SilentMembers(bound: silenceBound)
         connection.submit {
             statements.join(&$0, member)
         } completion: { [weak self] outcome in
@@ -79,7 +94,7 @@ package final class SlotOwner {
             statements.heartbeat(&$0, member)
         } completion: { [weak self] outcome in
             guard let self, !isDrained else { return }
-            if case .committed(let rows) = outcome { share(among: rows[1].map { Int32($0[0] as Int64) }) }
+            if case .committed(let rows) = outcome { looked(at: rows[1].map(Member.init)) }
             if connection.isUp, nextLook == nil { look(after: Self.heartbeat) }
         }
     }
@@ -88,6 +103,25 @@ package final class SlotOwner {
         nextLook = Reactor.after(delay) { [weak self] in
             self?.nextLook = nil
             self?.look()
+        }
+    }
+
+    private func looked(at members: [Member]) {
+        share(among: members.filter(\.isRecent).map(\.id))
+        for silent in silentMembers.look(at: members.filter { $0.id != member }, now: .now) { endSession(of: silent) }
+    }
+
+    /// What that one held is free as soon as the server has ended the session.
+    private func endSession(of silent: Member) {
+        guard connection.isUp else { return }
+        connection.submit {
+            statements.endSession(&$0, of: silent, silentFor: silenceBound)
+        } completion: { [weak self] outcome in
+            guard let self, case .committed(let rows) = outcome, rows[0].contains(where: { $0[0] as Bool }) else {
+                return
+            }
+            delegate?.ended(session: silent.session)
+            if connection.isUp, !isDrained { hurry() }
         }
     }
 
@@ -153,5 +187,12 @@ package final class SlotOwner {
         if let nextLook { Reactor.cancel(nextLook) }
         nextLook = nil
         for slot in epochs.keys.sorted() { lose(slot) }
+    }
+}
+
+extension Member {
+    /// A row of `OwnershipStatements.heartbeat`.
+    fileprivate init(_ row: Row) {
+        self.init(id: Int32(row[0] as Int64), session: row[1], seenAt: row[2], isRecent: row[3])
     }
 }

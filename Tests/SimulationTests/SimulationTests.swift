@@ -31,6 +31,32 @@ import Testing
         print("simulation: \(seed) seeds in \(MonotonicTime.now - start)")
     }
 
+    @Test(
+        "while a store or a receipt service stands still the others serve its slots, and afterwards it has its share again"
+    )
+    @Reactor func standstill() {
+        for (kind, schema, lockClass) in [(Node.Kind.store, "store", Int32(7101)), (.receipt, "receipt", 7201)] {
+            let system = System(World(seed: 3))
+            defer { system.end() }
+            system.world.isFaulty = false
+            while system.isAlone(kind) { system.start(kind) }
+            system.world.run(for: .seconds(3))
+            guard let still = system.node(kind) else { return #expect(Bool(false)) }
+            func slots() -> (own: Int, all: Int) {
+                let holders = system.database.locks.holders(ofClass: lockClass).map(\.1.node)
+                return (holders.count { $0 === still }, holders.count)
+            }
+            let before = slots()
+            #expect(before.own > 0 && before.own < before.all)
+            still.pausedUntil = system.world.now + .seconds(20)
+            system.world.run(for: .seconds(8))
+            #expect(slots().own == 0 && slots().all == system.database.tables.epochs[schema]!.count)
+            #expect(system.database.sessionsEnded == 1)
+            system.world.run(for: .seconds(16))
+            #expect(slots() == before && system.database.sessionsEnded == 1)
+        }
+    }
+
     private var chosenSeed: UInt64? { getenv("PARLEY_SEED").flatMap { UInt64(String(cString: $0)) } }
 
     /// By a seed that a correct system passes.

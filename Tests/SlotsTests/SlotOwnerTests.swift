@@ -28,13 +28,20 @@ import Testing
         private(set) var owner: SlotOwner!
         private(set) var held: [Slot: Int64] = [:]
 
-        init(_ name: String, _ database: TestDatabase, settings: [(name: String, value: String)] = []) {
+        private(set) var ended: [Int32] = []
+
+        init(
+            _ name: String, _ database: TestDatabase, settings: [(name: String, value: String)] = [],
+            silenceBound: Duration = SlotOwner.silenceBound
+        ) {
             connection = database.open(name: name, settings: settings)
-            owner = SlotOwner(connection: connection, schema: "shop", lockClass: 100, delegate: self)
+            owner = SlotOwner(
+                connection: connection, schema: "shop", lockClass: 100, delegate: self, silenceBound: silenceBound)
         }
 
         func acquired(_ slot: Slot, epoch: Int64) { held[slot] = epoch }
         func lost(_ slot: Slot) { held[slot] = nil }
+        func ended(session: Int32) { ended.append(session) }
 
         func drain() async {
             await withUnsafeContinuation { continuation in owner.drain { continuation.resume() } }
@@ -110,5 +117,46 @@ import Testing
         await waitUntil { staying.held.count == 256 }
         #expect(leaving.held.isEmpty && leaving.connection.isUp)
         #expect(try database.query("SELECT FROM shop.services").count == 1)
+    }
+
+    // MARK: Silence
+
+    /// A member that took every slot, was seen once, and says no more: as a process that was stopped then.
+    @Reactor private func silentMember() async throws -> Connection {
+        let connection = database.open(name: "silent")
+        await waitUntil { connection.isUp }
+        _ = try await connection.transaction { batch in
+            batch.execute(sql: "INSERT INTO shop.services VALUES (77, clock_timestamp())")
+            batch.execute(sql: "SELECT pg_advisory_lock(101, 77)")
+            batch.execute(sql: "SELECT pg_advisory_lock(100, slot) FROM generate_series(0, 255) AS slot")
+        }
+        return connection
+    }
+
+    @Test("the session of a member that is silent is ended by the others, and its slots are taken over")
+    @Reactor func silence() async throws {
+        let silent = try await silentMember()
+        var isLost = false
+        silent.onLoss { _ in isLost = true }
+        let judge = Member("a", database, silenceBound: .seconds(2))
+        await waitUntil { judge.held.count == 256 }
+        await waitUntil { isLost }
+        #expect(judge.ended.count == 1)
+    }
+
+    @Test("a member that waits for the database is not silent: whoever took over would wait, too")
+    @Reactor func waiting() async throws {
+        let waiting = try await silentMember()
+        var isAnswered = false
+        waiting.submit {
+            $0.execute(sql: "SELECT pg_sleep(3)")
+        } completion: { outcome in
+            if case .committed = outcome { isAnswered = true }
+        }
+        let judge = Member("a", database, silenceBound: .seconds(1))
+        await waitUntil { isAnswered }
+        // Now it is.
+        await waitUntil { judge.held.count == 256 }
+        #expect(judge.ended.count == 1)
     }
 }

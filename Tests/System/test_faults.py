@@ -1,6 +1,7 @@
 """Processes that die or stand still: nothing acknowledged is lost, nothing happens twice."""
 
 import asyncio
+import itertools
 import signal
 
 import aiohttp
@@ -37,6 +38,53 @@ async def test_a_process_that_stood_still_neither_loses_nor_doubles(double, crow
     double.signal(service, 1, signal.SIGCONT)
     await sending
     await crowd.expect_everything_once()
+
+
+async def test_who_stands_still_for_long_is_replaced_meanwhile_and_loses_and_doubles_nothing(double, crowd, people):
+    """Their sessions are there, but they are not heard: after 5 s their peers end these and serve their slots."""
+    reader, writer = people(double, 2)
+    conversations = [await writer.create_group(reader) for _ in range(12)]
+    messages = [await writer.sent(conversation, "read me") for conversation in conversations]
+    sending = crowd.begin()
+    await crowd.is_under_way()
+
+    for service in ("store", "receipt"):
+        double.signal(service, 1, signal.SIGSTOP)
+    try:
+        for service in ("store", "receipt"):
+            await eventually(lambda service=service: owns(double, service, 0, 256), within=60)
+        for message in messages:
+            path = f"/v1/conversations/{message['conversationId']}"
+            await until_accepted(reader, "POST", path + "/receipts", {"readSeq": message["seq"]})
+            edited = await until_accepted(writer, "PATCH", f"{path}/messages/{message['id']}", {"text": "meanwhile"})
+            assert edited["text"] == "meanwhile"
+        await sending
+    finally:
+        for service in ("store", "receipt"):
+            double.signal(service, 1, signal.SIGCONT)
+
+    for service, number in itertools.product(("store", "receipt"), (0, 1)):
+        await eventually(lambda service=service, number=number: owns(double, service, number, 128), within=60)
+    await crowd.expect_everything_once()
+    for conversation in conversations:
+        [message] = await writer.history(conversation)
+        assert (message["text"], message["status"]) == ("meanwhile", "read")
+        await writer.sent(conversation, "and on")
+
+
+async def owns(system, service: str, number: int, slots: int) -> bool:
+    async with aiohttp.ClientSession() as http, http.get(system.address(service, number) + "/metrics") as answer:
+        return f"parley_{service}_slots {slots}\n" in await answer.text()
+
+
+async def until_accepted(user, method: str, path: str, body: dict):
+    """Repeats a request under one key until it is not refused for the moment."""
+    key = new_id()
+    async with asyncio.timeout(60):
+        while (answer := await user.request(method, path, body, headers={"Idempotency-Key": key})).status == 503:
+            await asyncio.sleep(0.1)
+    assert answer.status in (200, 202), answer
+    return answer.body
 
 
 async def test_a_store_that_comes_back_shares_the_work_again(double, people):

@@ -73,7 +73,8 @@ extension Database {
         if sql.hasPrefix("SELECT pg_advisory_unlock") { return unlock(arguments, session) }
         let schema = sql.contains("receipt.") ? "receipt" : "store"
         if sql.hasPrefix("INSERT INTO") { return seen(schema, arguments) }
-        if sql.hasPrefix("SELECT id FROM") { return members(schema, arguments) }
+        if sql.hasPrefix("SELECT objid") { return members(schema, arguments) }
+        if sql.hasPrefix("SELECT pg_terminate_backend") { return endSilent(arguments) }
         if sql.hasPrefix("DELETE FROM") { return leave(schema, arguments) }
         if sql.hasPrefix("WITH free") { return acquire(schema, arguments, session) }
         preconditionFailure("the simulation does not know this statement: \(sql)")
@@ -90,18 +91,35 @@ extension Database {
     }
 
     private func members(_ schema: String, _ arguments: Arguments) -> [SimulatedRow] {
-        let lockClass = Int32(arguments.value(0) as Int64)
-        let present = tables.services[schema, default: [:]].filter { id, seenAt in
-            seenAt.milliseconds > clock.milliseconds - 3000
-                && locks.isHeld(.init(lockClass: lockClass, number: Int32(truncatingIfNeeded: id)))
+        let seen = tables.services[schema, default: [:]]
+        let present = locks.holders(ofClass: Int32(arguments.value(0) as Int64)).map { id, session in
+            (Int64(id), session.number, seen[Int64(id)] ?? Timestamp(milliseconds: 0))
         }
-        return (present.keys.sorted() + others(schema, besides: present.count)).map { [SimulatedValue($0)] }
+        let recent = present.count { $0.2.milliseconds > clock.milliseconds - 3000 }
+        let others = others(schema, besides: recent).map { ($0, Int32(0), clock) }
+        return (present + others).map { id, session, seenAt in
+            let isRecent = seenAt.milliseconds > clock.milliseconds - 3000
+            return [SimulatedValue(id), SimulatedValue(session), SimulatedValue(seenAt), SimulatedValue(isRecent)]
+        }
     }
 
     /// The owners of the slots that are not simulated: so many that each simulated one has an even share of the others.
     private func others(_ schema: String, besides count: Int) -> [Int64] {
         let share = (tables.epochs[schema]!.count + max(1, count) - 1) / max(1, count)
         return (0..<max(0, Slot.count / share - count)).map { -Int64($0) }
+    }
+
+    private func endSilent(_ arguments: Arguments) -> [SimulatedRow] {
+        let key = AdvisoryLocks.Key(
+            lockClass: Int32(arguments.value(0) as Int64), number: Int32(arguments.value(1) as Int64))
+        let bound = Duration.milliseconds(arguments.value(3) as Int64)
+        guard let holder = locks.holder(key), holder.number == arguments.value(2), holder.isSilent(for: bound) else {
+            return []
+        }
+        world.note("the session of \(holder.node.kind) \(holder.node.number) is ended: it is silent")
+        sessionsEnded += 1
+        cut(holder)
+        return [[SimulatedValue(true)]]
     }
 
     private func leave(_ schema: String, _ arguments: Arguments) -> [SimulatedRow] {

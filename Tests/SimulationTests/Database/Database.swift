@@ -13,6 +13,9 @@ final class Database {
     var tables: Tables
     var locks = AdvisoryLocks()
     private var sessions: [ServerSideSession] = []
+    private var sessionCount: Int32 = 0
+    /// Of members that others took for silent.
+    var sessionsEnded = 0
     private(set) var isUp = true
     /// Chances of a batch to fail, and of a connection to break while it is on its way.
     var failure = 0.0
@@ -26,6 +29,11 @@ final class Database {
     }
 
     func add(_ session: ServerSideSession) { sessions.append(session) }
+
+    fileprivate func nextSessionNumber() -> Int32 {
+        sessionCount += 1
+        return sessionCount
+    }
 
     /// Ends without a word.
     func processDied(_ node: Node) {
@@ -114,6 +122,8 @@ final class DatabasePort: SimulatedServer {
 @Reactor
 final class ServerSideSession {
     let node: Node
+    /// As the id of the process that serves it.
+    let number: Int32
     /// Gone when the process has closed its end.
     private(set) weak var client: SimulatedSession?
     private let database: Database
@@ -124,12 +134,18 @@ final class ServerSideSession {
     private var hasEnded = false
     private var towards = Line()
     private var back = Line()
+    private var lastWork: MonotonicTime
 
     init(_ database: Database, _ node: Node, _ client: SimulatedSession) {
         self.database = database
         self.node = node
         self.client = client
+        number = database.nextSessionNumber()
+        lastWork = database.world.now
     }
+
+    /// Whether nothing was begun or ended for so long, and the server waits for its client.
+    func isSilent(for bound: Duration) -> Bool { !isWorking && waiting.isEmpty && world.now - lastWork > bound }
 
     /// The connection is gone; the server goes on until it notices.
     func lose() { isConnected = false }
@@ -155,6 +171,7 @@ final class ServerSideSession {
         let delay = isSlow ? world.milliseconds(1...database.slowness) : world.microseconds(200...3000)
         world.after(delay) { [self] in
             isWorking = false
+            lastWork = world.now
             guard !hasEnded, !waiting.isEmpty else { return }
             carryOut(waiting.removeFirst())
             startNext()
@@ -195,7 +212,12 @@ struct AdvisoryLocks {
 
     private var holders: [Key: ServerSideSession] = [:]
 
-    func isHeld(_ key: Key) -> Bool { holders[key] != nil }
+    func holder(_ key: Key) -> ServerSideSession? { holders[key] }
+
+    /// In order of the numbers.
+    func holders(ofClass lockClass: Int32) -> [(Int32, ServerSideSession)] {
+        holders.filter { $0.key.lockClass == lockClass }.map { ($0.key.number, $0.value) }.sorted { $0.0 < $1.0 }
+    }
 
     /// False when another session has it.
     mutating func take(_ key: Key, _ session: ServerSideSession) -> Bool {

@@ -107,7 +107,10 @@ enum Faults {
                 system.kill(node)
                 restart(node, system)
             }
-        case 4: node.pausedUntil = world.now + world.milliseconds(10...1500)
+        case 4:
+            // So long now and then that the others end its sessions.
+            let pause = world.chance(0.2) ? world.milliseconds(5500...9000) : world.milliseconds(10...1500)
+            node.pausedUntil = world.now + pause
         case 5: partition(node, system)
         case 6: system.database.cutOff(node)
         case 7: system.clients[world.pick(0...3)].disconnect()

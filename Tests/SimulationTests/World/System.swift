@@ -129,6 +129,8 @@ final class System {
         }
     }
 
+    func isAlone(_ kind: Node.Kind) -> Bool { processes.count { $0.node.kind == kind } < 2 }
+
     func isMissing(_ kind: Node.Kind) -> Bool { processes.count { $0.node.kind == kind } < counts[kind]! }
 
     /// Lets go of everything.

@@ -100,8 +100,14 @@ final class World {
         }
     }
 
-    /// Forgets what was to happen, and with it everything that takes part.
-    func end() { agenda = [] }
+    /// Forgets what was to happen, and with it everything that takes part. Who goes with it may want something to happen still.
+    func end() {
+        while !agenda.isEmpty {
+            let forgotten = agenda
+            agenda = []
+            withExtendedLifetime(forgotten) {}
+        }
+    }
 }
 
 /// Something that the simulation must find: each breaks what a promise rests on, in what surrounds the services.
