@@ -34,7 +34,7 @@ final class StoreService {
         backgroundWriter = Writer(Connection(configuration.writer), bus: bus, outcomes: outcomes, log: log)
         indexer = SearchIndexer(Connection(configuration.indexer), log: log) { [writer] in writer.isIdle }
         for writer in [writer, backgroundWriter] {
-            writer.onCommit = { [indexer] in indexer.committed($0) }
+            writer.onCommit = { [indexer] in indexer.committed($0.conversationsToLock, messages: $0.items.count) }
             writer.onDoubt = { [slots] in slots.doubt($0) }
         }
         slots.onAcquired { [indexer] in indexer.takeOver($0) }

@@ -24,12 +24,10 @@ struct RequestTable<Payload> {
         var wait: Duration
     }
 
-    private struct Place {
-        var generation: UInt32 = 0
-        var pending: Pending?
-    }
-
-    private var places: [Place] = []
+    /// By place. Apart from what waits there, because most looks at a place end here: to read a field of a structure with
+    /// references copies all of it, with a count for each.
+    private var generations: [UInt32] = []
+    private var places: [Pending?] = []
     private var free: [UInt32] = []
     private var wheel: TimerWheel
     private(set) var count = 0
@@ -45,17 +43,19 @@ struct RequestTable<Payload> {
     ) -> RequestNumber {
         precondition(!isFull, "the caller refuses requests when the table is full")
         let place = takePlace()
-        let number = RequestNumber(UInt64(places[place].generation) << 32 | UInt64(place))
+        let number = RequestNumber(UInt64(generations[place]) << 32 | UInt64(place))
         let pending = Pending(payload: payload(number), deadline: now + deadline, wait: firstWait)
-        places[place].pending = pending
         wheel.insert(number, at: min(now + pending.wait, pending.deadline))
+        places[place] = pending
         count += 1
         return number
     }
 
     /// Takes out the request that an answer is for; nil when the answer is late, or is not the one waited for.
     mutating func answer(_ number: RequestNumber, where isExpected: (Payload) -> Bool = { _ in true }) -> Payload? {
-        guard let place = place(of: number), let pending = places[place].pending, isExpected(pending.payload) else {
+        guard let place = place(of: number), let pending = places[place].take() else { return nil }
+        guard isExpected(pending.payload) else {
+            places[place] = pending
             return nil
         }
         release(place)
@@ -68,32 +68,33 @@ struct RequestTable<Payload> {
     }
 
     private mutating func lookAgain(_ number: RequestNumber, _ now: MonotonicTime) -> Action? {
-        guard let place = place(of: number), let pending = places[place].pending else { return nil }
+        guard let place = place(of: number), var pending = places[place].take() else { return nil }
         if pending.deadline <= now {
             release(place)
             return .timedOut(pending.payload)
         }
-        let wait = min(pending.wait * 2, Self.longestWait)
-        places[place].pending?.wait = wait
-        wheel.insert(number, at: min(now + wait, pending.deadline))
+        pending.wait = min(pending.wait * 2, Self.longestWait)
+        wheel.insert(number, at: min(now + pending.wait, pending.deadline))
+        places[place] = pending
         return .publishAgain(number, pending.payload)
     }
 
     private mutating func takePlace() -> Int {
         if let place = free.popLast() { return Int(place) }
-        places.append(Place())
+        places.append(nil)
+        generations.append(0)
         return places.count - 1
     }
 
     private func place(of number: RequestNumber) -> Int? {
         let place = Int(number.rawValue & 0xFFFF_FFFF)
-        guard place < places.count, UInt64(places[place].generation) == number.rawValue >> 32 else { return nil }
+        guard place < generations.count, UInt64(generations[place]) == number.rawValue >> 32 else { return nil }
         return place
     }
 
+    /// Gives back a place whose request was taken out.
     private mutating func release(_ place: Int) {
-        places[place].pending = nil
-        places[place].generation &+= 1
+        generations[place] &+= 1
         free.append(UInt32(place))
         count -= 1
     }

@@ -27,11 +27,7 @@ package struct MonotonicTime: Hashable, Comparable, Sendable {
 
 extension Duration {
     /// The duration in nanoseconds, clamped to what 64 bits hold (292 years).
-    package var nanoseconds: Int64 {
-        let (seconds, attoseconds) = components
-        let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        return overflow ? (seconds < 0 ? .min : .max) : whole &+ attoseconds / 1_000_000_000
-    }
+    package var nanoseconds: Int64 { Int64(clamping: attoseconds / 1_000_000_000) }
 
     package var milliseconds: Double { Double(nanoseconds) / 1_000_000 }
 }

@@ -47,6 +47,7 @@ package final class Service {
         start: @escaping @Reactor @Sendable (Service, Configuration) async throws -> Void
     ) -> Never {
         if CommandLine.arguments.dropFirst().first == "health" { HealthCommand.run() }
+        HeapSettings.keepMemoryBetweenBatches()
         prepareSignals()
         let (settings, configuration, log) = configure(name, decode)
         Reactor.spawn { await begin(settings, configuration, log, start) }

@@ -6,12 +6,17 @@ import Wire
 /// Digests with content are numbered under the slot's epoch, from 1 and without gaps; one without content repeats the
 /// last number, so the loss of a digest is found by the next one.
 package struct DigestLog {
-    private var slots: [Slot: SlotLog] = [:]
+    /// Those of owned slots, by number.
+    private var slots = [SlotLog?](repeating: nil, count: Slot.count)
 
     private struct SlotLog {
         let epoch: Int64
         var number: Int64 = 0
         var moved: [StreamKey: Int64] = [:]
+
+        mutating func note(_ position: StreamPosition) {
+            moved[position.key, default: 0].raise(to: position.position)
+        }
 
         /// The content so far as the next digest, in an order of no meaning.
         mutating func takeDigest(of slot: Slot) -> DigestEntry {
@@ -24,21 +29,24 @@ package struct DigestLog {
 
     package init() {}
 
-    package mutating func acquired(_ slot: Slot, epoch: Int64) { slots[slot] = SlotLog(epoch: epoch) }
-    package mutating func lost(_ slot: Slot) { slots[slot] = nil }
+    package mutating func acquired(_ slot: Slot, epoch: Int64) { slots[Int(slot.number)] = SlotLog(epoch: epoch) }
+    package mutating func lost(_ slot: Slot) { slots[Int(slot.number)] = nil }
 
     /// Notes that a transaction of `slot` moved a stream. Of several positions the highest counts. A slot that is not
     /// owned any more is left to its next owner: under the new epoch subscribers ask for everything they hold.
     package mutating func note(_ position: StreamPosition, in slot: Slot) {
-        let former = slots[slot]?.moved[position.key] ?? 0
-        slots[slot]?.moved[position.key] = max(former, position.position)
+        slots[Int(slot.number)]?.note(position)
     }
 
     /// Something of `slot` may have moved that nobody here knows of: a number without a digest makes subscribers ask.
-    package mutating func doubt(_ slot: Slot) { slots[slot]?.number += 1 }
+    package mutating func doubt(_ slot: Slot) { slots[Int(slot.number)]?.number += 1 }
 
     /// The digests that are due, one for each owned slot, in order of the slots.
     package mutating func takeDigests() -> [DigestEntry] {
-        slots.keys.sorted().map { slots[$0]!.takeDigest(of: $0) }
+        Slot.all.compactMap { slots[Int($0.number)]?.takeDigest(of: $0) }
     }
+}
+
+extension Int64 {
+    fileprivate mutating func raise(to value: Int64) { if self < value { self = value } }
 }

@@ -214,11 +214,11 @@ struct SearchTests {
                     if fate > 1 { _ = await store.write(.deleteForEveryone(draft.id), by: "alice", in: conversation) }
                 })
             // Both stores index everything, as two owners at once would.
-            for indexer in [store.store.indexer, second] { indexer.committed(conversations) }
+            for indexer in [store.store.indexer, second] { indexer.committed(conversations, messages: 1) }
             if number % 10 == 0 { await Reactor.sleep(for: .milliseconds(3)) }
         }
         for write in writes { await write.value }
-        second.committed(conversations)
+        second.committed(conversations, messages: 1)
         #expect(await store.eventually { second.waitingCount == 0 })
         await store.indexed()
         let wrong = try store.database.query(

@@ -9,15 +9,32 @@ struct RateLimiter {
     struct Rate: Sendable {
         let perSecond: Int
         let burst: Int
+
+        /// Of a bucket, in billionths of a request.
+        fileprivate var capacity: Int64 { Int64(burst) * RateLimiter.unit }
     }
 
     private struct Bucket {
         /// What is left, in billionths of a request, when it was last looked at.
         var level: Int64
         var lookedAt: MonotonicTime
+
+        func level(_ rate: Rate, at now: MonotonicTime) -> Int64 {
+            let (gained, overflow) = (now - lookedAt).nanoseconds.multipliedReportingOverflow(by: Int64(rate.perSecond))
+            return overflow || gained >= rate.capacity - level ? rate.capacity : level + gained
+        }
+
+        /// False when there is not so much in it.
+        mutating func take(_ price: Int64, _ rate: Rate, at now: MonotonicTime) -> Bool {
+            level = level(rate, at: now)
+            lookedAt = now
+            guard level >= price else { return false }
+            level -= price
+            return true
+        }
     }
 
-    private static let unit: Int64 = 1_000_000_000
+    fileprivate static let unit: Int64 = 1_000_000_000
 
     private let rate: Rate
     private var buckets: [UserID: Bucket] = [:]
@@ -29,27 +46,16 @@ struct RateLimiter {
 
     /// Takes `cost` requests out of the bucket of `user`; false when there is not so much in it.
     mutating func admit(_ user: UserID, cost: Int = 1, at now: MonotonicTime) -> Bool {
-        var level = buckets[user].map { self.level($0, at: now) } ?? capacity
         // Nothing costs more than a full bucket: otherwise a large batch could never pass.
-        let price = min(Int64(cost) * Self.unit, capacity)
-        let isAdmitted = level >= price
-        if isAdmitted { level -= price }
-        buckets[user] = Bucket(level: level, lookedAt: now)
+        let price = min(Int64(cost) * Self.unit, rate.capacity)
+        let isAdmitted = buckets[user, default: Bucket(level: rate.capacity, lookedAt: now)].take(price, rate, at: now)
         if buckets.count >= cleaningSize { clean(at: now) }
         return isAdmitted
     }
 
-    private var capacity: Int64 { Int64(rate.burst) * Self.unit }
-
-    private func level(_ bucket: Bucket, at now: MonotonicTime) -> Int64 {
-        let (gained, overflow) = (now - bucket.lookedAt).nanoseconds.multipliedReportingOverflow(
-            by: Int64(rate.perSecond))
-        return overflow || gained >= capacity - bucket.level ? capacity : bucket.level + gained
-    }
-
     /// Looks at all at once, and next when there are twice as many: the cost per request stays constant.
     private mutating func clean(at now: MonotonicTime) {
-        buckets = buckets.filter { level($0.value, at: now) < capacity }
+        buckets = buckets.filter { $0.value.level(rate, at: now) < rate.capacity }
         cleaningSize = max(4096, buckets.count * 2)
     }
 }

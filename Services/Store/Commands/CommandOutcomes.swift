@@ -60,18 +60,20 @@ final class CommandOutcomes {
             let index = items[start].command
             var end = start + 1
             while end < items.count, items[end].command == index { end += 1 }
-            answer(commands[index], Array(zip(items[start..<end], outcomes[start..<end])))
+            answer(commands[index], items[start..<end], outcomes[start..<end])
             start = end
         }
     }
 
-    private func answer(_ command: Command, _ results: [(SendItem, SendStatement.Outcome?)]) {
-        let hasRepetition = results.contains { if case .repeated = $0.1 { true } else { false } }
+    private func answer(
+        _ command: Command, _ items: ArraySlice<SendItem>, _ outcomes: ArraySlice<SendStatement.Outcome?>
+    ) {
+        let hasRepetition = outcomes.contains { if case .repeated = $0 { true } else { false } }
         if hasRepetition {
-            Reactor.spawn { [self] in await answerWithRepetitions(command, results) }
+            Reactor.spawn { [self] in await answerWithRepetitions(command, items, outcomes) }
         } else {
             bus.answer(command.request, status: 200) { buffer in
-                for (item, outcome) in results { append(item, outcome, to: &buffer) }
+                for index in items.indices { append(items[index], outcomes[index], to: &buffer) }
             }
         }
     }
@@ -89,9 +91,11 @@ final class CommandOutcomes {
 
     /// The answer to a repetition is the message as it is now, so it has to be read. What else the command had is read
     /// with it: that is rare, and the rows it came from need not be kept.
-    private func answerWithRepetitions(_ command: Command, _ results: [(SendItem, SendStatement.Outcome?)]) async {
+    private func answerWithRepetitions(
+        _ command: Command, _ items: ArraySlice<SendItem>, _ outcomes: ArraySlice<SendStatement.Outcome?>
+    ) async {
         var answer = ByteBuffer()
-        for (item, outcome) in results {
+        for (item, outcome) in zip(items, outcomes) {
             if case .refused(let problem) = outcome {
                 SendAnswer.append(problem, to: &answer)
                 continue

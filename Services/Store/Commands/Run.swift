@@ -61,6 +61,8 @@ struct BatchPlan {
     }
 
     init(_ commands: some Collection<Command.Action>) {
+        items.reserveCapacity(commands.count)
+        idsInRun.reserveCapacity(commands.count)
         for (index, action) in commands.enumerated() { add(action, at: index) }
         endRun()
         mergeReads()
@@ -103,7 +105,8 @@ struct BatchPlan {
                 searchesToLock.insert(conversation)
             }
         case .send(let send):
-            conversationsToLock.insert(send.conversation)
+            // What one client sends at once stands side by side.
+            if send.conversation != items.last?.conversation { conversationsToLock.insert(send.conversation) }
             for message in send.messages {
                 add(SendItem(command: index, conversation: send.conversation, sender: send.sender, message: message))
             }

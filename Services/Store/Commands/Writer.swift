@@ -20,8 +20,8 @@ final class Writer {
     private let outcomes: CommandOutcomes
     private let bus: Bus
     private let log: Log
-    /// Told which conversations a commit has moved.
-    var onCommit: @Reactor (Set<ConversationID>) -> Void = { _ in }
+    /// Told what was committed.
+    var onCommit: @Reactor (BatchPlan) -> Void = { _ in }
     /// Told of which slots something may have been committed that nobody is told of.
     var onDoubt: @Reactor (Set<Slot>) -> Void = { _ in }
     private(set) var metrics = WriterMetrics()
@@ -110,7 +110,7 @@ final class Writer {
         case .committed(let rows):
             kick()  // First: PostgreSQL works while the answers are encoded.
             outcomes.announceAndAnswer(commands, plan, rows.dropFirst(lockCount))
-            onCommit(plan.conversationsToLock)
+            onCommit(plan)
         case .failed(let error, _) where error.isRaceLost:
             metrics.racesLost += 1
             queue.retry([commands])

@@ -6,8 +6,9 @@ import ServiceKit
 /// Brings message texts into the index behind the writes, in batches, on a connection of its own.
 ///
 /// Senders come first: while messages are written it waits until what is to be indexed is a second old, takes small
-/// batches, and rests behind each three times as long as that took, a quarter of a core at most. Who has waited for half a
-/// minute in spite of that is not put off any more. When nobody writes, it goes on without a pause.
+/// batches, and rests behind each three times as long as that took, a quarter of a core at most, or fifteen times where so
+/// much is written that it takes all there is. Who has waited for half a minute in spite of that is not put off any more.
+/// When nobody writes, it goes on without a pause.
 ///
 /// Where it stands is in the database, so that another store goes on there; here is only which conversations have moved
 /// since.
@@ -21,6 +22,9 @@ final class SearchIndexer {
     private static let patience = Duration.seconds(1)
     private static let patienceWithRests = Duration.seconds(30)
     private static let restFactor = 3
+    private static let restFactorInCrowd = 15
+    /// Messages of a batch that tell of a crowd: a batch is what arrives while those before it are committed.
+    private static let crowd = 64
     private static let pauseAfterFailure = Duration.seconds(1)
     /// Positions of one batch, over all of its conversations.
     private static let batchPositions = 1_024
@@ -37,6 +41,8 @@ final class SearchIndexer {
     private var isWaiting: Set<ConversationID> = []
     private var takenOver: Set<Slot> = []
     private var lastCommit = MonotonicTime.now
+    /// The largest of the latest batches, forgotten by and by: some are small in a crowd, too.
+    private var batchSize = 0
     private var isPlanned = false
     private var isWorking = false
     private(set) var indexed = 0
@@ -54,9 +60,10 @@ final class SearchIndexer {
     /// How long the one that has waited longest has.
     var lag: Duration { waiting.first.map { .now - $0.since } ?? .zero }
 
-    /// A commit has moved these conversations.
-    func committed(_ conversations: some Sequence<ConversationID>) {
+    /// A commit has moved these conversations by so many messages.
+    func committed(_ conversations: some Sequence<ConversationID>, messages: Int) {
         lastCommit = .now
+        batchSize = max(messages, batchSize - (batchSize + 3) / 4)
         note(conversations)
     }
 
@@ -100,7 +107,8 @@ final class SearchIndexer {
 
     private func rest(after work: Duration) -> Duration {
         if waiting.isEmpty { return Self.pause }
-        return isQuiet || lag > Self.patienceWithRests ? .zero : work * Self.restFactor
+        if isQuiet || lag > Self.patienceWithRests { return .zero }
+        return work * (batchSize < Self.crowd ? Self.restFactor : Self.restFactorInCrowd)
     }
 
     // MARK: What
