@@ -21,14 +21,15 @@ import Testing
             return
         }
         let start = MonotonicTime.now
+        let tally = Tally()
         var seed: UInt64 = 0
         while seed < Self.seeds {
-            let violations = Run.violations(seed: seed)
+            let violations = Run.violations(seed: seed, nil, tally)
             #expect(violations.isEmpty, "PARLEY_SEED=\(seed): \(violations)")
             guard violations.isEmpty else { return }
             seed += 1
         }
-        print("simulation: \(seed) seeds in \(MonotonicTime.now - start)")
+        print("simulation: \(seed) seeds in \(MonotonicTime.now - start): \(tally.summary)")
     }
 
     @Test(

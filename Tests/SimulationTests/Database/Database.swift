@@ -54,6 +54,15 @@ final class Database {
         end(session, after: world.fault(0.3) ? world.milliseconds(10...1500) : world.milliseconds(0...5))
     }
 
+    /// What the sessions of a process hold is free for others to take, and the process goes on as if it were its own. After
+    /// a while all sessions of its kind end, and ownership begins anew.
+    func forgetLocks(of node: Node, for time: Duration) {
+        for session in sessions where session.node === node { locks.forget(session) }
+        world.after(time) { [self] in
+            for session in sessions where session.node.kind == node.kind { cut(session) }
+        }
+    }
+
     /// The client has closed its end in good order.
     func closed(_ session: ServerSideSession) {
         session.lose()
@@ -211,6 +220,10 @@ struct AdvisoryLocks {
     }
 
     private var holders: [Key: ServerSideSession] = [:]
+    /// Who believes to hold what anybody may take.
+    private var believers: [Key: ServerSideSession] = [:]
+    /// How often something was taken that another session believes to hold.
+    private(set) var doubled = 0
 
     func holder(_ key: Key) -> ServerSideSession? { holders[key] }
 
@@ -223,6 +236,7 @@ struct AdvisoryLocks {
     mutating func take(_ key: Key, _ session: ServerSideSession) -> Bool {
         if let holder = holders[key], holder !== session { return false }
         holders[key] = session
+        if let believer = believers[key], believer !== session { doubled += 1 }
         return true
     }
 
@@ -230,5 +244,13 @@ struct AdvisoryLocks {
         if holders[key] === session { holders[key] = nil }
     }
 
-    mutating func release(_ session: ServerSideSession) { holders = holders.filter { $0.value !== session } }
+    mutating func release(_ session: ServerSideSession) {
+        holders = holders.filter { $0.value !== session }
+        believers = believers.filter { $0.value !== session }
+    }
+
+    mutating func forget(_ session: ServerSideSession) {
+        for (key, holder) in holders where holder === session { believers[key] = session }
+        holders = holders.filter { $0.value !== session }
+    }
 }

@@ -14,10 +14,11 @@ struct Run {
     private static let patience = 60
 
     /// - Returns: what was broken; nothing in a correct system.
-    static func violations(seed: UInt64, _ mutation: Mutation? = nil) -> [String] {
+    static func violations(seed: UInt64, _ mutation: Mutation? = nil, _ tally: Tally? = nil) -> [String] {
         let run = Run(System(World(seed: seed, mutation: mutation)))
         defer { run.system.end() }
         run.carryOut()
+        tally?.count(run.system)
         return run.world.violations
     }
 
@@ -94,7 +95,7 @@ enum Faults {
     static func strike(_ system: System) {
         let world = system.world
         guard world.isFaulty, let node = system.node(Node.Kind(rawValue: world.pick(0...3))!) else { return }
-        let fault = world.pick(0...8)
+        let fault = world.pick(0...9)
         world.note("fault \(fault) strikes \(node.kind) \(node.number)")
         switch fault {
         case 0...2:
@@ -114,6 +115,7 @@ enum Faults {
         case 5: partition(node, system)
         case 6: system.database.cutOff(node)
         case 7: system.clients[world.pick(0...3)].disconnect()
+        case 8: system.database.forgetLocks(of: node, for: world.milliseconds(200...2500))
         default: if world.chance(0.3) { system.database.restart(after: world.milliseconds(5...800)) }
         }
     }

@@ -1,0 +1,23 @@
+import Models
+import Reactor
+
+/// What happened in some runs: a simulation in which nothing happens finds nothing.
+@Reactor
+final class Tally {
+    private var done = 0
+    private var refused = 0
+    private var changes = 0
+    private var doubled = 0
+
+    func count(_ system: System) {
+        let answers = system.promises.done
+        refused += answers.count(where: \.isRefused)
+        done += answers.count { !$0.isRefused }
+        changes += system.database.tables.conversations.values.reduce(0) { $0 + $1.entries.count }
+        doubled += system.database.locks.doubled
+    }
+
+    var summary: String {
+        "\(done) requests were carried out and \(refused) refused, \(changes) changes told, \(doubled) slots had two owners"
+    }
+}
