@@ -54,6 +54,36 @@ struct SearchTests {
         }
     }
 
+    @Test(
+        "what is not indexed yet is found whatever folding does to it: apostrophes, case, accents, letters of other widths",
+        arguments: [
+            ("dont", "Don't ask"), ("cafe", "CAFÉ"), ("kelvin", "\u{212A}elvin"), ("wide", "ｗｉｄｅ"),
+            ("asks", "don't ASKS"),
+        ])
+    @Reactor func unindexedFolding(query: String, text: String) async throws {
+        try await withTexts(text, "nothing of it") { store, _ in
+            #expect(await store.found(query, by: "bob") == [text])
+            #expect(await store.found(String(query.dropFirst()), by: "bob") == [text])
+        }
+    }
+
+    @Test("a search of more conversations than its first step finds what is in the others, and nothing twice")
+    @Reactor func manyConversations() async throws {
+        try await withTexts("rare one") { store, _ in
+            for number in 0..<40 {
+                let other = ConversationID(.random)
+                _ = await store.create(other, by: "alice", with: ["bob"])
+                _ = await store.send(Draft(text: "common \(number)"), from: "alice", to: other)
+            }
+            for _ in 0..<2 {
+                #expect(await store.found("rare", by: "bob") == ["rare one"])
+                #expect(await store.found("ommon", by: "bob", limit: 100).count == 40)
+                #expect(await store.found("common", by: "bob", limit: 3) == ["common 39", "common 38", "common 37"])
+                await store.indexed()
+            }
+        }
+    }
+
     @Test("a result has the message, and a snippet with the matches marked")
     @Reactor func snippet() async throws {
         try await withTexts("Nothing", "The meeting moved") { store, ids in

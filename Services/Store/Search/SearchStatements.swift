@@ -2,117 +2,194 @@ import Models
 import Postgres
 import Wire
 
-/// What a search asks the database. A search over all conversations of a reader fans out over slots, like their list.
+/// What a search asks the database: one statement that finds out where the reader may look, looks there, and brings the
+/// messages as the reader sees them. Over all conversations of a reader it fans out over slots, like their list.
+///
+/// It looks in two places. The index is gone through in steps of conversations, those with the latest activity first:
+/// when the results so far are newer than the latest activity of all further conversations, these have nothing to add.
+/// What the index does not have yet, of the conversations gone through, comes as it is: whether it is found is decided
+/// by `SearchTerms`, because only that knows how texts are compared.
 enum SearchStatements {
-    /// The stretches of conversations that the reader sees, latest activity first. No row: none, or no such conversation.
-    static let allStays = stays(
-        "search_stays", parameters: [.text, .int2], where: "i.user_slot = $2 AND i.user_id = $1")
+    /// Conversations of the first step; every further one takes twice as many.
+    private static let firstStep = 32
+    /// Texts that are not in the index yet and are looked through by one search, the newest ones.
+    private static let unindexedLimit = 4_096
 
-    static let staysOfOne = stays(
-        "search_stays_of_one", parameters: [.text, .int2, .int2, .uuid],
-        where: "i.user_slot = $2 AND i.user_id = $1 AND i.slot = $3 AND i.conversation_id = $4")
-
-    private static func stays(_ name: String, parameters: [PostgresType], where condition: String) -> Statement {
-        Statement(
-            name, parameters: parameters,
-            """
-            SELECT c.id, greatest(s.joined_seq, s.cleared_seq + 1), least(c.last_seq, s.left_seq), coalesce(p.indexed_seq, 0), c.last_at,
-                max(coalesce(s.left_seq, 9223372036854775807)) OVER (PARTITION BY c.slot, c.id)
-            FROM store.inbox i
-            JOIN store.conversations c ON c.slot = i.slot AND c.id = i.conversation_id
-            JOIN store.memberships s ON s.slot = i.slot AND s.conversation_id = i.conversation_id AND s.user_id = i.user_id
-            LEFT JOIN store.search_progress p ON p.slot = i.slot AND p.conversation_id = i.conversation_id
-            WHERE \(condition)
-            ORDER BY c.last_at DESC, c.id DESC, s.joined_seq DESC
-            """)
-    }
-
-    /// $1 reader · stretches: $2 slots · $3 conversations · $4 first · $5 last positions · before: $6 time · $7 conversation ·
-    /// $8 position · $9 limit · $10 the last positions that the reader may see of these conversations, whose texts are
-    /// those of then.
-    private static let commonParameters: [PostgresType] = [
-        .text, .array(.int2), .array(.uuid), .array(.int8), .array(.int8), .timestamptz, .uuid, .int8, .int8,
-        .array(.int8),
+    /// $1 reader · $2 their slot · $3 one more than the limit, which tells whether there are more · before: $4 time ·
+    /// $5 conversation · $6 position · $7 what to find by · $8 patterns that all must hold · $9 patterns that all hold in
+    /// any text without a character beyond ASCII that is found · of one conversation: $10 its slot · $11 itself.
+    private static let parameters: [PostgresType] = [
+        .text, .int2, .int8, .timestamptz, .uuid, .int8, .text, .array(.text), .array(.text),
     ]
 
+    static func statement(_ mode: SearchTerms.Mode, ofOne: Bool) -> Statement {
+        switch mode {
+        case .words: ofOne ? wordsOfOne : words
+        case .parts: ofOne ? partsOfOne : parts
+        }
+    }
+
+    static let statements = [words, wordsOfOne, parts, partsOfOne]
+
+    private static let words = all("search_words", byWords)
+    private static let wordsOfOne = one("search_words_of_one", byWords)
+    private static let parts = all("search_parts", byParts)
+    private static let partsOfOne = one("search_parts_of_one", byParts)
+
+    private static func all(_ name: String, _ condition: String) -> Statement {
+        Statement(name, parameters: parameters, search(in: "i.user_slot = $2 AND i.user_id = $1", condition))
+    }
+
+    private static func one(_ name: String, _ condition: String) -> Statement {
+        let conversation = "i.user_slot = $2 AND i.user_id = $1 AND i.slot = $10 AND i.conversation_id = $11"
+        return Statement(name, parameters: parameters + [.int2, .uuid], search(in: conversation, condition))
+    }
+
+    /// $7 is a `tsquery` with `~` for the name of the block.
+    private static let byWords = """
+        t.words @@ replace($7, '~', store.search_block(s.conversation_id, block.number << 10))::tsquery
+        """
+
+    /// $7 is the pattern to find by.
+    private static let byParts = """
+        store.search_block(t.conversation_id, t.seq) = store.search_block(s.conversation_id, block.number << 10)
+            AND t.text LIKE $7
+        """
+
+    /// At least one row. Its first columns are those of a message, or NULL.
+    private static func search(in inbox: String, _ condition: String) -> String {
+        """
+        WITH RECURSIVE stays AS MATERIALIZED (\(stays(in: inbox))),
+        steps AS (
+            SELECT 0::bigint AS done, \(firstStep)::bigint AS size, '{}'::smallint[] AS slots, '{}'::uuid[] AS conversations,
+                '{}'::bigint[] AS seqs, '{}'::bigint[] AS positions, '{}'::timestamptz[] AS ats
+            UNION ALL
+            SELECT step.done + step.size, 2 * step.size, found.*
+            FROM steps step CROSS JOIN LATERAL (
+                SELECT coalesce(array_agg(slot), '{}'), coalesce(array_agg(conversation_id), '{}'),
+                    coalesce(array_agg(seq), '{}'), coalesce(array_agg(position), '{}'), coalesce(array_agg(at), '{}')
+                FROM (
+                    SELECT * FROM unnest(step.slots, step.conversations, step.seqs, step.positions, step.ats)
+                        AS f(slot, conversation_id, seq, position, at)
+                    UNION ALL
+                    (SELECT s.slot, s.conversation_id, f.seq, s.position, f.at
+                     FROM stays s CROSS JOIN LATERAL (\(indexed(condition))) f
+                     WHERE s.place > step.done AND s.place <= step.done + step.size)
+                    ORDER BY at DESC, conversation_id DESC, seq DESC LIMIT $3
+                ) newest
+            ) found
+            WHERE (SELECT cardinality(step.ats) < $3 OR step.ats[$3] <= s.last_at
+                   FROM stays s WHERE s.place = step.done + 1)
+        ),
+        last_step AS MATERIALIZED (SELECT * FROM steps ORDER BY done DESC LIMIT 1),
+        unindexed AS MATERIALIZED (\(unindexed))
+        SELECT \(MessageRow.columns(for: "$1", asOf: "m.position")), m.conversation_id, m.is_indexed, known.is_known
+        FROM (SELECT EXISTS (SELECT FROM stays) AS is_known) known
+        LEFT JOIN (
+            SELECT m.*, f.position, f.is_indexed
+            FROM (
+                SELECT f.*, true AS is_indexed
+                FROM last_step l, unnest(l.slots, l.conversations, l.seqs, l.positions)
+                    AS f(slot, conversation_id, seq, position)
+                UNION ALL
+                SELECT u.slot, u.conversation_id, u.seq, u.position, false FROM unindexed u
+            ) f
+            CROSS JOIN LATERAL (
+                SELECT * FROM store.messages m
+                WHERE m.slot = f.slot AND m.conversation_id = f.conversation_id AND m.seq = f.seq AND m.body IS NOT NULL
+                OFFSET 0
+            ) m
+        ) m ON true
+        LEFT JOIN LATERAL (\(parent)) parent ON true
+        ORDER BY m.created_at DESC, m.conversation_id DESC, m.seq DESC
+        """
+    }
+
+    /// The stretches of conversations that the reader sees, latest activity first; how far each is indexed; and the last
+    /// position that the reader may see of the conversation, whose texts are those of then.
+    private static func stays(in inbox: String) -> String {
+        """
+        SELECT c.slot, c.id AS conversation_id, greatest(s.joined_seq, s.cleared_seq + 1) AS first_seq,
+            least(c.last_seq, s.left_seq) AS last_seq, coalesce(p.indexed_seq, 0) AS indexed_seq, c.last_at,
+            max(coalesce(s.left_seq, \(Int64.max))) OVER (PARTITION BY c.slot, c.id) AS position,
+            row_number() OVER (ORDER BY c.last_at DESC, c.id DESC, s.joined_seq DESC) AS place
+        FROM store.inbox i
+        JOIN store.conversations c ON c.slot = i.slot AND c.id = i.conversation_id
+        JOIN store.memberships s ON s.slot = i.slot AND s.conversation_id = i.conversation_id AND s.user_id = i.user_id
+        LEFT JOIN store.search_progress p ON p.slot = i.slot AND p.conversation_id = i.conversation_id
+        WHERE \(inbox)
+        """
+    }
+
+    /// Goes through the blocks of a stretch `s` from the newest on, no further than there are enough results. The nested
+    /// loops keep that order, which no ORDER BY says: with one, every block would be read. `IS NOT DISTINCT FROM` keeps
+    /// the planner from reading whole conversations by the table's key.
+    private static func indexed(_ condition: String) -> String {
+        """
+        SELECT b.* FROM generate_series(s.last_seq >> 10, s.first_seq >> 10, -1) AS block(number)
+        CROSS JOIN LATERAL (
+            SELECT t.seq, t.at FROM (
+                SELECT t.at, t.seq, t.text FROM store.search_texts t
+                WHERE \(condition)
+                  AND t.slot = s.slot AND t.conversation_id IS NOT DISTINCT FROM s.conversation_id
+                  AND t.seq BETWEEN s.first_seq AND s.last_seq AND t.since_seq <= s.position
+                ORDER BY t.seq DESC OFFSET 0
+            ) t
+            WHERE \(isBefore("t.at", "t.seq")) AND t.text LIKE ALL ($8) AND \(isNotHidden("t.seq"))
+            LIMIT $3
+        ) b
+        LIMIT $3
+        """
+    }
+
     /// What is to be looked through, newest first: what is not in the index yet, and what has got another text there since
-    /// the reader left. $11 how far the conversations are indexed.
+    /// the reader left. What has no character beyond ASCII is folded by taking off its case and apostrophes, so most
+    /// that is not found stays behind here.
     ///
     /// A message is edited within minutes, so what comes long after the reader left is not looked at for that.
-    static let unindexed = Statement(
-        "search_tail", parameters: commonParameters + [.array(.int8)],
-        """
-        SELECT m.created_at, m.conversation_id, m.seq, \(MessageRow.text(of: "m", asOf: "s.position"))
-        FROM unnest($2::smallint[], $3::uuid[], $4::bigint[], $5::bigint[], $10::bigint[], $11::bigint[])
-            AS s(slot, conversation_id, first_seq, last_seq, position, indexed_seq)
+    private static let unindexed = """
+        SELECT m.slot, m.conversation_id, m.seq, s.position
+        FROM last_step l
+        JOIN stays s ON s.place <= l.done AND (s.indexed_seq < s.last_seq OR s.position < \(Int64.max))
         CROSS JOIN LATERAL (
             (SELECT m.* FROM store.messages m
              WHERE m.slot = s.slot AND m.conversation_id = s.conversation_id AND m.seq > s.indexed_seq
                AND m.seq BETWEEN s.first_seq AND s.last_seq
-             ORDER BY m.seq DESC LIMIT $9)
+             ORDER BY m.seq DESC LIMIT \(unindexedLimit))
             UNION ALL
             (SELECT m.* FROM (
                 SELECT DISTINCT h.message_id FROM (
                     SELECT h.message_id, h.kind FROM store.changes h
                     WHERE h.slot = s.slot AND h.conversation_id = s.conversation_id
                       AND h.seq > least(s.indexed_seq, s.position)
-                    ORDER BY h.seq LIMIT $9
+                    ORDER BY h.seq LIMIT \(unindexedLimit)
                 ) h
                 WHERE h.kind = \(ChangeKind.messageEdited.rawValue)
              ) h
              JOIN store.messages m ON m.slot = s.slot AND m.conversation_id = s.conversation_id AND m.id = h.message_id
              WHERE m.seq <= s.indexed_seq AND m.seq BETWEEN s.first_seq AND s.last_seq)
         ) m
+        CROSS JOIN LATERAL (SELECT \(MessageRow.text(of: "m", asOf: "s.position")) AS body OFFSET 0) t
         WHERE m.body IS NOT NULL AND \(isBefore("m.created_at", "m.seq")) AND \(isNotHidden("m.seq"))
-        ORDER BY m.created_at DESC, m.conversation_id DESC, m.seq DESC LIMIT $9
-        """)
-
-    /// By words. $11 a `tsquery` with `~` for the name of the block · $12 patterns that all must hold.
-    static let words = indexed(
-        "search_words", more: [.text, .array(.text)],
+          AND (octet_length(t.body) > char_length(t.body)
+               OR lower(replace(t.body, '''', '') COLLATE "C") LIKE ALL ($9))
+        ORDER BY m.created_at DESC, m.conversation_id DESC, m.seq DESC LIMIT \(unindexedLimit)
         """
-        t.words @@ replace($11, '~', store.search_block(s.conversation_id, block.number << 10))::tsquery
-        """)
 
-    /// By parts of words. $11 the pattern to find by · $12 patterns that all must hold.
-    static let parts = indexed(
-        "search_parts", more: [.text, .array(.text)],
+    /// The parent of reply `m`, where the reader sees it.
+    private static let parent = """
+        SELECT p.sender_id, \(MessageRow.text(of: "p", asOf: "m.position")) AS body FROM store.messages p
+        WHERE p.slot = m.slot AND p.conversation_id = m.conversation_id AND p.seq = m.reply_seq AND p.deleted_at IS NULL
+          AND EXISTS (SELECT FROM store.memberships s
+                      WHERE s.slot = m.slot AND s.conversation_id = m.conversation_id AND s.user_id = $1
+                        AND p.seq BETWEEN greatest(s.joined_seq, s.cleared_seq + 1) AND coalesce(s.left_seq, p.seq))
+          AND NOT EXISTS (SELECT FROM store.hidden d
+                          WHERE d.slot = m.slot AND d.conversation_id = m.conversation_id AND d.user_id = $1
+                            AND d.seq = p.seq)
         """
-        store.search_block(t.conversation_id, t.seq) = store.search_block(s.conversation_id, block.number << 10)
-            AND t.text LIKE $11
-        """)
-
-    /// Goes through the blocks of each stretch from the newest on, no further than there are enough results. The nested
-    /// loops keep that order, which no ORDER BY says: with one, every block would be read. `IS NOT DISTINCT FROM` keeps
-    /// the planner from reading whole conversations by the table's key.
-    private static func indexed(_ name: String, more: [PostgresType], _ condition: String) -> Statement {
-        Statement(
-            name, parameters: commonParameters + more,
-            """
-            SELECT f.at, f.conversation_id, f.seq
-            FROM unnest($2::smallint[], $3::uuid[], $4::bigint[], $5::bigint[], $10::bigint[])
-                AS s(slot, conversation_id, first_seq, last_seq, position)
-            CROSS JOIN LATERAL (
-                SELECT b.* FROM generate_series(s.last_seq >> 10, s.first_seq >> 10, -1) AS block(number)
-                CROSS JOIN LATERAL (
-                    SELECT t.* FROM (
-                        SELECT t.at, t.conversation_id, t.seq, t.text FROM store.search_texts t
-                        WHERE \(condition)
-                          AND t.slot = s.slot AND t.conversation_id IS NOT DISTINCT FROM s.conversation_id
-                          AND t.seq BETWEEN s.first_seq AND s.last_seq AND t.since_seq <= s.position
-                        ORDER BY t.seq DESC OFFSET 0
-                    ) t
-                    WHERE \(isBefore("t.at", "t.seq")) AND t.text LIKE ALL ($12) AND \(isNotHidden("t.seq"))
-                    LIMIT $9
-                ) b
-                LIMIT $9
-            ) f
-            ORDER BY f.at DESC, f.conversation_id DESC, f.seq DESC LIMIT $9
-            """)
-    }
 
     private static func isBefore(_ at: String, _ seq: String) -> String {
-        "(\(at), s.conversation_id, \(seq)) < ($6, $7, $8)"
+        "(\(at), s.conversation_id, \(seq)) < ($4, $5, $6)"
     }
 
     private static func isNotHidden(_ seq: String) -> String {
@@ -122,31 +199,38 @@ enum SearchStatements {
         """
     }
 
-    /// The found messages as their reader $1 sees them, each with its conversation.
-    static let messages = Statement(
-        "search_messages", parameters: [.text, .array(.int2), .array(.uuid), .array(.int8)],
-        """
-        SELECT \(MessageRow.columns(for: "$1", asOf: "stay.position")), m.conversation_id
-        FROM unnest($2::smallint[], $3::uuid[], $4::bigint[]) WITH ORDINALITY AS f(slot, conversation_id, seq, ordinal)
-        JOIN store.messages m ON m.slot = f.slot AND m.conversation_id = f.conversation_id AND m.seq = f.seq
-        CROSS JOIN LATERAL (
-            SELECT max(coalesce(s.left_seq, 9223372036854775807)) AS position FROM store.memberships s
-            WHERE s.slot = f.slot AND s.conversation_id = f.conversation_id AND s.user_id = $1
-        ) stay
-        LEFT JOIN LATERAL (
-            SELECT p.sender_id, \(MessageRow.text(of: "p", asOf: "stay.position")) AS body FROM store.messages p
-            WHERE p.slot = f.slot AND p.conversation_id = f.conversation_id AND p.seq = m.reply_seq AND p.deleted_at IS NULL
-              AND EXISTS (SELECT FROM store.memberships s
-                          WHERE s.slot = f.slot AND s.conversation_id = f.conversation_id AND s.user_id = $1
-                            AND p.seq BETWEEN greatest(s.joined_seq, s.cleared_seq + 1) AND coalesce(s.left_seq, p.seq))
-              AND NOT EXISTS (SELECT FROM store.hidden d
-                              WHERE d.slot = f.slot AND d.conversation_id = f.conversation_id AND d.user_id = $1 AND d.seq = p.seq)
-        ) parent ON true
-        WHERE m.body IS NOT NULL
-        ORDER BY f.ordinal
-        """)
+    // MARK: Parameters and rows
 
-    static func conversation(_ row: Row) -> ConversationID { row[MessageRow.columnCount] }
+    static func add(
+        _ query: SearchQuery, _ terms: SearchTerms, _ mode: SearchTerms.Mode, to parameters: inout Parameters
+    ) {
+        parameters.add(query.reader)
+        parameters.add(query.reader.slot)
+        parameters.add(Int64(query.limit) + 1)
+        parameters.add(query.before?.at ?? ActivityCursor.start.lastActivityAt)
+        parameters.add(query.before?.conversation ?? ActivityCursor.start.conversation)
+        parameters.add(query.before?.seq ?? .max)
+        parameters.add(mode == .words ? terms.tsquery : terms.partPatterns.first ?? "")
+        add(mode == .words ? terms.runPatterns : Array(terms.partPatterns.dropFirst()), to: &parameters)
+        add(terms.patterns, to: &parameters)
+        guard let conversation = query.conversation else { return }
+        parameters.add(conversation.slot)
+        parameters.add(conversation)
+    }
 
-    static let statements = [allStays, staysOfOne, unindexed, words, parts]
+    private static func add(_ patterns: [String], to parameters: inout Parameters) {
+        parameters.addArray(of: .text)
+        for pattern in patterns { parameters.append(pattern) }
+    }
+
+    /// Nil in the only row of a search that has found nothing. Texts live as long as the rows.
+    static func message(_ row: Row) -> MessageFields? {
+        (row[MessageRow.columnCount] as ConversationID?).flatMap { MessageFields(row, conversation: $0) }
+    }
+
+    /// Whether the index has found the message. Otherwise it is to be looked through.
+    static func isIndexed(_ row: Row) -> Bool { row[MessageRow.columnCount + 1] }
+
+    /// Whether the reader is or was in the conversation, or in any.
+    static func isKnown(_ row: Row) -> Bool { row[MessageRow.columnCount + 2] }
 }

@@ -55,6 +55,9 @@ struct SearchTerms {
         }
     }
 
+    /// `LIKE` patterns that hold in every text that is found, once it is without case and what counts for nothing.
+    var patterns: [String] { terms.map { "%\($0.text)%" } }
+
     /// `LIKE` patterns for what the pairs of a run do not say: that they are neighbours.
     var runPatterns: [String] {
         terms.filter { $0.kind == .unspaced && $0.scalars.count > 2 }.map { "%\($0.text)%" }
