@@ -32,7 +32,9 @@ final class StoreService {
             bus: bus, announcer: Announcer(bus: bus, slots: slots, log: log), queries: queries, erasures: erasures)
         writer = Writer(writing, bus: bus, outcomes: outcomes, log: log)
         backgroundWriter = Writer(Connection(configuration.writer), bus: bus, outcomes: outcomes, log: log)
-        indexer = SearchIndexer(Connection(configuration.indexer), log: log) { [writer] in writer.isIdle }
+        indexer = SearchIndexer(
+            Connection(configuration.indexer), log: log, isWriterIdle: { [writer] in writer.isIdle },
+            lastRead: { [queries] in queries.lastAnswer })
         for writer in [writer, backgroundWriter] {
             writer.onCommit = { [indexer] in indexer.committed($0.conversationsToLock, messages: $0.items.count) }
             writer.onDoubt = { [slots] in slots.doubt($0) }

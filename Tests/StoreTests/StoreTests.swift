@@ -153,6 +153,20 @@ struct StoreTests {
 
     // MARK: Exactness
 
+    @Test("the unread are counted among the latest thousand messages, whoever wrote the others")
+    @Reactor func unreadBound() async throws {
+        try await withStore { store in
+            _ = await store.create(conversation, by: "alice", with: ["bob"])
+            _ = await store.send(Draft(text: "to be read"), from: "bob", to: conversation)
+            for (count, unread) in [(333, 1), (333, 1), (333, 1), (1, 0)] {
+                let drafts = (0..<count).map { _ in Draft(text: "my own") }
+                #expect(await store.sendAll(drafts, from: "alice", to: conversation).count == count)
+                let alices = try #require(await store.conversation(conversation, for: "alice"))
+                #expect(alices.field("unreadCount") as? Int == unread)
+            }
+        }
+    }
+
     @Test("a value that PostgreSQL refuses fails alone; its neighbours are stored")
     @Reactor func culprit() async throws {
         try await withStore { store in

@@ -78,7 +78,7 @@ final class StoreUnderTest {
     func secondIndexer() throws -> SearchIndexer {
         let indexer = SearchIndexer(
             Connection(try Self.makeConfiguration(database).indexer), log: Log(service: "second", level: .error),
-            isWriterIdle: { true })
+            isWriterIdle: { true }, lastRead: { MonotonicTime(nanoseconds: 0) })
         indexer.connection.open()
         return indexer
     }

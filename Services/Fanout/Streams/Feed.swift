@@ -119,8 +119,13 @@ struct Feed<Entry: StreamEntry> {
     // MARK: Subscribers
 
     /// Adds a subscriber that has everything up to `position`. For one who is here already, `stays` tells of a new stay.
-    mutating func add(_ subscriber: Subscriber, after position: Int64, _ stays: Stays, _ deliver: Deliver) -> Work {
-        if let index = catchUps.firstIndex(where: { $0.subscriber === subscriber }) {
+    /// Those who are known to be new are not looked for among all others: ten thousand may come at once.
+    mutating func add(
+        _ subscriber: Subscriber, after position: Int64, _ stays: Stays, isNew: Bool = false, _ deliver: Deliver
+    ) -> Work {
+        if isNew {
+            catchUps.append(CatchUp(subscriber: subscriber, position: position, stays: stays))
+        } else if let index = catchUps.firstIndex(where: { $0.subscriber === subscriber }) {
             catchUps[index].stays.append(from: stays.latestStart)
         } else if let index = live.firstIndex(where: { $0 === subscriber }) {
             // A stay that began before is the one the subscriber is in.

@@ -29,8 +29,8 @@ extension FeedHost {
 
     func learn(_ position: Int64) { perform(feed.learn(position)) }
 
-    func add(_ session: Session, after position: Int64, _ stays: Stays) {
-        perform(feed.add(session, after: position, stays) { deliver($0, to: $1) })
+    func add(_ session: Session, after position: Int64, _ stays: Stays, isNew: Bool = false) {
+        perform(feed.add(session, after: position, stays, isNew: isNew) { deliver($0, to: $1) })
     }
 
     private func perform(_ work: Feed<Entry>.Work) {

@@ -69,8 +69,9 @@ final class Room: FeedHost {
     // MARK: Changes
 
     func join(_ session: Session, after seq: Int64, _ stays: Stays) {
-        if !session.isIn(self) { session.rooms.append(self) }
-        add(session, after: seq, stays)
+        let isNew = !session.isIn(self)
+        if isNew { session.rooms.append(self) }
+        add(session, after: seq, stays, isNew: isNew)
     }
 
     func leave(_ session: Session) {

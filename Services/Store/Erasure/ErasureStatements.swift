@@ -248,4 +248,10 @@ enum ErasureStatements {
     static let isErased = Statement(
         "is_erased", parameters: [.int2, .text],
         "SELECT FROM store.erasures e WHERE e.user_slot = $1 AND e.user_id = $2")
+
+    /// For `isErased`.
+    static func add(_ user: UserID, to parameters: inout Parameters) {
+        parameters.add(user.slot)
+        parameters.add(user)
+    }
 }

@@ -36,21 +36,17 @@ extension Queries {
     }
 
     /// `[Conversation]`, latest activity first, and what it holds.
-    func latestConversations(
-        _ query: ListConversations, where isWanted: (ConversationFields) -> Bool = { _ in true }
-    ) async throws -> (json: [UInt8], conversations: [ConversationFields], hasMore: Bool) {
-        try await conversations(ConversationStatement.list, of: query.reader, limit: Int(query.limit), where: isWanted)
-        {
-            ConversationStatement.add(query, to: &$0)
-        }
+    private func latestConversations(_ query: ListConversations) async throws -> ConversationPage {
+        let rows = try await connection.query(ConversationStatement.list) { ConversationStatement.add(query, to: &$0) }
+        return try await conversations(rows, of: query.reader, limit: Int(query.limit))
     }
 
-    /// `[Conversation]` from a statement that gives one more row than `limit` where there are more.
+    typealias ConversationPage = (json: [UInt8], conversations: [ConversationFields], hasMore: Bool)
+
+    /// `[Conversation]` from the rows of a statement that gives one more than `limit` where there are more.
     func conversations(
-        _ statement: Statement, of reader: UserID, limit: Int,
-        where isWanted: (ConversationFields) -> Bool = { _ in true }, _ parameters: (inout Parameters) -> Void
-    ) async throws -> (json: [UInt8], conversations: [ConversationFields], hasMore: Bool) {
-        let rows = try await connection.query(statement, parameters)
+        _ rows: Rows, of reader: UserID, limit: Int, where isWanted: (ConversationFields) -> Bool = { _ in true }
+    ) async throws -> ConversationPage {
         defer { extendLifetime(rows) }  // The texts lie in them.
         let listed = rows.prefix(limit).map(ListedConversation.init).filter { isWanted($0.conversation) }
         let receipts = try await receipts(of: listed.compactMap(\.message), for: reader)

@@ -18,10 +18,7 @@ extension Queries {
 
     /// Refuses what an erased user asks about themselves, however it got past the edge.
     func refuseErased(_ user: UserID) async throws {
-        let rows = try await connection.query(ErasureStatements.isErased) { parameters in
-            parameters.add(user.slot)
-            parameters.add(user)
-        }
+        let rows = try await connection.query(ErasureStatements.isErased) { ErasureStatements.add(user, to: &$0) }
         if !rows.isEmpty { throw Problem.erasedUser }
     }
 }

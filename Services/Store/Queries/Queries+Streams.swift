@@ -72,11 +72,11 @@ extension Queries {
     /// How often a bootstrap is read until nobody let the user in or out meanwhile.
     private static let bootstrapAttempts = 5
 
-    /// The positions are read first, the contents second. Where a conversation moved in between, the position of its
+    /// All in one round trip, because a crowd that comes back asks for nothing else. The positions are read first, the
+    /// contents second, each with a snapshot of its own. Where a conversation moved in between, the position of its
     /// content counts, because that is what the client sees and goes on from. Where a stay began or ended in between, both
     /// are read again: behind the end of a stay that it takes to last, a session would be told what does not concern it.
     func bootstrap(_ query: BootstrapQuery) async throws -> [UInt8] {
-        try await refuseErased(query.user)
         for _ in 0..<Self.bootstrapAttempts {
             if let bootstrap = try await bootstrapInOneState(query) { return bootstrap }
         }
@@ -84,13 +84,19 @@ extension Queries {
     }
 
     private func bootstrapInOneState(_ query: BootstrapQuery) async throws -> [UInt8]? {
-        let rows = try await connection.query(BootstrapStatement.statement) { BootstrapStatement.add(query, to: &$0) }
+        let listing = ListConversations(reader: query.user, limit: Self.welcomeConversations, before: .start)
+        let results = try await connection.transaction { batch in
+            batch.execute(ErasureStatements.isErased) { ErasureStatements.add(query.user, to: &$0) }
+            batch.execute(BootstrapStatement.statement) { BootstrapStatement.add(query, to: &$0) }
+            batch.execute(ConversationStatement.list) { ConversationStatement.add(listing, to: &$0) }
+        }
+        guard results[0].isEmpty else { throw Problem.erasedUser }
+        let rows = results[1]
         guard let first = rows.first else { throw Problem(.unavailable, "the deployment is not set up") }
         var stays = rows.compactMap(BootstrapStatement.stay)
         let known = Dictionary(grouping: stays, by: \.conversation)
-        let latest = try await latestConversations(
-            ListConversations(reader: query.user, limit: Self.welcomeConversations, before: .start),
-            where: { known[$0.id] != nil })
+        let latest = try await conversations(
+            results[2], of: query.user, limit: Int(Self.welcomeConversations), where: { known[$0.id] != nil })
         guard latest.conversations.allSatisfy({ $0.hasStays(known[$0.id] ?? []) }) else { return nil }
         let lastSeqs = Dictionary(uniqueKeysWithValues: latest.conversations.map { ($0.id, $0.lastSeq) })
         for index in stays.indices where stays[index].through == nil {

@@ -75,13 +75,14 @@ extension Queries {
     private func changedConversations(
         of user: UserID, _ cursor: inout SyncCursor
     ) async throws -> (json: [UInt8], hasMore: Bool) {
-        let page = try await conversations(ConversationStatement.changed, of: user, limit: Self.syncConversations) {
+        let rows = try await connection.query(ConversationStatement.changed) {
             $0.add(user)
             $0.add(user.slot)
             $0.add(cursor.transaction)
             $0.add(cursor.after)
             $0.add(Int64(Self.syncConversations) + 1)
         }
+        let page = try await conversations(rows, of: user, limit: Self.syncConversations)
         if page.hasMore, let last = page.conversations.last {
             cursor.after = last.id
         } else {

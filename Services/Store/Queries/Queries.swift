@@ -22,7 +22,7 @@ final class Queries {
             PositionsStatement.users, RevisionsStatement.statement, TapbacksStatement.statement,
             ReceiptsStatement.statement, ConversationStatement.changed, SyncStatement.position,
             SenderCountsStatement.recent, SenderCountsStatement.stays, SettingsStatement.ofUser,
-            SettingsStatement.inConversation, SearchStatements.messages,
+            SettingsStatement.inConversation,
         ] + ErasureStatements.queries
 
     let connection: Connection
@@ -31,6 +31,7 @@ final class Queries {
     private let log: Log
     private(set) var inWork = 0
     private(set) var answered = 0
+    private(set) var lastAnswer = MonotonicTime(nanoseconds: 0)
     var digestsInWork = 0
 
     init(_ connection: Connection, search: Connection, bus: Bus, log: Log) {
@@ -91,6 +92,7 @@ final class Queries {
         do {
             let payload = try await body()
             answered += 1
+            lastAnswer = .now
             bus.answer(request, status: status) { $0.append(payload) }
         } catch let problem as Problem {
             bus.answer(request, problem)

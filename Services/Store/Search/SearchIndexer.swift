@@ -5,10 +5,10 @@ import ServiceKit
 
 /// Brings message texts into the index behind the writes, in batches, on a connection of its own.
 ///
-/// Senders come first: while messages are written it waits until what is to be indexed is a second old, takes small
-/// batches, and rests behind each three times as long as that took, a quarter of a core at most, or fifteen times where so
-/// much is written that it takes all there is. Who has waited for half a minute in spite of that is not put off any more.
-/// When nobody writes, it goes on without a pause.
+/// Senders and readers come first: while messages are written or read it waits until what is to be indexed is a second
+/// old, takes small batches, and rests behind each three times as long as that took, a quarter of a core at most, or
+/// fifteen times where so much is written that it takes all there is. Who has waited for half a minute in spite of that is
+/// not put off any more. When there is nothing else to do, it goes on without a pause.
 ///
 /// Where it stands is in the database, so that another store goes on there; here is only which conversations have moved
 /// since.
@@ -16,7 +16,7 @@ import ServiceKit
 final class SearchIndexer {
     /// How long what was written waits for more.
     private static let pause = Duration.milliseconds(50)
-    /// Nobody writes when nothing was committed for so long.
+    /// Nobody writes or reads when nothing was committed or answered for so long.
     private static let quiet = Duration.milliseconds(250)
     /// How long what was written may wait for quiet, and be put off by rests.
     private static let patience = Duration.seconds(1)
@@ -35,6 +35,7 @@ final class SearchIndexer {
 
     let connection: Connection
     private let isWriterIdle: @Reactor () -> Bool
+    private let lastRead: @Reactor () -> MonotonicTime
     private let log: Log
     /// The conversations that have moved, in the order they did, and since when they wait.
     private var waiting = FIFO<(conversation: ConversationID, since: MonotonicTime)>()
@@ -47,10 +48,15 @@ final class SearchIndexer {
     private var isWorking = false
     private(set) var indexed = 0
 
-    init(_ connection: Connection, log: Log, isWriterIdle: @escaping @Reactor () -> Bool) {
+    /// - Parameter lastRead: when a query was answered last.
+    init(
+        _ connection: Connection, log: Log, isWriterIdle: @escaping @Reactor () -> Bool,
+        lastRead: @escaping @Reactor () -> MonotonicTime
+    ) {
         self.connection = connection
         self.log = log
         self.isWriterIdle = isWriterIdle
+        self.lastRead = lastRead
         connection.onUp { [unowned self] in plan() }
     }
 
@@ -91,7 +97,7 @@ final class SearchIndexer {
         }
     }
 
-    private var isQuiet: Bool { isWriterIdle() && .now - lastCommit >= Self.quiet }
+    private var isQuiet: Bool { isWriterIdle() && .now - max(lastCommit, lastRead()) >= Self.quiet }
 
     private func begin() {
         guard connection.isUp, !waiting.isEmpty || !takenOver.isEmpty else { return }
