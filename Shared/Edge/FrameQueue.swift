@@ -10,8 +10,10 @@ package struct FrameQueue {
 
     /// How many frames one system call writes at most.
     private static let framesPerWrite = 64
-    /// Room that an idle WebSocket keeps.
-    private static let keptFrames = 8
+    /// Room that is kept while a WebSocket is busy …
+    private static let keptFrames = 64
+    /// … and when it has had nothing to send for a while.
+    private static let keptWhenIdle = 8
 
     package init() {}
 
@@ -51,6 +53,11 @@ package struct FrameQueue {
             frames.removeFirst(Int(first))
             first = 0
         }
+    }
+
+    /// Gives back the room of a busy time, when nothing waits.
+    mutating func releaseRoom() {
+        if frames.isEmpty, frames.capacity > Self.keptWhenIdle { frames = [] }
     }
 
     /// Drops what has not been begun: a frame once begun must be finished.

@@ -189,6 +189,7 @@ package final class WebSocket: Connection {
         case .closing, .finished:
             if server.sweep &- closingSince > timeouts.close { close() }
         case .open:
+            queue.releaseRoom()
             if server.sweep &- lastHeard > timeouts.silence { return close() }
             guard server.sweep &- lastPing >= timeouts.ping else { return }
             lastPing = server.sweep

@@ -78,7 +78,7 @@ class Members(Growth):
     name = "members"
     title = "members of a room, all online"
     notes = ["ten of them write; the more members, the fewer messages in flight (a hundred to ten in all)"]
-    points = {2: 20, 10: 15, 100: 15, 1000: 20, 10_000: 90}
+    points = {2: 14, 10: 9, 100: 8, 1000: 9, 10_000: 45}
     quick = [2, 20]
     figure = "deliveriesPerSecond"
     unit = "deliveries/s"
@@ -93,7 +93,7 @@ class Conversations(Growth):
     name = "conversations"
     title = "conversations that are written to in turn"
     notes = ["a thousand messages in flight over a hundred connections; a hundred of the conversations have sessions"]
-    points = {1: 20, 10: 15, 100: 15, 1000: 15, 10_000: 20, 100_000: 90}
+    points = {1: 14, 10: 9, 100: 9, 1000: 9, 10_000: 14, 100_000: 80}
     quick = [1, 20]
 
     def measure(self, x: int, seconds: int) -> dict:
@@ -109,7 +109,7 @@ class History(Growth):
         "made by the services and filled by SQL as they would have filled them: with positions, receipts and private",
         f"changes, and the search index of {1000 * INDEXED:,} texts at most",
     ]
-    points = {0: 20, 10_000: 20, 100_000: 25, 1_000_000: 120, 10_000_000: 400}
+    points = {0: 15, 10_000: 12, 100_000: 25, 1_000_000: 100, 10_000_000: 240}
     quick = [0, 20_000]
 
     def __init__(self):
@@ -126,7 +126,7 @@ class Sessions(Growth):
     name = "sessions"
     title = "idle sessions beside 1,000 messages a second"
     notes = [f"{FANOUTS_OF_SESSIONS} fanouts; each idle session is one end of a direct conversation, its peer online"]
-    points = {0: 20, 100: 15, 1000: 15, 10_000: 40, 50_000: 150}
+    points = {0: 16, 100: 8, 1000: 9, 10_000: 20, 50_000: 110}
     quick = [0, 200]
     fanouts = FANOUTS_OF_SESSIONS
 
@@ -176,7 +176,7 @@ class Instances(Growth):
     name = "instances"
     title = "processes of each service"
     notes = ["100 direct conversations, 10 messages in flight each"]
-    points = {1: 20, 2: 20, 3: 20, 4: 20}
+    points = {1: 15, 2: 18, 3: 20, 4: 22}
     quick = [1, 2]
 
     def measure(self, x: int, seconds: int) -> dict:

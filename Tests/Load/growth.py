@@ -8,8 +8,8 @@ the script with status 1, as does one that lost, doubled or disordered anything;
 
     Tests/Load/growth.py [--quick] [--runs N] [--seconds N] [--only NAME…] [--output DIRECTORY] [--plot-only]
 
-The whole of it takes about half an hour on 2 cores, 15 GB of disk, and 15 GB of memory; --quick, a few small points of
-two seconds each to see that it works, three minutes.
+The whole of it takes about a quarter of an hour on 2 quiet cores, and 10 GB of disk; with --runs 3, half an hour.
+--quick, a few small points of two seconds each to see that it works, takes three minutes.
 """
 
 import argparse

@@ -42,6 +42,7 @@ struct HistoryScenario: Scenario {
         let users = world.makeUsers(2 * conversations)
         let pairs = try await world.createPairs((0..<conversations).map { (users[2 * $0], users[2 * $0 + 1]) })
         try await world.sendBacklog(messages, in: pairs)
+        await world.awaitRest()
         let pages = HistoryPages(world, pairs, messages: messages, page: page)
         let traffic = RequestTraffic(
             world.settings.connection.http, connections: readers, pace: pace, meter: world.meter,

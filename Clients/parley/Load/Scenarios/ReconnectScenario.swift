@@ -31,6 +31,7 @@ struct ReconnectScenario: Scenario {
         world.stage("disconnecting all, and sending what they miss")
         for session in world.sessions { session.drop() }
         if missed > 0 { try await world.sendBacklog(missed, in: conversations) }
+        await world.awaitRest()
         await Reactor.sleep(for: world.settings.warmup)
         let seconds = try await storm(world)
         let messages = await world.compareHistories()

@@ -29,6 +29,27 @@ extension LoadWorld {
         meter.finish()
     }
 
+    /// Waits until the database has next to nothing to do, for scenarios that write before they measure: the index of the
+    /// search is filled behind the writes. At once where its process is not known.
+    func awaitRest() async {
+        stage("waiting until the database is at rest")
+        let start = MonotonicTime.now
+        var seconds = databaseSeconds
+        while let before = seconds, MonotonicTime.now - start < Self.longestWaitForRest {
+            await Reactor.sleep(for: .seconds(1))
+            seconds = databaseSeconds
+            if let now = seconds, now - before < Self.restingShare { return }
+        }
+    }
+
+    private static let longestWaitForRest = Duration.seconds(60)
+    /// Of one processor.
+    private static let restingShare = 0.05
+
+    private var databaseSeconds: Double? {
+        processes.processes.reading(of: SystemProcesses.database)?.cpuSeconds
+    }
+
     func report(of scenario: String, _ description: String) -> LoadReport {
         LoadReport(
             scenario: scenario, run: settings.runName, description: description, seconds: meter.seconds,
