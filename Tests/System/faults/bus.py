@@ -88,7 +88,7 @@ class Proxy:
 
     async def _publish(self, writer, publisher: str, is_command: int, frame: bytes):
         if is_command:
-            return writer.write(frame)
+            return _write(writer, frame)
         if publisher in self.orders.get("mute", ()) or self.random.random() < self.orders.get("lose", 0):
             self.lost += 1
             return
@@ -100,11 +100,11 @@ class Proxy:
                 self.delayed += 1
                 asyncio.get_running_loop().call_later(delay, _write, writer, frame)
             else:
-                writer.write(frame)
+                _write(writer, frame)
 
     async def _subscribe(self, writer, _publisher: str, _is_command: int, frame: bytes):
         await asyncio.sleep(self.orders.get("late", 0))
-        writer.write(frame)
+        _write(writer, frame)
 
 
 async def _greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter):
