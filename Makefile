@@ -3,7 +3,7 @@
 # An import of a module that Package.swift does not declare is an error: dependencies point one way.
 SWIFT_FLAGS := --explicit-target-dependency-import-check error
 
-.PHONY: help run up down status build test test-containers faults bench bench-receipts format format-check clean
+.PHONY: help run up down status build test test-containers faults fuzz bench bench-receipts format format-check clean
 
 help:
 	@echo "make run           build, start a system, show how to use it; Ctrl-C stops it"
@@ -15,6 +15,7 @@ help:
 	@echo "make bench         measures a system of its own, beside what this machine can do without it"
 	@echo "make test-containers  the system in containers alone: scaled, killed, cut off (part of make test)"
 	@echo "make faults        clients write while everything fails, for ten minutes: a report (a short form is in make test)"
+	@echo "make fuzz          libFuzzer looks for inputs that break a reader of strangers' bytes"
 	@echo "make bench-receipts  measures receipts on a system of its own"
 	@echo "make format        formats the sources"
 	@echo "make format-check  checks formatting, shell scripts and Python"
@@ -41,6 +42,11 @@ test-containers:
 faults: export FAULTS ?= --seconds 600
 faults: build
 	@Tests/run faults
+
+# FUZZ='--seconds 600 http frame' looks longer, and at these readers alone.
+fuzz:
+	@deploy/bootstrap
+	@Tests/fuzz $(FUZZ)
 
 bench-receipts: build
 	@PARLEY_NO_BUILD=1 Tests/Load/receipts

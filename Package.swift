@@ -5,6 +5,11 @@ import PackageDescription
 // only the wrappers (`Bus`, `Postgres`, `Edge`, `Reactor`, `ServiceKit`) see a C module. `make build` passes
 // `--explicit-target-dependency-import-check error`, so an import that is not declared here does not compile.
 
+// With `PARLEY_FUZZ=1`, which `Tests/fuzz` sets, the package is another: the code that reads what strangers send, made to
+// tell libFuzzer how far each input gets, and one executable that is no service.
+let isForFuzzing = Context.environment["PARLEY_FUZZ"] == "1"
+let fuzzing = ["-sanitize=fuzzer,address"]
+
 let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
     .unsafeFlags(
@@ -16,6 +21,7 @@ let settings: [SwiftSetting] = [
             // simulations run; here the checks took a twelfth of ingest's time.
             "-enforce-exclusivity=unchecked",
         ], .when(configuration: .release)),
+    .unsafeFlags(isForFuzzing ? fuzzing + ["-enable-testing"] : []),
 ]
 
 func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
@@ -26,8 +32,13 @@ func executable(
     _ name: String, _ path: String, _ dependencies: [Target.Dependency], exclude: [String] = [],
     resources: [Resource] = []
 ) -> Target {
-    .executableTarget(
-        name: name, dependencies: dependencies, path: path, exclude: exclude, resources: resources,
+    guard isForFuzzing else {
+        return .executableTarget(
+            name: name, dependencies: dependencies, path: path, exclude: exclude, resources: resources,
+            swiftSettings: settings)
+    }
+    return .target(
+        name: name, dependencies: dependencies, path: path, exclude: exclude + ["Main.swift"], resources: resources,
         swiftSettings: settings)
 }
 
@@ -39,18 +50,39 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 
 func library(_ name: String) -> Target { .systemLibrary(name: name, path: "Shared/C/\(name)") }
 
+/// In `make test` with a generator of damage; with `PARLEY_FUZZ=1` with libFuzzer.
+var fuzzTests: Target {
+    let dependencies: [Target.Dependency] = [
+        "Bus", "Bytes", "Edge", "Fanout", "Ingest", "JSON", "Models", "ParleyCLI", "Postgres", "ServiceKit",
+        "TestSupport", "Wire",
+    ]
+    let path = "Tests/FuzzTests"
+    guard isForFuzzing else {
+        return .testTarget(
+            name: "FuzzTests", dependencies: dependencies, path: path,
+            exclude: ["CLibFuzzer", "Findings", "LibFuzzer"],
+            swiftSettings: settings)
+    }
+    return .executableTarget(
+        name: "fuzz", dependencies: dependencies + ["CLibFuzzer"], path: path,
+        exclude: ["CLibFuzzer", "Findings", "Damage.swift", "FuzzTests.swift"],
+        swiftSettings: settings, linkerSettings: [.unsafeFlags(fuzzing + ["-use-ld=lld"])])
+}
+
 let package = Package(
     name: "parley",
-    products: [
-        .executable(name: "ingest", targets: ["Ingest"]),
-        .executable(name: "store", targets: ["Store"]),
-        .executable(name: "receipt", targets: ["Receipt"]),
-        .executable(name: "fanout", targets: ["Fanout"]),
-        .executable(name: "parley", targets: ["ParleyCLI"]),
-    ],
+    products: isForFuzzing
+        ? []
+        : [
+            .executable(name: "ingest", targets: ["Ingest"]),
+            .executable(name: "store", targets: ["Store"]),
+            .executable(name: "receipt", targets: ["Receipt"]),
+            .executable(name: "fanout", targets: ["Fanout"]),
+            .executable(name: "parley", targets: ["ParleyCLI"]),
+        ],
     targets: [
         library("CLinux"), library("CZMQ"), library("CPQ"), library("CHTTPParser"), library("CJWT"), library("CCrypto"),
-        library("CTLS"),
+        library("CTLS"), .systemLibrary(name: "CLibFuzzer", path: "Tests/FuzzTests/CLibFuzzer"),
 
         module("Models"),
         module("Bytes", ["Models"]),
@@ -140,7 +172,7 @@ let package = Package(
                 "ServiceKit", "Slots", "Store",
             ]),
         tests("Fanout", ["Fanout", "Bus", "Edge", "ServiceKit", "Bytes", "JSON", "Models", "Wire", "Reactor"]),
-        tests("Fuzz", ["Bytes", "Edge", "Fanout", "Ingest", "JSON", "Models", "ParleyCLI", "ServiceKit", "Wire"]),
+        fuzzTests,
         tests(
             "Simulation",
             [

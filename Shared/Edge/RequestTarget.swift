@@ -38,8 +38,10 @@ package struct RequestTarget {
         guard let colon = target.position(of: UInt8(ascii: ":")), target.count >= colon + 3,
             target.part(colon, colon + 3).isEqual(to: "://")
         else { return UnsafeRawBufferPointer(start: nil, count: 0) }
-        let authority = target.part(colon + 3, target.count)
-        return authority.part(authority.position(of: UInt8(ascii: "/")) ?? authority.count, authority.count)
+        let rest = target.part(colon + 3, target.count)
+        // The authority ends at the first of these (RFC 3986, 3.2). Behind it a slash may be part of a query.
+        let end = rest.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }
+        return rest.part(end ?? rest.count, rest.count)
     }
 }
 

@@ -8,7 +8,7 @@ import Glibc
 /// attempt the next one.
 struct DatabaseURL {
     /// All parameters but those that say where the server is. May hold a password: never logged.
-    private let parameters: [(String, String)]
+    let parameters: [(String, String)]
     private let hosts: [Host]
 
     private struct Host {

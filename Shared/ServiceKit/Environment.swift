@@ -160,15 +160,3 @@ extension Substring {
         return String(text)
     }
 }
-
-/// Hides the password of a connection URL or connection string, which would otherwise be printed at start.
-func maskingPassword(in value: String) -> String {
-    if let at = value.lastIndex(of: "@"), let scheme = value.firstRange(of: "://"), scheme.upperBound < at,
-        let colon = value[scheme.upperBound..<at].firstIndex(of: ":")
-    {
-        return "\(value[...colon])***\(value[at...])"
-    }
-    guard value.contains("password=") else { return value }
-    return value.split(separator: " ").map { $0.hasPrefix("password=") ? "password=***" : String($0) }
-        .joined(separator: " ")
-}

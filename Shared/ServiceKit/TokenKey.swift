@@ -16,20 +16,25 @@ package struct TokenKey: Sendable {
 
     /// RS256 or ES256, by the kind of the key: RSA of 2048 bits or more, or an elliptic curve key on P-256.
     package init(publicKeyPEM pem: String) throws(TokenKeyError) {
-        algorithm = try Self.algorithm(ofPublicKey: pem)
         bytes = Array(pem.utf8)
+        algorithm = try Self.algorithm(ofPublicKey: bytes)
     }
 
-    private static func algorithm(ofPublicKey pem: String) throws(TokenKeyError) -> jwt_alg_t {
-        guard let source = BIO_new_mem_buf(pem, CInt(pem.utf8.count)) else { throw .notAPublicKey }
-        defer { BIO_free(source) }
-        guard let key = PEM_read_bio_PUBKEY(source, nil, nil, nil) else { throw .notAPublicKey }
+    private static func algorithm(ofPublicKey pem: [UInt8]) throws(TokenKeyError) -> jwt_alg_t {
+        guard let key = pem.withUnsafeBytes(Self.publicKey) else { throw .notAPublicKey }
         defer { EVP_PKEY_free(key) }
         switch (EVP_PKEY_get_base_id(key), EVP_PKEY_get_bits(key)) {
         case (EVP_PKEY_RSA, 2048...): return JWT_ALG_RS256
         case (EVP_PKEY_EC, 256): return JWT_ALG_ES256
         default: throw .unsuitablePublicKey
         }
+    }
+
+    /// The library reads from `pem` itself as long as there is a source: given a string, it read what had been freed.
+    private static func publicKey(in pem: UnsafeRawBufferPointer) -> OpaquePointer? {
+        guard let source = BIO_new_mem_buf(pem.baseAddress, CInt(clamping: pem.count)) else { return nil }
+        defer { BIO_free(source) }
+        return PEM_read_bio_PUBKEY(source, nil, nil, nil)
     }
 }
 

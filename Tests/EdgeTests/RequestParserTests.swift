@@ -173,7 +173,8 @@ private func request(_ parser: RequestParser) -> Seen {
         "a target is split into path and query",
         arguments: [
             ("/a/b?c=d&e=f", "/a/b", "c=d&e=f"), ("/", "/", ""), ("/a?", "/a", ""), ("/a?b?c", "/a", "b?c"),
-            ("/a#b?c", "/a", ""), ("http://host:80/a?b=c", "/a", "b=c"), ("http://host", "", ""), ("*", "", ""),
+            ("/a#b?c", "/a", ""), ("http://host:80/a?b=c", "/a", "b=c"), ("http://host?b=/c", "", "b=/c"),
+            ("http://host", "", ""), ("*", "", ""),
             ("", "", ""),
         ])
     func split(text: String, path: String, query: String) {

@@ -497,6 +497,8 @@ import Testing
             system.store.send(100, to: Self.first)
             await Reactor.sleep(for: .milliseconds(1))
         }
+        let sent = system.store.lastSeq(Self.first)
+        await waitUntil { quick.numbers("seq", in: "change").last == sent }
         let waiting = socket.queuedBytes
         for _ in 0..<200 { system.store.moveStatus(Self.first) }
         await waitUntil { quick.numbers("statusVersion", in: "status").last == 201 }

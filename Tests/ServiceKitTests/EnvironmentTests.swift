@@ -1,8 +1,24 @@
 import Glibc
-import ServiceKit
 import Testing
 
+@testable import ServiceKit
+
 @Suite struct EnvironmentTests {
+    @Test(
+        "whatever libpq takes for a password is not shown",
+        arguments: [
+            ("postgres://a:hush@db:1/p?sslmode=require", "postgres://a:***@db:1/p?sslmode=require"),
+            ("postgres://a:hu@sh@db/p", "postgres://a:***@db/p"),
+            ("postgresql://db/p?user=a&password=hush&x=y", "postgresql://db/p?user=a&password=***&x=y"),
+            ("postgresql://a@db/p?%70assword=hu@sh", "postgresql://a@db/p?%70assword=***"),
+            ("postgres:///p?sslpassword=hush", "postgres:///p?sslpassword=***"),
+            ("host=h password = 'hu sh \\' hush' user=a", "host=h password=*** user=a"),
+            ("password=hu\\ sh host=h", "password=*** host=h"), ("password", "***"),
+            ("host=h password=hu://sh", "host=h password=***"), ("https://a:hush@h/x?y", "https://a:***@h/x?y"),
+            ("tcp://store:7101,ipc:///run/store-*.sock", "tcp://store:7101,ipc:///run/store-*.sock"),
+        ])
+    func masking(value: String, shown: String) { #expect(maskingPassword(in: value) == shown) }
+
     @Test("a variable that is not set, or set to nothing, has its default")
     func defaults() throws {
         var environment = Environment(["EMPTY": ""])

@@ -1,0 +1,224 @@
+import Bytes
+import Models
+import Wire
+
+private let conversation = ConversationID(UUIDBytes("01890000-0000-7000-8000-0000000000c5")!)
+private let message = MessageID(UUIDBytes("01890000-0000-7000-8000-00000000aaaa")!)
+private let alice = UserID("alice")!
+private let bob = UserID("bob")!
+private let someTime = Timestamp(milliseconds: 1_795_280_400_123)
+private let head = ConversationQuery(conversation, reader: alice)
+
+extension Reader {
+    /// Frames. What is taken is written again with the same bytes, so nothing in them was passed over.
+    static let frame = Reader(
+        "frame", examples: [exampleFrame(.change(SlotGroup(3))), exampleFrame(.answer(Instance(7)))]
+    ) {
+        bytes in
+        guard let frame = try? FrameReader(bytes) else { return nil }
+        var writer = FrameWriter(topic: frame.topic, origin: frame.origin)
+        for entry in frame.entries {
+            guard bytes.contains(entry) else { return false }
+            writer.append { $0.append(entry) }
+        }
+        return writer.bytes.elementsEqual(bytes)
+    }
+
+    private static func exampleFrame(_ topic: Topic) -> [UInt8] {
+        var writer = FrameWriter(topic: topic, origin: Instance(0x0102_0304_0506_0708))
+        for example in layouts[0].examples + layouts[1].examples { writer.append { $0.append(example) } }
+        return Array(writer.bytes)
+    }
+
+    /// Entries of every layout. The first byte says which, so that one run of libFuzzer looks into all of them.
+    static let entry = Reader(
+        "entry",
+        examples: layouts.enumerated().flatMap { number, layout in layout.examples.map { [UInt8(number)] + $0 } }
+    ) { bytes in
+        guard let first = bytes.first, Int(first) < layouts.count else { return nil }
+        return layouts[Int(first)].take(UnsafeRawBufferPointer(rebasing: bytes.dropFirst()))
+    }
+
+    /// Numbered by their places, which findings rely on: new ones go to the end.
+    private static let layouts: [Reader] = [
+        layout(
+            CreateConversation(conversation: conversation, kind: .group, creator: alice, title: "Hé", members: [bob])),
+        layout(ReceiptSignal(conversation, user: bob, delivered: 5, read: 0)),
+        layout(
+            ListConversations(
+                reader: bob, limit: 50, before: ActivityCursor(lastActivityAt: someTime, conversation: conversation))),
+        layout(head), layout(MembersQuery(head, after: "", limit: 100)),
+        layout(
+            HistoryQuery(head, anchor: .around(7), limit: 2), HistoryQuery(head, anchor: .latest, limit: 2)),
+        layout(MessageQuery(head, message: message)), layout(ChangesQuery(head, after: 9, limit: 200)),
+        layout(TapbacksQuery(MessageQuery(head, message: message), after: "bob", limit: 3)),
+        layout(
+            EphemeralEntry.typing(conversation, bob, isActive: true), .superseded(bob, device: "tv", age: 9), .alive,
+            .presence(
+                PresenceList(
+                    conversation, asks: true, online: [bob],
+                    departed: [PresenceList.Departure(alice, lastSeen: someTime)]))),
+        layout(StreamPositions([StreamPosition(.user(bob), 4), StreamPosition(.conversation(conversation), 4)])),
+        layout(ReplayQuery(conversation, after: 1, through: 3, limit: 1000)),
+        layout(PrivateReplayQuery(bob, after: 2, limit: 5)),
+        layout(
+            DigestEntry(
+                slot: Slot(0xC5), epoch: 3, number: 8, moved: [StreamPosition(.conversation(conversation), 12)])),
+        layout(StatusQuery(conversation, after: 6)),
+        layout(
+            Write(conversation, by: bob, key: nil, .setTapback(message, "like")),
+            Write(conversation, by: bob, key: message.uuid, .edit(message, text: "té")),
+            Write(conversation, by: bob, key: nil, .putMember(alice, .owner)),
+            Write(conversation, by: bob, key: nil, .clearHistory(through: 7)),
+            Write(conversation, by: bob, key: nil, .putSettings(readReceipts: .inherit)),
+            Write(conversation, by: bob, key: nil, .deleteForEveryone(message))),
+        layout(
+            SyncQuery(
+                bob,
+                since: SyncCursor(
+                    logID: message.uuid, useq: 1, transaction: 2, nextTransaction: 3, after: ConversationID(.zero))),
+            SyncQuery(bob, since: nil)),
+        layout(ReadPositions([ReadPositions.Entry(bob, conversation, readSeq: 9)])),
+        layout(PutSettings(bob, key: nil, readReceipts: .no, presence: .leave)),
+        layout(EraseStep(bob, .content(conversation, after: 7)), EraseStep(bob, .remains)),
+        layout(EraseReceipts(conversation, of: bob)), layout(ErasedUsersQuery(Slot(0xC5), after: 3)),
+        layout(ErasureEntry(Slot(0xC5), count: 3, latest: bob), ErasureEntry(Slot(0xC5), count: 3)),
+        layout(SeenUsers([bob, alice])), layout(SenderCountsQuery(conversation)), layout(EraseUser(bob)),
+        layout(LastSeen([PresenceList.Departure(bob, lastSeen: someTime)])),
+        layout(
+            SearchQuery(
+                reader: alice, conversation: nil,
+                before: SearchCursor(at: someTime, conversation: conversation, seq: 7, isForParts: true), limit: 20,
+                text: "té")),
+        layout(
+            Bootstrap(
+                logID: conversation.uuid, serverTime: someTime, useq: 7, hasMore: true,
+                stays: [
+                    Bootstrap.Stay(
+                        conversation: conversation, lastSeq: 9, from: 2, through: nil, statusVersion: 3,
+                        memberCount: 4)
+                ], conversations: Array("[]".utf8), showsPresence: true)),
+        layout(Problem(.notFound, "no")),
+        request, answer, sendMessages, change, privateChange, status, senderCounts,
+    ]
+
+    /// What is taken is written and read again as the same.
+    private static func layout<Value: WireCodable>(_ examples: Value...) -> Reader {
+        Reader("\(Value.self)", examples: examples.map { value in written { value.write(to: &$0) } }) { bytes in
+            var reader = ByteReader(bytes)
+            guard let value = try? Value(from: &reader) else { return nil }
+            let first = written { value.write(to: &$0) }
+            return first.withUnsafeBytes { bytes in
+                var reader = ByteReader(bytes)
+                guard let again = try? Value(from: &reader) else { return false }
+                return written { again.write(to: &$0) } == first
+            }
+        }
+    }
+
+    private static func written(_ body: (inout ByteBuffer) -> Void) -> [UInt8] {
+        var buffer = ByteBuffer()
+        body(&buffer)
+        return buffer.array
+    }
+
+    // MARK: Layouts that borrow their bytes
+
+    private static let request = Reader(
+        "RequestEntry",
+        examples: [nil, TraceContext(trace: message.uuid, parent: 7)].map { trace in
+            written { buffer in
+                RequestEntry.write(RequestNumber(1), Slot(5), kind: 3, trace: trace, to: &buffer) { $0.append([9]) }
+            }
+        }
+    ) { bytes in
+        guard let entry = try? RequestEntry(bytes) else { return nil }
+        return bytes.contains(entry.fields)
+    }
+
+    private static let answer = Reader(
+        "AnswerEntry",
+        examples: [written { AnswerEntry.write(RequestNumber(1), status: 200, to: &$0) { $0.append([1, 2]) } }]
+    ) { bytes in (try? AnswerEntry(bytes)).map { bytes.contains($0.payload) } }
+
+    private static let sendMessages = Reader("SendMessages", examples: [exampleMessages]) { bytes in
+        var reader = ByteReader(bytes)
+        guard let request = try? SendMessages(from: &reader) else { return nil }
+        var areInside = true
+        do throws(WireError) {
+            try request.forEachMessage { message in
+                areInside = areInside && bytes.contains(message.text) && bytes.contains(message.mentions)
+                // As the store passes it to the database.
+                _ = message.sentAt.postgresMicroseconds
+            }
+            return areInside
+        } catch {
+            return areInside ? nil : false
+        }
+    }
+
+    private static let exampleMessages = written { buffer in
+        SendMessages.writeHead(conversation, alice, count: 2, to: &buffer)
+        for text in ["one", "two"] {
+            Array(text.utf8).withUnsafeBytes { text in
+                NewMessage(id: message, sentAt: someTime, replyTo: message, mentions: text, text: text).write(
+                    to: &buffer)
+            }
+        }
+    }
+
+    private static let change = Reader(
+        "ChangeEntry",
+        examples: [nil, TraceContext(trace: message.uuid, parent: 7)].map { trace in
+            written { buffer in
+                ChangeEntry.write(
+                    conversation, seq: 9, .messageEdited, trace: trace, user: "alice", messageSeq: 4, to: &buffer,
+                    head: { $0.append(utf8: #"{"seq":9"#) }, rest: { $0.append(utf8: "}") })
+            }
+        }
+    ) { bytes in
+        var reader = ByteReader(bytes)
+        guard let entry = try? ChangeEntry(from: &reader) else { return nil }
+        return bytes.contains(entry.json) && bytes.contains(entry.head) && bytes.contains(entry.user)
+            && entry.head.count <= entry.json.count
+    }
+
+    private static let privateChange = Reader(
+        "PrivateEntry",
+        examples: [
+            written { buffer in
+                PrivateEntry.write(bob, useq: 4, .conversationJoined, conversation, seq: 2, detail: 3, to: &buffer) {
+                    $0.append(utf8: "{}")
+                }
+            }
+        ]
+    ) { bytes in
+        var reader = ByteReader(bytes)
+        return (try? PrivateEntry(from: &reader)).map { bytes.contains($0.json) }
+    }
+
+    private static let status = Reader(
+        "StatusEntry",
+        examples: [written { StatusEntry.write(conversation, version: 4, to: &$0) { $0.append(utf8: "{}") } }]
+    ) { bytes in
+        var reader = ByteReader(bytes)
+        return (try? StatusEntry(from: &reader)).map { bytes.contains($0.json) }
+    }
+
+    private static let senderCounts = Reader("SenderCounts", examples: [exampleCounts]) { bytes in
+        var reader = ByteReader(bytes)
+        guard let counts = try? SenderCounts(from: &reader) else { return nil }
+        var areInside = true
+        do throws(WireError) {
+            try counts.forEachSender { _, json in areInside = areInside && bytes.contains(json) }
+            return areInside
+        } catch {
+            return areInside ? nil : false
+        }
+    }
+
+    private static let exampleCounts = written { buffer in
+        SenderCounts.writeHead(version: 9, at: someTime, to: &buffer)
+        for sender in [alice, bob] { SenderCounts.writeEntry(sender, to: &buffer) { $0.append(utf8: "[]") } }
+    }
+}

@@ -1,0 +1,124 @@
+import Bytes
+import Edge
+import Models
+import ServiceKit
+import Wire
+
+@testable import Ingest
+@testable import ParleyCLI
+
+private let id = "01900000-0000-7000-8000-00000000cafe"
+private let limits = ClientLimits()
+private let alice = UserID("alice")!
+
+extension Reader {
+    /// What clients send in the bodies of their requests.
+    static let clientBodies: [Reader] = [
+        Reader(
+            "message",
+            #"{"id":"\#(id)","text":"Sunday, nine? 🧗","replyTo":"\#(id)","mentions":["alice","b.o-b"],"sentAt":"2026-11-21T18:00:00.123+02:00"}"#,
+            #"{"id":"\#(id)","text":"\u00e9\ud83e\uddd7\n","attachments":null}"#
+        ) { (try? MessageFields($0, limits: limits, now: Timestamp(milliseconds: 0))).map { _ in true } },
+        Reader(
+            "messages",
+            #"{"messages":[{"conversationId":"\#(id)","id":"\#(id)","text":"a ]}"},{"id":[1,{"b":"\""}]}]}"#,
+            #"{"messages":[]}"#
+        ) { bytes in
+            guard let items = try? BatchItems(bytes, limits: limits) else { return nil }
+            return items.items.allSatisfy { $0.isEmpty || bytes.contains($0) }
+        },
+        Reader(
+            "conversation", #"{"id":"\#(id)","kind":"group","members":["alice","bob"],"title":"Climbing"}"#,
+            #"{"kind":"direct","members":["bob"],"id":7}"#
+        ) { bytes in
+            guard let command = try? ConversationFields.command(bytes, creator: alice, limits: limits) else {
+                return nil
+            }
+            return !command.members.contains(alice) && command.title.unicodeScalars.count <= limits.titleCharacters
+        },
+        Reader("receipts", #"{"deliveredSeq":9007199254740991,"readSeq":0}"#, #"{"readSeq":12,"x":[[[]]]}"#) { bytes in
+            guard let fields = try? ReceiptFields(bytes) else { return nil }
+            return [fields.delivered ?? 0, fields.read ?? 0].allSatisfy { (0...(1 << 53)).contains($0) }
+        },
+        Reader("settings", #"{"readReceipts":false,"presence":null}"#, #"{"presence":true}"#) {
+            (try? SettingsFields($0, areOfConversation: false)).map { _ in true }
+        },
+        Reader("conversationSettings", #"{"readReceipts":null}"#) {
+            (try? SettingsFields($0, areOfConversation: true)).map { _ in true }
+        },
+        Reader("text", #"{"text":"Sunday, ten?"}"#) {
+            (try? WriteFields.text($0, limits)).map { !$0.utf8.contains(0) && $0.utf8.count <= 16384 }
+        },
+        Reader("title", #"{"title":"Sünday"}"#) { (try? WriteFields.title($0, limits)).map { !$0.utf8.contains(0) } },
+        Reader(
+            "tapback", #"{"kind":"love"}"#, #"{"kind":"🧗🏽‍♀️"}"#, #"{"kind":"🏴󠁧󠁢󠁳󠁣󠁴󠁿"}"#, #"{"kind":"🇩🇪"}"#
+        ) { (try? WriteFields.tapback($0)).map { $0.count == 1 || $0.utf8.allSatisfy { $0 < 128 } } },
+        Reader("role", #"{"role":"owner"}"#, "{}", "") { bytes in
+            do throws(Problem) {
+                _ = try WriteFields.role(bytes)
+                return true
+            } catch {
+                return nil
+            }
+        },
+    ]
+
+    /// What clients send elsewhere in their requests.
+    static let clientTexts: [Reader] = [
+        Reader(
+            "target", "/v1/conversations/\(id)/messages?before=7&limit=50", "http://h:1/v1/users/a%2Eb?x", "*"
+        ) { bytes in
+            let target = RequestTarget(bytes)
+            return bytes.contains(target.path) && bytes.contains(target.query)
+        },
+        Reader("activityCursor", ActivityCursor.start.text, "1_\(id)") {
+            roundTrip($0) { ActivityCursor(text: $0)?.text }
+        },
+        Reader("syncCursor", "\(id)_7_123_124_\(id)") { roundTrip($0) { SyncCursor(text: $0)?.text } },
+        Reader("searchCursor", "1700000000000_\(id)_7_w", "1_\(id)_7_p") {
+            roundTrip($0) { SearchCursor(text: $0)?.text }
+        },
+        Reader("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01") {
+            TraceContext(traceparent: $0).map { _ in true }
+        },
+    ]
+
+    private static func roundTrip(_ bytes: UnsafeRawBufferPointer, _ read: (String) -> String?) -> Bool? {
+        let text = String(decoding: bytes, as: UTF8.self)
+        return read(text).map { $0 == text }
+    }
+
+    /// The frames of the WebSocket's clients, and what our own client is sent.
+    static let clientFrames: [Reader] = [
+        Reader(
+            "clientFrame",
+            #"{"type":"hello","token":"t","cursors":{"\#(id)":3},"useq":4,"statusVersions":{"\#(id)":1},"logId":"l","capabilities":["x"]}"#,
+            #"{"type":"read","items":[{"conversationId":"\#(id)","seq":7}]}"#,
+            #"{"type":"delivered","conversationId":"\#(id)","seq":7}"#,
+            #"{"type":"typing","conversationId":"\#(id)","active":true}"#, #"{"type":"ping","id":"1"}"#,
+            #"{"type":"auth","token":"t"}"#, #"{"type":"later","a":[{}]}"#
+        ) { isClientFrame($0) ? true : nil },
+        Reader(
+            "serverFrame",
+            #"{"type":"change","change":{"conversationId":"\#(id)","seq":2,"kind":"message.created","message":{"id":"\#(id)"}}}"#,
+            #"{"type":"status","conversationId":"\#(id)","statusVersion":1,"read":{"bob":2},"delivered":{}}"#,
+            #"{"type":"welcome","conversations":[{"id":"\#(id)","lastSeq":3}],"more":false}"#
+        ) { bytes in
+            guard let frame = try? ServerFrame(bytes) else { return nil }
+            return frame.change.map { (try? ChangeHead(encoded: $0)) != nil ? bytes.contains($0) : true } ?? true
+        },
+    ]
+
+    private static let secret = "a secret of the tests, long enough for HS256"
+
+    /// A damaged token is never that of another user, nor one with more rights.
+    static let token = Reader("token", exampleToken) { bytes in
+        guard let key = try? TokenKey(secret: secret) else { return false }
+        var verifier = TokenVerifier(key: key)
+        guard let identity = try? verifier.verify(bytes) else { return nil }
+        return identity.user == alice && identity.device == "phone" && !identity.isAdministrator
+    }
+
+    private static let exampleToken = TokenSigner(secret: secret).token(
+        for: Identity(user: alice, device: "phone", expiresAt: Timestamp(milliseconds: 4_000_000_000_000)))
+}
