@@ -79,7 +79,9 @@ final class BusReader {
             case .superseded(let user, let device, let age): supersession.superseded(user, device: device, age: age)
             case .presence(let list): presence.receive(list, from: frame.origin)
             case .alive: presence.hear(frame.origin)
-            case nil: counters.entriesRefused += 1
+            case nil:
+                counters.entriesRefused += 1
+                bus.refuseEntry(of: frame)
             }
         }
     }

@@ -75,6 +75,7 @@ final class ReceiptService {
                 try receive(try RequestEntry(bytes), in: frame)
             } catch {
                 entriesRefused += 1
+                bus.refuseEntry(of: frame)
             }
         }
     }

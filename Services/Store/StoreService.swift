@@ -142,6 +142,7 @@ final class StoreService {
                 try receive(try RequestEntry(bytes), in: frame, bytes)
             } catch {
                 entriesRefused += 1
+                bus.refuseEntry(of: frame)
             }
         }
     }

@@ -127,6 +127,7 @@ extension Bus {
         for bytes in frame.entries {
             guard let answer = try? AnswerEntry(bytes) else {
                 counters.framesRefused += 1
+                refuseEntry(of: frame)
                 continue
             }
             guard

@@ -16,6 +16,8 @@ package final class Bus {
     package internal(set) var counters = BusCounters()
     /// Called with every frame of the subscribed topics, answers excepted.
     package var onFrame: @Reactor (InboundFrame) -> Void = { _ in }
+    /// Called with what came and was refused: from which role, and why.
+    package var onRefusal: @Reactor (Role?, StaticString) -> Void = { _, _ in }
     /// Whether frames of this very process are received, where it is among its peers: a pattern that finds all processes
     /// of a kind finds this one too. For those who ask their own kind.
     package var hearsItself = false
@@ -170,11 +172,27 @@ package final class Bus {
     private func receive(_ message: Message, from sender: Role?) {
         counters.framesReceived += 1
         counters.bytesReceived += message.bytes.count
-        guard let frame = try? InboundFrame(message, from: sender) else {
-            counters.framesRefused += 1
-            return
+        // Parley's frames have one part. The topic of a second one would be one that its sender may not publish.
+        guard !message.isPart else { return refuse(from: sender, "a message of several parts") }
+        do throws(FrameError) {
+            receive(try InboundFrame(message, from: sender))
+        } catch .unknownVersion {
+            refuse(from: sender, "a frame of another version")
+        } catch {
+            refuse(from: sender, "no frame")
         }
+    }
+
+    private func receive(_ frame: InboundFrame) {
         guard hearsItself || frame.origin != instance else { return }
         if case .answer = frame.topic { receiveAnswers(frame) } else { onFrame(frame) }
     }
+
+    private func refuse(from sender: Role?, _ reason: StaticString) {
+        counters.framesRefused += 1
+        onRefusal(sender, reason)
+    }
+
+    /// Tells that an entry of a frame was passed over, whose layout its reader does not know.
+    package func refuseEntry(of frame: InboundFrame) { onRefusal(frame.sender, "an entry of no known layout") }
 }

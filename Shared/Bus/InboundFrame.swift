@@ -6,6 +6,10 @@ final class Message {
     /// Allocated on its own: small frames lie inside the structure, so it must not move.
     let handle = UnsafeMutablePointer<zmq_msg_t>.allocate(capacity: 1)
 
+    /// Whether it is one of several that were sent as one. A subscription looks at the first of them alone, so the others
+    /// may hold anything.
+    var isPart = false
+
     init() { zmq_msg_init(handle) }
 
     init(copying bytes: UnsafeRawBufferPointer) {
@@ -18,6 +22,9 @@ final class Message {
         zmq_msg_close(handle)
         handle.deallocate()
     }
+
+    /// Whether another part follows.
+    var hasMore: Bool { zmq_msg_more(handle) != 0 }
 
     var bytes: UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(start: zmq_msg_data(handle), count: zmq_msg_size(handle))

@@ -25,6 +25,9 @@ struct Socket: ~Copyable {
     private static let highWaterMark: CInt = 16_384
     /// A larger frame costs the peer that sent it its connection, for a while. Far beyond what Parley sends.
     static let frameLimit: Int64 = 64 << 20
+    /// What a listener sends to a publisher: its greeting with keys, and subscriptions of a few bytes. Room is made for
+    /// what is announced, for whoever reaches the endpoint.
+    private static let subscriptionLimit: Int64 = 4096
     /// What a closed socket has to deliver may take this long; libzmq's default is for ever, and a peer that is away
     /// would hang our shutdown.
     private static let lingerMilliseconds: CInt = 250
@@ -59,7 +62,7 @@ struct Socket: ~Copyable {
     private static func configure(_ handle: UnsafeMutableRawPointer, _ kind: Kind) throws(ZeroMQError) {
         try set(handle, ZMQ_LINGER, lingerMilliseconds)
         try set(handle, ZMQ_IPV6, 1 as CInt)
-        try set(handle, ZMQ_MAXMSGSIZE, frameLimit)
+        try set(handle, ZMQ_MAXMSGSIZE, kind == .publisher ? subscriptionLimit : frameLimit)
         try set(handle, ZMQ_HEARTBEAT_IVL, heartbeatMilliseconds)
         try set(handle, ZMQ_HEARTBEAT_TIMEOUT, heartbeatTimeoutMilliseconds)
         // libzmq's own thread waits while a pair takes no more of its reports: unlimited there.

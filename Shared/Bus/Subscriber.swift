@@ -23,6 +23,8 @@ final class Subscriber: DescriptorHandler, FrameSubscriber {
     private var connected: Set<String> = []
     private var isOpen = true
     private var isCheckPlanned = false
+    /// Whether the next message belongs to the one before.
+    private var isInParts = false
 
     init(
         _ security: Socket.Security = .plain, in context: Context, onMessage: @escaping @Reactor (Message) -> Void
@@ -88,6 +90,8 @@ final class Subscriber: DescriptorHandler, FrameSubscriber {
         while isOpen, socket.isReadable {
             while isOpen, let message = socket.receive() {
                 frames += 1
+                message.isPart = isInParts || message.hasMore
+                isInParts = message.hasMore
                 onMessage(message)
                 let isWithinBudget = frames < Self.framesPerTurn && MonotonicTime.now - start < Self.timePerTurn
                 guard isWithinBudget else { return checkNextTurn() }

@@ -29,7 +29,12 @@ package struct UserID: Hashable, Sendable {
         self.name = name
     }
 
-    /// Takes over bytes that were checked before they were sent, as in a frame of the bus or a row of the database.
+    package init?(bytes name: UnsafeRawBufferPointer) {
+        guard (1...Self.maximumLength).contains(name.count), name.allSatisfy(Self.isAllowed) else { return nil }
+        self.name = String(decoding: name, as: UTF8.self)
+    }
+
+    /// Takes over bytes that were checked before they were stored, as in a row of the database.
     package init(trusted bytes: UnsafeRawBufferPointer) {
         name = String(decoding: bytes, as: UTF8.self)
     }

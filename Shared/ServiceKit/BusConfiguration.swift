@@ -84,6 +84,8 @@ extension Service {
         if configuration.isExposed {
             log.warning("the bus is open to everybody on its network", [LogField("variable", "PARLEY_BUS_KEYS")])
         }
+        let refusals = RefusalLog(log: log)
+        bus.onRefusal = { refusals.note($0, $1) }
         addMetrics(of: bus)
         return bus
     }

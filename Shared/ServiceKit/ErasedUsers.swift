@@ -55,7 +55,7 @@ package final class ErasedUsers {
     package func receive(_ frame: InboundFrame) {
         for bytes in frame.entries {
             var reader = ByteReader(bytes)
-            if let entry = try? ErasureEntry(from: &reader) { take(entry) }
+            if let entry = try? ErasureEntry(from: &reader) { take(entry) } else { bus.refuseEntry(of: frame) }
         }
     }
 
@@ -95,7 +95,7 @@ package final class ErasedUsers {
     /// - Returns: the end of the slot's numbers.
     private func take(_ answer: Answer, _ query: ErasedUsersQuery) throws(WireError) -> Int64 {
         var reader = ByteReader(answer.payload.bytes)
-        let end: Int64 = try reader.number()
+        let end: Int64 = try reader.position()
         var last = query.after
         while !reader.isAtEnd {
             insert(try reader.user())

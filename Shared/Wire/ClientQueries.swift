@@ -136,7 +136,7 @@ package struct HistoryQuery: WireCodable, Hashable {
     package init(from bytes: inout ByteReader) throws(WireError) {
         head = try ConversationQuery(from: &bytes)
         let kind: UInt8 = try bytes.number()
-        let seq: Int64 = try bytes.number()
+        let seq: Int64 = try bytes.position()
         anchor =
             switch kind {
             case 0: .latest
@@ -234,7 +234,7 @@ package struct ChangesQuery: WireCodable, Hashable {
 
     package init(from bytes: inout ByteReader) throws(WireError) {
         head = try ConversationQuery(from: &bytes)
-        after = try bytes.number()
+        after = try bytes.position()
         limit = try bytes.number()
     }
 

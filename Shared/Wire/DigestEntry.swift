@@ -23,8 +23,8 @@ package struct DigestEntry: WireCodable, Hashable {
 
     package init(from reader: inout ByteReader) throws(WireError) {
         slot = Slot(try reader.number())
-        epoch = try reader.number()
-        number = try reader.number()
+        epoch = try reader.position()
+        number = try reader.position()
         moved = []
         for _ in 0..<(try reader.number(UInt32.self)) { moved.append(try StreamPosition(from: &reader)) }
     }

@@ -25,7 +25,7 @@ package enum EphemeralEntry: WireCodable, Hashable {
         case 2:
             self = .superseded(
                 try reader.user(), device: String(decoding: try reader.long(), as: UTF8.self),
-                age: try reader.number())
+                age: try reader.position())
         case 3: self = .presence(try PresenceList(from: &reader))
         case 4: self = .alive
         default: throw .unknownValue(field: "ephemeral kind", UInt64(kind))

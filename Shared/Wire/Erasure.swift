@@ -50,7 +50,7 @@ package struct EraseStep: WireCodable, Hashable {
         part =
             switch number {
             case 1: .leave(try reader.conversation())
-            case 2: .content(try reader.conversation(), after: try reader.number())
+            case 2: .content(try reader.conversation(), after: try reader.position())
             case 3: .stays(try reader.conversation())
             case 4: .listing(try reader.conversation())
             case 5: .remains
@@ -129,7 +129,7 @@ package struct ErasedUsersQuery: WireCodable, Hashable {
 
     package init(from reader: inout ByteReader) throws(WireError) {
         slot = Slot(try reader.number())
-        after = try reader.number()
+        after = try reader.position()
     }
 
     package func write(to buffer: inout ByteBuffer) {
@@ -156,9 +156,8 @@ package struct ErasureEntry: WireCodable, Hashable {
 
     package init(from reader: inout ByteReader) throws(WireError) {
         slot = Slot(try reader.number())
-        count = try reader.number()
-        let name = try reader.name()
-        latest = name.isEmpty ? nil : UserID(trusted: name)
+        count = try reader.position()
+        latest = try reader.optionalUser()
     }
 
     package func write(to buffer: inout ByteBuffer) {

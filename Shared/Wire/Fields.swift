@@ -1,4 +1,5 @@
 import Bytes
+import JSON
 import Models
 
 // How the domain's types stand in a frame. Integers are big-endian; a name is one length byte and its bytes; an absent
@@ -84,8 +85,37 @@ extension ByteReader {
 
     package mutating func conversation() throws(WireError) -> ConversationID { ConversationID(try uuid()) }
     package mutating func message() throws(WireError) -> MessageID { MessageID(try uuid()) }
-    package mutating func time() throws(WireError) -> Timestamp { Timestamp(milliseconds: try number()) }
-    package mutating func user() throws(WireError) -> UserID { UserID(trusted: try name()) }
+
+    /// Far from where calculating with it would overflow and end the process.
+    package mutating func time() throws(WireError) -> Timestamp {
+        let limit = JSONReader.maximumPosition
+        return Timestamp(milliseconds: try number("time", in: -limit...limit))
+    }
+
+    /// A position in a stream, or another number that is counted up: never negative, and as far from overflowing.
+    package mutating func position() throws(WireError) -> Int64 {
+        try number("position", in: 0...JSONReader.maximumPosition)
+    }
+
+    private mutating func number(_ field: StaticString, in range: ClosedRange<Int64>) throws(WireError) -> Int64 {
+        let number: Int64 = try number()
+        guard range.contains(number) else { throw .unknownValue(field: field, UInt64(bitPattern: number)) }
+        return number
+    }
+
+    package mutating func user() throws(WireError) -> UserID { try user(named: try name()) }
+
+    /// Nil where the name is empty.
+    mutating func optionalUser() throws(WireError) -> UserID? {
+        let name = try name()
+        return name.isEmpty ? nil : try user(named: name)
+    }
+
+    /// Checked as clients' are: another could not be written into the next frame.
+    private func user(named name: UnsafeRawBufferPointer) throws(WireError) -> UserID {
+        guard let user = UserID(bytes: name) else { throw .unknownValue(field: "user name", UInt64(name.count)) }
+        return user
+    }
 
     package mutating func optionalMessage() throws(WireError) -> MessageID? {
         let uuid = try uuid()

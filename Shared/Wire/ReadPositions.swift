@@ -44,7 +44,7 @@ extension ReadPositions.Entry: WireCodable {
     package init(from reader: inout ByteReader) throws(WireError) {
         user = try reader.user()
         conversation = try reader.conversation()
-        readSeq = try reader.number()
+        readSeq = try reader.position()
     }
 
     package func write(to buffer: inout ByteBuffer) {

@@ -32,6 +32,7 @@ package struct ReceiptSignal: WireCodable, Hashable {
     package init(from reader: inout ByteReader) throws(WireError) {
         conversation = try reader.conversation()
         user = try reader.user()
+        // What clients say: cut, or refused with a `Problem`, by whoever keeps it.
         delivered = try reader.number()
         read = try reader.number()
     }
@@ -59,7 +60,7 @@ package struct StatusQuery: WireCodable, Hashable {
 
     package init(from reader: inout ByteReader) throws(WireError) {
         conversation = try reader.conversation()
-        after = try reader.number()
+        after = try reader.position()
     }
 
     package func write(to buffer: inout ByteBuffer) {

@@ -1,4 +1,5 @@
 import Bytes
+import JSON
 import Models
 
 /// `search`: messages that have all words of a query, newest first.
@@ -65,7 +66,7 @@ package struct SearchCursor: WireCodable, Hashable {
     package init(from bytes: inout ByteReader) throws(WireError) {
         at = try bytes.time()
         conversation = try bytes.conversation()
-        seq = try bytes.number()
+        seq = try bytes.position()
         isForParts = try bytes.number(UInt8.self) == 1
     }
 
@@ -79,7 +80,8 @@ package struct SearchCursor: WireCodable, Hashable {
     package init?(text: String) {
         let parts = text.split(separator: "_", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 4, let milliseconds = Int64(parts[0]), let uuid = UUIDBytes(parts[1]),
-            let seq = Int64(parts[2]), ["w", "p"].contains(parts[3]), seq > 0,
+            let seq = Int64(parts[2]), ["w", "p"].contains(parts[3]),
+            (1...JSONReader.maximumPosition).contains(seq),
             (0...ActivityCursor.start.lastActivityAt.milliseconds).contains(milliseconds)
         else { return nil }
         self.init(

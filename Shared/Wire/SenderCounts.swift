@@ -24,7 +24,7 @@ package struct SenderCounts {
     private var entries: ByteReader
 
     package init(from reader: inout ByteReader) throws(WireError) {
-        version = try reader.number()
+        version = try reader.position()
         at = try reader.time()
         entries = ByteReader(reader.readRest())
     }

@@ -50,13 +50,13 @@ package struct ChangeEntry {
 
     package init(from reader: inout ByteReader) throws(WireError) {
         conversation = try reader.conversation()
-        seq = try reader.number()
+        seq = try reader.position()
         let number: UInt8
         (number, trace) = try reader.kind()
         guard let kind = ChangeKind(rawValue: number) else { throw .unknownValue(field: "change kind", UInt64(number)) }
         self.kind = kind
         user = try reader.name()
-        let messageSeq: Int64 = try reader.number()
+        let messageSeq: Int64 = try reader.position()
         self.messageSeq = messageSeq == 0 ? nil : messageSeq
         json = try reader.long()
         let headCount = Int(try reader.number(UInt32.self))
@@ -123,14 +123,14 @@ package struct PrivateEntry {
 
     package init(from reader: inout ByteReader) throws(WireError) {
         user = try reader.user()
-        useq = try reader.number()
+        useq = try reader.position()
         let number: UInt8 = try reader.number()
         guard let kind = PrivateKind(rawValue: number) else {
             throw .unknownValue(field: "private kind", UInt64(number))
         }
         self.kind = kind
         conversation = try reader.conversation()
-        seq = try reader.number()
+        seq = try reader.position()
         detail = Int(try reader.number(UInt32.self))
         json = try reader.long()
     }
@@ -160,7 +160,7 @@ package struct StatusEntry {
 
     package init(from reader: inout ByteReader) throws(WireError) {
         conversation = try reader.conversation()
-        version = try reader.number()
+        version = try reader.position()
         json = try reader.long()
     }
 

@@ -51,7 +51,7 @@ package struct StreamPosition: WireCodable, Hashable {
 
     package init(from reader: inout ByteReader) throws(WireError) {
         key = try StreamKey(from: &reader)
-        position = try reader.number()
+        position = try reader.position()
     }
 
     package func write(to buffer: inout ByteBuffer) {
@@ -99,8 +99,8 @@ package struct ReplayQuery: WireCodable, Hashable {
 
     package init(from reader: inout ByteReader) throws(WireError) {
         conversation = try reader.conversation()
-        after = try reader.number()
-        through = try reader.number()
+        after = try reader.position()
+        through = try reader.position()
         limit = try reader.number()
     }
 
@@ -128,7 +128,7 @@ package struct PrivateReplayQuery: WireCodable, Hashable {
 
     package init(from reader: inout ByteReader) throws(WireError) {
         user = try reader.user()
-        after = try reader.number()
+        after = try reader.position()
         limit = try reader.number()
     }
 
@@ -201,7 +201,7 @@ package struct Bootstrap: WireCodable {
     package init(from reader: inout ByteReader) throws(WireError) {
         logID = try reader.uuid()
         serverTime = try reader.time()
-        useq = try reader.number()
+        useq = try reader.position()
         hasMore = try reader.number(UInt8.self) == 1
         stays = []
         for _ in 0..<(try reader.number(UInt32.self)) { stays.append(try Stay(from: &reader)) }
@@ -224,11 +224,11 @@ package struct Bootstrap: WireCodable {
 extension Bootstrap.Stay: WireCodable {
     package init(from reader: inout ByteReader) throws(WireError) {
         conversation = try reader.conversation()
-        lastSeq = try reader.number()
-        from = try reader.number()
-        let end: Int64 = try reader.number()
+        lastSeq = try reader.position()
+        from = try reader.position()
+        let end: Int64 = try reader.position()
         through = end == 0 ? nil : end
-        statusVersion = try reader.number()
+        statusVersion = try reader.position()
         memberCount = Int(try reader.number(UInt32.self))
     }
 

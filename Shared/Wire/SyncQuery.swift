@@ -1,4 +1,5 @@
 import Bytes
+import JSON
 import Models
 
 /// `sync`: what changed for a user since a cursor.
@@ -56,7 +57,7 @@ package struct SyncCursor: WireCodable, Hashable {
 
     package init(from reader: inout ByteReader) throws(WireError) {
         logID = try reader.uuid()
-        useq = try reader.number()
+        useq = try reader.position()
         transaction = try reader.number()
         nextTransaction = try reader.number()
         after = try reader.conversation()
@@ -74,7 +75,9 @@ package struct SyncCursor: WireCodable, Hashable {
         let parts = text.split(separator: "_", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 5, let logID = UUIDBytes(parts[0]), let after = UUIDBytes(parts[4]) else { return nil }
         let numbers = parts[1...3].compactMap { Int64($0) }
-        guard numbers.count == 3, numbers.allSatisfy({ $0 >= 0 }) else { return nil }
+        guard numbers.count == 3, numbers.allSatisfy({ $0 >= 0 }), numbers[0] <= JSONReader.maximumPosition else {
+            return nil
+        }
         self.init(
             logID: logID, useq: numbers[0], transaction: numbers[1], nextTransaction: numbers[2],
             after: ConversationID(after))

@@ -100,7 +100,7 @@ extension Write.Action: WireCodable {
             case 6: .putMember(try reader.user(), MemberRole(rawValue: try reader.number()))
             case 7: .removeMember(try reader.user())
             case 8: .rename(reader.rest())
-            case 9: .clearHistory(through: try reader.number())
+            case 9: .clearHistory(through: try reader.position())
             case 10: .putSettings(readReceipts: try reader.settingChange())
             default: throw .unknownValue(field: "action", UInt64(number))
             }

@@ -145,6 +145,41 @@ import Wire
         #expect(heard.contains(topic) == mayPublish)
     }
 
+    @Test("a frame behind another one in the same message is not heard, whatever its topic")
+    @Reactor func severalParts() async throws {
+        let directory = BusTests.Directory()
+        let context = try Context()
+        let keeper = try Doorkeeper(listeners: [Self.pairs[.fanout]!.publicKey: .fanout], in: context) {}
+        let sender = try Socket(.publisher, .server(Self.pairs[.fanout]!), in: context)
+        try sender.bind(directory.socket("fanout-0"))
+        let receiver = try Bus(bind: directory.socket("fanout-1"), keys: Self.keys(.fanout))
+        defer { keeper.close(); receiver.close() }
+        var heard: [Topic] = []
+        var refusals: Set<String> = []
+        receiver.subscribe(.change(Self.group))
+        receiver.subscribe(.ephemeral(Self.group))
+        receiver.onFrame = { heard.append($0.topic) }
+        receiver.onRefusal = { role, reason in refusals.insert("\(role!.rawValue): \(reason)") }
+        try receiver.follow(directory.pattern("fanout"), as: .fanout)
+
+        func frame(_ topic: Topic) -> [UInt8] {
+            var writer = FrameWriter(topic: topic, origin: Instance(1))
+            writer.append { $0.append([1]) }
+            return Array(writer.bytes)
+        }
+        let own = frame(.ephemeral(Self.group)), others = frame(.change(Self.group))
+        let isHeard = await BusTests.eventually {
+            _ = sender.isReadable  // Takes subscriptions in.
+            sender.send(parts: [own, others])
+            sender.send(parts: [own])
+            return heard.count >= 20
+        }
+        #expect(isHeard)
+        #expect(!heard.contains(.change(Self.group)))
+        #expect(refusals == ["fanout: a message of several parts"])
+        #expect(receiver.counters.framesRefused >= 2)
+    }
+
     @Test("a request to a store is not answered by a receipt service")
     @Reactor func answersOfOthers() async throws {
         let directory = BusTests.Directory()

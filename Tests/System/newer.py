@@ -14,7 +14,7 @@ _zmq.zmq_bind.argtypes = _zmq.zmq_connect.argtypes = [ctypes.c_void_p, ctypes.c_
 _zmq.zmq_setsockopt.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t]
 _zmq.zmq_recv.argtypes = _zmq.zmq_send.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_int]
 _zmq.zmq_close.argtypes = _zmq.zmq_ctx_term.argtypes = [ctypes.c_void_p]
-PUB, SUB, SUBSCRIBE, LINGER, RCVTIMEO = 1, 2, 6, 17, 27
+PUB, SUB, SUBSCRIBE, LINGER, RCVTIMEO, SNDMORE = 1, 2, 6, 17, 27, 2
 VERSION = 1
 
 
@@ -47,9 +47,16 @@ class NewerPeer:
         while not self._is_closing.is_set():
             size = _zmq.zmq_recv(self._subscriber, buffer, len(buffer), 0)
             if 0 <= size <= len(buffer):
-                frame = in_next_version(buffer.raw[:size])
-                _zmq.zmq_send(self._publisher, frame, len(frame), 0)
-                self.spoken += 1
+                self.hear(buffer.raw[:size])
+
+    def hear(self, frame: bytes):
+        self.send(in_next_version(frame))
+
+    def send(self, *parts: bytes):
+        for part in parts[:-1]:
+            _zmq.zmq_send(self._publisher, part, len(part), SNDMORE)
+        _zmq.zmq_send(self._publisher, parts[-1], len(parts[-1]), 0)
+        self.spoken += 1
 
     def close(self):
         self._is_closing.set()

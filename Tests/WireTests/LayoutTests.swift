@@ -1,4 +1,5 @@
 import Bytes
+import JSON
 import Models
 import TestSupport
 import Testing
@@ -157,6 +158,28 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
 
     private func expectTruncated<Value: WireCodable>(_ value: Value, at length: Int) {
         #expect(throws: WireError.truncated) { try decode(Value.self, Array(encoded(value).prefix(length))) }
+    }
+
+    /// Where 255 bytes that are no UTF-8 stood for a name, it grew beyond what the next frame holds; where the highest
+    /// number stood for a position, adding one to it ended the process.
+    @Test("a name that no user has, and numbers far beyond what they count, are refused")
+    func implausible() {
+        let name = [255] + [UInt8](repeating: 0xFF, count: 255)
+        #expect(throws: WireError.unknownValue(field: "", 255)) { try decode(EraseUser.self, name) }
+        #expect(throws: WireError.unknownValue(field: "", 0)) { try decode(EraseUser.self, [0]) }
+        for number in [Int64.max, .min, -1, JSONReader.maximumPosition + 1] {
+            let refusal = WireError.unknownValue(field: "", UInt64(bitPattern: number))
+            let digest = DigestEntry(
+                slot: Slot(1), epoch: 1, number: 1, moved: [StreamPosition(.conversation(conversation), number)])
+            #expect(throws: refusal) { try decode(DigestEntry.self, encoded(digest)) }
+            #expect(throws: refusal) {
+                try decode(EphemeralEntry.self, encoded(EphemeralEntry.superseded(bob, device: "tv", age: number)))
+            }
+        }
+        let late = LastSeen([PresenceList.Departure(bob, lastSeen: Timestamp(milliseconds: .max))])
+        #expect(throws: WireError.unknownValue(field: "", UInt64(Int64.max))) {
+            try decode(LastSeen.self, encoded(late))
+        }
     }
 
     @Test("messages of one request are read in place, in order")

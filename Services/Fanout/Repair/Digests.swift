@@ -85,6 +85,7 @@ final class Digests {
             var reader = ByteReader(bytes)
             guard let digest = try? DigestEntry(from: &reader) else {
                 counters.entriesRefused += 1
+                rooms.bus.refuseEntry(of: frame)
                 continue
             }
             body(digest)

@@ -123,6 +123,7 @@ final class PrivateStreams {
             var reader = ByteReader(bytes)
             guard let entry = try? PrivateEntry(from: &reader) else {
                 counters.entriesRefused += 1
+                bus.refuseEntry(of: frame)
                 continue
             }
             if let stream = self[entry.user] {

@@ -17,7 +17,7 @@ struct ChangeFrame: StreamEntry {
     init(_ entry: ChangeEntry) {
         position = entry.seq
         frame = ServerFrame.change(entry.json)
-        removed = entry.kind == .memberRemoved ? UserID(trusted: entry.user) : nil
+        removed = entry.kind == .memberRemoved ? UserID(bytes: entry.user) : nil
         // A new message lies in every stay that its change lies in.
         withheld = entry.messageSeq.flatMap { $0 == entry.seq ? nil : WithheldMessage(at: $0, entry.head) }
     }
@@ -117,7 +117,7 @@ extension RequestOutcome {
         var reader = ByteReader(answer.payload.bytes)
         do throws(WireError) {
             var page = Page<Entry>()
-            page.last = try reader.number()
+            page.last = try reader.position()
             while !reader.isAtEnd { page.entries.append(try entry(&reader)) }
             return page
         } catch {

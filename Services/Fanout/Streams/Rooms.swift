@@ -91,6 +91,7 @@ final class Rooms {
             var reader = ByteReader(bytes)
             guard let entry = try? ChangeEntry(from: &reader) else {
                 counters.entriesRefused += 1
+                bus.refuseEntry(of: frame)
                 continue
             }
             let before = counters.deliveries
@@ -126,6 +127,7 @@ final class Rooms {
             var reader = ByteReader(bytes)
             guard let entry = try? StatusEntry(from: &reader) else {
                 counters.entriesRefused += 1
+                bus.refuseEntry(of: frame)
                 continue
             }
             if let room = self[entry.conversation] {
