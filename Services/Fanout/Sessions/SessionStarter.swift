@@ -109,7 +109,9 @@ final class SessionStarter {
         let room = rooms.open(
             conversation, lastSeq: lastSeq, statusVersion: statusVersion, memberCount: records[0].memberCount)
         room.join(session, after: start, stays)
-        if let version = hello.statusVersion(in: conversation), version < statusVersion, stays.end == nil {
+        // The room may be further on than the bootstrap, which was read before.
+        let latest = max(statusVersion, room.statusVersion)
+        if let version = hello.statusVersion(in: conversation), version < latest, stays.end == nil {
             room.catchUpStatus(session, after: version)
         }
     }
