@@ -5,10 +5,6 @@ import Wire
 /// Conversations as their reader sees them. `list` reads the inbox (which names the user's slot) and from there the
 /// conversations in whatever slots they lie: one of the few statements that fan out over slots.
 enum ConversationStatement {
-    /// The messages behind what was read that are looked at for the count of the unread, the latest ones: those of the
-    /// reader and of the system do not count, and there may be any number of them.
-    private static let unreadMessagesLookedAt = 1_000
-
     static let list = Statement(
         "list_conversations", parameters: [.text, .int2, .timestamptz, .uuid, .int8],
         """
@@ -61,19 +57,17 @@ enum ConversationStatement {
         LEFT JOIN receipt.horizons h ON h.slot = c.slot AND h.conversation_id = c.id AND h.user_id = $1
         CROSS JOIN LATERAL (
             SELECT count(*) AS count FROM (
-                SELECT FROM (
-                    SELECT m.seq, m.sender_id, m.kind, m.deleted_at FROM store.messages m
-                    WHERE m.slot = c.slot AND m.conversation_id = c.id
-                      AND m.seq > greatest(coalesce(h.read_seq, 0), stay.cleared_seq) AND m.seq <= stay.last_seq
-                    ORDER BY m.seq DESC LIMIT \(unreadMessagesLookedAt)
-                ) m
-                WHERE m.sender_id <> $1 AND m.kind <> 3 AND m.deleted_at IS NULL
+                SELECT FROM store.messages m
+                WHERE m.slot = c.slot AND m.conversation_id = c.id
+                  AND m.seq > greatest(coalesce(h.read_seq, 0), stay.cleared_seq) AND m.seq <= stay.last_seq
+                  AND m.sender_id <> $1 AND m.kind <> 3 AND m.deleted_at IS NULL
                   AND EXISTS (SELECT FROM store.memberships s
                               WHERE s.slot = c.slot AND s.conversation_id = c.id AND s.user_id = $1
                                 AND m.seq BETWEEN s.joined_seq AND coalesce(s.left_seq, m.seq))
                   AND NOT EXISTS (SELECT FROM store.hidden d
                                   WHERE d.slot = c.slot AND d.conversation_id = c.id AND d.user_id = $1 AND d.seq = m.seq)
-                LIMIT 100
+                -- From the end: where thousands joined, and then somebody wrote, that is found first.
+                ORDER BY m.seq DESC LIMIT 100
             ) u
         ) unread
         LEFT JOIN LATERAL (
