@@ -17,11 +17,14 @@ final class Fanout {
     let presence: Presence
     private let erased: ErasedUsers
 
-    init(bus: Bus, tokens: TokenVerifier, log: Log, presence timing: PresenceTiming = PresenceTiming()) {
+    init(
+        bus: Bus, tokens: TokenVerifier, log: Log, presence timing: PresenceTiming = PresenceTiming(),
+        typingLifetime: Duration = TypingTable.lifetime
+    ) {
         let fetches = FetchQueue()
         rooms = Rooms(bus: bus, fetches: fetches, counters: counters, log: log)
         let streams = PrivateStreams(bus: bus, fetches: fetches, counters: counters, rooms: rooms)
-        let typing = TypingRelay(bus: bus, rooms: rooms, counters: counters)
+        let typing = TypingRelay(bus: bus, rooms: rooms, counters: counters, lifetime: typingLifetime)
         presence = Presence(
             bus: bus, rooms: rooms, streams: streams, sessions: sessions, counters: counters, timing: timing)
         let supersession = Supersession(bus: bus, sessions: sessions)

@@ -363,6 +363,35 @@ import Testing
         #expect(ben.frames(of: "status").isEmpty)
     }
 
+    @Test("members are counted once each, whatever was lost and whatever happened behind a snapshot")
+    @Reactor func memberCounts() async throws {
+        let system = try await TestSystem()
+        defer { system.close() }
+        let store = system.store
+        func count() -> Int? { system.fanouts[0].fanout.rooms[Self.first]?.memberCount }
+        store.create(Self.first, members: ["anna", "ben"])
+        let anna = await system.session("anna")
+        #expect(count() == 2)
+        store.losesAnnouncements = true
+        store.add("carla", to: Self.first)
+        store.add("dora", to: Self.first)
+        store.remove("carla", from: Self.first)
+        store.losesAnnouncements = false
+        store.publishDigests()
+        await waitUntil { count() == 3 }
+        store.behindSnapshot = {
+            store.behindSnapshot = {}
+            store.add("eve", to: Self.first)
+        }
+        _ = await system.session("ben")
+        await system.quiet(anna)
+        #expect(count() == 4)
+        store.add("finn", to: Self.first)
+        store.remove("eve", from: Self.first)
+        await waitUntil { anna.frames(of: "change").count == 6 }
+        #expect(count() == 4)
+    }
+
     // MARK: Between fanouts
 
     @Test("typing reaches the other members on every fanout, not its author and not strangers, and stops by itself")
@@ -381,6 +410,20 @@ import Testing
         #expect(ben.frames(of: "typing").last!.contains(#""active":false"#))
         #expect(anna.frames(of: "typing").isEmpty && stranger.frames(of: "typing").isEmpty)
         #expect(system.fanouts.map(\.fanout.counters.typingFrames) == [2, 2])
+    }
+
+    @Test("typing ends by itself on a fanout whose peer was killed meanwhile")
+    @Reactor func typingOfTheDead() async throws {
+        let system = try await TestSystem(fanouts: 2, typingLifetime: .seconds(1))
+        defer { system.close() }
+        system.store.create(Self.first, members: ["anna", "ben"])
+        let anna = await system.session("anna"), ben = await system.session("ben", fanout: 1)
+        anna.say(#"{"type":"typing","conversationId":"\#(Self.first)","active":true}"#)
+        await waitUntil { ben.frames(of: "typing").count == 1 }
+        system.silence(fanout: 0)
+        await waitUntil { ben.frames(of: "typing").count == 2 }
+        #expect(ben.frames(of: "typing").last!.contains(#""active":false"#))
+        #expect(system.fanouts[1].fanout.counters.typingExpired == 1)
     }
 
     @Test("a second session of a device ends the first, on the same fanout and on another", arguments: [0, 1])

@@ -26,21 +26,25 @@ final class TestSystem {
         gathering: .milliseconds(20), grace: .milliseconds(300), heartbeat: .milliseconds(100), silence: .seconds(2),
         refresh: .seconds(1), seen: .milliseconds(500))
 
-    init(fanouts count: Int = 1, areStrangers: Bool = false, limits: ServerLimits = ServerLimits()) async throws {
+    init(
+        fanouts count: Int = 1, areStrangers: Bool = false, limits: ServerLimits = ServerLimits(),
+        typingLifetime: Duration = TypingTable.lifetime
+    ) async throws {
         var template = Array("/tmp/parley-fanout-XXXXXX".utf8CString)
         directory = String(cString: mkdtemp(&template)!)
         storeBus = try Bus(bind: "ipc://\(directory)/store-0.sock")
         store = ScriptedStore(storeBus)
-        for number in 0..<count { try open(number, limits) }
+        for number in 0..<count { try open(number, limits, typingLifetime) }
         try storeBus.follow([.ipc(pattern: "\(directory)/fanout-*.sock")])
         try await settle(areStrangers)
     }
 
-    private func open(_ number: Int, _ limits: ServerLimits) throws {
+    private func open(_ number: Int, _ limits: ServerLimits, _ typingLifetime: Duration) throws {
         let bus = try Bus(bind: "ipc://\(directory)/fanout-\(number).sock")
         let tokens = TokenVerifier(key: try TokenKey(secret: Self.secret))
         let fanout = Fanout(
-            bus: bus, tokens: tokens, log: Log(service: "fanout", level: .error), presence: Self.timing)
+            bus: bus, tokens: tokens, log: Log(service: "fanout", level: .error), presence: Self.timing,
+            typingLifetime: typingLifetime)
         let server = Server(routes, webSockets: fanout.gateway, limits: limits)
         let port = try server.listen(at: "127.0.0.1:0")
         fanout.start()

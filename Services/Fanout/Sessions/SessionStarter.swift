@@ -106,8 +106,8 @@ final class SessionStarter {
         // A former member who has everything has nothing to wait for.
         guard stays.next(after: start) != nil else { return }
         let statusVersion = records[0].statusVersion
-        let room = rooms.open(
-            conversation, lastSeq: lastSeq, statusVersion: statusVersion, memberCount: records[0].memberCount)
+        let room = rooms.open(conversation, lastSeq: lastSeq, statusVersion: statusVersion)
+        room.learn(memberCount: records[0].memberCount, at: lastSeq)
         room.join(session, after: start, stays)
         // The room may be further on than the bootstrap, which was read before.
         let latest = max(statusVersion, room.statusVersion)

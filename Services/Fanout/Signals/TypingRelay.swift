@@ -5,6 +5,8 @@ import Reactor
 import Wire
 
 /// Passes on who is typing, to the other members on this and all other processes. Nothing is stored or repeated.
+///
+/// Every typing ends by itself, on the process that it reaches as well: the one it came from may be gone.
 @Reactor
 final class TypingRelay {
     private static let clockInterval = Duration.milliseconds(500)
@@ -12,13 +14,17 @@ final class TypingRelay {
     private let bus: Bus
     private let rooms: Rooms
     private let counters: Counters
-    private var table = TypingTable()
+    private var table: TypingTable
+    /// What other processes have said.
+    private var heard: TypingTable
     private var isClockRunning = false
 
-    init(bus: Bus, rooms: Rooms, counters: Counters) {
+    init(bus: Bus, rooms: Rooms, counters: Counters, lifetime: Duration) {
         self.bus = bus
         self.rooms = rooms
         self.counters = counters
+        table = TypingTable(lifetime: lifetime)
+        heard = TypingTable(lifetime: lifetime)
     }
 
     func receive(_ conversation: ConversationID, _ isActive: Bool, from session: Session) {
@@ -31,8 +37,16 @@ final class TypingRelay {
 
     /// From another process.
     func receive(_ conversation: ConversationID, _ user: UserID, _ isActive: Bool) {
-        guard let room = rooms[conversation] else { return }
-        tell(room, ServerFrame.typing(conversation, user, isActive: isActive), exceptTo: user)
+        guard rooms[conversation] != nil else { return }
+        let key = TypingTable.Key(conversation: conversation, user: user)
+        _ = isActive ? heard.started(key, at: .now) : heard.stopped(key)
+        tellHere(key, isActive)
+        startClock()
+    }
+
+    private func tellHere(_ key: TypingTable.Key, _ isActive: Bool) {
+        guard let room = rooms[key.conversation] else { return }
+        tell(room, ServerFrame.typing(key.conversation, key.user, isActive: isActive), exceptTo: key.user)
     }
 
     /// Every member who is here but one. Whom much is waiting for does without.
@@ -54,14 +68,14 @@ final class TypingRelay {
     private func stop(_ key: TypingTable.Key) { if table.stopped(key) { tell(key, false) } }
 
     private func tell(_ key: TypingTable.Key, _ isActive: Bool) {
-        receive(key.conversation, key.user, isActive)
+        tellHere(key, isActive)
         bus.append(to: .ephemeral(key.conversation.slot.group)) { buffer in
             EphemeralEntry.typing(key.conversation, key.user, isActive: isActive).write(to: &buffer)
         }
     }
 
     private func startClock() {
-        guard !isClockRunning, !table.isEmpty else { return }
+        guard !isClockRunning, !table.isEmpty || !heard.isEmpty else { return }
         isClockRunning = true
         Reactor.after(Self.clockInterval) { [weak self] in self?.expire() }
     }
@@ -71,6 +85,10 @@ final class TypingRelay {
         for key in table.takeExpired(at: .now) {
             counters.typingExpired += 1
             tell(key, false)
+        }
+        for key in heard.takeExpired(at: .now) {
+            counters.typingExpired += 1
+            tellHere(key, false)
         }
         startClock()
     }

@@ -1,7 +1,7 @@
 import Models
 import Reactor
 
-/// Who is typing where, by what sessions of this process say.
+/// Who is typing where, by what sessions of this process say, or other processes.
 struct TypingTable {
     /// A member who goes on typing is passed on at most this often.
     static let interval = Duration.seconds(3)
@@ -15,12 +15,16 @@ struct TypingTable {
         var user: UserID
     }
 
+    private let lifetime: Duration
+
     private struct Typing {
         var passedOn: MonotonicTime
         var heard: MonotonicTime
     }
 
     private var typing: [Key: Typing] = [:]
+
+    init(lifetime: Duration = TypingTable.lifetime) { self.lifetime = lifetime }
 
     var isEmpty: Bool { typing.isEmpty }
 
@@ -41,7 +45,7 @@ struct TypingTable {
 
     /// Takes out those who have not been heard of for too long.
     mutating func takeExpired(at now: MonotonicTime) -> [Key] {
-        let expired = typing.filter { now - $0.value.heard >= Self.lifetime }.map(\.key)
+        let expired = typing.filter { now - $0.value.heard >= lifetime }.map(\.key)
         for key in expired { typing[key] = nil }
         return expired
     }

@@ -4,6 +4,12 @@ protocol StreamEntry {
     var position: Int64 { get }
     /// Whether `subscriber` may see nothing behind this entry.
     func isLast(for subscriber: Subscriber) -> Bool
+    /// Whether the owner of the feed has to know of it (`FeedHost.passed`).
+    var concernsHost: Bool { get }
+}
+
+extension StreamEntry {
+    var concernsHost: Bool { false }
 }
 
 /// Puts the entries of a stream in order: each position once, none left out, whatever the bus loses, repeats or

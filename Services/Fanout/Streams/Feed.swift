@@ -23,6 +23,8 @@ struct Feed<Entry: StreamEntry> {
         var stalled: [Subscriber] = []
         /// They have seen all they may see, and are subscribers no more.
         var ended: [Subscriber] = []
+        /// Entries that concern the owner, each once and in order, whoever has subscribed.
+        var passed: [Entry] = []
     }
 
     /// The entries behind `after` and up to `through`.
@@ -103,6 +105,7 @@ struct Feed<Entry: StreamEntry> {
             live.removeAll { entry.isLast(for: $0) }
         }
         if !catchUps.isEmpty { remember(entry) }
+        if entry.concernsHost { work.passed.append(entry) }
     }
 
     private mutating func remember(_ entry: Entry) {

@@ -18,6 +18,8 @@ protocol FeedHost: AnyObject {
 
     /// Must not touch the feed.
     func deliver(_ entry: Entry, to session: Session)
+    /// The stream is behind this entry, which concerns the host.
+    func passed(_ entry: Entry)
     /// The session has seen all it may see.
     func ended(_ session: Session)
     /// Asks for the entries behind `after` and up to `through`, or a first part of them; nil when that failed.
@@ -33,7 +35,10 @@ extension FeedHost {
         perform(feed.add(session, after: position, stays, isNew: isNew) { deliver($0, to: $1) })
     }
 
+    func passed(_ entry: Entry) {}
+
     private func perform(_ work: Feed<Entry>.Work) {
+        for entry in work.passed { passed(entry) }
         if let delay = work.repairIn { Reactor.after(delay) { [weak self] in self?.repair() } }
         for fetch in work.fetches { catchUp(fetch) }
         for session in work.stalled { resumeLater(session) }

@@ -1,6 +1,7 @@
 import Bus
 import Bytes
 import Edge
+import JSON
 import Models
 import Reactor
 import Wire
@@ -9,20 +10,50 @@ import Wire
 struct PrivateFrame: StreamEntry {
     let position: Int64
     let frame: WebSocketFrame
-    /// A conversation that the user has joined with this change, and the last position before the stay.
-    let joined: (conversation: ConversationID, lastSeq: Int64, memberCount: Int)?
+    /// A conversation that the user has joined with this change.
+    let joined: Joining?
     /// Whether the user shows presence from this change on; nil when it is about something else.
     let showsPresence: Bool?
 
     init(_ entry: PrivateEntry) {
         position = entry.useq
         frame = ServerFrame.privateChange(entry.json)
-        joined = entry.kind == .conversationJoined ? (entry.conversation, entry.seq, entry.detail) : nil
+        joined = entry.kind == .conversationJoined ? Joining(entry) : nil
         let isOwnSetting = entry.kind == .settingsChanged && entry.conversation.uuid == .zero
         showsPresence = isOwnSetting ? entry.detail == 1 : nil
     }
 
     func isLast(for _: Session) -> Bool { false }
+}
+
+/// A joining, as a private change tells of it.
+struct Joining {
+    let conversation: ConversationID
+    /// The last position before the stay.
+    let lastSeq: Int64
+    let memberCount: Int
+    /// Where so many were members: with the joining, or, when it is told later, where the conversation was by then.
+    let countedAt: Int64
+
+    private static let keys: JSONKeys = ["lastSeq"]
+
+    init(_ entry: PrivateEntry) {
+        conversation = entry.conversation
+        lastSeq = entry.seq
+        memberCount = entry.detail
+        countedAt = max(entry.seq + 1, (try? Self.toldLastSeq(entry.json)) ?? 0)
+    }
+
+    private static func toldLastSeq(_ json: UnsafeRawBufferPointer) throws(JSONError) -> Int64? {
+        var reader = JSONReader(json)
+        var given = JSONKeys.Given()
+        var lastSeq: Int64?
+        try reader.beginObject()
+        while let key = try reader.nextKey(of: keys, &given) {
+            if key == "lastSeq" { lastSeq = try reader.position() } else { try reader.skip() }
+        }
+        return lastSeq
+    }
 }
 
 /// The private stream of a user with sessions on this process.
@@ -47,7 +78,7 @@ final class PrivateStream: FeedHost {
         // Older ones are history: the bootstrap knows what became of them.
         guard entry.position > session.bootstrapUseq else { return }
         if let joined = entry.joined {
-            streams.join(session, joined.conversation, after: joined.lastSeq, memberCount: joined.memberCount)
+            streams.join(session, joined)
         }
         if let shows = entry.showsPresence { streams.presenceDecided(session, shows) }
     }
@@ -105,10 +136,12 @@ final class PrivateStreams {
         if stream.feed.isEmpty { bySlot[Int(session.user.slot.number)][session.user] = nil }
     }
 
-    /// The session's user is a member from the change behind `lastSeq` on.
-    func join(_ session: Session, _ conversation: ConversationID, after lastSeq: Int64, memberCount: Int) {
+    /// The session's user is a member from the joining on.
+    func join(_ session: Session, _ joining: Joining) {
         guard !session.hasEnded else { return }
-        let room = rooms.open(conversation, lastSeq: lastSeq, statusVersion: 0, memberCount: memberCount)
+        let conversation = joining.conversation, lastSeq = joining.lastSeq
+        let room = rooms.open(conversation, lastSeq: lastSeq, statusVersion: 0)
+        room.learn(memberCount: joining.memberCount, at: joining.countedAt)
         session.windows.open(conversation, at: lastSeq + 1, isMember: session.isIn(room))
         room.join(session, after: lastSeq, Stays([.init(from: lastSeq + 1, through: nil)]))
         // The change that began the stay exists, and so may others that were announced before there was a room.

@@ -13,16 +13,20 @@ struct ChangeFrame: StreamEntry {
     let removed: UserID?
     /// What happened to an older message, for sessions whose user may not see that message.
     let withheld: WithheldMessage?
+    /// How many members more there are with it.
+    let joined: Int
 
     init(_ entry: ChangeEntry) {
         position = entry.seq
         frame = ServerFrame.change(entry.json)
         removed = entry.kind == .memberRemoved ? UserID(bytes: entry.user) : nil
+        joined = entry.kind == .memberAdded ? 1 : entry.kind == .memberRemoved ? -1 : 0
         // A new message lies in every stay that its change lies in.
         withheld = entry.messageSeq.flatMap { $0 == entry.seq ? nil : WithheldMessage(at: $0, entry.head) }
     }
 
     func isLast(for session: Session) -> Bool { removed != nil && removed == session.user }
+    var concernsHost: Bool { joined != 0 }
 }
 
 /// A change without the message it is about. Its frame is made when the first session needs it, and then shared.
@@ -51,10 +55,12 @@ final class Room: FeedHost {
     var behind: [Session] = []
     /// … and what takes the place of names where the members are too many.
     var counts = CountsRefresh()
-    /// Who is online, and whether that is told (see `Presence`). The count is exact when a session begins, and then
-    /// follows what is announced; 0: not known yet.
+    /// Who is online, and whether that is told (see `Presence`).
     var presence = RoomPresence()
-    var memberCount = 0
+    /// 0: not known yet.
+    private(set) var memberCount = 0
+    /// The count holds at this position; what passes behind it changes it.
+    private var countedThrough: Int64 = -1
 
     init(_ conversation: ConversationID, lastSeq: Int64, statusVersion: Int64, in rooms: Rooms) {
         self.conversation = conversation
@@ -65,6 +71,28 @@ final class Room: FeedHost {
 
     var fetches: FetchQueue { rooms.fetches }
     var counters: Counters { rooms.counters }
+
+    // MARK: Members
+
+    /// So many there were at a position, as somebody read it. It may be older than what has passed here since, and newer
+    /// than what will pass.
+    func learn(memberCount: Int, at position: Int64) {
+        guard position >= max(countedThrough, feed.last) || countedThrough < 0 else { return }
+        countedThrough = position
+        resize(to: memberCount)
+    }
+
+    func passed(_ entry: ChangeFrame) {
+        guard entry.position > countedThrough else { return }
+        countedThrough = entry.position
+        resize(to: memberCount + entry.joined)
+    }
+
+    private func resize(to count: Int) {
+        let showed = showsPresence
+        memberCount = max(0, count)
+        if showsPresence != showed { rooms.resized(self) }
+    }
 
     // MARK: Changes
 

@@ -45,19 +45,7 @@ final class Rooms {
     func forEach(in slot: Slot, _ body: (Room) -> Void) { bySlot[Int(slot.number)].values.forEach(body) }
 
     /// The room of a conversation. A new one begins at the given positions; one that is there learns of them.
-    func open(_ conversation: ConversationID, lastSeq: Int64, statusVersion: Int64, memberCount: Int) -> Room {
-        let room = open(conversation, lastSeq: lastSeq, statusVersion: statusVersion)
-        resize(room, to: memberCount)
-        return room
-    }
-
-    private func resize(_ room: Room, to memberCount: Int) {
-        let showed = room.showsPresence
-        room.memberCount = max(0, memberCount)
-        if room.showsPresence != showed { resized(room) }
-    }
-
-    private func open(_ conversation: ConversationID, lastSeq: Int64, statusVersion: Int64) -> Room {
+    func open(_ conversation: ConversationID, lastSeq: Int64, statusVersion: Int64) -> Room {
         if let room = self[conversation] {
             room.learn(lastSeq)
             room.learnStatus(statusVersion)
@@ -115,8 +103,6 @@ final class Rooms {
             // Repetitions are dropped before they cost an encoding.
             guard entry.seq > room.feed.last else { return }
             room.announce(ChangeFrame(entry))
-            if entry.kind == .memberAdded { resize(room, to: room.memberCount + 1) }
-            if entry.kind == .memberRemoved { resize(room, to: room.memberCount - 1) }
         } else if changeWitness.isListening {
             changeWitness.saw(entry.conversation, entry.seq)
         }
