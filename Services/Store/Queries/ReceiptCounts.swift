@@ -14,10 +14,12 @@ enum ReceiptCounts {
     static let statement = Statement(
         "receipt_counts", parameters: [.int2, .uuid, .text, .array(.int8)],
         """
-        SELECT first, member_end, delivered_end, read_end, sum(count)::bigint
-        FROM (\(present) UNION ALL \(left) UNION ALL \(reached) UNION ALL \(notYet) UNION ALL \(sender)) spans
-        GROUP BY 1, 2, 3, 4
+        SELECT first, member_end, delivered_end, read_end, sum(count)::bigint FROM (\(spans)) spans GROUP BY 1, 2, 3, 4
         """)
+
+    /// Of the messages $4, ascending, of sender $3 in conversation $2 of slot $1: `first`, `member_end`, `delivered_end`,
+    /// `read_end`, `count`, as in `Span`.
+    static let spans = [present, left, reached, notYet, sender].joined(separator: " UNION ALL ")
 
     private static let present = """
         SELECT 0 AS first, cardinality($4) AS member_end, 0 AS delivered_end, 0 AS read_end, c.member_count AS count

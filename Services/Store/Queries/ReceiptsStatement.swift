@@ -7,50 +7,55 @@ enum ReceiptsStatement {
     /// A page, by user name, of the recipients who have it, and how many there are in all, in one snapshot. No row: there
     /// is no such message for this reader. A row without a name: the page is empty, or the message is not the reader's.
     ///
-    /// The time of a position is that of the one run that passes it: the first one of its kinds that ends there or behind.
-    /// Each name of the page costs that look-up, all others of the conversation only their place in the count.
+    /// Each name of the page costs the look-ups of a stay and of two runs: the time of a position is that of the one run
+    /// that passes it, the first one of its kinds that ends there or behind. All others of the conversation cost one step
+    /// of the counts, in which nobody is looked up (see `ReceiptCounts`; of one message, all ends are 0 or 1).
     static let statement = Statement(
         "receipts", parameters: [.int2, .uuid, .text, .uuid, .text, .int8],
         """
-        WITH \(MessageStatement.visible), recipients AS MATERIALIZED (
-            SELECT s.user_id, coalesce(h.delivered_seq >= m.seq, false) AS has, coalesce(h.shown_seq >= m.seq, false) AS has_read
-            FROM visible m
-            JOIN store.memberships s
-                ON s.slot = $1 AND s.conversation_id = $2 AND m.seq BETWEEN s.joined_seq AND coalesce(s.left_seq, m.seq)
-                AND s.user_id <> m.sender_id
-            LEFT JOIN receipt.horizons h
-                ON h.slot = $1 AND h.conversation_id = $2 AND h.user_id = s.user_id
-            WHERE m.sender_id = $3 AND m.kind <> 3
+        WITH \(MessageStatement.visible), own AS MATERIALIZED (
+            SELECT m.seq FROM visible m WHERE m.sender_id = $3 AND m.kind <> 3
         )
-        SELECT m.sender_id = $3 AND m.kind <> 3, count.recipients, count.delivered, count.read,
+        SELECT own.seq IS NOT NULL, count.recipients, count.delivered, count.read,
             page.user_id, page.delivered_at, page.read_at
         FROM visible m
-        CROSS JOIN (
-            SELECT count(*) AS recipients, count(*) FILTER (WHERE has) AS delivered,
-                count(*) FILTER (WHERE has_read) AS read
-            FROM recipients
-        ) count
+        LEFT JOIN own ON true
+        LEFT JOIN (
+            SELECT coalesce(sum(count) FILTER (WHERE first < member_end), 0)::bigint AS recipients,
+                coalesce(sum(count) FILTER (WHERE first < delivered_end), 0)::bigint AS delivered,
+                coalesce(sum(count) FILTER (WHERE first < read_end), 0)::bigint AS read
+            FROM (\(spans)) spans
+        ) count ON own.seq IS NOT NULL
         LEFT JOIN LATERAL (
             SELECT p.user_id, (\(time(ofKinds: 1))) AS delivered_at,
-                CASE WHEN p.has_read THEN (\(time(ofKinds: 2))) END AS read_at
+                CASE WHEN p.shown_seq >= own.seq THEN (\(time(ofKinds: 2))) END AS read_at
             FROM (
-                SELECT r.user_id, r.has_read FROM recipients r WHERE r.has AND r.user_id > $5
-                ORDER BY r.user_id LIMIT $6
+                SELECT h.user_id, h.shown_seq FROM receipt.horizons h
+                WHERE h.slot = $1 AND h.conversation_id = $2 AND h.user_id > $5 AND h.user_id <> $3
+                  AND h.delivered_seq >= own.seq AND (
+                    SELECT true FROM store.memberships s
+                    WHERE s.slot = $1 AND s.conversation_id = $2 AND s.user_id = h.user_id
+                      AND own.seq BETWEEN s.joined_seq AND coalesce(s.left_seq, own.seq)
+                    LIMIT 1)
+                ORDER BY h.user_id LIMIT $6
             ) p
         ) page ON true
         ORDER BY page.user_id
         """)
 
-    /// When user `p` passed message `m`, by runs of a kind or of kind 3, which is both.
+    /// Of this one message.
+    private static let spans = ReceiptCounts.spans.replacing("$4", with: "(SELECT ARRAY[seq] FROM own)")
+
+    /// When user `p` passed the message, by runs of a kind or of kind 3, which is both.
     private static func time(ofKinds kind: Int) -> String {
         func firstRun(_ kind: Int) -> String {
             """
             (SELECT r.from_seq, r.at FROM receipt.receipt_runs r
-             WHERE r.slot = $1 AND r.conversation_id = $2 AND r.user_id = p.user_id AND r.kind = \(kind) AND r.to_seq >= m.seq
+             WHERE r.slot = $1 AND r.conversation_id = $2 AND r.user_id = p.user_id AND r.kind = \(kind) AND r.to_seq >= own.seq
              ORDER BY r.to_seq LIMIT 1)
             """
         }
-        return "SELECT r.at FROM (\(firstRun(kind)) UNION ALL \(firstRun(3))) r WHERE r.from_seq <= m.seq"
+        return "SELECT r.at FROM (\(firstRun(kind)) UNION ALL \(firstRun(3))) r WHERE r.from_seq <= own.seq"
     }
 
     static func add(_ query: ReceiptsQuery, to parameters: inout Parameters) {
