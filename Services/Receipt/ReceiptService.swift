@@ -20,6 +20,7 @@ final class ReceiptService {
     let completions: CompletionKeeper
     private let announcer: StatusAnnouncer
     private let erasure: ReceiptErasure
+    let traffic = MessageTraffic()
     private let bus: Bus
     private(set) var entriesRefused = 0
 
@@ -28,10 +29,10 @@ final class ReceiptService {
         writing = Connection(configuration.writer)
         slots = OwnedSlots(bus, .receipt, connection: writing, schema: Schema.name, lockClass: Schema.slotLocks)
         announcer = StatusAnnouncer(bus: bus, slots: slots)
-        teller = ReadTeller(bus: bus)
+        teller = ReadTeller(bus: bus, traffic: traffic)
         completions = CompletionKeeper(Connection(configuration.completions), log: log)
         writer = HorizonWriter(
-            writing, bus: bus, announcer: announcer, teller: teller, completions: completions,
+            writing, bus: bus, announcer: announcer, teller: teller, completions: completions, traffic: traffic,
             window: configuration.window, log: log)
         queries = StatusQueries(Connection(configuration.queries), bus: bus, log: log)
         lastSeen = LastSeenKeeper(writing: writing, reading: queries.connection, bus: bus, log: log)
@@ -45,6 +46,7 @@ final class ReceiptService {
 
     func start() {
         bus.onFrame = { [self] frame in receive(frame) }
+        traffic.follow(bus)
         writing.open()
         queries.connection.open()
         completions.connection.open()
@@ -69,7 +71,14 @@ final class ReceiptService {
     // MARK: Requests
 
     private func receive(_ frame: InboundFrame) {
-        guard case .receiptCommand = frame.topic else { return }
+        switch frame.topic {
+        case .receiptCommand: receiveRequests(frame)
+        case .digest: traffic.receive(frame)
+        default: break
+        }
+    }
+
+    private func receiveRequests(_ frame: InboundFrame) {
         for bytes in frame.entries {
             do throws(WireError) {
                 try receive(try RequestEntry(bytes), in: frame)

@@ -41,12 +41,12 @@ extension Bus {
     }
 
     /// Asks the receipt service that owns `slot`, as above. Signals are given more time before they are repeated, because
-    /// they may wait out a window of 100 ms before they are committed.
+    /// they may wait out a window of 100 ms, and half a second for messages, before they are committed.
     package func request(
         _ kind: ReceiptRequestKind, in slot: Slot, deadline: Duration, fields: (inout ByteBuffer) -> Void,
         completion: @escaping @Reactor (RequestOutcome) -> Void
     ) {
-        let firstWait = Duration.milliseconds(kind == .signal ? 300 : 100)
+        let firstWait = Duration.milliseconds(kind == .signal ? 1_000 : 100)
         request(.receiptCommand(slot.group), slot, kind.rawValue, nil, firstWait, deadline, fields, completion)
     }
 

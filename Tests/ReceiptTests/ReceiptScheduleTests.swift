@@ -272,16 +272,6 @@ extension ReceiptUnderTest {
         }
     }
 
-    fileprivate func leave(_ conversation: ConversationID, _ user: String, at seq: Int64) throws {
-        _ = try database.query(
-            "UPDATE store.memberships SET left_seq = $3 WHERE conversation_id = $1 AND user_id = $2 AND left_seq IS NULL"
-        ) { parameters in
-            parameters.add(conversation)
-            parameters.add(user)
-            parameters.add(seq)
-        }
-    }
-
     /// The time of the latest commit that moved something others see, as JSON tells it.
     fileprivate func lastMovement(in conversation: ConversationID) throws -> String? {
         try database.query("SELECT last_at FROM receipt.positions WHERE conversation_id = $1 AND status_version > 0") {

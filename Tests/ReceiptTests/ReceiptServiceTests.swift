@@ -98,6 +98,47 @@ import Wire
         }
     }
 
+    @Test("who was removed moves no more, wherever they were; the others do, and so do they when they come back")
+    @Reactor func removed() async throws {
+        try await withReceipt(window: 0) { receipt in
+            try receipt.create(conversation, members: ["ann", "bob", "cy"], lastSeq: 9)
+            for user in ["ann", "bob", "cy"] { _ = await receipt.signal(conversation, user, read: 9) }
+            try receipt.leave(conversation, "bob", at: 10)
+            try receipt.leave(conversation, "cy", at: 11)
+            #expect(await receipt.signal(conversation, "bob", read: 11) == 403)
+            #expect(try receipt.horizons(conversation, "bob") == Horizons(delivered: 9, read: 9))
+            #expect(await receipt.signal(conversation, "ann", delivered: 11, read: 10) == 202)
+            #expect(await receipt.signal(conversation, "ann", read: 11) == 202)
+            #expect(try receipt.horizons(conversation, "ann") == Horizons(delivered: 11, read: 11))
+            try receipt.join(conversation, "cy", from: 12, through: nil)
+            _ = try receipt.database.query("UPDATE store.conversations SET last_seq = 14")
+            #expect(await receipt.signal(conversation, "cy", read: 13) == 202)
+            #expect(await receipt.signal(conversation, "cy", read: 14) == 202)
+            #expect(try receipt.horizons(conversation, "cy") == Horizons(delivered: 14, read: 14))
+            #expect(await receipt.signal(conversation, "bob", read: 14) == 403)
+        }
+    }
+
+    @Test("while messages are being written signals are gathered, and every one is answered and stored")
+    @Reactor func amongMessages() async throws {
+        try await withReceipt(window: 0) { receipt in
+            try receipt.create(conversation, members: ["ann", "bob"], lastSeq: 100)
+            let service = receipt.services[0]
+            receipt.tellMovements(of: conversation)
+            await waitUntil { service.traffic.isFlowing }
+            var answers: [UInt16?] = []
+            for seq in Int64(1)...100 {
+                Reactor.spawn { answers.append(await receipt.signal(conversation, "bob", read: seq)) }
+                if seq % 10 == 0 { await Reactor.sleep(for: .milliseconds(1)) }
+            }
+            await waitUntil { answers.count == 100 }
+            #expect(answers.allSatisfy { $0 == 202 })
+            #expect(try receipt.horizons(conversation, "bob")?.read == 100)
+            receipt.movesOn = false
+            await waitUntil { !service.traffic.isFlowing }
+        }
+    }
+
     @Test("who sends no read receipts reads on, and the others see a delivery, if anything", arguments: [true, false])
     @Reactor func noReadReceipts(isForConversation: Bool) async throws {
         try await withReceipt(window: 0) { receipt in

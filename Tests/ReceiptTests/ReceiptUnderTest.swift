@@ -23,6 +23,7 @@ final class ReceiptUnderTest {
     /// What a store was told, and whether it answers.
     private(set) var told: [ReadPositions.Entry] = []
     var answersReads = true
+    var movesOn = true
     let client: Bus
     private var buses: [Bus] = []
     private let directory: String
@@ -168,6 +169,44 @@ final class ReceiptUnderTest {
             parameters.add(from)
             parameters.add(through)
         }
+    }
+
+    /// The end of a user's stay, with the change that tells of it, at the conversation's next position.
+    func leave(_ conversation: ConversationID, _ user: String, at seq: Int64) throws {
+        _ = try database.query(
+            """
+            WITH stay AS (
+                UPDATE store.memberships SET left_seq = $4
+                WHERE slot = $1 AND conversation_id = $2 AND user_id = $3 AND left_seq IS NULL
+            ), change AS (
+                INSERT INTO store.changes (slot, conversation_id, seq, kind, actor_id, at, user_id, role)
+                VALUES ($1, $2, $4, 7, $3, now(), $3, 1)
+            )
+            UPDATE store.conversations SET last_seq = $4 WHERE slot = $1 AND id = $2
+            """
+        ) { parameters in
+            parameters.add(conversation.slot)
+            parameters.add(conversation)
+            parameters.add(user)
+            parameters.add(seq)
+        }
+    }
+
+    /// As a store that goes on writing messages, until `movesOn` is false.
+    func tellMovements(of conversation: ConversationID) {
+        Reactor.spawn { [self] in
+            while movesOn {
+                tellMovement(of: conversation)
+                await Reactor.sleep(for: .milliseconds(20))
+            }
+        }
+    }
+
+    private func tellMovement(of conversation: ConversationID) {
+        let slot = conversation.slot
+        let digest = DigestEntry(
+            slot: slot, epoch: 1, number: 1, moved: [StreamPosition(.conversation(conversation), 1)])
+        client.append(to: .digest(slot.group)) { digest.write(to: &$0) }
     }
 
     /// `delivered/read` of a user; nil when nothing ever moved.

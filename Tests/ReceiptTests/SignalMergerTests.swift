@@ -58,6 +58,28 @@ import Wire
         #expect(merger.takeReady(2).map(\.key.user.name) == ["cy"])
     }
 
+    @Test("a batch takes whole conversations, the one that waits longest first, and cuts none that fits into a batch")
+    func conversations() {
+        var merger = SignalMerger(window: .milliseconds(100))
+        let places = [0, 1, 0, 2, 1, 0, 0, 2]
+        for (number, place) in places.enumerated() {
+            var signal = signal(UInt64(number), "user\(number)", read: 1)
+            signal = MergedSignal(
+                key: HorizonKey(
+                    conversation: ConversationID(UUIDBytes(high: 0, low: UInt64(place))), user: signal.key.user),
+                horizons: signal.horizons, requests: signal.requests)
+            _ = merger.add(signal, at: time(number))
+        }
+        func take(_ limit: Int) -> [Int] { merger.takeReady(limit).map { Int($0.requests[0].number.rawValue) } }
+        #expect(merger.readySince == time(0) && merger.readyCount == 8)
+        #expect(take(3) == [0, 2, 5], "too many for a batch: it is cut")
+        #expect(merger.readySince == time(0))
+        #expect(take(4) == [6, 1, 4], "the next conversation would not fit whole")
+        #expect(merger.readySince == time(3) && merger.readyCount == 2)
+        #expect(take(4) == [3, 7])
+        #expect(merger.readySince == nil && merger.readyCount == 0)
+    }
+
     @Test("what is committed already needs no commit", arguments: [(5, 5), (5, 0), (3, 2), (0, 5)] as [(Int64, Int64)])
     func committed(delivered: Int64, read: Int64) {
         var merger = SignalMerger(window: .milliseconds(100))
@@ -109,7 +131,7 @@ import Wire
             _ = merger.add(signal(number, user, read: read), at: time(now))
             if Bool.random(using: &random) { takeEverythingReady() }
         }
-        let last = merger.takeAll()
+        let last = merger.takeAll(at: time(now))
         #expect(Set(last.map(\.key)).count == last.count)
         let rest = last.flatMap(\.requests).map(\.number.rawValue)
         #expect(answered.isDisjoint(with: rest) && answered.union(rest).count == 300)

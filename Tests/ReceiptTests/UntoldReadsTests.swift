@@ -39,6 +39,21 @@ import Testing
         #expect(reads.count == 0 && reads.nextEnd == nil && takeAll(&reads) == [:])
     }
 
+    @Test("while messages are being written a position rests for longer, and is not forgotten")
+    func longerInterval() {
+        var reads = UntoldReads()
+        _ = reads.add(key("ann"), 1)
+        _ = takeAll(&reads)
+        reads.rest([key("ann")], isTold: true, at: time(0))
+        _ = reads.add(key("ann"), 2)
+        reads.interval = UntoldReads.intervalAmongMessages
+        reads.endRests(at: time(4_999))
+        #expect(takeAll(&reads) == [:] && reads.nextEnd == time(5_000))
+        reads.interval = UntoldReads.shortestInterval
+        reads.endRests(at: time(4_999))
+        #expect(takeAll(&reads) == ["ann": 2])
+    }
+
     @Test("what could not be told is told later, merged with what came since")
     func failure() {
         var reads = UntoldReads()

@@ -6,12 +6,11 @@ import ServiceKit
 import Wire
 
 /// Commits signals in batches, by back-pressure: what is ready while the batches before are on their way forms the next.
+/// While messages are being written, `BatchPace` says when the next one may begin.
 @Reactor
 final class HorizonWriter {
     /// Signals in one batch.
     static let batchLimit = 1_000
-    /// Two: PostgreSQL has its next batch while this process encodes the answers of the last one.
-    static let batchesInFlight = 2
 
     private(set) var metrics = HorizonMetrics()
     private let connection: Connection
@@ -19,7 +18,9 @@ final class HorizonWriter {
     private let announcer: StatusAnnouncer
     private let teller: ReadTeller
     private let completions: CompletionKeeper
+    private let traffic: MessageTraffic
     private let log: Log
+    private var pace = BatchPace()
     private var merger: SignalMerger
     private var known = KnownConversations()
     /// Batches to be sent again as they are.
@@ -27,16 +28,18 @@ final class HorizonWriter {
     private var inFlight = 0
     private var isKickPlanned = false
     private var windowTimer: TimerID?
+    private var restTimer: TimerID?
 
     init(
         _ connection: Connection, bus: Bus, announcer: StatusAnnouncer, teller: ReadTeller,
-        completions: CompletionKeeper, window: Duration, log: Log
+        completions: CompletionKeeper, traffic: MessageTraffic, window: Duration, log: Log
     ) {
         self.connection = connection
         self.bus = bus
         self.announcer = announcer
         self.teller = teller
         self.completions = completions
+        self.traffic = traffic
         self.log = log
         merger = SignalMerger(window: window)
         connection.onUp { [unowned self] in kick() }
@@ -61,7 +64,7 @@ final class HorizonWriter {
 
     /// Ends every window now: for the end of the process.
     func hasten() {
-        retries.append(contentsOf: merger.takeAll().byConversation.chunked(by: Self.batchLimit))
+        retries.append(contentsOf: merger.takeAll(at: .now).inOrder.chunked(by: Self.batchLimit))
         kick()
     }
 
@@ -89,31 +92,48 @@ final class HorizonWriter {
     // MARK: Batches
 
     private func kick() {
-        while connection.isUp, inFlight < Self.batchesInFlight, let signals = nextBatch() { submit(signals) }
+        while connection.isUp, let signals = nextBatch() { submit(signals) }
     }
 
     private func nextBatch() -> [MergedSignal]? {
-        if !retries.isEmpty { return retries.removeFirst() }
-        guard merger.readyCount > 0 else { return nil }
-        return merger.takeReady(Self.batchLimit).byConversation
+        if !retries.isEmpty { return inFlight < BatchPace.batchesInFlight ? retries.removeFirst() : nil }
+        guard let since = merger.readySince,
+            let begin = pace.begin(since: since, inFlight: inFlight, amongMessages: traffic.isFlowing)
+        else { return nil }
+        guard begin <= .now else {
+            planBatch(at: begin)
+            return nil
+        }
+        return merger.takeReady(Self.batchLimit).inOrder
+    }
+
+    private func planBatch(at time: MonotonicTime) {
+        guard restTimer == nil else { return }
+        restTimer = Reactor.after(time - .now) { [self] in
+            restTimer = nil
+            kick()
+        }
     }
 
     private func submit(_ signals: [MergedSignal]) {
         inFlight += 1
         metrics.batches += 1
+        let begun = MonotonicTime.now
+        let layout = SignalLayout(signals)
         connection.submit {
-            HorizonStatements.add(signals, to: &$0, isKnown: known.contains)
+            HorizonStatements.add(signals, layout, to: &$0, isKnown: known.contains)
         } completion: { [self] outcome in
             inFlight -= 1
-            finish(signals, outcome)
+            pace.ended(begun: begun, at: .now)
+            finish(signals, layout, outcome)
         }
     }
 
-    private func finish(_ signals: [MergedSignal], _ outcome: BatchOutcome) {
+    private func finish(_ signals: [MergedSignal], _ layout: SignalLayout, _ outcome: BatchOutcome) {
         switch outcome {
         case .committed(let rows):
             kick()  // First: PostgreSQL works while the answers are encoded.
-            answer(signals, HorizonStatements.outcomes(rows))
+            answer(signals, AdvanceStatement.outcomes(rows[rows.count - 1], layout))
         case .failed(let error, _) where error.isRaceLost:
             retries.append(signals)
         case .failed(let error, _) where error.isFaultOfData:
@@ -162,7 +182,7 @@ final class HorizonWriter {
     private func abandonWaiting() {
         for signals in retries { abandon(signals) }
         retries = []
-        abandon(merger.takeAll())
+        abandon(merger.takeAll(at: .now))
     }
 
     private func abandon(_ signals: [MergedSignal]) {
@@ -205,12 +225,15 @@ extension DatabaseError {
 }
 
 extension [MergedSignal] {
-    /// Signals of a conversation stand together: they share a status frame.
-    fileprivate var byConversation: [MergedSignal] {
-        sorted { left, right in
-            left.key.conversation == right.key.conversation
-                ? left.key.user < right.key.user : left.key.conversation.uuid < right.key.conversation.uuid
+    /// Conversations in the order of their keys, which is that of locking; their signals stay side by side, by user.
+    fileprivate var inOrder: [MergedSignal] {
+        var starts: [Int] = []
+        for index in indices where index == 0 || self[index].key.conversation != self[index - 1].key.conversation {
+            starts.append(index)
         }
+        let ends = starts.dropFirst() + [count]
+        return zip(starts, ends).sorted { self[$0.0].key.conversation.uuid < self[$1.0].key.conversation.uuid }
+            .flatMap { self[$0..<$1].sorted { $0.key.user < $1.key.user } }
     }
 }
 

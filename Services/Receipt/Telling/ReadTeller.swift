@@ -13,12 +13,16 @@ final class ReadTeller {
     private(set) var told = 0
     private(set) var dropped = 0
     private let bus: Bus
+    private let traffic: MessageTraffic
     private var reads = UntoldReads()
     private var slotsUnderWay: Set<Slot> = []
     private var isFlushPlanned = false
     private var timer: TimerID?
 
-    init(bus: Bus) { self.bus = bus }
+    init(bus: Bus, traffic: MessageTraffic) {
+        self.bus = bus
+        self.traffic = traffic
+    }
 
     /// Positions that wait, are being told or rest.
     var count: Int { reads.count }
@@ -66,6 +70,7 @@ final class ReadTeller {
         guard timer == nil, let end = reads.nextEnd else { return }
         timer = Reactor.after(end - .now) { [self] in
             timer = nil
+            reads.interval = traffic.isFlowing ? UntoldReads.intervalAmongMessages : UntoldReads.shortestInterval
             reads.endRests(at: .now)
             planFlush()
             planEnding()

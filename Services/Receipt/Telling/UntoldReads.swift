@@ -2,12 +2,14 @@ import Models
 import Reactor
 
 /// How far users have read, until the store has it for their other devices: each position of a user in a conversation at
-/// most once in `interval`, the first at once. What is read meanwhile goes as one.
+/// most once in an interval, the first at once. What is read meanwhile goes as one.
 ///
 /// Pure: time is a parameter.
 struct UntoldReads {
     /// Between two positions told of one user in one conversation. A badge does not need more.
-    static let interval = Duration.seconds(1)
+    static let shortestInterval = Duration.seconds(1)
+    /// While messages are being written, which go first.
+    static let intervalAmongMessages = Duration.seconds(5)
     /// Users and conversations that wait, are being told, or rest. What comes beyond it is found by `UntoldSearch`.
     static let capacity = 65_536
 
@@ -20,18 +22,20 @@ struct UntoldReads {
 
     private struct Rest {
         let key: HorizonKey
-        let end: MonotonicTime
+        let begin: MonotonicTime
     }
+
+    var interval = shortestInterval
 
     private var readings: [HorizonKey: Reading] = [:]
     /// What may be told, by the user's slot, where each key is once.
     private var ready: [Slot: [HorizonKey]] = [:]
-    /// Of equal length, so the order of their beginnings is that of their ends.
+    /// Of equal length at any time, so the order of their beginnings is that of their ends.
     private var rests = FIFO<Rest>()
 
     var count: Int { readings.count }
     /// When `endRests` has something to do next.
-    var nextEnd: MonotonicTime? { rests.first?.end }
+    var nextEnd: MonotonicTime? { rests.first.map { $0.begin + interval } }
     /// Slots with something to tell.
     var readySlots: [Slot] { Array(ready.keys) }
 
@@ -58,13 +62,13 @@ struct UntoldReads {
     mutating func rest(_ keys: some Sequence<HorizonKey>, isTold: Bool, at now: MonotonicTime) {
         for key in keys {
             readings[key]!.end(isTold: isTold)
-            rests.append(Rest(key: key, end: now + Self.interval))
+            rests.append(Rest(key: key, begin: now))
         }
     }
 
     /// Forgets those that were told everything, and makes the others ready.
     mutating func endRests(at now: MonotonicTime) {
-        while let rest = rests.first, rest.end <= now {
+        while let rest = rests.first, rest.begin + interval <= now {
             _ = rests.popFirst()
             if readings[rest.key]!.waiting == nil { readings[rest.key] = nil } else { makeReady(rest.key) }
         }

@@ -3,26 +3,41 @@ import Postgres
 
 // The statements of receipt.
 extension Database {
-    /// $1 slots · $2 conversations · $3 users' slots · $4 users · $5 delivered · $6 read
+    /// $1 slots · $2 conversations · of each signal: $3 conversation, $4 user, $5 delivered, $6 read
     func advanceHorizons(_ arguments: Arguments) -> [SimulatedRow] {
         let conversations: [ConversationID] = arguments.array(1)
+        let conversationOfSignal: [Int32] = arguments.array(2)
         let users: [UserID] = arguments.array(3)
         let delivered: [Int64] = arguments.array(4)
         let read: [Int64] = arguments.array(5)
         // One version and one time for all advances of a conversation.
-        var moved: Set<ConversationID> = []
-        let rows = conversations.indices.map { index in
-            advance(conversations[index], users[index], delivered[index], read[index], &moved)
+        let versions = conversations.map { (tables.conversations[$0]?.statusVersion ?? -1) + 1 }
+        let times = conversations.map { max(clock, tables.conversations[$0]?.statusAt ?? clock) }
+        let memberCounts = conversations.map { Int32(tables.conversations[$0]?.memberCount ?? 0) }
+        let advances = users.indices.map { index in
+            let place = Int(conversationOfSignal[index]) - 1
+            return advance(
+                conversations[place], users[index], delivered[index], read[index], versions[place], times[place])
         }
-        for conversation in moved { tables.conversations[conversation]!.statusVersion += 1 }
-        return rows
+        return [
+            [
+                SimulatedValue(array: versions), SimulatedValue(array: times), SimulatedValue(array: memberCounts),
+                SimulatedValue(array: users.indices.map { Int32($0 + 1) }),
+                SimulatedValue(array: advances.map(\.outcome)),
+                SimulatedValue(array: advances.map(\.reached.delivered)),
+                SimulatedValue(array: advances.map(\.reached.read)),
+                SimulatedValue(array: advances.map(\.reached.shown)),
+            ]
+        ]
     }
 
     private func advance(
-        _ id: ConversationID, _ user: UserID, _ delivered: Int64, _ read: Int64, _ moved: inout Set<ConversationID>
-    ) -> SimulatedRow {
-        guard let conversation = tables.conversations[id] else { return standing(0) }
-        guard conversation.isMember(user) else { return standing(conversation.stays[user] == nil ? 0 : 1) }
+        _ id: ConversationID, _ user: UserID, _ delivered: Int64, _ read: Int64, _ version: Int64, _ at: Timestamp
+    ) -> (outcome: Int16, reached: Tables.Horizon) {
+        guard let conversation = tables.conversations[id] else { return (0, Tables.Horizon()) }
+        guard conversation.isMember(user) else {
+            return (conversation.stays[user] == nil ? 0 : 1, Tables.Horizon())
+        }
         let old = conversation.horizons[user] ?? Tables.Horizon()
         let isShown = world.mutation == .settingsAreIgnored || showsReading(user, conversation)
         var new = old
@@ -34,33 +49,18 @@ extension Database {
         }
         if new.read != old.read, isShown { new.shown = new.read }
         let hasDelivered = new.delivered != old.delivered, hasRead = new.read != old.read
-        let isSeen = hasDelivered || new.shown != old.shown
-        let version = conversation.statusVersion + 1
-        let at = max(clock, conversation.statusAt)
-        if isSeen {
+        let hasShown = new.shown != old.shown
+        if hasDelivered || hasShown {
             new.version = version
             tables.conversations[id]!.statusAt = at
-            moved.insert(id)
+            tables.conversations[id]!.statusVersion = version
         }
         if hasDelivered || hasRead { tables.conversations[id]!.horizons[user] = new }
-        return [
-            SimulatedValue(Int16(2)), SimulatedValue(hasDelivered), SimulatedValue(new.shown != old.shown),
-            SimulatedValue(hasRead), SimulatedValue(new.delivered), SimulatedValue(new.shown),
-            SimulatedValue(new.read), SimulatedValue(version), SimulatedValue(at),
-            SimulatedValue(Int32(conversation.memberCount)),
-        ]
+        return (2 + (hasDelivered ? 4 : 0) + (hasShown ? 8 : 0) + (hasRead ? 16 : 0), new)
     }
 
     private func showsReading(_ user: UserID, _ conversation: Tables.Conversation) -> Bool {
         (conversation.readReceipts[user] ?? nil) ?? tables.users[user]?.settings?.readReceipts ?? true
-    }
-
-    private func standing(_ number: Int16) -> SimulatedRow {
-        [
-            SimulatedValue(number), SimulatedValue(false), SimulatedValue(false), SimulatedValue(false),
-            null(Int64.self), null(Int64.self), null(Int64.self), null(Int64.self), null(Timestamp.self),
-            null(Int32.self),
-        ]
     }
 
     /// $1 slot · $2 conversation · $3 after

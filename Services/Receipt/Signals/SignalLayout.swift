@@ -1,0 +1,31 @@
+import Models
+
+/// How the signals of a batch lie in the parameters of `AdvanceStatement`: what many of them share, conversations and
+/// users, is given once and looked up once.
+struct SignalLayout {
+    private(set) var conversations: [ConversationID] = []
+    /// The index into `conversations` of each signal.
+    private(set) var conversationOfSignal: [Int] = []
+    private(set) var users: [UserID] = []
+    /// The index into `users` of each signal.
+    private(set) var userOfSignal: [Int] = []
+
+    /// The signals of a conversation stand together, each user once.
+    init(_ signals: [MergedSignal]) {
+        conversationOfSignal.reserveCapacity(signals.count)
+        userOfSignal.reserveCapacity(signals.count)
+        var known: [UserID: Int] = [:]
+        for signal in signals {
+            if signal.key.conversation != conversations.last { conversations.append(signal.key.conversation) }
+            conversationOfSignal.append(conversations.count - 1)
+            userOfSignal.append(find(signal.key.user, &known))
+        }
+    }
+
+    private mutating func find(_ user: UserID, _ known: inout [UserID: Int]) -> Int {
+        if let index = known[user] { return index }
+        known[user] = users.count
+        users.append(user)
+        return users.count - 1
+    }
+}
