@@ -344,6 +344,18 @@ import Testing
         await waitUntil { anna.numbers("statusVersion", in: "status") == [3] }
     }
 
+    @Test("a status that came between a bootstrap and its answer is told to who says that they follow")
+    @Reactor func statusBehindBootstrap() async throws {
+        let system = try await TestSystem()
+        defer { system.close() }
+        system.store.create(Self.first, members: ["anna", "ben"])
+        let ben = await system.session("ben")
+        system.store.behindSnapshot = { [store = system.store] in store.moveStatus(Self.first) }
+        let anna = await system.session("anna", hello: #","cursors":{"\#(Self.first)":1},"statusVersions":{}"#)
+        await waitUntil { ben.numbers("statusVersion", in: "status") == [1] }
+        await waitUntil { anna.numbers("statusVersion", in: "status") == [1] }
+    }
+
     @Test("in a large conversation senders get counts of their own messages, when they change and when they return")
     @Reactor func countedStatuses() async throws {
         let system = try await TestSystem()
