@@ -42,9 +42,10 @@ func executable(
         swiftSettings: settings)
 }
 
-func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
     .testTarget(
         name: "\(name)Tests", dependencies: dependencies + ["TestSupport"], path: "Tests/\(name)Tests",
+        exclude: exclude,
         swiftSettings: settings)
 }
 
@@ -178,7 +179,8 @@ let package = Package(
             [
                 "Bus", "Bytes", "Edge", "Fanout", "Ingest", "JSON", "Models", "ParleyCLI", "Postgres", "Reactor",
                 "Receipt", "ServiceKit", "Store", "Wire",
-            ]),
+            ],
+            exclude: ["README.md"]),
         tests("ParleyCLI", ["ParleyCLI", "Bytes", "Edge", "JSON", "Models", "Reactor", "ServiceKit"]),
     ],
     swiftLanguageModes: [.v6]
