@@ -10,6 +10,8 @@ struct Decisions {
     var here: [ConversationID: Bool] = [:]
     /// A decision is on its way: nobody knows which one is in force.
     var isDeciding = false
+    /// What was read when others were not to learn of it.
+    var readUnseen: [ConversationID: Int64] = [:]
 
     /// Whether others may learn what is read from now on.
     func mayShow(_ conversation: ConversationID) -> Bool { isDeciding || here[conversation] ?? everywhere }
@@ -29,6 +31,8 @@ extension Client {
         if operation.isAboutSettings {
             guard !decisions.isDeciding else { return }
             decisions.isDeciding = true
+            // What of it is still on its way is stored, and then shown, as is decided by then.
+            for (conversation, seq) in decisions.readUnseen { willRead(seq, conversation) }
         }
         if case .read(let seq) = operation.kind { willRead(seq, operation.conversation) }
         system.promises.asked(operation, user)
@@ -93,7 +97,9 @@ extension Client {
 
     /// Others may be told of it, unless the user does not want that.
     func willRead(_ seq: Int64, _ conversation: ConversationID) {
-        guard decisions.mayShow(conversation) else { return }
+        guard decisions.mayShow(conversation) else {
+            return decisions.readUnseen[conversation] = max(decisions.readUnseen[conversation] ?? 0, seq)
+        }
         system.promises.reads(seq, Promises.Place(user: user, conversation: conversation))
     }
 
