@@ -14,8 +14,8 @@ let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
     .unsafeFlags(
         [
-            // The byte and JSON primitives live in modules of their own; this lets the optimiser inline them into the
-            // services.
+            // The byte and JSON primitives live in modules of their own; this lets the optimiser inline what is `public`
+            // there into the services. What is `package` it leaves alone, so nothing is.
             "-cross-module-optimization",
             // Whether accesses to a variable overlap is checked at run time in debug builds, which unit tests and
             // simulations run; here the checks took a twelfth of ingest's time.

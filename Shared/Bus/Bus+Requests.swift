@@ -4,7 +4,7 @@ import Reactor
 import Wire
 
 /// How a request ended.
-package enum RequestOutcome: Sendable {
+public enum RequestOutcome: Sendable {
     case answered(Answer)
     /// The deadline passed. Whether the request had an effect is unknown; asking again is safe.
     case timedOut
@@ -13,12 +13,12 @@ package enum RequestOutcome: Sendable {
 }
 
 /// The answer to a request.
-package struct Answer: Sendable {
+public struct Answer: Sendable {
     /// As in HTTP.
-    package let status: UInt16
+    public let status: UInt16
     /// Still in the frame it came in, which it keeps alive. Below status 400 what the request's kind says, from there on
     /// a `Problem`.
-    package let payload: FrameSlice
+    public let payload: FrameSlice
 }
 
 /// A request in flight: what to publish again, and whom to tell.
@@ -33,7 +33,7 @@ struct PendingRequest {
 extension Bus {
     /// Asks the store that owns `slot`, again and again until it answers or `deadline` has passed. `completion` is called
     /// exactly once, on the reactor; when too many requests are in flight, before this returns.
-    package func request(
+    public func request(
         _ kind: StoreRequestKind, in slot: Slot, deadline: Duration, trace: TraceContext? = nil,
         fields: (inout ByteBuffer) -> Void, completion: @escaping @Reactor (RequestOutcome) -> Void
     ) {
@@ -42,7 +42,7 @@ extension Bus {
 
     /// Asks the receipt service that owns `slot`, as above. Signals are given more time before they are repeated, because
     /// they may wait out a window of 100 ms, and half a second for messages, before they are committed.
-    package func request(
+    public func request(
         _ kind: ReceiptRequestKind, in slot: Slot, deadline: Duration, fields: (inout ByteBuffer) -> Void,
         completion: @escaping @Reactor (RequestOutcome) -> Void
     ) {
@@ -51,7 +51,7 @@ extension Bus {
     }
 
     /// Asks a store, and suspends until the outcome is there.
-    package func request(
+    public func request(
         _ kind: StoreRequestKind, in slot: Slot, deadline: Duration, fields: (inout ByteBuffer) -> Void
     ) async -> RequestOutcome {
         await withUnsafeContinuation { continuation in
@@ -60,7 +60,7 @@ extension Bus {
     }
 
     /// Asks a receipt service, and suspends until the outcome is there.
-    package func request(
+    public func request(
         _ kind: ReceiptRequestKind, in slot: Slot, deadline: Duration, fields: (inout ByteBuffer) -> Void
     ) async -> RequestOutcome {
         await withUnsafeContinuation { continuation in
@@ -68,7 +68,7 @@ extension Bus {
         }
     }
 
-    package var requestsInFlight: Int { requests.count }
+    public var requestsInFlight: Int { requests.count }
 
     private func request(
         _ topic: Topic, _ slot: Slot, _ kind: UInt8, _ trace: TraceContext?, _ firstWait: Duration,
@@ -147,17 +147,17 @@ extension Bus {
 extension Bus {
     /// Whether a request that arrived has to be worked on. After `.new` it has to be answered or abandoned, whatever
     /// happens.
-    package func beginWork(on request: RequestKey) -> Admission {
+    public func beginWork(on request: RequestKey) -> Admission {
         let admission = requestsInWork.begin(request)
         if case .alreadyInWork = admission { counters.repetitionsDropped += 1 }
         return admission
     }
 
     /// Requests that were begun and not answered yet.
-    package var requestsBegun: Int { requestsInWork.count }
+    public var requestsBegun: Int { requestsInWork.count }
 
     /// Answers a request at the end of the turn; its repetitions are worked on again from now on.
-    package func answer(_ request: RequestKey, status: UInt16, payload: (inout ByteBuffer) -> Void = { _ in }) {
+    public func answer(_ request: RequestKey, status: UInt16, payload: (inout ByteBuffer) -> Void = { _ in }) {
         requestsInWork.end(request)
         append(to: .answer(request.origin)) { buffer in
             AnswerEntry.write(request.number, status: status, to: &buffer, payload: payload)
@@ -165,9 +165,9 @@ extension Bus {
     }
 
     /// Gives a request back unanswered, as when the database went away under it: its next repetition is worked on anew.
-    package func abandon(_ request: RequestKey) { requestsInWork.end(request) }
+    public func abandon(_ request: RequestKey) { requestsInWork.end(request) }
 
-    package func answer(_ request: RequestKey, _ problem: Problem) {
+    public func answer(_ request: RequestKey, _ problem: Problem) {
         answer(request, status: problem.code.status) { problem.write(to: &$0) }
     }
 }

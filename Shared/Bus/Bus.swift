@@ -11,16 +11,16 @@ import Wire
 /// that may listen. A socket per role is what makes every frame's sender known: it subscribes to the topics of that role
 /// alone, and libzmq drops whatever else a peer sends.
 @Reactor
-package final class Bus {
-    package let instance: Instance
-    package internal(set) var counters = BusCounters()
+public final class Bus {
+    public let instance: Instance
+    public internal(set) var counters = BusCounters()
     /// Called with every frame of the subscribed topics, answers excepted.
-    package var onFrame: @Reactor (InboundFrame) -> Void = { _ in }
+    public var onFrame: @Reactor (InboundFrame) -> Void = { _ in }
     /// Called with what came and was refused: from which role, and why.
-    package var onRefusal: @Reactor (Role?, StaticString) -> Void = { _, _ in }
+    public var onRefusal: @Reactor (Role?, StaticString) -> Void = { _, _ in }
     /// Whether frames of this very process are received, where it is among its peers: a pattern that finds all processes
     /// of a kind finds this one too. For those who ask their own kind.
-    package var hearsItself = false
+    public var hearsItself = false
 
     /// Closed by letting go of them.
     private var publisher: (any FramePublisher)?
@@ -41,7 +41,7 @@ package final class Bus {
     /// Opens the bus, bound at a ZeroMQ endpoint such as `tcp://*:7101` or `ipc:///run/parley/store-0.sock`.
     ///
     /// - Parameter keys: none leaves the bus open to everybody who reaches the endpoint.
-    package init(bind endpoint: String, keys: BusKeys? = nil) throws(ZeroMQError) {
+    public init(bind endpoint: String, keys: BusKeys? = nil) throws(ZeroMQError) {
         instance = .random()
         let context = try Context()
         self.context = context
@@ -58,7 +58,7 @@ package final class Bus {
     }
 
     /// Opens a bus on a medium within this process, for simulations.
-    package init(_ instance: Instance, on medium: some FramePublisher & FrameSubscriber) {
+    public init(_ instance: Instance, on medium: some FramePublisher & FrameSubscriber) {
         self.instance = instance
         context = nil
         keys = nil
@@ -70,14 +70,14 @@ package final class Bus {
     }
 
     /// Takes a frame from such a medium.
-    package func receive(_ frame: UnsafeRawBufferPointer) { receive(Message(copying: frame), from: nil) }
+    public func receive(_ frame: UnsafeRawBufferPointer) { receive(Message(copying: frame), from: nil) }
 
     /// Connects to all processes of a role, found at these endpoints, now and whenever they come and go. Called once for
     /// each role.
     ///
     /// - Parameter role: nil, for tests that play several roles at once, hears everything from everybody. There are no
     ///   keys then.
-    package func follow(_ endpoints: [Endpoint], as role: Role? = nil) throws(ZeroMQError) {
+    public func follow(_ endpoints: [Endpoint], as role: Role? = nil) throws(ZeroMQError) {
         precondition(subscribers[role] == nil, "the peers of a role are configured once")
         guard let context else { preconditionFailure("a simulated bus finds no peers by itself") }
         let subscriber = try Subscriber(security(towards: role), in: context) { [unowned self] in
@@ -95,18 +95,18 @@ package final class Bus {
     }
 
     /// The ZeroMQ endpoints connected at the moment.
-    package var connectedEndpoints: Set<String> { finders.reduce(into: []) { $0.formUnion($1.connected) } }
+    public var connectedEndpoints: Set<String> { finders.reduce(into: []) { $0.formUnion($1.connected) } }
 
     /// Connections of ours that ended before both sides knew who the other is.
-    package var failedHandshakes: Int { subscribers.values.reduce(0) { $0 + $1.failedHandshakes } }
+    public var failedHandshakes: Int { subscribers.values.reduce(0) { $0 + $1.failedHandshakes } }
 
-    package func subscribe(_ topic: Topic) {
+    public func subscribe(_ topic: Topic) {
         topics[topic, default: 0] += 1
         for (role, subscriber) in subscribers where hears(topic, from: role) { subscriber.subscribe(topic) }
     }
 
     /// Ends one subscription; a topic subscribed twice stays subscribed.
-    package func unsubscribe(_ topic: Topic) {
+    public func unsubscribe(_ topic: Topic) {
         guard let count = topics[topic] else { preconditionFailure("only what was subscribed is unsubscribed") }
         topics[topic] = count > 1 ? count - 1 : nil
         for (role, subscriber) in subscribers where hears(topic, from: role) { subscriber.unsubscribe(topic) }
@@ -122,7 +122,7 @@ package final class Bus {
 
     /// Adds one entry to this turn's frame of `topic`. The frames are sent at the end of the turn, in the order of their
     /// first entries.
-    package func append(to topic: Topic, _ body: (inout ByteBuffer) -> Void) {
+    public func append(to topic: Topic, _ body: (inout ByteBuffer) -> Void) {
         guard publisher != nil else { return }
         if let full = outbox.append(to: topic, body) { Outbox.flush(full) { send($0) } }
         planFlush()
@@ -130,7 +130,7 @@ package final class Bus {
 
     /// Sends what is waiting for the end of the turn, and closes the sockets, which may take the 250 ms they linger: for
     /// the end of the process. Requests in flight end no more.
-    package func close() {
+    public func close() {
         flush()
         finders.forEach { $0.stop() }
         finders = []
@@ -194,5 +194,5 @@ package final class Bus {
     }
 
     /// Tells that an entry of a frame was passed over, whose layout its reader does not know.
-    package func refuseEntry(of frame: InboundFrame) { onRefusal(frame.sender, "an entry of no known layout") }
+    public func refuseEntry(of frame: InboundFrame) { onRefusal(frame.sender, "an entry of no known layout") }
 }

@@ -1,21 +1,21 @@
 /// What a bus has done since it was opened, for metrics.
-package struct BusCounters: Sendable {
-    package var framesSent = 0
-    package var bytesSent = 0
-    package var framesReceived = 0
-    package var bytesReceived = 0
+public struct BusCounters: Sendable {
+    public var framesSent = 0
+    public var bytesSent = 0
+    public var framesReceived = 0
+    public var bytesReceived = 0
     /// Bytes that are no frame, or an entry of no known layout.
-    package var framesRefused = 0
+    public var framesRefused = 0
     /// Connections refused because their key is of no role that may listen.
-    package var strangersRefused = 0
-    package var requests = 0
+    public var strangersRefused = 0
+    public var requests = 0
     /// Requests published again because no answer came in time.
-    package var requestsRepeated = 0
-    package var requestsTimedOut = 0
+    public var requestsRepeated = 0
+    public var requestsTimedOut = 0
     /// Requests refused because too many were in flight.
-    package var requestsRefused = 0
+    public var requestsRefused = 0
     /// Answers to requests that were answered or given up before.
-    package var answersLate = 0
+    public var answersLate = 0
     /// Repetitions of requests in work, dropped.
-    package var repetitionsDropped = 0
+    public var repetitionsDropped = 0
 }

@@ -2,7 +2,7 @@ import CZMQ
 import Wire
 
 /// A CURVE key: 32 bytes, written in files as 40 characters of Z85 (ZeroMQ RFC 32).
-package struct BusKey: Hashable, Sendable {
+public struct BusKey: Hashable, Sendable {
     static let byteCount = 32
     private static let textLength = 40
 
@@ -14,13 +14,13 @@ package struct BusKey: Hashable, Sendable {
     }
 
     /// Nil when `text` is no key.
-    package init?(_ text: String) {
+    public init?(_ text: String) {
         var bytes = [UInt8](repeating: 0, count: Self.byteCount)
         guard text.utf8.count == Self.textLength, zmq_z85_decode(&bytes, text) != nil else { return nil }
         self.bytes = bytes
     }
 
-    package var text: String {
+    public var text: String {
         var text = [CChar](repeating: 0, count: Self.textLength + 1)
         zmq_z85_encode(&text, bytes, bytes.count)
         return String(decoding: text.prefix(Self.textLength).map(UInt8.init(bitPattern:)), as: UTF8.self)
@@ -28,12 +28,12 @@ package struct BusKey: Hashable, Sendable {
 }
 
 /// A public key and the secret one that belongs to it.
-package struct BusKeyPair: Sendable {
-    package let publicKey: BusKey
-    package let secretKey: BusKey
+public struct BusKeyPair: Sendable {
+    public let publicKey: BusKey
+    public let secretKey: BusKey
 
     /// Nil when `secretKey` cannot be one.
-    package init?(secretKey: BusKey) {
+    public init?(secretKey: BusKey) {
         var text = [CChar](repeating: 0, count: 41)
         guard zmq_curve_public(&text, secretKey.text) == 0,
             let publicKey = BusKey(String(decoding: text.prefix(40).map(UInt8.init(bitPattern:)), as: UTF8.self))
@@ -43,7 +43,7 @@ package struct BusKeyPair: Sendable {
     }
 
     /// A new pair, for tests.
-    package static func random() -> BusKeyPair {
+    public static func random() -> BusKeyPair {
         var (publicText, secretText) = ([CChar](repeating: 0, count: 41), [CChar](repeating: 0, count: 41))
         let result = zmq_curve_keypair(&publicText, &secretText)
         let text = String(decoding: secretText.prefix(40).map(UInt8.init(bitPattern:)), as: UTF8.self)
@@ -56,13 +56,13 @@ package struct BusKeyPair: Sendable {
 
 /// What a process needs to prove its role on the bus and to check everybody else's: its own pair, and the public key of
 /// every role. All processes of a role share one pair, so that scaling changes no list.
-package struct BusKeys: Sendable {
-    package let role: Role
-    package let own: BusKeyPair
-    package let publicKeys: [Role: BusKey]
+public struct BusKeys: Sendable {
+    public let role: Role
+    public let own: BusKeyPair
+    public let publicKeys: [Role: BusKey]
 
     /// - Parameter publicKeys: one for each role, the own one included.
-    package init(role: Role, own: BusKeyPair, publicKeys: [Role: BusKey]) {
+    public init(role: Role, own: BusKeyPair, publicKeys: [Role: BusKey]) {
         precondition(publicKeys.count == Role.allCases.count, "every role has a key")
         self.role = role
         self.own = own

@@ -1,18 +1,18 @@
 /// Where processes of one kind are found. There may be any number of them, none included.
-package enum Endpoint: Hashable, Sendable {
+public enum Endpoint: Hashable, Sendable {
     /// All addresses of a name, or one literal address (IPv6 without brackets here).
     case tcp(host: String, port: UInt16)
     /// All UNIX sockets whose paths match a pattern of glob(7).
     case ipc(pattern: String)
 
     /// An endpoint that is neither `tcp://name:port` nor `ipc:///path`.
-    package struct Malformed: Error, CustomStringConvertible {
-        package let text: String
-        package var description: String { "'\(text)' is neither tcp://name:port nor ipc:///path" }
+    public struct Malformed: Error, CustomStringConvertible {
+        public let text: String
+        public var description: String { "'\(text)' is neither tcp://name:port nor ipc:///path" }
     }
 
     /// Parses a list with commas between its items; blanks and empty items are skipped.
-    package static func parse(list: String) throws(Malformed) -> [Endpoint] {
+    public static func parse(list: String) throws(Malformed) -> [Endpoint] {
         var endpoints: [Endpoint] = []
         for item in list.split(separator: ",") {
             let text = item.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed()
@@ -21,7 +21,7 @@ package enum Endpoint: Hashable, Sendable {
         return endpoints
     }
 
-    package init(_ text: String) throws(Malformed) {
+    public init(_ text: String) throws(Malformed) {
         if text.hasPrefix("ipc://") {
             let path = text.dropFirst(6)
             guard path.hasPrefix("/") else { throw Malformed(text: text) }

@@ -3,7 +3,7 @@ import Wire
 
 /// Where the frames of a process go: its PUB socket, or in a simulation what plays it.
 @Reactor
-package protocol FramePublisher: AnyObject {
+public protocol FramePublisher: AnyObject {
     /// Never blocks and never reports a loss. The bytes are valid until this returns.
     func send(_ frame: UnsafeRawBufferPointer)
     func close()
@@ -11,7 +11,7 @@ package protocol FramePublisher: AnyObject {
 
 /// Where frames come from: a SUB socket, or in a simulation what plays it.
 @Reactor
-package protocol FrameSubscriber: AnyObject {
+public protocol FrameSubscriber: AnyObject {
     func subscribe(_ topic: Topic)
     func unsubscribe(_ topic: Topic)
     /// Connections that ended before both sides knew who the other is.
@@ -20,5 +20,5 @@ package protocol FrameSubscriber: AnyObject {
 }
 
 extension FrameSubscriber {
-    package var failedHandshakes: Int { 0 }
+    public var failedHandshakes: Int { 0 }
 }

@@ -32,13 +32,13 @@ final class Message {
 }
 
 /// A frame from the bus, never copied: its entries point into the memory ZeroMQ received it in.
-package final class InboundFrame: @unchecked Sendable {
+public final class InboundFrame: @unchecked Sendable {
     // @unchecked: nothing writes to the message after it was received.
     private let message: Message
     private let reader: FrameReader
     /// The role of the process it came from, as its key proved or, without keys, as its endpoint is listed. Nil for peers
     /// that were not given a role.
-    package let sender: Role?
+    public let sender: Role?
 
     init(_ message: Message, from sender: Role? = nil) throws(FrameError) {
         reader = try FrameReader(message.bytes)
@@ -46,21 +46,21 @@ package final class InboundFrame: @unchecked Sendable {
         self.sender = sender
     }
 
-    package var topic: Topic { reader.topic }
-    package var origin: Instance { reader.origin }
-    package var count: Int { message.bytes.count }
+    public var topic: Topic { reader.topic }
+    public var origin: Instance { reader.origin }
+    public var count: Int { message.bytes.count }
 
     /// The bodies of the entries. Valid as long as the frame; to keep one longer than the call, keep its `slice`.
-    package var entries: FrameReader.Entries { reader.entries }
+    public var entries: FrameReader.Entries { reader.entries }
 
-    package func slice(_ bytes: UnsafeRawBufferPointer) -> FrameSlice { FrameSlice(frame: self, bytes: bytes) }
+    public func slice(_ bytes: UnsafeRawBufferPointer) -> FrameSlice { FrameSlice(frame: self, bytes: bytes) }
 }
 
 /// A part of a frame together with the frame, which it keeps alive.
-package struct FrameSlice: @unchecked Sendable {
+public struct FrameSlice: @unchecked Sendable {
     // @unchecked: see `InboundFrame`.
     private let frame: InboundFrame
-    package let bytes: UnsafeRawBufferPointer
+    public let bytes: UnsafeRawBufferPointer
 
     fileprivate init(frame: InboundFrame, bytes: UnsafeRawBufferPointer) {
         self.frame = frame

@@ -24,9 +24,9 @@ final class Publisher: DescriptorHandler, FramePublisher {
 
     func ready(_: Readiness) { _ = socket.isReadable }
 
-    package func send(_ frame: UnsafeRawBufferPointer) { _ = socket.send(frame) }
+    public func send(_ frame: UnsafeRawBufferPointer) { _ = socket.send(frame) }
 
-    package func close() {
+    public func close() {
         Reactor.forget(descriptor)
         // libzmq leaves the file behind, and peers that look for sockets would go on connecting to it.
         if endpoint.hasPrefix("ipc://") { unlink(String(endpoint.dropFirst(6))) }

@@ -19,7 +19,7 @@ struct RequestsInWork {
 }
 
 /// Whether a request that arrived is to be worked on.
-package enum Admission {
+public enum Admission {
     /// Yes, until `Bus.answer`.
     case new
     /// No: it is a repetition of one in work, whose answer serves both.

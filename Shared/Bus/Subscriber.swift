@@ -40,7 +40,7 @@ final class Subscriber: DescriptorHandler, FrameSubscriber {
     }
 
     /// Connections that ended before both sides knew who the other is.
-    package var failedHandshakes: Int { watch?.failedHandshakes ?? 0 }
+    public var failedHandshakes: Int { watch?.failedHandshakes ?? 0 }
 
     func connect(_ endpoint: String) throws(ZeroMQError) {
         try socket.connect(endpoint)
@@ -61,14 +61,14 @@ final class Subscriber: DescriptorHandler, FrameSubscriber {
         try? connect(endpoint)
     }
 
-    package func subscribe(_ topic: Topic) {
+    public func subscribe(_ topic: Topic) {
         var prefix = ByteBuffer(capacity: 16)
         topic.encode(into: &prefix)
         socket.subscribe(prefix.bytes)
         checkNextTurn()
     }
 
-    package func unsubscribe(_ topic: Topic) {
+    public func unsubscribe(_ topic: Topic) {
         var prefix = ByteBuffer(capacity: 16)
         topic.encode(into: &prefix)
         socket.unsubscribe(prefix.bytes)
@@ -77,7 +77,7 @@ final class Subscriber: DescriptorHandler, FrameSubscriber {
 
     func ready(_: Readiness) { receive() }
 
-    package func close() {
+    public func close() {
         isOpen = false
         socket.endReports()
         watch?.close()

@@ -2,19 +2,19 @@ import Models
 
 extension ByteBuffer {
     /// The 36 characters of the text form.
-    package mutating func append(_ uuid: UUIDBytes) {
+    public mutating func append(_ uuid: UUIDBytes) {
         append(count: 36) { uuid.writeText(to: $0) }
     }
 
     /// The sixteen bytes.
-    package mutating func append(bigEndian uuid: UUIDBytes) {
+    public mutating func append(bigEndian uuid: UUIDBytes) {
         append(bigEndian: uuid.high)
         append(bigEndian: uuid.low)
     }
 }
 
 extension ByteReader {
-    package mutating func readUUID() throws(TruncatedBytes) -> UUIDBytes {
+    public mutating func readUUID() throws(TruncatedBytes) -> UUIDBytes {
         UUIDBytes(high: try read(), low: try read())
     }
 }

@@ -4,41 +4,41 @@ import Glibc
 ///
 /// Every frame, JSON document and parameter array on a hot path is written into one of these. It is move-only because
 /// two owners would share the same memory.
-package struct ByteBuffer: ~Copyable {
+public struct ByteBuffer: ~Copyable {
     // What is marked inlinable is specialised where it is used: unspecialised, an integer costs 20 ns.
     @usableFromInline var storage: UnsafeMutablePointer<UInt8>
     @usableFromInline var capacity: Int
     @usableFromInline var used = 0
 
-    package init(capacity: Int = 256) {
+    public init(capacity: Int = 256) {
         self.capacity = max(capacity, 16)
         storage = .allocate(capacity: self.capacity)
     }
 
     deinit { storage.deallocate() }
 
-    package var count: Int { used }
-    package var isEmpty: Bool { count == 0 }
+    public var count: Int { used }
+    public var isEmpty: Bool { count == 0 }
 
     /// The bytes written so far. Valid until the next change of the buffer.
-    package var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: storage, count: count) }
+    public var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: storage, count: count) }
 
-    package var last: UInt8? { count == 0 ? nil : storage[count - 1] }
+    public var last: UInt8? { count == 0 ? nil : storage[count - 1] }
 
     /// A copy of the bytes written so far.
-    package var array: [UInt8] { Array(bytes) }
+    public var array: [UInt8] { Array(bytes) }
 
     /// Forgets the bytes and keeps the memory.
-    package mutating func removeAll() { used = 0 }
+    public mutating func removeAll() { used = 0 }
 
     /// Forgets everything behind the first `newCount` bytes.
-    package mutating func truncate(to newCount: Int) {
+    public mutating func truncate(to newCount: Int) {
         precondition(newCount <= count, "a buffer is only cut shorter")
         used = newCount
     }
 
     /// Forgets the first `size` bytes and moves the others to the front.
-    package mutating func removeFirst(_ size: Int) {
+    public mutating func removeFirst(_ size: Int) {
         precondition(size <= count, "only written bytes are removed")
         memmove(storage, storage + size, count - size)
         used -= size
@@ -46,18 +46,18 @@ package struct ByteBuffer: ~Copyable {
 
     /// Makes room for `additional` bytes, so that the appends that follow do not grow the buffer.
     @inlinable
-    package mutating func reserve(_ additional: Int) {
+    public mutating func reserve(_ additional: Int) {
         if count + additional > capacity { grow(additional) }
     }
 
     @inlinable
-    package mutating func append(_ byte: UInt8) {
+    public mutating func append(_ byte: UInt8) {
         reserve(1)
         storage[count] = byte
         used += 1
     }
 
-    package mutating func append<Integer: FixedWidthInteger>(bigEndian value: Integer) { appendInteger(value) }
+    public mutating func append<Integer: FixedWidthInteger>(bigEndian value: Integer) { appendInteger(value) }
 
     @inline(__always)
     private mutating func appendInteger<Integer: FixedWidthInteger>(_ value: Integer) {
@@ -68,15 +68,15 @@ package struct ByteBuffer: ~Copyable {
     }
 
     // As in `ByteReader`: specialised here, because other modules do not specialise the generic one.
-    package mutating func append(bigEndian value: Int16) { appendInteger(value) }
-    package mutating func append(bigEndian value: Int32) { appendInteger(value) }
-    package mutating func append(bigEndian value: Int64) { appendInteger(value) }
-    package mutating func append(bigEndian value: UInt16) { appendInteger(value) }
-    package mutating func append(bigEndian value: UInt32) { appendInteger(value) }
-    package mutating func append(bigEndian value: UInt64) { appendInteger(value) }
+    public mutating func append(bigEndian value: Int16) { appendInteger(value) }
+    public mutating func append(bigEndian value: Int32) { appendInteger(value) }
+    public mutating func append(bigEndian value: Int64) { appendInteger(value) }
+    public mutating func append(bigEndian value: UInt16) { appendInteger(value) }
+    public mutating func append(bigEndian value: UInt32) { appendInteger(value) }
+    public mutating func append(bigEndian value: UInt64) { appendInteger(value) }
 
     @inlinable
-    package mutating func append(_ bytes: UnsafeRawBufferPointer) {
+    public mutating func append(_ bytes: UnsafeRawBufferPointer) {
         guard let start = bytes.baseAddress, bytes.count > 0 else { return }
         reserve(bytes.count)
         memcpy(storage + count, start, bytes.count)
@@ -84,38 +84,38 @@ package struct ByteBuffer: ~Copyable {
     }
 
     /// Appends `length` bytes, which `body` must write all.
-    package mutating func append(count length: Int, writtenBy body: (UnsafeMutablePointer<UInt8>) -> Void) {
+    public mutating func append(count length: Int, writtenBy body: (UnsafeMutablePointer<UInt8>) -> Void) {
         reserve(length)
         body(storage + count)
         used += length
     }
 
-    package mutating func append(_ bytes: [UInt8]) {
+    public mutating func append(_ bytes: [UInt8]) {
         bytes.withUnsafeBytes { append($0) }
     }
 
-    package mutating func append(_ bytes: ArraySlice<UInt8>) {
+    public mutating func append(_ bytes: ArraySlice<UInt8>) {
         bytes.withUnsafeBytes { append($0) }
     }
 
-    package mutating func append(_ literal: StaticString) {
+    public mutating func append(_ literal: StaticString) {
         append(UnsafeRawBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount))
     }
 
-    package mutating func append(utf8 text: String) {
+    public mutating func append(utf8 text: String) {
         var text = text
         text.withUTF8 { append(UnsafeRawBufferPointer($0)) }
     }
 
     /// Overwrites bytes that were appended before, as for a length that is known only at the end.
     @inlinable
-    package mutating func overwrite<Integer: FixedWidthInteger>(at offset: Int, bigEndian value: Integer) {
+    public mutating func overwrite<Integer: FixedWidthInteger>(at offset: Int, bigEndian value: Integer) {
         precondition(offset >= 0 && offset + MemoryLayout<Integer>.size <= count, "only written bytes are overwritten")
         UnsafeMutableRawPointer(storage + offset).storeBytes(of: value.bigEndian, as: Integer.self)
     }
 
     /// The decimal digits of `value` in ASCII.
-    package mutating func append(decimal value: Int64) {
+    public mutating func append(decimal value: Int64) {
         if value < 0 { append(UInt8(ascii: "-")) }
         var rest = value.magnitude
         reserve(20)

@@ -1,23 +1,23 @@
 import Glibc
 
 /// The bytes ended before the value did, or a length points beyond them.
-package struct TruncatedBytes: Error, Equatable { package init() {} }
+public struct TruncatedBytes: Error, Equatable { public init() {} }
 
 /// Reads big-endian fields one after the other.
 ///
 /// It borrows the memory: valid only as long as the bytes it was made from.
-package struct ByteReader {
+public struct ByteReader {
     // What is marked inlinable is specialised where it is used, as in `ByteBuffer`.
     @usableFromInline let bytes: UnsafeRawBufferPointer
     @usableFromInline var position = 0
 
-    package init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+    public init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
-    package var offset: Int { position }
-    package var remaining: Int { bytes.count - offset }
-    package var isAtEnd: Bool { offset == bytes.count }
+    public var offset: Int { position }
+    public var remaining: Int { bytes.count - offset }
+    public var isAtEnd: Bool { offset == bytes.count }
 
-    package mutating func read<Integer: FixedWidthInteger>(_: Integer.Type = Integer.self) throws(TruncatedBytes)
+    public mutating func read<Integer: FixedWidthInteger>(_: Integer.Type = Integer.self) throws(TruncatedBytes)
         -> Integer
     { try readInteger() }
 
@@ -30,14 +30,14 @@ package struct ByteReader {
     }
 
     /// The next `count` bytes, still in the memory they came in.
-    package mutating func read(count: Int) throws(TruncatedBytes) -> UnsafeRawBufferPointer {
+    public mutating func read(count: Int) throws(TruncatedBytes) -> UnsafeRawBufferPointer {
         guard count >= 0, remaining >= count else { throw TruncatedBytes() }
         defer { position += count }
         return UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + count])
     }
 
     /// Everything that is left.
-    package mutating func readRest() -> UnsafeRawBufferPointer {
+    public mutating func readRest() -> UnsafeRawBufferPointer {
         defer { position = bytes.count }
         return UnsafeRawBufferPointer(rebasing: bytes[offset...])
     }
@@ -46,9 +46,9 @@ package struct ByteReader {
 // For each width its own: other modules call these, specialised here. The generic one is not specialised in them, since
 // what is `package` is not inlined across modules: it would look its type up at run time, at ten times the cost.
 extension ByteReader {
-    package mutating func read(_: UInt8.Type = UInt8.self) throws(TruncatedBytes) -> UInt8 { try readInteger() }
-    package mutating func read(_: UInt16.Type = UInt16.self) throws(TruncatedBytes) -> UInt16 { try readInteger() }
-    package mutating func read(_: UInt32.Type = UInt32.self) throws(TruncatedBytes) -> UInt32 { try readInteger() }
-    package mutating func read(_: UInt64.Type = UInt64.self) throws(TruncatedBytes) -> UInt64 { try readInteger() }
-    package mutating func read(_: Int64.Type = Int64.self) throws(TruncatedBytes) -> Int64 { try readInteger() }
+    public mutating func read(_: UInt8.Type = UInt8.self) throws(TruncatedBytes) -> UInt8 { try readInteger() }
+    public mutating func read(_: UInt16.Type = UInt16.self) throws(TruncatedBytes) -> UInt16 { try readInteger() }
+    public mutating func read(_: UInt32.Type = UInt32.self) throws(TruncatedBytes) -> UInt32 { try readInteger() }
+    public mutating func read(_: UInt64.Type = UInt64.self) throws(TruncatedBytes) -> UInt64 { try readInteger() }
+    public mutating func read(_: Int64.Type = Int64.self) throws(TruncatedBytes) -> Int64 { try readInteger() }
 }

@@ -1,12 +1,12 @@
 import Glibc
 
 /// The frames that wait for one WebSocket, oldest first, and how much of the oldest has been sent.
-package struct FrameQueue {
+public struct FrameQueue {
     private var frames: ContiguousArray<WebSocketFrame> = []
     private var first: Int32 = 0
     private var sentOfFirst: Int32 = 0
     /// Bytes that have not been sent.
-    package private(set) var bytes = 0
+    public private(set) var bytes = 0
 
     /// How many frames one system call writes at most.
     private static let framesPerWrite = 64
@@ -15,17 +15,17 @@ package struct FrameQueue {
     /// … and when it has had nothing to send for a while.
     private static let keptWhenIdle = 8
 
-    package init() {}
+    public init() {}
 
     var isEmpty: Bool { bytes == 0 }
 
-    package mutating func append(_ frame: WebSocketFrame) {
+    public mutating func append(_ frame: WebSocketFrame) {
         frames.append(frame)
         bytes += frame.count
     }
 
     /// Calls `body` with the places of the oldest frames in memory.
-    package func withVectors<Result>(_ body: (UnsafeMutableBufferPointer<iovec>) -> Result) -> Result {
+    public func withVectors<Result>(_ body: (UnsafeMutableBufferPointer<iovec>) -> Result) -> Result {
         let count = min(Self.framesPerWrite, frames.count - Int(first))
         return withUnsafeTemporaryAllocation(of: iovec.self, capacity: count) { vectors in
             for index in 0..<count {
@@ -38,7 +38,7 @@ package struct FrameQueue {
     }
 
     /// Forgets `count` bytes at the front, which were sent.
-    package mutating func removeFirst(_ count: Int) {
+    public mutating func removeFirst(_ count: Int) {
         bytes -= count
         var rest = count + Int(sentOfFirst)
         while Int(first) < frames.count, rest >= frames[Int(first)].count {

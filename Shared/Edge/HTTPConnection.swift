@@ -6,8 +6,8 @@ import Reactor
 ///
 /// Requests that arrive together are handled concurrently; their answers leave in order, all of a turn by one `send`.
 @Reactor
-package final class HTTPConnection: Connection, RequestConnection {
-    package var userInfo: AnyObject?
+public final class HTTPConnection: Connection, RequestConnection {
+    public var userInfo: AnyObject?
 
     private enum State {
         case open
@@ -49,7 +49,7 @@ package final class HTTPConnection: Connection, RequestConnection {
         Reactor.watch(socket.descriptor, for: .read, handler: self)
     }
 
-    package var isClosed: Bool { state == .closed }
+    public var isClosed: Bool { state == .closed }
 
     /// Whether to read on would build up a queue.
     private var isFull: Bool {
@@ -64,7 +64,7 @@ package final class HTTPConnection: Connection, RequestConnection {
 
     // MARK: Reading
 
-    package func ready(_ readiness: Readiness) {
+    public func ready(_ readiness: Readiness) {
         if readiness.contains(.write) { flush() }
         if state == .closed { return }
         if interest.contains(.read) {
@@ -155,7 +155,7 @@ package final class HTTPConnection: Connection, RequestConnection {
 
     // MARK: Answering
 
-    package func answer(
+    public func answer(
         _ ticket: UInt32, _ status: Int, _ contentType: ContentType, _ headers: [ResponseHeader],
         _ body: UnsafeRawBufferPointer
     ) {

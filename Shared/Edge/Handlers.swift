@@ -2,7 +2,7 @@ import Reactor
 
 /// Answers the HTTP requests of a server.
 @Reactor
-package protocol HTTPHandler: AnyObject {
+public protocol HTTPHandler: AnyObject {
     /// The most bytes the body of `request` may have. Asked when its head has arrived; more is answered 413.
     func maximumBodyBytes(for request: Request) -> Int
 
@@ -12,7 +12,7 @@ package protocol HTTPHandler: AnyObject {
 
 /// Takes part in the WebSockets of a server. One handler serves all; `WebSocket.userInfo` tells them apart.
 @Reactor
-package protocol WebSocketHandler: AnyObject {
+public protocol WebSocketHandler: AnyObject {
     /// Whether a WebSocket may be opened now; otherwise the client gets 503 with `Retry-After`.
     func admits(_ request: Request) -> Bool
 
@@ -34,5 +34,5 @@ package protocol WebSocketHandler: AnyObject {
 }
 
 extension WebSocketHandler {
-    package func drained(_: WebSocket) {}
+    public func drained(_: WebSocket) {}
 }

@@ -2,7 +2,7 @@ import Bytes
 import Glibc
 
 /// The header fields that Parley looks at. All others are skipped without a copy.
-package enum HeaderName: Int, CaseIterable, Sendable {
+public enum HeaderName: Int, CaseIterable, Sendable {
     case host, authorization, contentType, idempotencyKey, parleyUser, traceParent, expect, upgrade
     case webSocketKey, webSocketVersion, webSocketProtocol
     /// Looked at for its repetition only: the library obeys it, and takes `chunked` twice for once.

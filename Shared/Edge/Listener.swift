@@ -3,11 +3,11 @@ import Glibc
 import Reactor
 
 /// The server could not listen at its address.
-package struct ListenError: Error, CustomStringConvertible {
+public struct ListenError: Error, CustomStringConvertible {
     let address: String
     let reason: String
 
-    package var description: String { "cannot listen at \(address): \(reason)" }
+    public var description: String { "cannot listen at \(address): \(reason)" }
 }
 
 /// A listening socket that hands over every connection it accepts.

@@ -1,7 +1,7 @@
 import CHTTPParser
 
 /// The method of a request. HEAD is shown as `.get`: the server leaves out the body of the answer.
-package enum Method: Sendable {
+public enum Method: Sendable {
     case get, post, put, patch, delete, options, other
 
     init(_ number: UInt32) {

@@ -3,7 +3,7 @@ import Reactor
 
 /// What a request came on and its answer leaves by: an `HTTPConnection`, or what plays one in a simulation.
 @Reactor
-package protocol RequestConnection: AnyObject, Sendable {
+public protocol RequestConnection: AnyObject, Sendable {
     /// What the handler keeps with the connection, such as the token it verified last.
     var userInfo: AnyObject? { get set }
     /// Whether nothing can reach the peer any more.
@@ -16,9 +16,9 @@ package protocol RequestConnection: AnyObject, Sendable {
 
 /// A request as a handler sees it. Everything lies in the connection's buffers: valid until the handler returns.
 @Reactor
-package struct Request {
+public struct Request {
     /// The connection it came on, which outlives it.
-    package let connection: any RequestConnection
+    public let connection: any RequestConnection
     private let parser: RequestParser
 
     init(connection: any RequestConnection, parser: RequestParser) {
@@ -26,18 +26,18 @@ package struct Request {
         self.parser = parser
     }
 
-    package var method: Method { parser.method }
-    package var target: RequestTarget { parser.target }
+    public var method: Method { parser.method }
+    public var target: RequestTarget { parser.target }
 
     /// The body, decoded from chunks if it came in chunks.
-    package var body: UnsafeRawBufferPointer { parser.body }
+    public var body: UnsafeRawBufferPointer { parser.body }
 
     /// The value of a header field without white space around it, or nil.
-    package subscript(header: HeaderName) -> UnsafeRawBufferPointer? { parser.value(of: header) }
+    public subscript(header: HeaderName) -> UnsafeRawBufferPointer? { parser.value(of: header) }
 }
 
 /// Answers one request, now or later, once. What comes after the connection's end, or a second time, is dropped.
-package struct Responder: Sendable {
+public struct Responder: Sendable {
     private let connection: any RequestConnection
     private let ticket: UInt32
 
@@ -47,16 +47,16 @@ package struct Responder: Sendable {
     }
 
     /// Whether the answer can still reach anybody.
-    @Reactor package var isWanted: Bool { !connection.isClosed }
+    @Reactor public var isWanted: Bool { !connection.isClosed }
 
-    @Reactor package func answer(
+    @Reactor public func answer(
         _ status: Int, _ contentType: ContentType = .json, headers: [ResponseHeader] = [],
         body: UnsafeRawBufferPointer
     ) {
         connection.answer(ticket, status, contentType, headers, body)
     }
 
-    @Reactor package func answer(
+    @Reactor public func answer(
         _ status: Int, _ contentType: ContentType = .json, headers: [ResponseHeader] = [],
         body: borrowing ByteBuffer
     ) {
@@ -64,7 +64,7 @@ package struct Responder: Sendable {
     }
 
     /// An answer without a body, such as 204.
-    @Reactor package func answer(_ status: Int, headers: [ResponseHeader] = []) {
+    @Reactor public func answer(_ status: Int, headers: [ResponseHeader] = []) {
         answer(status, .json, headers: headers, body: UnsafeRawBufferPointer(start: nil, count: 0))
     }
 }

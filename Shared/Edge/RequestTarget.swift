@@ -1,14 +1,14 @@
 import Bytes
 
 /// What a request is about: a path and a query, still percent-encoded, in the memory of the request.
-package struct RequestTarget {
+public struct RequestTarget {
     /// From the first "/" to the "?".
-    package let path: UnsafeRawBufferPointer
+    public let path: UnsafeRawBufferPointer
     /// Behind the "?"; empty without one.
-    package let query: UnsafeRawBufferPointer
+    public let query: UnsafeRawBufferPointer
 
     /// Takes origin form ("/a?b") and absolute form ("http://host/a?b"): RFC 9112, 3.2.
-    package init(_ target: UnsafeRawBufferPointer) {
+    public init(_ target: UnsafeRawBufferPointer) {
         let local = target.first == UInt8(ascii: "/") ? target : Self.withoutAuthority(target)
         let whole = local.part(0, local.position(of: UInt8(ascii: "#")) ?? local.count)
         let mark = whole.position(of: UInt8(ascii: "?"))
@@ -17,17 +17,17 @@ package struct RequestTarget {
     }
 
     /// The parts of the path between its slashes: "/v1/limits" has two, "/" one empty one.
-    package var segments: ByteFields {
+    public var segments: ByteFields {
         ByteFields(UnsafeRawBufferPointer(rebasing: path.dropFirst()), separator: UInt8(ascii: "/"))
     }
 
     /// The decoded value of the first query item of this name; nil when there is none or it is malformed.
-    package func queryValue(_ name: StaticString) -> String? {
+    public func queryValue(_ name: StaticString) -> String? {
         queryValues(name).first.flatMap { percentDecoded($0, plusIsSpace: true) }
     }
 
     /// The values of all query items of this name, as they were sent; empty for an item without "=".
-    package func queryValues(_ name: StaticString) -> [UnsafeRawBufferPointer] {
+    public func queryValues(_ name: StaticString) -> [UnsafeRawBufferPointer] {
         ByteFields(query, separator: UInt8(ascii: "&")).compactMap { item in
             let end = item.position(of: UInt8(ascii: "=")) ?? item.count
             return item.part(0, end).isEqual(to: name) ? item.part(min(end + 1, item.count), item.count) : nil
@@ -46,16 +46,16 @@ package struct RequestTarget {
 }
 
 /// The fields of some bytes between separators, without copies.
-package struct ByteFields: Sequence, IteratorProtocol {
+public struct ByteFields: Sequence, IteratorProtocol {
     private var rest: UnsafeRawBufferPointer?
     private let separator: UInt8
 
-    package init(_ bytes: UnsafeRawBufferPointer, separator: UInt8) {
+    public init(_ bytes: UnsafeRawBufferPointer, separator: UInt8) {
         rest = bytes
         self.separator = separator
     }
 
-    package mutating func next() -> UnsafeRawBufferPointer? {
+    public mutating func next() -> UnsafeRawBufferPointer? {
         guard let bytes = rest else { return nil }
         guard let end = bytes.position(of: separator) else {
             rest = nil
@@ -67,7 +67,7 @@ package struct ByteFields: Sequence, IteratorProtocol {
 }
 
 /// The text behind percent-encoding (RFC 3986, 2.1), or nil when an escape or the UTF-8 is malformed.
-package func percentDecoded(_ bytes: UnsafeRawBufferPointer, plusIsSpace: Bool = false) -> String? {
+public func percentDecoded(_ bytes: UnsafeRawBufferPointer, plusIsSpace: Bool = false) -> String? {
     var decoded: [UInt8] = []
     decoded.reserveCapacity(bytes.count)
     var position = 0
@@ -101,7 +101,7 @@ private func hexDigit(_ character: UInt8) -> UInt8? {
 
 extension UnsafeRawBufferPointer {
     /// The bytes of a literal, which live as long as the process.
-    package init(_ literal: StaticString) {
+    public init(_ literal: StaticString) {
         self.init(start: literal.utf8Start, count: literal.utf8CodeUnitCount)
     }
 
@@ -114,7 +114,7 @@ extension UnsafeRawBufferPointer {
     }
 
     /// Whether the bytes are this ASCII text in lower case, whatever their own case.
-    package func equalsIgnoringCase(_ lowercased: StaticString) -> Bool {
+    public func equalsIgnoringCase(_ lowercased: StaticString) -> Bool {
         guard count == lowercased.utf8CodeUnitCount else { return false }
         return (0..<count).allSatisfy { index in
             let byte = self[index]

@@ -2,28 +2,28 @@ import Bytes
 import Glibc
 
 /// The media type of an answer's body.
-package struct ContentType: Sendable {
+public struct ContentType: Sendable {
     let name: StaticString
-    package init(_ name: StaticString) { self.name = name }
+    public init(_ name: StaticString) { self.name = name }
 
-    package static let json = ContentType("application/json")
-    package static let problem = ContentType("application/problem+json")
-    package static let text = ContentType("text/plain; charset=utf-8")
+    public static let json = ContentType("application/json")
+    public static let problem = ContentType("application/problem+json")
+    public static let text = ContentType("text/plain; charset=utf-8")
     /// Prometheus' text format.
-    package static let metrics = ContentType("text/plain; version=0.0.4; charset=utf-8")
+    public static let metrics = ContentType("text/plain; version=0.0.4; charset=utf-8")
 }
 
 /// One more header field of an answer. The value must hold no control characters.
-package struct ResponseHeader: Sendable {
+public struct ResponseHeader: Sendable {
     let name: StaticString
     let value: String
 
-    package init(_ name: StaticString, _ value: String) {
+    public init(_ name: StaticString, _ value: String) {
         self.name = name
         self.value = value
     }
 
-    package static func retryAfter(seconds: Int) -> ResponseHeader { ResponseHeader("Retry-After", "\(seconds)") }
+    public static func retryAfter(seconds: Int) -> ResponseHeader { ResponseHeader("Retry-After", "\(seconds)") }
 }
 
 /// What the answer's form takes from its request.

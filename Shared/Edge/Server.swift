@@ -4,26 +4,26 @@ import Glibc
 import Reactor
 
 /// What a server has counted since its start.
-package struct ServerStatistics: Sendable {
-    package var accepted = 0
-    package var requests = 0
-    package var webSockets = 0
+public struct ServerStatistics: Sendable {
+    public var accepted = 0
+    public var requests = 0
+    public var webSockets = 0
     /// Connections beyond the bound.
-    package var refusedConnections = 0
+    public var refusedConnections = 0
     /// Requests answered by the server itself: malformed, over a limit, too slow.
-    package var refusedRequests = 0
+    public var refusedRequests = 0
     /// HTTP connections closed because the peer did not read.
-    package var slowReaders = 0
+    public var slowReaders = 0
     /// WebSockets closed because their queue went over its bound.
-    package var slowWebSockets = 0
+    public var slowWebSockets = 0
 }
 
 /// An HTTP/1.1 and WebSocket server on the reactor.
 @Reactor
-package final class Server {
-    package let limits: ServerLimits
-    package internal(set) var statistics = ServerStatistics()
-    package private(set) var isDraining = false
+public final class Server {
+    public let limits: ServerLimits
+    public internal(set) var statistics = ServerStatistics()
+    public private(set) var isDraining = false
 
     let http: any HTTPHandler
     let webSockets: (any WebSocketHandler)?
@@ -46,7 +46,7 @@ package final class Server {
     private var listener: Listener?
     private var whenDrained: (@Reactor () -> Void)?
 
-    package init(
+    public init(
         _ http: any HTTPHandler, webSockets: (any WebSocketHandler)? = nil,
         webSocketPath: StaticString = "/v1/socket", webSocketSubprotocol: StaticString = "parley.v1",
         limits: ServerLimits = ServerLimits()
@@ -61,12 +61,12 @@ package final class Server {
 
     isolated deinit { readBuffer.deallocate() }
 
-    package var openConnections: Int { connections.count }
+    public var openConnections: Int { connections.count }
 
     /// Starts to accept at `address`, such as `0.0.0.0:8080`; port 0 takes any free one.
     /// - Returns: the port.
     @discardableResult
-    package func listen(at address: String) throws(ListenError) -> Int {
+    public func listen(at address: String) throws(ListenError) -> Int {
         maximumConnections = connectionLimit()
         let listener = try Listener(address) { [unowned self] in accept($0) }
         self.listener = listener
@@ -77,7 +77,7 @@ package final class Server {
 
     /// Stops accepting, finishes the outstanding answers, and calls `whenDone` when no connection is left, at the
     /// latest after `deadline`. The WebSocket handler ends its WebSockets itself.
-    package func drain(deadline: Duration, whenDone: @escaping @Reactor () -> Void) {
+    public func drain(deadline: Duration, whenDone: @escaping @Reactor () -> Void) {
         isDraining = true
         whenDrained = whenDone
         listener?.close()
@@ -87,7 +87,7 @@ package final class Server {
     }
 
     /// The same, suspending until no connection is left.
-    package func drain(deadline: Duration) async {
+    public func drain(deadline: Duration) async {
         await withUnsafeContinuation { continuation in
             drain(deadline: deadline) { continuation.resume() }
         }

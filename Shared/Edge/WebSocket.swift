@@ -4,9 +4,9 @@ import Reactor
 
 /// One open WebSocket. Small, because most of them are idle: no buffers but those in use.
 @Reactor
-package final class WebSocket: Connection {
+public final class WebSocket: Connection {
     /// What the handler keeps with the WebSocket, such as its session.
-    package var userInfo: AnyObject?
+    public var userInfo: AnyObject?
 
     private enum State: UInt8 {
         case open
@@ -48,23 +48,23 @@ package final class WebSocket: Connection {
     }
 
     /// Whether frames still reach the peer. Afterwards `send` does nothing.
-    package var isOpen: Bool { state == .open }
+    public var isOpen: Bool { state == .open }
 
     /// Bytes that were sent and that the kernel has not taken.
-    package var queuedBytes: Int { queue.bytes }
+    public var queuedBytes: Int { queue.bytes }
 
     /// Whether frames wait that the kernel did not take, because the peer reads more slowly than is sent.
-    package var isCongested: Bool { interest.contains(.write) }
+    public var isCongested: Bool { interest.contains(.write) }
 
     /// The most bytes a message of the peer may have, all its fragments together.
-    package var maximumMessageBytes: Int {
+    public var maximumMessageBytes: Int {
         get { decoder.maximumMessageBytes }
         set { decoder.maximumMessageBytes = newValue }
     }
 
     /// Queues `frame`; all of a turn leave by one system call. A peer that leaves more than the bound of the queue
     /// untaken is closed.
-    package func send(_ frame: WebSocketFrame) {
+    public func send(_ frame: WebSocketFrame) {
         guard state == .open else { return }
         enqueue(frame)
         guard queue.bytes > server.limits.webSocketQueueBytes else { return }
@@ -75,7 +75,7 @@ package final class WebSocket: Connection {
 
     /// Starts the closing handshake. What was sent before still arrives.
     /// - Parameter reason: for developers, at most 123 bytes.
-    package func close(_ code: WebSocketCloseCode, reason: StaticString = "") {
+    public func close(_ code: WebSocketCloseCode, reason: StaticString = "") {
         guard state == .open else { return }
         enqueue(.close(code, reason: reason))
         state = .closing
@@ -84,7 +84,7 @@ package final class WebSocket: Connection {
 
     // MARK: Reading
 
-    package func ready(_ readiness: Readiness) {
+    public func ready(_ readiness: Readiness) {
         if readiness.contains(.write) { flush() }
         guard state != .closed, !readiness.isDisjoint(with: [.read, .hangup, .failure]) else { return }
         switch socket.read(into: server.readBuffer) {

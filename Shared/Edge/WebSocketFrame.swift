@@ -2,16 +2,16 @@ import Bytes
 import Glibc
 
 /// An encoded frame from server to client (RFC 6455, 5.2; never masked): made once, queued for any number of sessions.
-package struct WebSocketFrame: @unchecked Sendable {
+public struct WebSocketFrame: @unchecked Sendable {
     // @unchecked: the bytes are not changed after `init`.
     private let storage: ManagedBuffer<Int, UInt8>
 
     /// A text frame of these pieces, one after the other. They must be valid UTF-8 together.
-    package static func text(_ pieces: UnsafeRawBufferPointer...) -> WebSocketFrame {
+    public static func text(_ pieces: UnsafeRawBufferPointer...) -> WebSocketFrame {
         WebSocketFrame(.text, pieces)
     }
 
-    package static func text(_ message: borrowing ByteBuffer) -> WebSocketFrame { text(message.bytes) }
+    public static func text(_ message: borrowing ByteBuffer) -> WebSocketFrame { text(message.bytes) }
 
     static let ping = WebSocketFrame(.ping, [])
 
@@ -45,10 +45,10 @@ package struct WebSocketFrame: @unchecked Sendable {
         Self.copy(pieces, to: storage, at: headerSize)
     }
 
-    package var count: Int { storage.header }
+    public var count: Int { storage.header }
 
     /// The same, for who reads them in this process. Valid as long as the frame.
-    package var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: count) }
+    public var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: count) }
 
     /// The bytes as they travel. They live as long as the frame.
     var start: UnsafeMutablePointer<UInt8> { storage.withUnsafeMutablePointerToElements { $0 } }
@@ -83,18 +83,18 @@ enum WebSocketOpcode: UInt8 {
 }
 
 /// Why a WebSocket is closed: RFC 6455, 7.4.1, and the IANA registry.
-package struct WebSocketCloseCode: RawRepresentable, Equatable, Sendable {
-    package let rawValue: UInt16
-    package init(rawValue: UInt16) { self.rawValue = rawValue }
+public struct WebSocketCloseCode: RawRepresentable, Equatable, Sendable {
+    public let rawValue: UInt16
+    public init(rawValue: UInt16) { self.rawValue = rawValue }
 
-    package static let normal = WebSocketCloseCode(rawValue: 1000)
-    package static let goingAway = WebSocketCloseCode(rawValue: 1001)
-    package static let protocolError = WebSocketCloseCode(rawValue: 1002)
-    package static let unsupportedData = WebSocketCloseCode(rawValue: 1003)
-    package static let invalidPayload = WebSocketCloseCode(rawValue: 1007)
-    package static let policyViolation = WebSocketCloseCode(rawValue: 1008)
-    package static let messageTooBig = WebSocketCloseCode(rawValue: 1009)
-    package static let tryAgainLater = WebSocketCloseCode(rawValue: 1013)
+    public static let normal = WebSocketCloseCode(rawValue: 1000)
+    public static let goingAway = WebSocketCloseCode(rawValue: 1001)
+    public static let protocolError = WebSocketCloseCode(rawValue: 1002)
+    public static let unsupportedData = WebSocketCloseCode(rawValue: 1003)
+    public static let invalidPayload = WebSocketCloseCode(rawValue: 1007)
+    public static let policyViolation = WebSocketCloseCode(rawValue: 1008)
+    public static let messageTooBig = WebSocketCloseCode(rawValue: 1009)
+    public static let tryAgainLater = WebSocketCloseCode(rawValue: 1013)
 
     /// Whether a peer may send this code: not those that only describe a missing one (RFC 6455, 7.4.2).
     var maySent: Bool {

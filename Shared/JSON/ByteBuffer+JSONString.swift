@@ -2,7 +2,7 @@ import Bytes
 
 extension ByteBuffer {
     /// Appends a string in quotes. `text` must be valid UTF-8; only what RFC 8259 demands is escaped.
-    package mutating func appendJSON(utf8 text: UnsafeRawBufferPointer) {
+    public mutating func appendJSON(utf8 text: UnsafeRawBufferPointer) {
         reserve(text.count + 2)
         append(UInt8(ascii: "\""))
         var copied = 0

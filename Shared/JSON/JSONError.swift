@@ -1,12 +1,12 @@
 /// Why a document was refused, and where.
-package struct JSONError: Error, Equatable {
-    package let reason: Reason
+public struct JSONError: Error, Equatable {
+    public let reason: Reason
     /// Offset of the byte at fault from the start of the document.
-    package let offset: Int
+    public let offset: Int
     /// The field at fault as a client would name it, such as `messages[3].text`; empty for the document itself.
-    package let field: String
+    public let field: String
 
-    package enum Reason: Equatable, Sendable {
+    public enum Reason: Equatable, Sendable {
         /// Something other than what the grammar or the caller demands, such as "a string".
         case expected(StaticText)
         case truncated
@@ -24,23 +24,23 @@ package struct JSONError: Error, Equatable {
     }
 
     /// A `StaticString` that can be compared.
-    package struct StaticText: Equatable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
+    public struct StaticText: Equatable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
         private let text: StaticString
-        package init(stringLiteral text: StaticString) { self.text = text }
-        package var description: String { text.description }
-        package static func == (left: Self, right: Self) -> Bool { left.description == right.description }
+        public init(stringLiteral text: StaticString) { self.text = text }
+        public var description: String { text.description }
+        public static func == (left: Self, right: Self) -> Bool { left.description == right.description }
     }
 }
 
 extension JSONError: CustomStringConvertible {
     /// For the client that sent the document: names the field, quotes nothing.
-    package var description: String {
+    public var description: String {
         field.isEmpty ? "\(reason) at byte \(offset)" : "\(field): \(reason) at byte \(offset)"
     }
 }
 
 extension JSONError.Reason: CustomStringConvertible {
-    package var description: String {
+    public var description: String {
         switch self {
         case .expected(let what): "expected \(what)"
         case .truncated: "the document ends too early"

@@ -6,16 +6,16 @@
 /// var given = JSONKeys.Given()
 /// while let key = try reader.nextKey(of: keys, &given) { … }
 /// ```
-package struct JSONKeys: ExpressibleByArrayLiteral, Sendable {
+public struct JSONKeys: ExpressibleByArrayLiteral, Sendable {
     /// Those of one object that have come.
-    package struct Given {
+    public struct Given {
         fileprivate var bits: UInt64 = 0
-        package init() {}
+        public init() {}
     }
 
     private let names: [StaticString]
 
-    package init(arrayLiteral names: StaticString...) {
+    public init(arrayLiteral names: StaticString...) {
         precondition(names.count <= 64, "a bit for each key")
         self.names = names
     }
@@ -27,7 +27,7 @@ package struct JSONKeys: ExpressibleByArrayLiteral, Sendable {
 
 extension JSONReader {
     /// The next key of the innermost object, refused when it is one of `keys` and was given before; nil at the end.
-    package mutating func nextKey(of keys: JSONKeys, _ given: inout JSONKeys.Given) throws(JSONError) -> JSONString? {
+    public mutating func nextKey(of keys: JSONKeys, _ given: inout JSONKeys.Given) throws(JSONError) -> JSONString? {
         guard let key = try nextKey() else { return nil }
         let bit = keys.bit(of: key)
         guard given.bits & bit == 0 else { throw failure(.invalidValue("given once")) }

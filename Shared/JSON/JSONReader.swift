@@ -15,18 +15,18 @@
 /// readers of what clients send refuse that by `JSONKeys`.
 ///
 /// It borrows the memory: valid, like every slice it gives, only as long as the bytes it was made from.
-package struct JSONReader {
-    package static let maximumDepth = 64
+public struct JSONReader {
+    public static let maximumDepth = 64
 
     let start: UnsafePointer<UInt8>
     let count: Int
     /// Of the next unread byte.
-    package var offset = 0
+    public var offset = 0
     private var depth = 0
     /// Whether the innermost container was opened and nothing of it read: its first member comes without a comma.
     private var isAtFirst = false
 
-    package init(_ bytes: UnsafeRawBufferPointer) {
+    public init(_ bytes: UnsafeRawBufferPointer) {
         // An empty buffer may have no address; `count` forbids reading from this one.
         start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) ?? Self.nowhere
         count = bytes.count
@@ -36,10 +36,10 @@ package struct JSONReader {
 
     // MARK: Containers
 
-    package mutating func beginObject() throws(JSONError) { try open(UInt8(ascii: "{"), "an object") }
+    public mutating func beginObject() throws(JSONError) { try open(UInt8(ascii: "{"), "an object") }
 
     /// The next key of the innermost object, or nil after consuming its end.
-    package mutating func nextKey() throws(JSONError) -> JSONString? {
+    public mutating func nextKey() throws(JSONError) -> JSONString? {
         guard try advance(to: UInt8(ascii: "}"), "a comma or the end of the object") else { return nil }
         guard try peek() == UInt8(ascii: "\"") else { throw failure(.expected("a key")) }
         let key = try slice()
@@ -47,10 +47,10 @@ package struct JSONReader {
         return key
     }
 
-    package mutating func beginArray() throws(JSONError) { try open(UInt8(ascii: "["), "an array") }
+    public mutating func beginArray() throws(JSONError) { try open(UInt8(ascii: "["), "an array") }
 
     /// Whether the innermost array has another element; consumes its end otherwise.
-    package mutating func nextElement() throws(JSONError) -> Bool {
+    public mutating func nextElement() throws(JSONError) -> Bool {
         guard try advance(to: UInt8(ascii: "]"), "a comma or the end of the array") else { return false }
         // Without this check `[1,]` would pass wherever an element may be skipped.
         guard try peek() != UInt8(ascii: "]") else { throw failure(.expected("a value")) }
@@ -58,7 +58,7 @@ package struct JSONReader {
     }
 
     /// Demands that nothing but white space follows.
-    package mutating func end() throws(JSONError) {
+    public mutating func end() throws(JSONError) {
         skipWhitespace()
         guard offset == count else { throw failure(.trailingBytes) }
     }
@@ -89,7 +89,7 @@ package struct JSONReader {
     // MARK: Values
 
     /// What kind of value comes next, consuming nothing but white space.
-    package mutating func kind() throws(JSONError) -> JSONKind {
+    public mutating func kind() throws(JSONError) -> JSONKind {
         switch try peek() {
         case UInt8(ascii: "{"): .object
         case UInt8(ascii: "["): .array
@@ -102,14 +102,14 @@ package struct JSONReader {
     }
 
     /// A string that stays where it is, checked but not decoded.
-    package mutating func slice() throws(JSONError) -> JSONString {
+    public mutating func slice() throws(JSONError) -> JSONString {
         try consume(UInt8(ascii: "\""), "a string")
         return try finishString()
     }
 
-    package mutating func string() throws(JSONError) -> String { try slice().string }
+    public mutating func string() throws(JSONError) -> String { try slice().string }
 
-    package mutating func bool() throws(JSONError) -> Bool {
+    public mutating func bool() throws(JSONError) -> Bool {
         switch try peek() {
         case UInt8(ascii: "t"): try literal("true")
         case UInt8(ascii: "f"): try literal("false")
@@ -119,14 +119,14 @@ package struct JSONReader {
     }
 
     /// Consumes `null` if that is what comes next.
-    package mutating func consumeNull() throws(JSONError) -> Bool {
+    public mutating func consumeNull() throws(JSONError) -> Bool {
         guard try peek() == UInt8(ascii: "n") else { return false }
         try literal("null")
         return true
     }
 
     /// A number without fraction and exponent that fits 64 bits.
-    package mutating func integer() throws(JSONError) -> Int64 {
+    public mutating func integer() throws(JSONError) -> Int64 {
         let isNegative = try peek() == UInt8(ascii: "-")
         let first = offset
         if isNegative { offset += 1 }
@@ -141,7 +141,7 @@ package struct JSONReader {
     }
 
     /// Consumes a value of any kind, checking it as strictly as if it were used.
-    package mutating func skip() throws(JSONError) {
+    public mutating func skip() throws(JSONError) {
         switch try kind() {
         case .object:
             try beginObject()
@@ -157,7 +157,7 @@ package struct JSONReader {
     }
 
     /// The bytes of a whole value of any kind, checked, still encoded: for passing it on as it came.
-    package mutating func encodedValue() throws(JSONError) -> UnsafeRawBufferPointer {
+    public mutating func encodedValue() throws(JSONError) -> UnsafeRawBufferPointer {
         skipWhitespace()
         let first = offset
         try skip()
@@ -170,7 +170,7 @@ package struct JSONReader {
     ///
     /// The field is found by reading the document again, so that naming it costs nothing until something is wrong.
     @inline(never)
-    package func failure(_ reason: JSONError.Reason, at position: Int? = nil) -> JSONError {
+    public func failure(_ reason: JSONError.Reason, at position: Int? = nil) -> JSONError {
         let position = position ?? offset
         let before = UnsafeRawBufferPointer(start: start, count: min(position, count))
         let field = FieldPath(before: before).description
@@ -213,4 +213,4 @@ package struct JSONReader {
 }
 
 /// The kinds of values JSON has.
-package enum JSONKind: Sendable { case object, array, string, number, bool, null }
+public enum JSONKind: Sendable { case object, array, string, number, bool, null }

@@ -3,10 +3,10 @@ import Glibc
 /// The content of a string or key of a document, still in the document's memory: checked, decoded only when needed.
 ///
 /// `switch key { case "id": … }` compares bytes and builds no `String`.
-package struct JSONString {
+public struct JSONString {
     private let start: UnsafePointer<UInt8>
     private let count: Int
-    package let hasEscapes: Bool
+    public let hasEscapes: Bool
 
     init(start: UnsafePointer<UInt8>, count: Int, hasEscapes: Bool) {
         self.start = start
@@ -16,10 +16,10 @@ package struct JSONString {
 
     /// The bytes between the quotes, as they stand in the document. Valid JSON string content, so it may be written into
     /// another document as it is.
-    package var encoded: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: count) }
+    public var encoded: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: count) }
 
     /// Calls `body` with the decoded bytes: the document's own unless there are escapes.
-    package func withBytes<Result, Failure: Error>(
+    public func withBytes<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         guard hasEscapes else { return try body(encoded) }
@@ -29,11 +29,11 @@ package struct JSONString {
         return try body(UnsafeRawBufferPointer(rebasing: decoded[..<length]))
     }
 
-    package var string: String { withBytes { String(decoding: $0, as: UTF8.self) } }
+    public var string: String { withBytes { String(decoding: $0, as: UTF8.self) } }
 
-    package static func ~= (pattern: StaticString, string: Self) -> Bool { string == pattern }
+    public static func ~= (pattern: StaticString, string: Self) -> Bool { string == pattern }
 
-    package static func == (string: Self, literal: StaticString) -> Bool {
+    public static func == (string: Self, literal: StaticString) -> Bool {
         if string.hasEscapes { return string.isEqualDecoded(to: literal) }
         return string.count == literal.utf8CodeUnitCount && memcmp(string.start, literal.utf8Start, string.count) == 0
     }

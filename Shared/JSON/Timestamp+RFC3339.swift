@@ -4,7 +4,7 @@ import Models
 extension ByteBuffer {
     /// Appends the 24 characters `2026-11-21T10:47:00.123Z` (RFC 3339, 5.6), without quotes. Moments outside the years
     /// 0000 to 9999, which the form cannot hold, are written as the nearest one it can.
-    package mutating func append(rfc3339 timestamp: Timestamp) {
+    public mutating func append(rfc3339 timestamp: Timestamp) {
         let milliseconds = min(max(timestamp.milliseconds, Timestamp.first), Timestamp.last)
         let day = milliseconds.dividedDown(by: Timestamp.millisecondsPerDay)
         let date = CivilDate(daysSinceEpoch: day)
@@ -50,7 +50,7 @@ extension Timestamp {
 
     /// Parses a `date-time` of RFC 3339, 5.6: any offset, any number of fractional digits (beyond milliseconds they are
     /// dropped), a leap second taken as the second after it. Nil when it is none.
-    package init?(rfc3339 text: UnsafeRawBufferPointer) {
+    public init?(rfc3339 text: UnsafeRawBufferPointer) {
         var fields = DateTimeFields(text)
         guard let date = fields.date(), fields.take("Tt"), let time = fields.timeOfDay(),
             let fraction = fields.fraction(), let offset = fields.offset(), fields.isAtEnd
@@ -58,7 +58,7 @@ extension Timestamp {
         self.init(milliseconds: date.daysSinceEpoch * Self.millisecondsPerDay + time + fraction - offset)
     }
 
-    package init?(rfc3339 text: String) {
+    public init?(rfc3339 text: String) {
         var text = text
         guard let parsed = text.withUTF8({ Self(rfc3339: UnsafeRawBufferPointer($0)) }) else { return nil }
         self = parsed

@@ -1,45 +1,45 @@
 /// A conversation. Chosen by the client (UUID version 4 or 7), or derived from the pair of users (version 8) when direct.
-package struct ConversationID: Hashable, Sendable {
-    package let uuid: UUIDBytes
-    package init(_ uuid: UUIDBytes) { self.uuid = uuid }
+public struct ConversationID: Hashable, Sendable {
+    public let uuid: UUIDBytes
+    public init(_ uuid: UUIDBytes) { self.uuid = uuid }
 
     /// The unit of ownership and partitioning the conversation belongs to.
-    package var slot: Slot { Slot(uuid.lastByte) }
+    public var slot: Slot { Slot(uuid.lastByte) }
 }
 
 /// A message, unique within its conversation. Chosen by the client (UUID version 4 or 7): the key of a repetition.
-package struct MessageID: Hashable, Sendable {
-    package let uuid: UUIDBytes
-    package init(_ uuid: UUIDBytes) { self.uuid = uuid }
+public struct MessageID: Hashable, Sendable {
+    public let uuid: UUIDBytes
+    public init(_ uuid: UUIDBytes) { self.uuid = uuid }
 }
 
-extension ConversationID: CustomStringConvertible { package var description: String { uuid.description } }
-extension MessageID: CustomStringConvertible { package var description: String { uuid.description } }
+extension ConversationID: CustomStringConvertible { public var description: String { uuid.description } }
+extension MessageID: CustomStringConvertible { public var description: String { uuid.description } }
 
 /// A user, named by the embedding application: 1–64 characters of `A–Z a–z 0–9 . _ - @ : +`.
-package struct UserID: Hashable, Sendable {
-    package static let maximumLength = 64
+public struct UserID: Hashable, Sendable {
+    public static let maximumLength = 64
 
-    package let name: String
+    public let name: String
 
-    package init?(_ name: String) {
+    public init?(_ name: String) {
         guard (1...Self.maximumLength).contains(name.utf8.count), name.utf8.allSatisfy(Self.isAllowed) else {
             return nil
         }
         self.name = name
     }
 
-    package init?(bytes name: UnsafeRawBufferPointer) {
+    public init?(bytes name: UnsafeRawBufferPointer) {
         guard (1...Self.maximumLength).contains(name.count), name.allSatisfy(Self.isAllowed) else { return nil }
         self.name = String(decoding: name, as: UTF8.self)
     }
 
     /// Takes over bytes that were checked before they were stored, as in a row of the database.
-    package init(trusted bytes: UnsafeRawBufferPointer) {
+    public init(trusted bytes: UnsafeRawBufferPointer) {
         name = String(decoding: bytes, as: UTF8.self)
     }
 
-    package var slot: Slot { Slot(ofUserNamed: name) }
+    public var slot: Slot { Slot(ofUserNamed: name) }
 
     private static func isAllowed(_ character: UInt8) -> Bool {
         switch character {
@@ -56,9 +56,9 @@ package struct UserID: Hashable, Sendable {
 
 extension UserID: Comparable {
     /// Byte order, which is PostgreSQL's order under the collation `C`.
-    package static func < (left: Self, right: Self) -> Bool {
+    public static func < (left: Self, right: Self) -> Bool {
         left.name.utf8.lexicographicallyPrecedes(right.name.utf8)
     }
 }
 
-extension UserID: CustomStringConvertible { package var description: String { name } }
+extension UserID: CustomStringConvertible { public var description: String { name } }

@@ -1,15 +1,15 @@
 /// One of 256 parts into which conversations and users are divided: the unit of ownership by a store and of
 /// partitioning in the database.
-package struct Slot: Hashable, Sendable {
-    package static let count = 256
+public struct Slot: Hashable, Sendable {
+    public static let count = 256
 
-    package let number: UInt8
+    public let number: UInt8
 
-    package init(_ number: UInt8) { self.number = number }
+    public init(_ number: UInt8) { self.number = number }
 
     /// FNV-1a over the bytes of the name, folded to eight bits: spread evenly, the same in every process and for ever
     /// (rows are stored under it). Source: RFC 9923.
-    package init(ofUserNamed name: String) {
+    public init(ofUserNamed name: String) {
         var hash = UUIDBytes.fnv1a(name.utf8)
         hash ^= hash >> 32
         hash ^= hash >> 16
@@ -17,25 +17,25 @@ package struct Slot: Hashable, Sendable {
     }
 
     /// The group of slots whose traffic shares a bus topic.
-    package var group: SlotGroup { SlotGroup(number >> 4) }
+    public var group: SlotGroup { SlotGroup(number >> 4) }
 
-    package static var all: [Slot] { (0...255).map(Slot.init) }
+    public static var all: [Slot] { (0...255).map(Slot.init) }
 }
 
 extension Slot: Comparable {
-    package static func < (left: Self, right: Self) -> Bool { left.number < right.number }
+    public static func < (left: Self, right: Self) -> Bool { left.number < right.number }
 }
 
 /// One of 16 ranges of 16 slots. Topics are per group: a frame for each slot would cost more than it filters.
-package struct SlotGroup: Hashable, Sendable {
-    package static let count = 16
+public struct SlotGroup: Hashable, Sendable {
+    public static let count = 16
 
-    package let number: UInt8
+    public let number: UInt8
 
-    package init(_ number: UInt8) {
+    public init(_ number: UInt8) {
         precondition(number < Self.count, "there are \(Self.count) groups")
         self.number = number
     }
 
-    package static var all: [SlotGroup] { (0..<UInt8(count)).map(SlotGroup.init) }
+    public static var all: [SlotGroup] { (0..<UInt8(count)).map(SlotGroup.init) }
 }

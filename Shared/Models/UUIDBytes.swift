@@ -1,19 +1,19 @@
 /// A UUID (RFC 9562) as two big-endian words: sixteen bytes in a register pair, hashed and compared without memory.
-package struct UUIDBytes: Hashable, Sendable {
-    package var high: UInt64
-    package var low: UInt64
+public struct UUIDBytes: Hashable, Sendable {
+    public var high: UInt64
+    public var low: UInt64
 
-    package init(high: UInt64, low: UInt64) {
+    public init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
     }
 
     /// No UUID of any version: stands for an absent one where a field has a fixed place.
-    package static let zero = UUIDBytes(high: 0, low: 0)
+    public static let zero = UUIDBytes(high: 0, low: 0)
 
     /// Sixteen bytes that stand for a name: its FNV-1a forwards and backwards. The same in every process and for ever; no
     /// defence against names chosen to collide.
-    package init(hashOf name: String) {
+    public init(hashOf name: String) {
         self.init(high: Self.fnv1a(name.utf8), low: Self.fnv1a(name.utf8.reversed()))
     }
 
@@ -23,16 +23,16 @@ package struct UUIDBytes: Hashable, Sendable {
     }
 
     /// The version digit: 4 random, 7 time-ordered, 8 custom (RFC 9562, 4.2).
-    package var version: UInt8 { UInt8(truncatingIfNeeded: high >> 12) & 0xF }
+    public var version: UInt8 { UInt8(truncatingIfNeeded: high >> 12) & 0xF }
 
     /// Whether the variant bits say RFC 9562 (4.1).
-    package var isStandardVariant: Bool { low >> 62 == 0b10 }
+    public var isStandardVariant: Bool { low >> 62 == 0b10 }
 
-    package var lastByte: UInt8 { UInt8(truncatingIfNeeded: low) }
+    public var lastByte: UInt8 { UInt8(truncatingIfNeeded: low) }
 }
 
 extension UUIDBytes: CustomStringConvertible {
-    package var description: String {
+    public var description: String {
         String(unsafeUninitializedCapacity: 36) { text in
             writeText(to: text.baseAddress!)
             return 36
@@ -42,7 +42,7 @@ extension UUIDBytes: CustomStringConvertible {
 
 extension UUIDBytes: Comparable {
     /// The order of PostgreSQL's `uuid` type.
-    package static func < (left: Self, right: Self) -> Bool {
+    public static func < (left: Self, right: Self) -> Bool {
         left.high != right.high ? left.high < right.high : left.low < right.low
     }
 }

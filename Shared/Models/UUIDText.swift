@@ -4,7 +4,7 @@
 /// append one to a buffer, 14 ns to read one.
 extension UUIDBytes {
     /// Writes the 36 characters.
-    package func writeText(to text: UnsafeMutablePointer<UInt8>) {
+    public func writeText(to text: UnsafeMutablePointer<UInt8>) {
         let bytes = UnsafeMutableRawPointer(text)
         let (second, third) = (HexDigits.of(UInt32(truncatingIfNeeded: high)), HexDigits.of(UInt32(low >> 32)))
         bytes.storeBytes(of: HexDigits.of(UInt32(high >> 32)).bigEndian, as: UInt64.self)
@@ -21,7 +21,7 @@ extension UUIDBytes {
     }
 
     /// Parses the 36 characters; upper case is not this contract's form.
-    package init?(text: UnsafeRawBufferPointer) {
+    public init?(text: UnsafeRawBufferPointer) {
         guard text.count == 36, text[8] == Self.hyphen, text[13] == Self.hyphen, text[18] == Self.hyphen,
             text[23] == Self.hyphen
         else { return nil }
@@ -37,7 +37,7 @@ extension UUIDBytes {
         self.init(high: UInt64(first) << 32 | UInt64(second), low: UInt64(third) << 32 | UInt64(fourth))
     }
 
-    package init?(_ text: String) {
+    public init?(_ text: String) {
         var text = text
         guard let parsed = text.withUTF8({ Self(text: UnsafeRawBufferPointer($0)) }) else { return nil }
         self = parsed

@@ -1,18 +1,18 @@
 /// The statements of one transaction while they are being sent.
-package struct Batch: ~Copyable {
+public struct Batch: ~Copyable {
     private let session: any ServerSession
     private(set) var statementCount = 0
 
     init(_ session: any ServerSession) { self.session = session }
 
     /// Executes a statement of the connection's configuration with the parameters that `build` adds.
-    package mutating func execute(_ statement: Statement, _ build: (inout Parameters) -> Void = { _ in }) {
+    public mutating func execute(_ statement: Statement, _ build: (inout Parameters) -> Void = { _ in }) {
         session.execute(statement, build)
         statementCount += 1
     }
 
     /// Parses and executes `sql`: for what runs too seldom to be prepared.
-    package mutating func execute(sql: String, _ build: (inout Parameters) -> Void = { _ in }) {
+    public mutating func execute(sql: String, _ build: (inout Parameters) -> Void = { _ in }) {
         session.execute(sql: sql, build)
         statementCount += 1
     }

@@ -1,5 +1,5 @@
 /// How a batch ended. A batch is one transaction, so there is nothing between the three.
-package enum BatchOutcome: Sendable {
+public enum BatchOutcome: Sendable {
     /// Committed. One `Rows` per statement, in order.
     case committed([Rows])
     /// Certainly rolled back, or never begun. `statement` is the index of the culprit; nil when the commit itself was

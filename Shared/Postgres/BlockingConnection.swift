@@ -1,10 +1,10 @@
 import CPQ
 
 /// A plain, blocking connection: for migrations, tests and tools, never on the reactor.
-package final class BlockingConnection {
+public final class BlockingConnection {
     private let handle: OpaquePointer
 
-    package init(url: String, applicationName: String) throws(DatabaseError) {
+    public init(url: String, applicationName: String) throws(DatabaseError) {
         let keywords =
             ConnectionConfiguration.keywords(applicationName: applicationName)
             + [("connect_timeout", "5"), ("dbname", url)]
@@ -21,11 +21,11 @@ package final class BlockingConnection {
     deinit { PQfinish(handle) }
 
     /// Runs any number of statements, separated by semicolons, as one transaction unless they say otherwise.
-    package func execute(_ sql: String) throws(DatabaseError) {
+    public func execute(_ sql: String) throws(DatabaseError) {
         _ = try rows(PQexec(handle, sql))
     }
 
-    package func query(
+    public func query(
         _ sql: String, _ build: (inout Parameters) -> Void = { _ in }
     ) throws(DatabaseError) -> Rows {
         var parameters = Parameters()
@@ -40,7 +40,7 @@ package final class BlockingConnection {
     }
 
     /// Runs `body` between BEGIN and COMMIT, and rolls back when it throws.
-    package func transaction(_ body: () throws(DatabaseError) -> Void) throws(DatabaseError) {
+    public func transaction(_ body: () throws(DatabaseError) -> Void) throws(DatabaseError) {
         try execute("BEGIN")
         do {
             try body()

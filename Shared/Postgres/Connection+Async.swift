@@ -2,13 +2,13 @@ import Reactor
 
 /// For cold paths: one statement, one transaction, awaited.
 extension Connection {
-    package func query(
+    public func query(
         _ statement: Statement, _ build: (inout Parameters) -> Void = { _ in }
     ) async throws(DatabaseError) -> Rows {
         try await transaction { $0.execute(statement, build) }[0]
     }
 
-    package func query(
+    public func query(
         sql: String, _ build: (inout Parameters) -> Void = { _ in }
     ) async throws(DatabaseError) -> Rows {
         try await transaction { $0.execute(sql: sql, build) }[0]
@@ -16,7 +16,7 @@ extension Connection {
 
     /// Runs a batch and returns the rows of each statement. Throws on an unknown outcome too: whoever must tell the
     /// two apart uses `submit`.
-    package func transaction(_ build: (inout Batch) -> Void) async throws(DatabaseError) -> [Rows] {
+    public func transaction(_ build: (inout Batch) -> Void) async throws(DatabaseError) -> [Rows] {
         guard isUp else { throw .notConnected }
         let outcome = await withUnsafeContinuation { (continuation: UnsafeContinuation<BatchOutcome, Never>) in
             submit(build) { continuation.resume(returning: $0) }

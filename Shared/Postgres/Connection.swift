@@ -7,8 +7,8 @@ import Reactor
 /// order of their submission. A completion runs synchronously when the Sync's answer is read and may submit the next
 /// batch first thing, so that the server works while the process encodes.
 @Reactor
-package final class Connection: DescriptorHandler {
-    package typealias Completion = @Reactor (BatchOutcome) -> Void
+public final class Connection: DescriptorHandler {
+    public typealias Completion = @Reactor (BatchOutcome) -> Void
 
     private let configuration: ConnectionConfiguration
     private var state = State.down
@@ -45,27 +45,27 @@ package final class Connection: DescriptorHandler {
         let completion: Completion
     }
 
-    package init(_ configuration: ConnectionConfiguration) { self.configuration = configuration }
+    public init(_ configuration: ConnectionConfiguration) { self.configuration = configuration }
 
     /// Whether batches may be submitted: connected, session set up, statements prepared.
-    package var isUp: Bool {
+    public var isUp: Bool {
         if case .up = state { true } else { false }
     }
 
     /// How many submitted batches have not been answered yet.
-    package var inFlightCount: Int { isUp ? inFlight.count : 0 }
+    public var inFlightCount: Int { isUp ? inFlight.count : 0 }
 
     /// Calls `body` each time the connection has come up. Observers are called in the order they were added.
-    package func onUp(_ body: @escaping @Reactor () -> Void) { upObservers.append(body) }
+    public func onUp(_ body: @escaping @Reactor () -> Void) { upObservers.append(body) }
 
     /// Calls `body` each time an established connection was lost, after its batches were completed, and each time an
     /// attempt to connect has failed.
-    package func onLoss(_ body: @escaping @Reactor (DatabaseError) -> Void) { lossObservers.append(body) }
+    public func onLoss(_ body: @escaping @Reactor (DatabaseError) -> Void) { lossObservers.append(body) }
 
     // MARK: Connecting
 
     /// Starts to connect, and to connect again whenever the connection is lost, until `close`.
-    package func open() {
+    public func open() {
         guard case .down = state else { return }
         state = .resolving
         giveUp(after: configuration.connectTimeout)
@@ -93,7 +93,7 @@ package final class Connection: DescriptorHandler {
     }
 
     /// Ends the connection for good. Batches on their way complete first, as lost; then observers learn of the loss.
-    package func close() {
+    public func close() {
         let wasUp = isUp
         let error = DatabaseError(.connectionDoesNotExist, "the connection was closed")
         release(error, next: .closed)
@@ -102,7 +102,7 @@ package final class Connection: DescriptorHandler {
 
     /// Ends the session, as if it had been lost, and connects again: for when it is not known what the session holds on the
     /// server. Batches on their way complete first, as lost.
-    package func giveUpSession(_ reason: String) {
+    public func giveUpSession(_ reason: String) {
         if isUp { lose(DatabaseError(.connectionDoesNotExist, reason)) }
     }
 
@@ -196,7 +196,7 @@ package final class Connection: DescriptorHandler {
     // MARK: Sending
 
     /// Sends the statements that `build` adds as one transaction. Only while `isUp`.
-    package func submit(_ build: (inout Batch) -> Void, completion: @escaping Completion) {
+    public func submit(_ build: (inout Batch) -> Void, completion: @escaping Completion) {
         guard case .up(let session) = state else { preconditionFailure("batches are submitted while `isUp`") }
         send(on: session, build, completion: completion)
     }
@@ -230,7 +230,7 @@ package final class Connection: DescriptorHandler {
 
     // MARK: Receiving
 
-    package func ready(_ readiness: Readiness) {
+    public func ready(_ readiness: Readiness) {
         switch state {
         case .connecting(let session): continueConnecting(session)
         case .settingUp(let session), .up(let session): exchange(session, readiness)

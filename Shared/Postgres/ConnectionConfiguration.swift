@@ -1,16 +1,16 @@
 /// How a connection reaches its server and what it sets up there each time it comes up.
-package struct ConnectionConfiguration: Sendable {
+public struct ConnectionConfiguration: Sendable {
     /// A libpq URL or conninfo string. May hold a password: never logged.
-    package var url: String
+    public var url: String
     /// Shown in `pg_stat_activity`.
-    package var applicationName: String
+    public var applicationName: String
     /// Run-time parameters of the session, on top of `defaultSettings`.
-    package var settings: [(name: String, value: String)]
-    package var statements: [Statement]
+    public var settings: [(name: String, value: String)]
+    public var statements: [Statement]
     /// In a simulation, what plays the server.
-    package var simulatedServer: (any SimulatedServer)?
+    public var simulatedServer: (any SimulatedServer)?
 
-    package init(
+    public init(
         url: String, applicationName: String, settings: [(name: String, value: String)] = [],
         statements: [Statement] = [], simulatedServer: (any SimulatedServer)? = nil
     ) {

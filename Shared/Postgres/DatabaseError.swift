@@ -1,36 +1,36 @@
 import CPQ
 
 /// A five-character code that says what went wrong (PostgreSQL Documentation, Appendix A).
-package struct SQLState: RawRepresentable, Hashable, Sendable {
-    package let rawValue: String
-    package init(rawValue: String) { self.rawValue = rawValue }
+public struct SQLState: RawRepresentable, Hashable, Sendable {
+    public let rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
 
     /// The first two characters, the class of the condition.
-    package var category: Substring { rawValue.prefix(2) }
+    public var category: Substring { rawValue.prefix(2) }
 
-    package static let connectionDoesNotExist = SQLState(rawValue: "08003")
-    package static let connectionFailure = SQLState(rawValue: "08006")
-    package static let foreignKeyViolation = SQLState(rawValue: "23503")
-    package static let uniqueViolation = SQLState(rawValue: "23505")
-    package static let checkViolation = SQLState(rawValue: "23514")
-    package static let serializationFailure = SQLState(rawValue: "40001")
-    package static let deadlockDetected = SQLState(rawValue: "40P01")
-    package static let undefinedTable = SQLState(rawValue: "42P01")
+    public static let connectionDoesNotExist = SQLState(rawValue: "08003")
+    public static let connectionFailure = SQLState(rawValue: "08006")
+    public static let foreignKeyViolation = SQLState(rawValue: "23503")
+    public static let uniqueViolation = SQLState(rawValue: "23505")
+    public static let checkViolation = SQLState(rawValue: "23514")
+    public static let serializationFailure = SQLState(rawValue: "40001")
+    public static let deadlockDetected = SQLState(rawValue: "40P01")
+    public static let undefinedTable = SQLState(rawValue: "42P01")
 }
 
 /// Why PostgreSQL, or the way to it, refused.
 ///
 /// `description` may be shown to anybody. `debugDescription` is for the operator's log. Neither has the server's DETAIL,
 /// HINT or CONTEXT, which quote rows and parameters: message text would end up in logs.
-package struct DatabaseError: Error, Hashable, Sendable {
-    package let sqlState: SQLState
+public struct DatabaseError: Error, Hashable, Sendable {
+    public let sqlState: SQLState
     /// The primary message of the server or of libpq.
-    package let message: String
-    package let constraint: String?
+    public let message: String
+    public let constraint: String?
     /// Whether the server ended the session with this error.
-    package let isFatal: Bool
+    public let isFatal: Bool
 
-    package init(_ sqlState: SQLState, _ message: String, constraint: String? = nil, isFatal: Bool = false) {
+    public init(_ sqlState: SQLState, _ message: String, constraint: String? = nil, isFatal: Bool = false) {
         self.sqlState = sqlState
         self.message = message
         self.constraint = constraint
@@ -38,15 +38,15 @@ package struct DatabaseError: Error, Hashable, Sendable {
     }
 
     /// Whether the same transaction, sent again, may well succeed: it lost against a concurrent one.
-    package var isRaceLost: Bool { sqlState == .serializationFailure || sqlState == .deadlockDetected }
+    public var isRaceLost: Bool { sqlState == .serializationFailure || sqlState == .deadlockDetected }
 
     static let notConnected = DatabaseError(.connectionDoesNotExist, "not connected to the database")
 }
 
 extension DatabaseError: CustomStringConvertible, CustomDebugStringConvertible {
-    package var description: String { "database error \(sqlState.rawValue)" }
+    public var description: String { "database error \(sqlState.rawValue)" }
 
-    package var debugDescription: String {
+    public var debugDescription: String {
         let suffix = constraint.map { " (constraint \($0))" } ?? ""
         return "database error \(sqlState.rawValue): \(message)\(suffix)"
     }

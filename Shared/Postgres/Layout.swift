@@ -3,7 +3,7 @@
 /// Migrations describe plain tables. A layout is applied behind them, to tables that are still empty, so it is chosen when
 /// a database is made; tables that a later migration adds follow the layout that the others have. What is cut is found by
 /// a rule that all tables keep: the primary key of a big table ends in its slot.
-package enum Layout: Equatable, Sendable {
+public enum Layout: Equatable, Sendable {
     case plain
     /// So many range partitions of each table, from 1 to 256.
     case partitions(Int)
@@ -11,7 +11,7 @@ package enum Layout: Equatable, Sendable {
     case citus
 
     /// Takes `--partitions N` or `--citus`. Nil when it is neither, nor nothing.
-    package init?(arguments: ArraySlice<String>) {
+    public init?(arguments: ArraySlice<String>) {
         switch (arguments.first, arguments.dropFirst().first, arguments.count) {
         case (nil, _, _): self = .plain
         case ("--citus", _, 1): self = .citus

@@ -1,11 +1,11 @@
 /// One step of a schema. Once merged it is never edited: databases that have applied it would differ from new ones.
-package struct Migration: Sendable {
+public struct Migration: Sendable {
     /// From 1, without gaps.
-    package let number: Int32
-    package let name: String
-    package let sql: String
+    public let number: Int32
+    public let name: String
+    public let sql: String
 
-    package init(_ number: Int32, _ name: String, sql: [UInt8]) {
+    public init(_ number: Int32, _ name: String, sql: [UInt8]) {
         self.number = number
         self.name = name
         self.sql = String(decoding: sql, as: UTF8.self)
@@ -13,7 +13,7 @@ package struct Migration: Sendable {
 }
 
 /// Why a schema and the code do not fit together.
-package enum MigrationError: Error, Equatable {
+public enum MigrationError: Error, Equatable {
     case database(DatabaseError)
     /// An applied migration reads differently now.
     case edited(number: Int32)
@@ -24,7 +24,7 @@ package enum MigrationError: Error, Equatable {
 }
 
 extension MigrationError: CustomStringConvertible {
-    package var description: String {
+    public var description: String {
         switch self {
         case .database(let error): error.debugDescription
         case .edited(let number): "migration \(number) was edited after the database applied it"

@@ -5,7 +5,7 @@ extension Migrator {
     /// schema is up to date, with 1 when it could not be brought there.
     ///
     /// - Parameter arguments: what follows `migrate`: nothing, `--partitions N` or `--citus`.
-    package func runAsCommand(databaseURL: String?, arguments: ArraySlice<String>) -> Never {
+    public func runAsCommand(databaseURL: String?, arguments: ArraySlice<String>) -> Never {
         guard let databaseURL else { Self.fail("PARLEY_DATABASE_URL must be set") }
         guard let layout = Layout(arguments: arguments) else {
             Self.fail("usage: migrate [--partitions 1…256 | --citus]")

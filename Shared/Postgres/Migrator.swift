@@ -3,19 +3,19 @@
 /// The schema's table `migrations` lists what was applied, with a checksum of the text. Each migration runs in one
 /// transaction with its entry there, under an advisory lock, so several may start at once. Blocks: it runs before the
 /// reactor does.
-package struct Migrator {
+public struct Migrator {
     let schema: String
     private let migrations: [Migration]
 
     /// `schema` is an identifier of the code's own, never of a user: it is not quoted.
-    package init(schema: String, _ migrations: [Migration]) {
+    public init(schema: String, _ migrations: [Migration]) {
         precondition(migrations.map(\.number) == Array(1...Int32(migrations.count)), "migrations count from 1")
         self.schema = schema
         self.migrations = migrations
     }
 
     /// Applies what the database lacks and returns it. Tables that are new then get their layout.
-    package func apply(toDatabaseAt url: String, layout: Layout = .plain) throws(MigrationError) -> [Migration] {
+    public func apply(toDatabaseAt url: String, layout: Layout = .plain) throws(MigrationError) -> [Migration] {
         let database = try connect(to: url)
         try prepare(database)
         let missing = migrations.suffix(from: try appliedCount(in: database))
@@ -29,7 +29,7 @@ package struct Migrator {
     }
 
     /// Throws unless the database has exactly the migrations of this build.
-    package func requireVersion(ofDatabaseAt url: String) throws(MigrationError) {
+    public func requireVersion(ofDatabaseAt url: String) throws(MigrationError) {
         let count = try appliedCount(in: connect(to: url))
         guard count == migrations.count else { throw .databaseIsOlder(missing: Int32(count + 1)) }
     }

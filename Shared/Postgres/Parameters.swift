@@ -7,9 +7,9 @@ import Bytes
 ///     parameters.add(slot)
 ///     parameters.addArray(of: .uuid)
 ///     for command in commands { parameters.append(command.messageID) }
-package struct Parameters: ~Copyable {
+public struct Parameters: ~Copyable {
     /// Bytes to begin with.
-    package static let initialBytes = 64 * 1024
+    public static let initialBytes = 64 * 1024
     private static let keptBytes = 1024 * 1024
 
     private var buffer: ByteBuffer
@@ -35,9 +35,9 @@ package struct Parameters: ~Copyable {
         var hasNulls = false
     }
 
-    package init(capacity: Int = initialBytes) { buffer = ByteBuffer(capacity: capacity) }
+    public init(capacity: Int = initialBytes) { buffer = ByteBuffer(capacity: capacity) }
 
-    package mutating func removeAll() {
+    public mutating func removeAll() {
         // One huge batch must not keep its memory for ever.
         if buffer.count > Self.keptBytes {
             buffer = ByteBuffer(capacity: Self.initialBytes)
@@ -50,18 +50,18 @@ package struct Parameters: ~Copyable {
 
     // MARK: Scalars
 
-    package mutating func add<Value: PostgresValue>(_ value: Value) {
+    public mutating func add<Value: PostgresValue>(_ value: Value) {
         closeArray()
         let start = buffer.count
         value.encode(into: &buffer)
         fields.append(Field(type: Value.postgresType, start: start, length: CInt(buffer.count - start)))
     }
 
-    package mutating func add<Value: PostgresValue>(_ value: Value?) {
+    public mutating func add<Value: PostgresValue>(_ value: Value?) {
         if let value { add(value) } else { addNull(Value.postgresType) }
     }
 
-    package mutating func addNull(_ type: PostgresType) {
+    public mutating func addNull(_ type: PostgresType) {
         closeArray()
         fields.append(Field(type: type, start: buffer.count, length: -1))
     }
@@ -69,7 +69,7 @@ package struct Parameters: ~Copyable {
     // MARK: Arrays
 
     /// Begins a parameter of type `element[]`; it ends where the next parameter begins.
-    package mutating func addArray(of element: PostgresType) {
+    public mutating func addArray(of element: PostgresType) {
         closeArray()
         openArray = OpenArray(element: element, start: buffer.count)
         buffer.append(bigEndian: Int32(1))
@@ -79,18 +79,18 @@ package struct Parameters: ~Copyable {
         buffer.append(bigEndian: Int32(1))
     }
 
-    package mutating func append<Value: PostgresValue>(_ element: Value) {
+    public mutating func append<Value: PostgresValue>(_ element: Value) {
         assert(openArray?.element == Value.postgresType, "an element has the type its array was begun with")
         buffer.append(bigEndian: Int32(element.encodedCount))
         element.encode(into: &buffer)
         openArray!.count += 1
     }
 
-    package mutating func append<Value: PostgresValue>(_ element: Value?) {
+    public mutating func append<Value: PostgresValue>(_ element: Value?) {
         if let element { append(element) } else { appendNull() }
     }
 
-    package mutating func appendNull() {
+    public mutating func appendNull() {
         buffer.append(bigEndian: Int32(-1))
         openArray!.count += 1
         openArray!.hasNulls = true
@@ -110,7 +110,7 @@ package struct Parameters: ~Copyable {
     var types: [PostgresType] { fields.map(\.type) }
 
     /// Ends the last parameter.
-    package mutating func finish() { closeArray() }
+    public mutating func finish() { closeArray() }
 
     /// Calls `body` with the arrays that the PQsend functions take.
     func withArguments<Result>(_ body: (borrowing Arguments) -> Result) -> Result {

@@ -1,17 +1,17 @@
 /// A data type by its object identifier, fixed for built-in types (PostgreSQL's `pg_type.dat`).
-package struct PostgresType: Hashable, Sendable {
-    package let oid: UInt32
+public struct PostgresType: Hashable, Sendable {
+    public let oid: UInt32
 
-    package static let bool = PostgresType(oid: 16)
-    package static let int8 = PostgresType(oid: 20)
-    package static let int2 = PostgresType(oid: 21)
-    package static let int4 = PostgresType(oid: 23)
-    package static let text = PostgresType(oid: 25)
-    package static let timestamptz = PostgresType(oid: 1184)
-    package static let uuid = PostgresType(oid: 2950)
+    public static let bool = PostgresType(oid: 16)
+    public static let int8 = PostgresType(oid: 20)
+    public static let int2 = PostgresType(oid: 21)
+    public static let int4 = PostgresType(oid: 23)
+    public static let text = PostgresType(oid: 25)
+    public static let timestamptz = PostgresType(oid: 1184)
+    public static let uuid = PostgresType(oid: 2950)
 
     /// The type of one-dimensional arrays of `element`.
-    package static func array(_ element: PostgresType) -> PostgresType {
+    public static func array(_ element: PostgresType) -> PostgresType {
         guard let oid = arrayOIDs[element.oid] else { preconditionFailure("no array of \(element) is supported") }
         return PostgresType(oid: oid)
     }

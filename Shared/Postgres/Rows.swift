@@ -1,10 +1,10 @@
 import CPQ
 
 /// What one statement returned, in binary format. Owns the memory: pointers taken from it live as long as it does.
-package final class Rows: @unchecked Sendable {
+public final class Rows: @unchecked Sendable {
     // @unchecked: libpq never changes a result once it was handed out, and reading one is thread-safe (34.20).
     fileprivate let result: OpaquePointer
-    package let count: Int
+    public let count: Int
 
     /// Takes over `result`.
     init(_ result: OpaquePointer) {
@@ -15,33 +15,33 @@ package final class Rows: @unchecked Sendable {
     deinit { PQclear(result) }
 
     /// How many rows an INSERT, UPDATE or DELETE touched.
-    package var affectedCount: Int { Int(String(cString: PQcmdTuples(result))) ?? 0 }
+    public var affectedCount: Int { Int(String(cString: PQcmdTuples(result))) ?? 0 }
 }
 
 extension Rows: RandomAccessCollection {
-    package var startIndex: Int { 0 }
-    package var endIndex: Int { count }
-    package subscript(index: Int) -> Row { Row(rows: self, index: CInt(index)) }
+    public var startIndex: Int { 0 }
+    public var endIndex: Int { count }
+    public subscript(index: Int) -> Row { Row(rows: self, index: CInt(index)) }
 }
 
 /// One row. Columns are numbered from 0 and read as the type the caller asks for:
 ///
 ///     let seq: Int64 = row[0]
 ///     let editedAt: Timestamp? = row[1]
-package struct Row {
+public struct Row {
     fileprivate let rows: Rows
     fileprivate let index: CInt
 
-    package func isNull(_ column: Int) -> Bool { PQgetisnull(rows.result, index, CInt(column)) == 1 }
+    public func isNull(_ column: Int) -> Bool { PQgetisnull(rows.result, index, CInt(column)) == 1 }
 
-    package subscript<Value: PostgresValue>(column: Int) -> Value { Value(decoding: bytes(column, Value.postgresType)) }
+    public subscript<Value: PostgresValue>(column: Int) -> Value { Value(decoding: bytes(column, Value.postgresType)) }
 
-    package subscript<Value: PostgresValue>(column: Int) -> Value? {
+    public subscript<Value: PostgresValue>(column: Int) -> Value? {
         isNull(column) ? nil : Value(decoding: bytes(column, Value.postgresType))
     }
 
     /// A one-dimensional array without NULLs. Layout as in `Parameters`; an empty array has no dimensions.
-    package func array<Value: PostgresValue>(_ column: Int) -> [Value] {
+    public func array<Value: PostgresValue>(_ column: Int) -> [Value] {
         let bytes = bytes(column, .array(Value.postgresType))
         guard bytes.loadUnaligned(as: Int32.self) != 0 else { return [] }
         let count = Int32(bigEndian: bytes.loadUnaligned(fromByteOffset: 12, as: Int32.self))

@@ -1,13 +1,13 @@
 import Reactor
 
 /// What libpq wants to wait for while it connects.
-package enum ConnectionStep { case waitToRead, waitToWrite, connected, failed(DatabaseError) }
+public enum ConnectionStep { case waitToRead, waitToWrite, connected, failed(DatabaseError) }
 
 /// One step of the answer to a batch.
-package enum SessionEvent { case rows(Rows), error(DatabaseError), skipped, endOfBatch, broken(DatabaseError) }
+public enum SessionEvent { case rows(Rows), error(DatabaseError), skipped, endOfBatch, broken(DatabaseError) }
 
 /// The session behind a `Connection`: libpq's, or in a simulation one that begins and ends in this process.
-package protocol ServerSession: AnyObject {
+public protocol ServerSession: AnyObject {
     /// The descriptor to be watched. Nil: it calls the handler given to `attach` when there is something for it.
     var socket: CInt? { get }
     func attach(_ handler: any DescriptorHandler)

@@ -4,7 +4,7 @@ import Reactor
 
 /// What plays PostgreSQL in a simulation: connections get their sessions from it.
 @Reactor
-package protocol SimulatedServer: AnyObject, Sendable {
+public protocol SimulatedServer: AnyObject, Sendable {
     /// A process wants a session. The server answers it later by `SimulatedSession.accept` or `end`.
     func connect() -> SimulatedSession
     /// A batch has left a process. The server answers it later by `SimulatedSession.answer`, in the order of arrival.
@@ -14,14 +14,14 @@ package protocol SimulatedServer: AnyObject, Sendable {
 }
 
 /// A statement on its way: the name it was prepared under, or its text, and its parameters in binary form.
-package struct SimulatedStatement: Sendable {
-    package let name: String
-    package let parameters: [[UInt8]?]
+public struct SimulatedStatement: Sendable {
+    public let name: String
+    public let parameters: [[UInt8]?]
 }
 
 /// A session with a `SimulatedServer`. What is sent goes to the server as it is; the server's answers are to be given
 /// within a turn of the session's process.
-package final class SimulatedSession: ServerSession, @unchecked Sendable {
+public final class SimulatedSession: ServerSession, @unchecked Sendable {
     // @unchecked: only the reactor uses it.
     private let server: any SimulatedServer
     private weak var handler: (any DescriptorHandler)?
@@ -31,7 +31,7 @@ package final class SimulatedSession: ServerSession, @unchecked Sendable {
     private var isAccepted = false
     private var failure: DatabaseError?
 
-    package init(_ server: some SimulatedServer) { self.server = server }
+    public init(_ server: some SimulatedServer) { self.server = server }
 
     deinit {
         let identity = ObjectIdentifier(self), server = server
@@ -40,13 +40,13 @@ package final class SimulatedSession: ServerSession, @unchecked Sendable {
 
     // MARK: The server's side
 
-    @Reactor package func accept() {
+    @Reactor public func accept() {
         isAccepted = true
         handler?.ready(.write)
     }
 
     /// The answer to the oldest batch without one: rows for each statement up to the end or the error.
-    @Reactor package func answer(_ rows: [Rows], _ error: DatabaseError? = nil) {
+    @Reactor public func answer(_ rows: [Rows], _ error: DatabaseError? = nil) {
         events += rows.map { .rows($0) }
         if let error { events.append(.error(error)) }
         events.append(.endOfBatch)
@@ -54,47 +54,47 @@ package final class SimulatedSession: ServerSession, @unchecked Sendable {
     }
 
     /// The connection is gone.
-    @Reactor package func end() {
+    @Reactor public func end() {
         failure = DatabaseError(.connectionFailure, "the simulation ended the connection")
         handler?.ready(.read)
     }
 
     // MARK: ServerSession
 
-    package var socket: CInt? { nil }
-    package func attach(_ handler: any DescriptorHandler) { self.handler = handler }
-    package var isBroken: Bool { failure != nil }
-    package var error: DatabaseError { failure ?? DatabaseError(.connectionFailure, "the connection was lost") }
-    package var refusedToSend: Bool { false }
+    public var socket: CInt? { nil }
+    public func attach(_ handler: any DescriptorHandler) { self.handler = handler }
+    public var isBroken: Bool { failure != nil }
+    public var error: DatabaseError { failure ?? DatabaseError(.connectionFailure, "the connection was lost") }
+    public var refusedToSend: Bool { false }
 
-    package func continueConnecting() -> ConnectionStep {
+    public func continueConnecting() -> ConnectionStep {
         if let failure { return .failed(failure) }
         return isAccepted ? .connected : .waitToRead
     }
 
-    package func prepare(_ statement: Statement) {
+    public func prepare(_ statement: Statement) {
         batch.append(SimulatedStatement(name: SimulatedStatement.preparation, parameters: []))
     }
 
-    package func execute(_ statement: Statement, _ build: (inout Parameters) -> Void) {
+    public func execute(_ statement: Statement, _ build: (inout Parameters) -> Void) {
         batch.append(SimulatedStatement(name: statement.name, parameters: Parameters.encoded(build)))
     }
 
-    package func execute(sql: String, _ build: (inout Parameters) -> Void) {
+    public func execute(sql: String, _ build: (inout Parameters) -> Void) {
         batch.append(SimulatedStatement(name: sql, parameters: Parameters.encoded(build)))
     }
 
-    package func sync() {
+    public func sync() {
         let sent = batch
         batch = []
         guard failure == nil else { return }
         Reactor.assumeIsolated { server.receive(sent, on: self) }
     }
 
-    package func flush() -> Bool { true }
-    package func consumeInput() -> Bool { failure == nil }
+    public func flush() -> Bool { true }
+    public func consumeInput() -> Bool { failure == nil }
 
-    package func nextEvent() -> SessionEvent? {
+    public func nextEvent() -> SessionEvent? {
         guard next < events.count else {
             events = []
             next = 0
@@ -104,22 +104,22 @@ package final class SimulatedSession: ServerSession, @unchecked Sendable {
         return events[next]
     }
 
-    package func takeCommitWaitCancellation() -> Bool { false }
+    public func takeCommitWaitCancellation() -> Bool { false }
 }
 
 extension SimulatedStatement {
     /// The name under which a preparation goes; it returns no rows.
-    package static let preparation = ""
+    public static let preparation = ""
 }
 
 // MARK: Rows
 
 /// A value in a row of a `SimulatedServer`, with its type: NULLs have one, too.
-package struct SimulatedValue {
+public struct SimulatedValue {
     let type: PostgresType
     let bytes: [UInt8]?
 
-    package init<Value: PostgresValue>(_ value: Value?) {
+    public init<Value: PostgresValue>(_ value: Value?) {
         type = Value.postgresType
         bytes = value.map { value in
             var buffer = ByteBuffer(capacity: 16)
@@ -130,7 +130,7 @@ package struct SimulatedValue {
 }
 
 extension SimulatedValue {
-    package init<Value: PostgresValue>(array: [Value]) {
+    public init<Value: PostgresValue>(array: [Value]) {
         type = .array(Value.postgresType)
         bytes =
             Parameters.encoded { parameters in
@@ -142,7 +142,7 @@ extension SimulatedValue {
 
 extension Rows {
     /// The rows of a simulated statement, all of the same columns.
-    package convenience init(simulating rows: [[SimulatedValue]]) {
+    public convenience init(simulating rows: [[SimulatedValue]]) {
         guard let result = PQmakeEmptyPGresult(nil, PGRES_TUPLES_OK) else {
             preconditionFailure("there is memory for a result")
         }

@@ -1,21 +1,21 @@
 /// A queue: appended to at the end, taken from at the front, each at constant cost on average.
-package struct FIFO<Element> {
+public struct FIFO<Element> {
     /// Those before `head` were taken.
     private var elements: [Element?] = []
     private var head = 0
 
-    package init() {}
+    public init() {}
 
-    package var count: Int { elements.count - head }
-    package var isEmpty: Bool { head == elements.count }
-    package var first: Element? { isEmpty ? nil : elements[head] }
+    public var count: Int { elements.count - head }
+    public var isEmpty: Bool { head == elements.count }
+    public var first: Element? { isEmpty ? nil : elements[head] }
 
-    package mutating func append(_ element: Element) { elements.append(element) }
+    public mutating func append(_ element: Element) { elements.append(element) }
 
     /// Changes the first element in its place. There must be one.
-    package mutating func updateFirst(_ body: (inout Element) -> Void) { body(&elements[head]!) }
+    public mutating func updateFirst(_ body: (inout Element) -> Void) { body(&elements[head]!) }
 
-    package mutating func popFirst() -> Element? {
+    public mutating func popFirst() -> Element? {
         guard !isEmpty else { return nil }
         defer { compact() }
         // Taken out, not only passed by: what it holds may be large.
@@ -32,7 +32,7 @@ package struct FIFO<Element> {
 }
 
 extension FIFO: Sequence {
-    package func makeIterator() -> some IteratorProtocol<Element> {
+    public func makeIterator() -> some IteratorProtocol<Element> {
         elements[head...].lazy.compactMap(\.self).makeIterator()
     }
 }

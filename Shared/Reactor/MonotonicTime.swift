@@ -1,33 +1,33 @@
 import Glibc
 
 /// Nanoseconds of the monotonic clock: for intervals and deadlines, never shown to anybody.
-package struct MonotonicTime: Hashable, Comparable, Sendable {
-    package let nanoseconds: UInt64
+public struct MonotonicTime: Hashable, Comparable, Sendable {
+    public let nanoseconds: UInt64
 
-    package init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
+    public init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
 
-    package static var now: MonotonicTime {
+    public static var now: MonotonicTime {
         if let simulated = SimulatedClock.now { return simulated }
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
         return MonotonicTime(nanoseconds: UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec))
     }
 
-    package static func < (left: Self, right: Self) -> Bool { left.nanoseconds < right.nanoseconds }
+    public static func < (left: Self, right: Self) -> Bool { left.nanoseconds < right.nanoseconds }
 
-    package static func + (time: Self, duration: Duration) -> Self {
+    public static func + (time: Self, duration: Duration) -> Self {
         MonotonicTime(nanoseconds: time.nanoseconds &+ UInt64(max(0, duration.nanoseconds)))
     }
 
     /// The time from `earlier` to `later`, zero when they are the other way round.
-    package static func - (later: Self, earlier: Self) -> Duration {
+    public static func - (later: Self, earlier: Self) -> Duration {
         later <= earlier ? .zero : .nanoseconds(Int64(clamping: later.nanoseconds - earlier.nanoseconds))
     }
 }
 
 extension Duration {
     /// The duration in nanoseconds, clamped to what 64 bits hold (292 years).
-    package var nanoseconds: Int64 { Int64(clamping: attoseconds / 1_000_000_000) }
+    public var nanoseconds: Int64 { Int64(clamping: attoseconds / 1_000_000_000) }
 
-    package var milliseconds: Double { Double(nanoseconds) / 1_000_000 }
+    public var milliseconds: Double { Double(nanoseconds) / 1_000_000 }
 }

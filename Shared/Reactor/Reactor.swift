@@ -6,20 +6,20 @@ import Glibc
 /// Whatever is annotated `@Reactor` runs on the thread inside `Reactor.run()`, without locks. Hot paths are plain
 /// synchronous calls from a descriptor's handler; `async` is for orchestration and starts with `Reactor.spawn`.
 @globalActor
-package actor Reactor {
-    package static let shared = Reactor()
+public actor Reactor {
+    public static let shared = Reactor()
     static let loop = EventLoop()
 
-    package nonisolated var unownedExecutor: UnownedSerialExecutor { Self.loop.asUnownedSerialExecutor() }
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { Self.loop.asUnownedSerialExecutor() }
 
     /// Turns the calling thread into the reactor until `stop()`.
-    package nonisolated static func run() { loop.run() }
+    public nonisolated static func run() { loop.run() }
 
     /// Ends `run()` after the current turn. Callable from any thread.
-    package nonisolated static func stop() { loop.stop() }
+    public nonisolated static func stop() { loop.stop() }
 
     /// Runs `body` at once: for code that the compiler cannot see is on the reactor, such as callbacks from C.
-    package nonisolated static func assumeIsolated<Result>(_ body: @Reactor () throws -> Result) rethrows -> Result {
+    public nonisolated static func assumeIsolated<Result>(_ body: @Reactor () throws -> Result) rethrows -> Result {
         precondition(loop.isCurrent, "only the reactor's thread may do this")
         return try withoutActuallyEscaping(body) { escaping in
             // The same as MainActor.assumeIsolated in the standard library: isolation is not part of a closure's layout.
@@ -30,48 +30,48 @@ package actor Reactor {
     /// Starts asynchronous work on the reactor. With the executor preference a resumption costs 0.5 µs; without it
     /// every one would hop through the generic executor, 8–33 µs.
     @discardableResult
-    package nonisolated static func spawn(_ body: @escaping @Reactor @Sendable () async -> Void) -> Task<Void, Never> {
+    public nonisolated static func spawn(_ body: @escaping @Reactor @Sendable () async -> Void) -> Task<Void, Never> {
         Task(executorPreference: loop) { await body() }
     }
 
     // MARK: Descriptors
 
     /// Calls `handler` whenever `descriptor` is ready for `interest`, until `forget`.
-    @Reactor package static func watch(_ descriptor: CInt, for interest: Interest, handler: any DescriptorHandler) {
+    @Reactor public static func watch(_ descriptor: CInt, for interest: Interest, handler: any DescriptorHandler) {
         loop.watch(descriptor, for: interest, handler: handler)
     }
 
-    @Reactor package static func change(_ descriptor: CInt, to interest: Interest) {
+    @Reactor public static func change(_ descriptor: CInt, to interest: Interest) {
         loop.change(descriptor, to: interest)
     }
 
     /// Must come before `close(descriptor)`: the number is used again at once.
-    @Reactor package static func forget(_ descriptor: CInt) { loop.forget(descriptor) }
+    @Reactor public static func forget(_ descriptor: CInt) { loop.forget(descriptor) }
 
     // MARK: Time
 
     /// Runs `body` when the current turn has handled every ready descriptor, timer and job: the place to write what
     /// the turn collected.
-    @Reactor package static func atEndOfTurn(_ body: @escaping @Reactor () -> Void) { loop.atEndOfTurn(body) }
+    @Reactor public static func atEndOfTurn(_ body: @escaping @Reactor () -> Void) { loop.atEndOfTurn(body) }
 
     /// Runs `body` once, `delay` from now, at a resolution of one millisecond.
     @Reactor @discardableResult
-    package static func after(_ delay: Duration, _ body: @escaping @Reactor () -> Void) -> TimerID {
+    public static func after(_ delay: Duration, _ body: @escaping @Reactor () -> Void) -> TimerID {
         loop.work.timers.insert(at: MonotonicTime.now + delay, body)
     }
 
     /// Runs `body` every `interval`, measured from the end of one run to the start of the next.
-    @Reactor package static func every(_ interval: Duration, _ body: @escaping @Reactor () -> Void) {
+    @Reactor public static func every(_ interval: Duration, _ body: @escaping @Reactor () -> Void) {
         after(interval) {
             body()
             every(interval, body)
         }
     }
 
-    @Reactor package static func cancel(_ timer: TimerID) { loop.work.timers.cancel(timer) }
+    @Reactor public static func cancel(_ timer: TimerID) { loop.work.timers.cancel(timer) }
 
     /// Suspends for `delay` on a timer of the reactor (`Task.sleep` would wake up on another thread).
-    @Reactor package static func sleep(for delay: Duration) async {
+    @Reactor public static func sleep(for delay: Duration) async {
         await withUnsafeContinuation { continuation in
             after(delay) { continuation.resume() }
         }
@@ -79,32 +79,32 @@ package actor Reactor {
 
     /// Runs `body` on the reactor whenever the process gets `signal`. Call before any thread is started, so that no
     /// other thread takes the signal.
-    @Reactor package static func onSignal(_ signal: CInt, _ body: @escaping @Reactor () -> Void) {
+    @Reactor public static func onSignal(_ signal: CInt, _ body: @escaping @Reactor () -> Void) {
         loop.signals.add(signal, body)
     }
 }
 
 /// What a descriptor is watched for.
-package struct Interest: OptionSet, Sendable {
-    package let rawValue: UInt32
-    package init(rawValue: UInt32) { self.rawValue = rawValue }
+public struct Interest: OptionSet, Sendable {
+    public let rawValue: UInt32
+    public init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    package static let read = Interest(rawValue: EPOLLIN.rawValue)
-    package static let write = Interest(rawValue: EPOLLOUT.rawValue)
+    public static let read = Interest(rawValue: EPOLLIN.rawValue)
+    public static let write = Interest(rawValue: EPOLLOUT.rawValue)
 }
 
 /// What a descriptor is ready for. `hangup` and `failure` come without being asked for (epoll_ctl(2)).
-package struct Readiness: OptionSet, Sendable {
-    package let rawValue: UInt32
-    package init(rawValue: UInt32) { self.rawValue = rawValue }
+public struct Readiness: OptionSet, Sendable {
+    public let rawValue: UInt32
+    public init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    package static let read = Readiness(rawValue: EPOLLIN.rawValue)
-    package static let write = Readiness(rawValue: EPOLLOUT.rawValue)
-    package static let hangup = Readiness(rawValue: EPOLLHUP.rawValue)
-    package static let failure = Readiness(rawValue: EPOLLERR.rawValue)
+    public static let read = Readiness(rawValue: EPOLLIN.rawValue)
+    public static let write = Readiness(rawValue: EPOLLOUT.rawValue)
+    public static let hangup = Readiness(rawValue: EPOLLHUP.rawValue)
+    public static let failure = Readiness(rawValue: EPOLLERR.rawValue)
 }
 
 @Reactor
-package protocol DescriptorHandler: AnyObject {
+public protocol DescriptorHandler: AnyObject {
     func ready(_ readiness: Readiness)
 }

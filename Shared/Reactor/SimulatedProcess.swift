@@ -7,17 +7,17 @@ import Synchronization
 /// time, so a run follows from the order of its turns alone. Who lets go of a process has crashed it: nothing it put off
 /// happens any more.
 @Reactor
-package final class SimulatedProcess {
+public final class SimulatedProcess {
     private var work = EventLoop.Work()
     private var random: any RandomNumberGenerator
 
-    package init(random: any RandomNumberGenerator) { self.random = random }
+    public init(random: any RandomNumberGenerator) { self.random = random }
 
     /// When it has something to do by itself.
-    package var nextTime: MonotonicTime? { work.timers.nextTime }
+    public var nextTime: MonotonicTime? { work.timers.nextTime }
 
     /// Runs `body` and all that is due at `time`, as one turn of the process.
-    package func turn(at time: MonotonicTime, _ body: @Reactor () -> Void = {}) {
+    public func turn(at time: MonotonicTime, _ body: @Reactor () -> Void = {}) {
         begin(time)
         body()
         let loop = Reactor.loop
@@ -62,13 +62,13 @@ enum SimulatedClock {
 }
 
 /// Random numbers for what runs on the reactor: for pauses and names, not for secrets. In a simulation they follow from its seed.
-package struct ProcessRandom: RandomNumberGenerator {
+public struct ProcessRandom: RandomNumberGenerator {
     /// Only touched on the reactor's thread.
     nonisolated(unsafe) static var simulated: (any RandomNumberGenerator)?
 
-    package init() {}
+    public init() {}
 
-    package mutating func next() -> UInt64 {
+    public mutating func next() -> UInt64 {
         if Self.simulated != nil { return Self.simulated!.next() }
         var random = SystemRandomNumberGenerator()
         return random.next()

@@ -1,5 +1,5 @@
 /// Names a timer for `Reactor.cancel`. Never used again, so cancelling twice or too late does nothing.
-package struct TimerID: Hashable, Sendable {
+public struct TimerID: Hashable, Sendable {
     fileprivate let number: UInt64
 }
 

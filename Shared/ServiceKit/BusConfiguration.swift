@@ -4,15 +4,15 @@ import Reactor
 import Wire
 
 /// Where a service stands on the bus: what it binds, which services it listens to, and how it proves what it is.
-package struct BusConfiguration: Sendable {
-    package let bind: String
-    package let peers: [Role: [Endpoint]]
+public struct BusConfiguration: Sendable {
+    public let bind: String
+    public let peers: [Role: [Endpoint]]
     /// None: the bus is neither encrypted nor authenticated.
-    package let keys: BusKeys?
+    public let keys: BusKeys?
 
     /// Reads `PARLEY_BUS_BIND`, the endpoints of every role that `own` listens to, such as `PARLEY_BUS_STORE`, and the
     /// keys in the directory `PARLEY_BUS_KEYS`.
-    package init(_ own: Role, environment: inout Environment) throws(ConfigurationError) {
+    public init(_ own: Role, environment: inout Environment) throws(ConfigurationError) {
         bind = environment.string("PARLEY_BUS_BIND", default: "tcp://127.0.0.1:\(own.port)")
         var peers: [Role: [Endpoint]] = [:]
         for role in own.listensTo {
@@ -78,7 +78,7 @@ extension Environment {
 extension Service {
     /// Opens the process's bus and has it counted. It is closed by a step of the drain, which the service adds when
     /// everything it has to say was said.
-    package func openBus(_ configuration: BusConfiguration) throws(ZeroMQError) -> Bus {
+    public func openBus(_ configuration: BusConfiguration) throws(ZeroMQError) -> Bus {
         let bus = try Bus(bind: configuration.bind, keys: configuration.keys)
         for (role, endpoints) in configuration.peers { try bus.follow(endpoints, as: role) }
         if configuration.isExposed {

@@ -7,27 +7,27 @@ import Reactor
 /// bye, let go of what others wait for. A step that takes too long must not keep the process alive: at the limit, or
 /// at a second signal, it ends as it is. Nothing acknowledged depends on a drain.
 @Reactor
-package final class Drain {
-    package typealias Step = @Reactor () async -> Void
+public final class Drain {
+    public typealias Step = @Reactor () async -> Void
 
     private let limit: Duration
     private let log: Log
     private let end: @Reactor () -> Void
     private var steps: [(name: StaticString, step: Step)] = []
-    package private(set) var hasBegun = false
+    public private(set) var hasBegun = false
     private var hasEnded = false
 
     /// - Parameter end: what ends the process; tests put in something else.
-    package init(limit: Duration, log: Log, end: @escaping @Reactor () -> Void = { Reactor.stop() }) {
+    public init(limit: Duration, log: Log, end: @escaping @Reactor () -> Void = { Reactor.stop() }) {
         self.limit = limit
         self.log = log
         self.end = end
     }
 
-    package func add(_ name: StaticString, _ step: @escaping Step) { steps.append((name, step)) }
+    public func add(_ name: StaticString, _ step: @escaping Step) { steps.append((name, step)) }
 
     /// Begins at SIGTERM (a supervisor) and SIGINT (a person).
-    package func beginOnSignals() {
+    public func beginOnSignals() {
         for signal in [SIGTERM, SIGINT] {
             Reactor.onSignal(signal) { [self] in
                 if hasBegun { finish("ended by a second signal") } else { begin() }
@@ -35,7 +35,7 @@ package final class Drain {
         }
     }
 
-    package func begin() {
+    public func begin() {
         guard !hasBegun else { return }
         hasBegun = true
         log.info("draining", [LogField("steps", steps.count)])

@@ -1,6 +1,6 @@
 extension Duration {
     /// `250ms`, `5s`, `2m`, `1h`; nil for anything else.
-    package init?(text: String) {
+    public init?(text: String) {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         guard let number = Int64(digits), number <= 1_000_000_000 else { return nil }
         switch text.dropFirst(digits.count) {

@@ -14,15 +14,15 @@ import Glibc
 /// }
 /// ```
 /// A variable that is set to nothing counts as not set, as compose files leave them.
-package struct Environment: Sendable {
+public struct Environment: Sendable {
     private let variables: [String: String]
     /// In the order in which they were asked for.
-    package private(set) var summary: [(name: String, value: String)] = []
+    public private(set) var summary: [(name: String, value: String)] = []
 
-    package init(_ variables: [String: String]) { self.variables = variables }
+    public init(_ variables: [String: String]) { self.variables = variables }
 
     /// The environment of this process.
-    package static var process: Environment {
+    public static var process: Environment {
         var variables: [String: String] = [:]
         var entry = environ
         while let line = entry.pointee {
@@ -37,26 +37,26 @@ package struct Environment: Sendable {
 
     // MARK: Plain values
 
-    package mutating func string(_ name: String, default value: String) -> String {
+    public mutating func string(_ name: String, default value: String) -> String {
         optionalString(name) ?? remember(name, value)
     }
 
-    package mutating func optionalString(_ name: String) -> String? {
+    public mutating func optionalString(_ name: String) -> String? {
         guard let value = raw(name) else { return nil }
         return remember(name, value)
     }
 
-    package mutating func requiredString(_ name: String) throws(ConfigurationError) -> String {
+    public mutating func requiredString(_ name: String) throws(ConfigurationError) -> String {
         guard let value = optionalString(name) else { throw ConfigurationError(name, "must be set") }
         return value
     }
 
     /// The items between commas, without white space around them; empty items are left out.
-    package mutating func list(_ name: String, default value: String) -> [String] {
+    public mutating func list(_ name: String, default value: String) -> [String] {
         string(name, default: value).split(separator: ",").map { $0.trimmingSpaces() }.filter { !$0.isEmpty }
     }
 
-    package mutating func integer(
+    public mutating func integer(
         _ name: String, default value: Int, in range: ClosedRange<Int>
     ) throws(ConfigurationError) -> Int {
         try decode(name, default: value, must: "be a whole number from \(range.lowerBound) to \(range.upperBound)") {
@@ -64,7 +64,7 @@ package struct Environment: Sendable {
         }
     }
 
-    package mutating func flag(_ name: String, default value: Bool) throws(ConfigurationError) -> Bool {
+    public mutating func flag(_ name: String, default value: Bool) throws(ConfigurationError) -> Bool {
         try decode(name, default: value, must: "be 1, 0, true or false") { text in
             switch text {
             case "1", "true": true
@@ -75,18 +75,18 @@ package struct Environment: Sendable {
     }
 
     /// A number with its unit: `250ms`, `5s`, `2m`.
-    package mutating func duration(_ name: String, default value: Duration) throws(ConfigurationError) -> Duration {
+    public mutating func duration(_ name: String, default value: Duration) throws(ConfigurationError) -> Duration {
         try decode(name, default: value, must: "be a whole number with the unit ms, s, m or h") { Duration(text: $0) }
     }
 
-    package mutating func address(
+    public mutating func address(
         _ name: String, default value: ListenAddress
     ) throws(ConfigurationError) -> ListenAddress {
         try decode(name, default: value, must: "be address:port, such as 127.0.0.1:8080") { ListenAddress($0) }
     }
 
     /// Any other type: `decode` gives nil for a value that is none, and `requirement` completes "NAME must …".
-    package mutating func decode<Value>(
+    public mutating func decode<Value>(
         _ name: String, default value: Value, must requirement: String, _ decode: (String) -> Value?
     ) throws(ConfigurationError) -> Value {
         guard let text = raw(name) else {
@@ -102,7 +102,7 @@ package struct Environment: Sendable {
 
     /// A value that is never shown, from the variable itself or from the file that NAME_FILE names (as container
     /// platforms mount secrets), whose trailing line break does not belong to it.
-    package mutating func secret(_ name: String) throws(ConfigurationError) -> String? {
+    public mutating func secret(_ name: String) throws(ConfigurationError) -> String? {
         let inline = raw(name)
         let path = raw(name + "_FILE")
         if inline != nil, path != nil { throw ConfigurationError(name, "must not be set together with \(name)_FILE") }
@@ -112,7 +112,7 @@ package struct Environment: Sendable {
     }
 
     /// The content of a file that a variable names; nil when the variable is not set.
-    package mutating func file(_ name: String) throws(ConfigurationError) -> String? {
+    public mutating func file(_ name: String) throws(ConfigurationError) -> String? {
         guard let path = raw(name) else { return nil }
         return try secretFile(name, path)
     }
@@ -140,16 +140,16 @@ package struct Environment: Sendable {
 }
 
 /// Why a service does not start: the variable and what it must be.
-package struct ConfigurationError: Error, Equatable, CustomStringConvertible {
-    package let variable: String
-    package let reason: String
+public struct ConfigurationError: Error, Equatable, CustomStringConvertible {
+    public let variable: String
+    public let reason: String
 
-    package init(_ variable: String, _ reason: String) {
+    public init(_ variable: String, _ reason: String) {
         self.variable = variable
         self.reason = reason
     }
 
-    package var description: String { "\(variable) \(reason)" }
+    public var description: String { "\(variable) \(reason)" }
 }
 
 extension Substring {

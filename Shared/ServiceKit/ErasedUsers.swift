@@ -13,12 +13,12 @@ import Wire
 /// It spares the requests of erased users the way to the store and gives them the right answer; that they can do nothing
 /// any more does not rest on it.
 @Reactor
-package final class ErasedUsers {
+public final class ErasedUsers {
     private static let deadline = Duration.seconds(10)
     private static let pause = Duration.seconds(1)
 
     /// Called with each user that was not known to be erased.
-    package var onErased: @Reactor (UserID) -> Void = { _ in }
+    public var onErased: @Reactor (UserID) -> Void = { _ in }
 
     private let bus: Bus
     private var users: Set<UserID> = []
@@ -30,29 +30,29 @@ package final class ErasedUsers {
     private var asked: Set<Slot> = []
     private var unloaded = Slot.count
 
-    package init(bus: Bus) { self.bus = bus }
+    public init(bus: Bus) { self.bus = bus }
 
     /// Loads all slots. `receive` has to get the frames of the bus from now on.
-    package func start() {
+    public func start() {
         for group in SlotGroup.all { bus.subscribe(.erasure(group)) }
         for slot in Slot.all { ask(slot) }
     }
 
     /// Whether every slot was loaded.
-    package var isComplete: Bool { unloaded == 0 }
+    public var isComplete: Bool { unloaded == 0 }
 
     /// Whether it can be said of this user whether they are erased.
-    package func knows(_ user: UserID) -> Bool { isComplete || isLoaded[Int(user.slot.number)] }
+    public func knows(_ user: UserID) -> Bool { isComplete || isLoaded[Int(user.slot.number)] }
 
-    package func contains(_ user: UserID) -> Bool { !users.isEmpty && users.contains(user) }
+    public func contains(_ user: UserID) -> Bool { !users.isEmpty && users.contains(user) }
 
     /// A store has said so.
-    package func insert(_ user: UserID) {
+    public func insert(_ user: UserID) {
         if users.insert(user).inserted { onErased(user) }
     }
 
     /// Takes a frame under the topic `erasure`.
-    package func receive(_ frame: InboundFrame) {
+    public func receive(_ frame: InboundFrame) {
         for bytes in frame.entries {
             var reader = ByteReader(bytes)
             if let entry = try? ErasureEntry(from: &reader) { take(entry) } else { bus.refuseEntry(of: frame) }

@@ -6,28 +6,28 @@ import Reactor
 ///
 /// `/healthz` needs no state. That the reactor answers at all is what it tells.
 @Reactor
-package final class Health {
+public final class Health {
     /// A condition of readiness: nil while it holds, else the reason in words for an operator.
-    package typealias Condition = @Reactor () -> String?
+    public typealias Condition = @Reactor () -> String?
 
     private var conditions: [(name: StaticString, condition: Condition)] = []
 
-    package init() {}
+    public init() {}
 
     /// The process is ready only while `condition` gives nil.
-    package func require(_ name: StaticString, _ condition: @escaping Condition) {
+    public func require(_ name: StaticString, _ condition: @escaping Condition) {
         conditions.append((name, condition))
     }
 
     /// What keeps the process from being ready; empty when it is.
-    package var reasons: [(name: StaticString, reason: String)] {
+    public var reasons: [(name: StaticString, reason: String)] {
         conditions.compactMap { name, condition in condition().map { (name, $0) } }
     }
 
     /// `{"ready":false,"reasons":{"bus":"no store is connected"}}`
     ///
     /// - Returns: whether the process is ready.
-    package func write(to buffer: inout ByteBuffer) -> Bool {
+    public func write(to buffer: inout ByteBuffer) -> Bool {
         let reasons = reasons
         buffer.beginObject()
         buffer.append(key: "ready", json: reasons.isEmpty)

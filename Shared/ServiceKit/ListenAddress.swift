@@ -1,15 +1,15 @@
 /// Where a server listens: a numeric address and a port.
-package struct ListenAddress: Equatable, Sendable, CustomStringConvertible, ExpressibleByStringLiteral {
-    package let host: String
-    package let port: UInt16
+public struct ListenAddress: Equatable, Sendable, CustomStringConvertible, ExpressibleByStringLiteral {
+    public let host: String
+    public let port: UInt16
 
-    package init(host: String, port: UInt16) {
+    public init(host: String, port: UInt16) {
         self.host = host
         self.port = port
     }
 
     /// Parses `127.0.0.1:8080`, `[::1]:8080` or `*:8080` (every address).
-    package init?(_ text: String) {
+    public init?(_ text: String) {
         guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
             return nil
         }
@@ -19,10 +19,10 @@ package struct ListenAddress: Equatable, Sendable, CustomStringConvertible, Expr
         self.init(host: host == "*" ? "0.0.0.0" : String(host), port: port)
     }
 
-    package init(stringLiteral text: String) {
+    public init(stringLiteral text: String) {
         guard let address = ListenAddress(text) else { preconditionFailure("\(text) is address:port") }
         self = address
     }
 
-    package var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+    public var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }

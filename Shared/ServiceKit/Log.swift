@@ -9,11 +9,11 @@ import Synchronization
 /// `{"time":…,"level":"info","service":"store","instance":0,"event":"started",…}`. Events are fixed texts, everything
 /// that varies is a field. Message bodies and tokens never become fields. A line is one `write`, so lines of several
 /// threads or processes on one pipe do not mix (up to PIPE_BUF, 4 KiB).
-package final class Log: Sendable {
-    package enum Level: Int, Comparable, Sendable, CaseIterable {
+public final class Log: Sendable {
+    public enum Level: Int, Comparable, Sendable, CaseIterable {
         case debug, info, warning, error
 
-        package var name: StaticString {
+        public var name: StaticString {
             switch self {
             case .debug: "debug"
             case .info: "info"
@@ -22,12 +22,12 @@ package final class Log: Sendable {
             }
         }
 
-        package init?(name: String) {
+        public init?(name: String) {
             guard let level = Self.allCases.first(where: { $0.name.description == name }) else { return nil }
             self = level
         }
 
-        package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+        public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
     }
 
     private let service: String
@@ -36,20 +36,20 @@ package final class Log: Sendable {
     private let descriptor: CInt
     private let repeats = Mutex(RepeatLimiter(linesPerSecond: 20))
 
-    package init(service: String, instance: Int = 0, level: Level = .info, descriptor: CInt = STDERR_FILENO) {
+    public init(service: String, instance: Int = 0, level: Level = .info, descriptor: CInt = STDERR_FILENO) {
         self.service = service
         self.instance = instance
         self.level = level
         self.descriptor = descriptor
     }
 
-    package func debug(_ event: StaticString, _ fields: [LogField] = []) { write(.debug, event, fields) }
-    package func info(_ event: StaticString, _ fields: [LogField] = []) { write(.info, event, fields) }
-    package func warning(_ event: StaticString, _ fields: [LogField] = []) { write(.warning, event, fields) }
-    package func error(_ event: StaticString, _ fields: [LogField] = []) { write(.error, event, fields) }
+    public func debug(_ event: StaticString, _ fields: [LogField] = []) { write(.debug, event, fields) }
+    public func info(_ event: StaticString, _ fields: [LogField] = []) { write(.info, event, fields) }
+    public func warning(_ event: StaticString, _ fields: [LogField] = []) { write(.warning, event, fields) }
+    public func error(_ event: StaticString, _ fields: [LogField] = []) { write(.error, event, fields) }
 
     /// Whether a line of this level would be written; to avoid gathering fields for nothing.
-    package func writes(_ level: Level) -> Bool { level >= self.level }
+    public func writes(_ level: Level) -> Bool { level >= self.level }
 
     private func write(_ level: Level, _ event: StaticString, _ fields: [LogField]) {
         guard writes(level) else { return }

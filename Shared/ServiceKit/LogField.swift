@@ -2,7 +2,7 @@ import Bytes
 import JSON
 
 /// One named value of a log line.
-package struct LogField: Sendable {
+public struct LogField: Sendable {
     private enum Value: Sendable {
         case text(String)
         case integer(Int64)
@@ -11,13 +11,13 @@ package struct LogField: Sendable {
     private let name: String
     private let value: Value
 
-    package init(_ name: String, _ text: String) { (self.name, value) = (name, .text(text)) }
-    package init(_ name: String, _ number: some BinaryInteger) {
+    public init(_ name: String, _ text: String) { (self.name, value) = (name, .text(text)) }
+    public init(_ name: String, _ number: some BinaryInteger) {
         (self.name, value) = (name, .integer(Int64(clamping: number)))
     }
-    package init(_ name: String, _ flag: Bool) { (self.name, value) = (name, .flag(flag)) }
+    public init(_ name: String, _ flag: Bool) { (self.name, value) = (name, .flag(flag)) }
     /// An identifier or an error, by its description.
-    package init(_ name: String, describing value: some Any) { self.init(name, "\(value)") }
+    public init(_ name: String, describing value: some Any) { self.init(name, "\(value)") }
 
     func write(to line: inout ByteBuffer) {
         line.append(dynamicKey: name)

@@ -8,13 +8,13 @@ protocol MetricSeries: AnyObject {
 }
 
 @Reactor
-package final class Counter: MetricSeries {
+public final class Counter: MetricSeries {
     private let name: String
-    package private(set) var value: UInt64 = 0
+    public private(set) var value: UInt64 = 0
 
     init(name: String) { self.name = name }
 
-    package func increment(by amount: Int = 1) { value &+= UInt64(truncatingIfNeeded: amount) }
+    public func increment(by amount: Int = 1) { value &+= UInt64(truncatingIfNeeded: amount) }
 
     func write(to buffer: inout ByteBuffer) { buffer.append(utf8: "\(name) \(value)\n") }
 }
@@ -33,13 +33,13 @@ final class Gauge: MetricSeries {
 }
 
 @Reactor
-package final class Histogram: MetricSeries {
+public final class Histogram: MetricSeries {
     /// From 100 µs, a request that touches nothing, to 10 s, a deadline passed.
-    package nonisolated static let secondsBuckets: [Double] = [
+    public nonisolated static let secondsBuckets: [Double] = [
         0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
     ]
     /// From 1 to 4,096, for sizes of batches and lengths of queues.
-    package nonisolated static let sizeBuckets: [Double] = (0...12).map { Double(1 << $0) }
+    public nonisolated static let sizeBuckets: [Double] = (0...12).map { Double(1 << $0) }
 
     private let name: String
     private let labels: [(String, String)]
@@ -56,7 +56,7 @@ package final class Histogram: MetricSeries {
         counts = Array(repeating: 0, count: bounds.count + 1)
     }
 
-    package func observe(_ value: Double) {
+    public func observe(_ value: Double) {
         var bucket = 0
         while bucket < bounds.count, value > bounds[bucket] { bucket += 1 }
         counts[bucket] &+= 1
@@ -64,7 +64,7 @@ package final class Histogram: MetricSeries {
     }
 
     /// In seconds, Prometheus' base unit.
-    package func observe(_ duration: Duration) { observe(Double(duration.nanoseconds) / 1e9) }
+    public func observe(_ duration: Duration) { observe(Double(duration.nanoseconds) / 1e9) }
 
     func write(to buffer: inout ByteBuffer) {
         var total: UInt64 = 0

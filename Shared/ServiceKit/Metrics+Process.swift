@@ -3,7 +3,7 @@ import Reactor
 
 extension Metrics {
     /// What Prometheus' client libraries tell of every process, under the same names.
-    package func addProcessMetrics(service: String, instance: Int) {
+    public func addProcessMetrics(service: String, instance: Int) {
         gauge(
             "parley_service_info", "The service this process runs.",
             labels: ["service": service, "instance": "\(instance)"]

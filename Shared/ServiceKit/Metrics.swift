@@ -6,7 +6,7 @@ import Reactor
 /// Counters and histograms are plain numbers on the reactor's thread: counting costs an addition. They are made once, at
 /// start, and kept by whoever counts; labels are fixed then, so nobody can grow the number of series by a request.
 @Reactor
-package final class Metrics {
+public final class Metrics {
     /// Series of one name share a help text and a type, and stand together.
     private struct Family {
         let name: String
@@ -18,17 +18,17 @@ package final class Metrics {
     private var families: [Family] = []
     private var positions: [String: Int] = [:]
 
-    package init() {}
+    public init() {}
 
     /// Counts something that only ever grows. By convention its name ends in `_total`.
-    package func counter(_ name: String, _ help: String, labels: KeyValuePairs<String, String> = [:]) -> Counter {
+    public func counter(_ name: String, _ help: String, labels: KeyValuePairs<String, String> = [:]) -> Counter {
         let counter = Counter(name: name + render(labels))
         add(counter, name, help, "counter")
         return counter
     }
 
     /// A number that goes up and down, read when somebody asks for it.
-    package func gauge(
+    public func gauge(
         _ name: String, _ help: String, labels: KeyValuePairs<String, String> = [:],
         value: @escaping @Reactor () -> Double
     ) {
@@ -36,7 +36,7 @@ package final class Metrics {
     }
 
     /// A number that only grows and is counted elsewhere, read when somebody asks for it.
-    package func counter(
+    public func counter(
         _ name: String, _ help: String, labels: KeyValuePairs<String, String> = [:],
         value: @escaping @Reactor () -> Double
     ) {
@@ -44,7 +44,7 @@ package final class Metrics {
     }
 
     /// How values are distributed over `buckets`, which are upper bounds in ascending order.
-    package func histogram(
+    public func histogram(
         _ name: String, _ help: String, labels: KeyValuePairs<String, String> = [:],
         buckets: [Double] = Histogram.secondsBuckets
     ) -> Histogram {
@@ -53,7 +53,7 @@ package final class Metrics {
         return histogram
     }
 
-    package func write(to buffer: inout ByteBuffer) {
+    public func write(to buffer: inout ByteBuffer) {
         for family in families {
             buffer.append(utf8: "# HELP \(family.name) \(family.help)\n# TYPE \(family.name) \(family.type)\n")
             for series in family.series { series.write(to: &buffer) }

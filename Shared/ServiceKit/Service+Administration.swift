@@ -7,7 +7,7 @@ extension Service {
     /// Answers `request` if it is for one of these routes, so that `ingest` and `fanout` have them beside their own.
     ///
     /// - Returns: whether it was.
-    package func answerAdministration(_ request: Request, _ responder: Responder) -> Bool {
+    public func answerAdministration(_ request: Request, _ responder: Responder) -> Bool {
         switch request.target.path {
         case "/healthz": answer(request, responder, answerHealth)
         case "/readyz": answer(request, responder, answerReadiness)
@@ -18,7 +18,7 @@ extension Service {
     }
 
     /// Serves these routes alone, for `store` and `receipt`.
-    package func serveAdministration(at address: ListenAddress) throws(ListenError) {
+    public func serveAdministration(at address: ListenAddress) throws(ListenError) {
         let handler = AdministrationHandler(self)
         var limits = ServerLimits()
         limits.connections = 64

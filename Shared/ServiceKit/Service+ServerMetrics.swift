@@ -3,7 +3,7 @@ import Reactor
 
 extension Service {
     /// Counts what an HTTP and WebSocket server of this process does.
-    package func addMetrics(of server: Server) {
+    public func addMetrics(of server: Server) {
         let counters: KeyValuePairs<String, (String, KeyPath<ServerStatistics, Int> & Sendable)> = [
             "connections_accepted": ("Connections accepted", \.accepted),
             "connections_refused": ("Connections beyond the bound", \.refusedConnections),

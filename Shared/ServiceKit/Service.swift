@@ -18,13 +18,13 @@ import Reactor
 /// }
 /// ```
 @Reactor
-package final class Service {
-    package nonisolated let name: String
-    package nonisolated let instance: Int
-    package nonisolated let log: Log
-    package let metrics = Metrics()
-    package let health = Health()
-    package let drain: Drain
+public final class Service {
+    public nonisolated let name: String
+    public nonisolated let instance: Int
+    public nonisolated let log: Log
+    public let metrics = Metrics()
+    public let health = Health()
+    public let drain: Drain
     var administration: (server: Server, handler: AdministrationHandler)?
     /// The service of this process. Nobody else keeps it: what `start` builds refers to it unowned.
     private static var running: Service?
@@ -41,7 +41,7 @@ package final class Service {
     /// Decodes the configuration, starts the service on the reactor and runs until it is told to end. Exits with 0 after
     /// a drain, with 1 when it cannot start: the last line of the log says why. With the argument `health` the process
     /// is no service but asks the one that runs.
-    package nonisolated static func run<Configuration: Sendable>(
+    public nonisolated static func run<Configuration: Sendable>(
         _ name: String,
         configuredBy decode: (inout Environment) throws(ConfigurationError) -> Configuration,
         start: @escaping @Reactor @Sendable (Service, Configuration) async throws -> Void

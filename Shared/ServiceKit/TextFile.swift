@@ -1,12 +1,12 @@
 import Glibc
 
 /// The content of a small text file, or nil with the reason in `errno`. Bytes that are not UTF-8 are replaced.
-package func readTextFile(_ path: String) -> String? {
+public func readTextFile(_ path: String) -> String? {
     readFile(path).map { String(decoding: $0, as: UTF8.self) }
 }
 
 /// The content of a file, or nil with the reason in `errno`.
-package func readFile(_ path: String) -> [UInt8]? {
+public func readFile(_ path: String) -> [UInt8]? {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }

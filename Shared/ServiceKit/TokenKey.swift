@@ -3,19 +3,19 @@ import CJWT
 
 /// The key that tokens are verified with. It alone decides the algorithm: what a token's header claims is only compared
 /// with it, so that a public key cannot be abused as a shared secret (RFC 8725, 3.1).
-package struct TokenKey: Sendable {
+public struct TokenKey: Sendable {
     let algorithm: jwt_alg_t
     let bytes: [UInt8]
 
     /// HS256. RFC 7518, 3.2 demands a secret of 256 bits or more.
-    package init(secret: String) throws(TokenKeyError) {
+    public init(secret: String) throws(TokenKeyError) {
         guard secret.utf8.count >= 32 else { throw .secretTooShort }
         algorithm = JWT_ALG_HS256
         bytes = Array(secret.utf8)
     }
 
     /// RS256 or ES256, by the kind of the key: RSA of 2048 bits or more, or an elliptic curve key on P-256.
-    package init(publicKeyPEM pem: String) throws(TokenKeyError) {
+    public init(publicKeyPEM pem: String) throws(TokenKeyError) {
         bytes = Array(pem.utf8)
         algorithm = try Self.algorithm(ofPublicKey: bytes)
     }
@@ -38,10 +38,10 @@ package struct TokenKey: Sendable {
     }
 }
 
-package enum TokenKeyError: Error, Equatable, CustomStringConvertible {
+public enum TokenKeyError: Error, Equatable, CustomStringConvertible {
     case secretTooShort, notAPublicKey, unsuitablePublicKey
 
-    package var description: String {
+    public var description: String {
         switch self {
         case .secretTooShort: "must be a secret of at least 32 bytes"
         case .notAPublicKey: "must be a public key in PEM form"

@@ -3,12 +3,12 @@ import Glibc
 import Models
 
 /// Makes HS256 tokens: for the command line and for tests. In production the embedding application signs its own.
-package struct TokenSigner: Sendable {
+public struct TokenSigner: Sendable {
     private let secret: String
 
-    package init(secret: String) { self.secret = secret }
+    public init(secret: String) { self.secret = secret }
 
-    package func token(for identity: Identity, issuer: String? = nil, audience: String? = nil) -> String {
+    public func token(for identity: Identity, issuer: String? = nil, audience: String? = nil) -> String {
         var token: OpaquePointer?
         guard jwt_new(&token) == 0, let token else { preconditionFailure("libjwt is out of memory") }
         defer { jwt_free(token) }

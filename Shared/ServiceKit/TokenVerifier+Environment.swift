@@ -1,6 +1,6 @@
 extension TokenVerifier {
     /// The verifier that `PARLEY_JWT_*` describe: exactly one key, and optionally issuer and audience.
-    package init(environment: inout Environment) throws(ConfigurationError) {
+    public init(environment: inout Environment) throws(ConfigurationError) {
         let key = try Self.key(&environment)
         let policy = Policy(
             issuer: environment.optionalString("PARLEY_JWT_ISSUER"),

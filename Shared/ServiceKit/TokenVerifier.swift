@@ -7,15 +7,15 @@ import Models
 ///
 /// A token that was verified is remembered until it expires, because one client sends the same token with every request
 /// and a signature costs 5 (HS256) to 100 µs (ES256).
-package struct TokenVerifier {
-    package struct Policy: Sendable {
+public struct TokenVerifier: Sendable {
+    public struct Policy: Sendable {
         /// Checked when configured, as `PARLEY_JWT_ISSUER` and `PARLEY_JWT_AUDIENCE`.
-        package var issuer: String?
-        package var audience: String?
+        public var issuer: String?
+        public var audience: String?
         /// How far the clock of whoever signed the token may be from ours.
-        package var leeway: Duration
+        public var leeway: Duration
 
-        package init(issuer: String? = nil, audience: String? = nil, leeway: Duration = .zero) {
+        public init(issuer: String? = nil, audience: String? = nil, leeway: Duration = .zero) {
             self.issuer = issuer
             self.audience = audience
             self.leeway = leeway
@@ -23,21 +23,21 @@ package struct TokenVerifier {
     }
 
     /// Tokens longer than this are refused unread; ours have 150 bytes, those with key ids and scopes some hundreds.
-    package static let maximumLength = 4096
+    public static let maximumLength = 4096
 
     private let key: TokenKey
     private let policy: Policy
     private var verified: TokenCache
 
     /// At most `cachedTokens` are remembered twice over: 10,000 tokens of 200 bytes are some 6 MB.
-    package init(key: TokenKey, policy: Policy = Policy(), cachedTokens: Int = 10_000) {
+    public init(key: TokenKey, policy: Policy = Policy(), cachedTokens: Int = 10_000) {
         self.key = key
         self.policy = policy
         verified = TokenCache(capacity: cachedTokens)
     }
 
     /// The identity in a token that is valid at `now`.
-    package mutating func verify(
+    public mutating func verify(
         _ token: UnsafeRawBufferPointer, at now: Timestamp = .now
     ) throws(TokenError) -> Identity {
         if let identity = verified.identity(for: token) {
@@ -49,7 +49,7 @@ package struct TokenVerifier {
         return identity
     }
 
-    package mutating func verify(_ token: String, at now: Timestamp = .now) throws(TokenError) -> Identity {
+    public mutating func verify(_ token: String, at now: Timestamp = .now) throws(TokenError) -> Identity {
         let bytes = Array(token.utf8)
         let result = bytes.withUnsafeBytes { bytes in
             Result { () throws(TokenError) in try verify(bytes, at: now) }

@@ -5,7 +5,7 @@ import Wire
 ///
 /// Digests with content are numbered under the slot's epoch, from 1 and without gaps; one without content repeats the
 /// last number, so the loss of a digest is found by the next one.
-package struct DigestLog {
+public struct DigestLog {
     /// Those of owned slots, by number.
     private var slots = [SlotLog?](repeating: nil, count: Slot.count)
 
@@ -27,22 +27,22 @@ package struct DigestLog {
         }
     }
 
-    package init() {}
+    public init() {}
 
-    package mutating func acquired(_ slot: Slot, epoch: Int64) { slots[Int(slot.number)] = SlotLog(epoch: epoch) }
-    package mutating func lost(_ slot: Slot) { slots[Int(slot.number)] = nil }
+    public mutating func acquired(_ slot: Slot, epoch: Int64) { slots[Int(slot.number)] = SlotLog(epoch: epoch) }
+    public mutating func lost(_ slot: Slot) { slots[Int(slot.number)] = nil }
 
     /// Notes that a transaction of `slot` moved a stream. Of several positions the highest counts. A slot that is not
     /// owned any more is left to its next owner: under the new epoch subscribers ask for everything they hold.
-    package mutating func note(_ position: StreamPosition, in slot: Slot) {
+    public mutating func note(_ position: StreamPosition, in slot: Slot) {
         slots[Int(slot.number)]?.note(position)
     }
 
     /// Something of `slot` may have moved that nobody here knows of: a number without a digest makes subscribers ask.
-    package mutating func doubt(_ slot: Slot) { slots[Int(slot.number)]?.number += 1 }
+    public mutating func doubt(_ slot: Slot) { slots[Int(slot.number)]?.number += 1 }
 
     /// The digests that are due, one for each owned slot, in order of the slots.
-    package mutating func takeDigests() -> [DigestEntry] {
+    public mutating func takeDigests() -> [DigestEntry] {
         Slot.all.compactMap { slots[Int($0.number)]?.takeDigest(of: $0) }
     }
 }

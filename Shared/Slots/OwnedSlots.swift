@@ -6,21 +6,21 @@ import Wire
 
 /// What a service does with the slots it owns: it listens to the topics of their groups, and publishes their digests.
 @Reactor
-package final class OwnedSlots: SlotOwnerDelegate {
+public final class OwnedSlots: SlotOwnerDelegate {
     /// Between two digests: how late a lost frame that no later one reveals is found.
-    package static let digestInterval = Duration.milliseconds(250)
+    public static let digestInterval = Duration.milliseconds(250)
 
     /// By then a server has noticed that a client is gone: it looks every second (`client_connection_check_interval`), and
     /// at the latest when TCP gives up after five.
     private static let noticeOfLoss = Duration.seconds(6)
 
     /// Which requests a kind of service takes, and under which topic its digests go.
-    package struct Topics: Sendable {
+    public struct Topics: Sendable {
         let requests: @Sendable (SlotGroup) -> Topic
         let digests: @Sendable (SlotGroup) -> Topic
 
-        package static let store = Topics(requests: { .command($0) }, digests: { .digest($0) })
-        package static let receipt = Topics(requests: { .receiptCommand($0) }, digests: { .receiptDigest($0) })
+        public static let store = Topics(requests: { .command($0) }, digests: { .digest($0) })
+        public static let receipt = Topics(requests: { .receiptCommand($0) }, digests: { .receiptDigest($0) })
     }
 
     private let bus: Bus
@@ -29,35 +29,35 @@ package final class OwnedSlots: SlotOwnerDelegate {
     private var digests = DigestLog()
     private var ownedInGroup = Array(repeating: 0, count: SlotGroup.count)
     private var isOwned = Array(repeating: false, count: Slot.count)
-    package private(set) var count = 0
+    public private(set) var count = 0
     /// Told of each slot that is taken over.
-    package func onAcquired(_ body: @escaping @Reactor (Slot) -> Void) { acquisitionObservers.append(body) }
+    public func onAcquired(_ body: @escaping @Reactor (Slot) -> Void) { acquisitionObservers.append(body) }
     private var acquisitionObservers: [@Reactor (Slot) -> Void] = []
 
     /// Told of each owned slot of which something may have been committed that nobody was told of.
-    package func onDoubt(_ body: @escaping @Reactor (Slot) -> Void) { doubtObservers.append(body) }
+    public func onDoubt(_ body: @escaping @Reactor (Slot) -> Void) { doubtObservers.append(body) }
     private var doubtObservers: [@Reactor (Slot) -> Void] = []
 
     /// Told of each session of another member that was ended because that one had fallen silent.
-    package var onEndedSession: @Reactor (_ session: Int32) -> Void = { _ in }
-    package private(set) var endedSessions = 0
+    public var onEndedSession: @Reactor (_ session: Int32) -> Void = { _ in }
+    public private(set) var endedSessions = 0
 
     /// `connection` is the one that writes, and not open yet.
-    package init(_ bus: Bus, _ topics: Topics, connection: Connection, schema: String, lockClass: Int32) {
+    public init(_ bus: Bus, _ topics: Topics, connection: Connection, schema: String, lockClass: Int32) {
         self.bus = bus
         self.topics = topics
         owner = SlotOwner(connection: connection, schema: schema, lockClass: lockClass, delegate: self)
         Reactor.every(Self.digestInterval) { [weak self] in self?.publishDigests() }
     }
 
-    package func contains(_ slot: Slot) -> Bool { isOwned[Int(slot.number)] }
+    public func contains(_ slot: Slot) -> Bool { isOwned[Int(slot.number)] }
 
     /// Notes for the digest that a transaction of `slot` moved a stream.
-    package func note(_ position: StreamPosition, in slot: Slot) { digests.note(position, in: slot) }
+    public func note(_ position: StreamPosition, in slot: Slot) { digests.note(position, in: slot) }
 
     /// Transactions of these slots may have been committed, and nobody is told of them: whoever follows the slots asks for
     /// what it holds. A server whose client is gone may commit until it notices, so they ask again after that.
-    package func doubt(_ doubtful: Set<Slot>) {
+    public func doubt(_ doubtful: Set<Slot>) {
         raiseDoubt(doubtful)
         Reactor.after(Self.noticeOfLoss) { [weak self] in self?.raiseDoubt(doubtful) }
     }
@@ -70,14 +70,14 @@ package final class OwnedSlots: SlotOwnerDelegate {
     }
 
     /// Gives all slots to the others, for the end of the process. What was committed is in the digests that go out here.
-    package func drain() async {
+    public func drain() async {
         publishDigests()
         await withUnsafeContinuation { continuation in owner.drain { continuation.resume() } }
     }
 
     // MARK: SlotOwnerDelegate
 
-    package func acquired(_ slot: Slot, epoch: Int64) {
+    public func acquired(_ slot: Slot, epoch: Int64) {
         isOwned[Int(slot.number)] = true
         count += 1
         digests.acquired(slot, epoch: epoch)
@@ -87,7 +87,7 @@ package final class OwnedSlots: SlotOwnerDelegate {
         for observer in acquisitionObservers { observer(slot) }
     }
 
-    package func lost(_ slot: Slot) {
+    public func lost(_ slot: Slot) {
         isOwned[Int(slot.number)] = false
         count -= 1
         digests.lost(slot)
@@ -96,7 +96,7 @@ package final class OwnedSlots: SlotOwnerDelegate {
         if ownedInGroup[Int(group.number)] == 0 { bus.unsubscribe(topics.requests(group)) }
     }
 
-    package func ended(session: Int32) {
+    public func ended(session: Int32) {
         endedSessions += 1
         onEndedSession(session)
     }

@@ -4,7 +4,7 @@ import Reactor
 
 /// Who must know which slots this process owns.
 @Reactor
-package protocol SlotOwnerDelegate: AnyObject {
+public protocol SlotOwnerDelegate: AnyObject {
     /// From now on this process serves `slot`. Digests carry `epoch`, higher than any former owner's.
     func acquired(_ slot: Slot, epoch: Int64)
     /// Nothing of `slot` may be sent to the database from now on.
@@ -23,9 +23,9 @@ package protocol SlotOwnerDelegate: AnyObject {
 ///
 /// Reads and writes `<schema>.slots (slot, epoch)` and `<schema>.services (id, seen_at)`.
 @Reactor
-package final class SlotOwner {
+public final class SlotOwner {
     /// Held slots and the epochs under which they are held.
-    package private(set) var epochs: [Slot: Int64] = [:]
+    public private(set) var epochs: [Slot: Int64] = [:]
 
     private let connection: Connection
     private let statements: OwnershipStatements
@@ -43,10 +43,10 @@ package final class SlotOwner {
 
     /// A member that was not heard of for so long loses its session. Ten heartbeats: a process that merely waits for its
     /// share of a busy machine is heard in between.
-    package static let silenceBound = Duration.seconds(5)
+    public static let silenceBound = Duration.seconds(5)
 
     /// `lockClass` and `lockClass + 1` are the first keys of the advisory locks: different for each kind of service.
-    package init(
+    public init(
         connection: Connection, schema: String, lockClass: Int32, delegate: any SlotOwnerDelegate,
         silenceBound: Duration = SlotOwner.silenceBound
     ) {
@@ -63,7 +63,7 @@ package final class SlotOwner {
     }
 
     /// Gives everything up and calls `completion`. For a process that is about to end.
-    package func drain(completion: @escaping @Reactor () -> Void) {
+    public func drain(completion: @escaping @Reactor () -> Void) {
         isDrained = true
         loseEverything()
         guard connection.isUp else { return completion() }

@@ -5,15 +5,15 @@ import Models
 ///
 /// Every member computes it for itself from the list of members. While two of them see different lists they want too
 /// many or too few slots between them; locks in the database decide, and the next look at the list settles it.
-package struct SlotShare: Equatable {
+public struct SlotShare: Equatable {
     /// Slots to give up.
-    package let release: [Slot]
+    public let release: [Slot]
     /// Slots to try for, in this order, until `wanted` of them were free.
-    package let candidates: [Slot]
-    package let wanted: Int
+    public let candidates: [Slot]
+    public let wanted: Int
 
     /// `members` has the identifiers of all that are alive, in any order; `own` is added when it is missing.
-    package init(members: [Int32], own: Int32, held: Set<Slot>) {
+    public init(members: [Int32], own: Int32, held: Set<Slot>) {
         let quota = Self.quota(of: own, among: Set(members).union([own]))
         // The highest go, the lowest come first: a member's slots stay close together, so it needs few bus topics.
         release = Array(held.sorted().dropFirst(quota))

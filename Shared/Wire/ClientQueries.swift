@@ -6,24 +6,24 @@ import Models
 /// `listConversations`: the reader's conversations, latest activity first.
 ///
 /// Layout: reader name · limit 2 · before: last activity 8 (ms; maximum: from the start) · conversation 16.
-package struct ListConversations: WireCodable, Hashable {
-    package var reader: UserID
-    package var limit: UInt16
-    package var before: ActivityCursor
+public struct ListConversations: WireCodable, Hashable {
+    public var reader: UserID
+    public var limit: UInt16
+    public var before: ActivityCursor
 
-    package init(reader: UserID, limit: UInt16, before: ActivityCursor) {
+    public init(reader: UserID, limit: UInt16, before: ActivityCursor) {
         self.reader = reader
         self.limit = limit
         self.before = before
     }
 
-    package init(from bytes: inout ByteReader) throws(WireError) {
+    public init(from bytes: inout ByteReader) throws(WireError) {
         reader = try bytes.user()
         limit = try bytes.number()
         before = ActivityCursor(lastActivityAt: try bytes.time(), conversation: try bytes.conversation())
     }
 
-    package func write(to buffer: inout ByteBuffer) {
+    public func write(to buffer: inout ByteBuffer) {
         buffer.append(reader)
         buffer.append(bigEndian: limit)
         buffer.append(before.lastActivityAt)
@@ -33,22 +33,22 @@ package struct ListConversations: WireCodable, Hashable {
 
 /// A place in the list of conversations, ordered by last activity and, where that is equal, by id; both descending.
 /// Clients see its text as an opaque string: milliseconds, `_`, conversation id.
-package struct ActivityCursor: Hashable, Sendable {
-    package var lastActivityAt: Timestamp
-    package var conversation: ConversationID
+public struct ActivityCursor: Hashable, Sendable {
+    public var lastActivityAt: Timestamp
+    public var conversation: ConversationID
 
-    package init(lastActivityAt: Timestamp, conversation: ConversationID) {
+    public init(lastActivityAt: Timestamp, conversation: ConversationID) {
         self.lastActivityAt = lastActivityAt
         self.conversation = conversation
     }
 
     /// Before the first conversation.
-    package static let start = ActivityCursor(
+    public static let start = ActivityCursor(
         // The year 9999 and the highest id: behind them comes everything.
         lastActivityAt: Timestamp(milliseconds: 253_402_300_799_999),
         conversation: ConversationID(UUIDBytes(high: .max, low: .max)))
 
-    package init?(text: String) {
+    public init?(text: String) {
         let parts = text.split(separator: "_", omittingEmptySubsequences: false)
         guard parts.count == 2, let milliseconds = Int64(parts[0]), let uuid = UUIDBytes(String(parts[1])),
             (0...Self.start.lastActivityAt.milliseconds).contains(milliseconds)
@@ -58,27 +58,27 @@ package struct ActivityCursor: Hashable, Sendable {
         guard text == self.text else { return nil }
     }
 
-    package var text: String { "\(lastActivityAt.milliseconds)_\(conversation)" }
+    public var text: String { "\(lastActivityAt.milliseconds)_\(conversation)" }
 }
 
 /// `conversation`, and the head of every query about one: who asks about which.
 ///
 /// Layout: conversation 16 · reader name.
-package struct ConversationQuery: WireCodable, Hashable {
-    package var conversation: ConversationID
-    package var reader: UserID
+public struct ConversationQuery: WireCodable, Hashable {
+    public var conversation: ConversationID
+    public var reader: UserID
 
-    package init(_ conversation: ConversationID, reader: UserID) {
+    public init(_ conversation: ConversationID, reader: UserID) {
         self.conversation = conversation
         self.reader = reader
     }
 
-    package init(from bytes: inout ByteReader) throws(WireError) {
+    public init(from bytes: inout ByteReader) throws(WireError) {
         conversation = try bytes.conversation()
         reader = try bytes.user()
     }
 
-    package func write(to buffer: inout ByteBuffer) {
+    public func write(to buffer: inout ByteBuffer) {
         buffer.append(conversation)
         buffer.append(reader)
     }
@@ -87,24 +87,24 @@ package struct ConversationQuery: WireCodable, Hashable {
 /// `members`: the present members in the order of their names.
 ///
 /// Layout: head · after name (empty: from the start) · limit 2.
-package struct MembersQuery: WireCodable, Hashable {
-    package var head: ConversationQuery
-    package var after: String
-    package var limit: UInt16
+public struct MembersQuery: WireCodable, Hashable {
+    public var head: ConversationQuery
+    public var after: String
+    public var limit: UInt16
 
-    package init(_ head: ConversationQuery, after: String, limit: UInt16) {
+    public init(_ head: ConversationQuery, after: String, limit: UInt16) {
         self.head = head
         self.after = after
         self.limit = limit
     }
 
-    package init(from bytes: inout ByteReader) throws(WireError) {
+    public init(from bytes: inout ByteReader) throws(WireError) {
         head = try ConversationQuery(from: &bytes)
         after = String(decoding: try bytes.name(), as: UTF8.self)
         limit = try bytes.number()
     }
 
-    package func write(to buffer: inout ByteBuffer) {
+    public func write(to buffer: inout ByteBuffer) {
         head.write(to: &buffer)
         buffer.append(name: after)
         buffer.append(bigEndian: limit)
@@ -114,8 +114,8 @@ package struct MembersQuery: WireCodable, Hashable {
 /// `history`: a page of messages.
 ///
 /// Layout: head · anchor kind 1 · anchor 8 · limit 2.
-package struct HistoryQuery: WireCodable, Hashable {
-    package enum Anchor: Hashable, Sendable {
+public struct HistoryQuery: WireCodable, Hashable {
+    public enum Anchor: Hashable, Sendable {
         case latest
         case before(Int64)
         case after(Int64)
@@ -123,17 +123,17 @@ package struct HistoryQuery: WireCodable, Hashable {
         case around(Int64)
     }
 
-    package var head: ConversationQuery
-    package var anchor: Anchor
-    package var limit: UInt16
+    public var head: ConversationQuery
+    public var anchor: Anchor
+    public var limit: UInt16
 
-    package init(_ head: ConversationQuery, anchor: Anchor, limit: UInt16) {
+    public init(_ head: ConversationQuery, anchor: Anchor, limit: UInt16) {
         self.head = head
         self.anchor = anchor
         self.limit = limit
     }
 
-    package init(from bytes: inout ByteReader) throws(WireError) {
+    public init(from bytes: inout ByteReader) throws(WireError) {
         head = try ConversationQuery(from: &bytes)
         let kind: UInt8 = try bytes.number()
         let seq: Int64 = try bytes.position()
@@ -148,7 +148,7 @@ package struct HistoryQuery: WireCodable, Hashable {
         limit = try bytes.number()
     }
 
-    package func write(to buffer: inout ByteBuffer) {
+    public func write(to buffer: inout ByteBuffer) {
         head.write(to: &buffer)
         let (kind, seq): (UInt8, Int64) =
             switch anchor {
@@ -166,21 +166,21 @@ package struct HistoryQuery: WireCodable, Hashable {
 /// `message`: one message as it is now.
 ///
 /// Layout: head · message 16.
-package struct MessageQuery: WireCodable, Hashable {
-    package var head: ConversationQuery
-    package var message: MessageID
+public struct MessageQuery: WireCodable, Hashable {
+    public var head: ConversationQuery
+    public var message: MessageID
 
-    package init(_ head: ConversationQuery, message: MessageID) {
+    public init(_ head: ConversationQuery, message: MessageID) {
         self.head = head
         self.message = message
     }
 
-    package init(from bytes: inout ByteReader) throws(WireError) {
+    public init(from bytes: inout ByteReader) throws(WireError) {
         head = try ConversationQuery(from: &bytes)
         message = try bytes.message()
     }
 
-    package func write(to buffer: inout ByteBuffer) {
+    public func write(to buffer: inout ByteBuffer) {
         head.write(to: &buffer)
         buffer.append(message)
     }
@@ -189,24 +189,24 @@ package struct MessageQuery: WireCodable, Hashable {
 /// `tapbacks`: the tapbacks on a message in the order of their users' names.
 ///
 /// Layout: message query · after name (empty: from the start) · limit 2. `revisions` has the layout of `MessageQuery`.
-package struct TapbacksQuery: WireCodable, Hashable {
-    package var message: MessageQuery
-    package var after: String
-    package var limit: UInt16
+public struct TapbacksQuery: WireCodable, Hashable {
+    public var message: MessageQuery
+    public var after: String
+    public var limit: UInt16
 
-    package init(_ message: MessageQuery, after: String, limit: UInt16) {
+    public init(_ message: MessageQuery, after: String, limit: UInt16) {
         self.message = message
         self.after = after
         self.limit = limit
     }
 
-    package init(from bytes: inout ByteReader) throws(WireError) {
+    public init(from bytes: inout ByteReader) throws(WireError) {
         message = try MessageQuery(from: &bytes)
         after = String(decoding: try bytes.name(), as: UTF8.self)
         limit = try bytes.number()
     }
 
-    package func write(to buffer: inout ByteBuffer) {
+    public func write(to buffer: inout ByteBuffer) {
         message.write(to: &buffer)
         buffer.append(name: after)
         buffer.append(bigEndian: limit)
@@ -216,29 +216,29 @@ package struct TapbacksQuery: WireCodable, Hashable {
 /// `receipts`: who has a message and who has read it, in the order of their names.
 ///
 /// Layout: as of `TapbacksQuery`.
-package typealias ReceiptsQuery = TapbacksQuery
+public typealias ReceiptsQuery = TapbacksQuery
 
 /// `changes`: the changes after a position, for a client that pages through a long gap.
 ///
 /// Layout: head · after 8 · limit 2.
-package struct ChangesQuery: WireCodable, Hashable {
-    package var head: ConversationQuery
-    package var after: Int64
-    package var limit: UInt16
+public struct ChangesQuery: WireCodable, Hashable {
+    public var head: ConversationQuery
+    public var after: Int64
+    public var limit: UInt16
 
-    package init(_ head: ConversationQuery, after: Int64, limit: UInt16) {
+    public init(_ head: ConversationQuery, after: Int64, limit: UInt16) {
         self.head = head
         self.after = after
         self.limit = limit
     }
 
-    package init(from bytes: inout ByteReader) throws(WireError) {
+    public init(from bytes: inout ByteReader) throws(WireError) {
         head = try ConversationQuery(from: &bytes)
         after = try bytes.position()
         limit = try bytes.number()
     }
 
-    package func write(to buffer: inout ByteBuffer) {
+    public func write(to buffer: inout ByteBuffer) {
         head.write(to: &buffer)
         buffer.append(bigEndian: after)
         buffer.append(bigEndian: limit)
@@ -248,4 +248,4 @@ package struct ChangesQuery: WireCodable, Hashable {
 /// `digest`: digests of the pages that end after a position, for a client that compares its copy.
 ///
 /// Layout: as of `ChangesQuery`; the limit is one of pages.
-package typealias DigestQuery = ChangesQuery
+public typealias DigestQuery = ChangesQuery

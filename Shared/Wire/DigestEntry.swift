@@ -8,20 +8,20 @@ import Models
 /// at a higher epoch too, it asks for everything it holds of the slot. A lower epoch is a former owner's and is ignored.
 ///
 /// Layout: slot 1 · epoch 8 · number 8 · count 4 × position.
-package struct DigestEntry: WireCodable, Hashable {
-    package var slot: Slot
-    package var epoch: Int64
-    package var number: Int64
-    package var moved: [StreamPosition]
+public struct DigestEntry: WireCodable, Hashable {
+    public var slot: Slot
+    public var epoch: Int64
+    public var number: Int64
+    public var moved: [StreamPosition]
 
-    package init(slot: Slot, epoch: Int64, number: Int64, moved: [StreamPosition]) {
+    public init(slot: Slot, epoch: Int64, number: Int64, moved: [StreamPosition]) {
         self.slot = slot
         self.epoch = epoch
         self.number = number
         self.moved = moved
     }
 
-    package init(from reader: inout ByteReader) throws(WireError) {
+    public init(from reader: inout ByteReader) throws(WireError) {
         slot = Slot(try reader.number())
         epoch = try reader.position()
         number = try reader.position()
@@ -29,7 +29,7 @@ package struct DigestEntry: WireCodable, Hashable {
         for _ in 0..<(try reader.number(UInt32.self)) { moved.append(try StreamPosition(from: &reader)) }
     }
 
-    package func write(to buffer: inout ByteBuffer) {
+    public func write(to buffer: inout ByteBuffer) {
         buffer.append(slot.number)
         buffer.append(bigEndian: epoch)
         buffer.append(bigEndian: number)

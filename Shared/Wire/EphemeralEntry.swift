@@ -6,7 +6,7 @@ import Models
 /// Layout: kind 1 · fields. Kind 1, typing: conversation 16 · user name · active 1. Kind 2, superseded: user name ·
 /// length 4 · device, UTF-8 · age 8 (ms). Kind 3, presence: see `PresenceList`. Kind 4, alive: nothing. Numbers are
 /// retired, never reused.
-package enum EphemeralEntry: WireCodable, Hashable {
+public enum EphemeralEntry: WireCodable, Hashable {
     /// A member began, goes on or stopped typing. In the group of the conversation.
     case typing(ConversationID, UserID, isActive: Bool)
     /// A session of this device was opened so many milliseconds ago: former ones end. Repeated while it lasts. In the
@@ -17,7 +17,7 @@ package enum EphemeralEntry: WireCodable, Hashable {
     /// The sender is there, every other second: whom it shows as online still are. In the first group.
     case alive
 
-    package init(from reader: inout ByteReader) throws(WireError) {
+    public init(from reader: inout ByteReader) throws(WireError) {
         let kind: UInt8 = try reader.number()
         switch kind {
         case 1:
@@ -32,7 +32,7 @@ package enum EphemeralEntry: WireCodable, Hashable {
         }
     }
 
-    package func write(to buffer: inout ByteBuffer) {
+    public func write(to buffer: inout ByteBuffer) {
         switch self {
         case .typing(let conversation, let user, let isActive):
             buffer.append(UInt8(1))

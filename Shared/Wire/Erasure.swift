@@ -8,12 +8,12 @@ import Models
 ///
 /// A command on the user's slot. Layout: user name.
 /// Answer: 202 while it runs and 200 when it is done, both with `{userId, requestedAt, erasedAt?, counts}`.
-package struct EraseUser: WireCodable, Hashable {
-    package var user: UserID
+public struct EraseUser: WireCodable, Hashable {
+    public var user: UserID
 
-    package init(_ user: UserID) { self.user = user }
-    package init(from reader: inout ByteReader) throws(WireError) { user = try reader.user() }
-    package func write(to buffer: inout ByteBuffer) { buffer.append(user) }
+    public init(_ user: UserID) { self.user = user }
+    public init(from reader: inout ByteReader) throws(WireError) { user = try reader.user() }
+    public func write(to buffer: inout ByteBuffer) { buffer.append(user) }
 }
 
 /// `eraseStep`: one bounded piece of an erasure, which may be repeated at any time. The owner of the user's slot asks the
@@ -21,8 +21,8 @@ package struct EraseUser: WireCodable, Hashable {
 ///
 /// A command. Layout: user name · part 1 · the part's fields.
 /// Answer: 200 with a position 8: where the part goes on; 0: it is done.
-package struct EraseStep: WireCodable, Hashable {
-    package enum Part: Hashable, Sendable {
+public struct EraseStep: WireCodable, Hashable {
+    public enum Part: Hashable, Sendable {
         /// The user leaves. On the conversation's slot. Fields: conversation 16.
         case leave(ConversationID)
         /// Messages, tapbacks and mentions behind a position. On the conversation's slot. Fields: conversation 16 ·
@@ -36,15 +36,15 @@ package struct EraseStep: WireCodable, Hashable {
         case remains
     }
 
-    package var user: UserID
-    package var part: Part
+    public var user: UserID
+    public var part: Part
 
-    package init(_ user: UserID, _ part: Part) {
+    public init(_ user: UserID, _ part: Part) {
         self.user = user
         self.part = part
     }
 
-    package init(from reader: inout ByteReader) throws(WireError) {
+    public init(from reader: inout ByteReader) throws(WireError) {
         user = try reader.user()
         let number: UInt8 = try reader.number()
         part =
@@ -58,7 +58,7 @@ package struct EraseStep: WireCodable, Hashable {
             }
     }
 
-    package func write(to buffer: inout ByteBuffer) {
+    public func write(to buffer: inout ByteBuffer) {
         buffer.append(user)
         buffer.append(number)
         switch part {
@@ -82,7 +82,7 @@ package struct EraseStep: WireCodable, Hashable {
     }
 
     /// Whose owner carries it out.
-    package var slot: Slot {
+    public var slot: Slot {
         switch part {
         case .leave(let conversation), .content(let conversation, _), .stays(let conversation): conversation.slot
         case .listing, .remains: user.slot
@@ -93,21 +93,21 @@ package struct EraseStep: WireCodable, Hashable {
 /// `erase` of receipt: removes the receipts of a user in a conversation whose stays are gone, so that no new ones come.
 ///
 /// On the conversation's slot. Layout: conversation 16 · user name. Answer: 202 when there is more, 204 when it is done.
-package struct EraseReceipts: WireCodable, Hashable {
-    package var conversation: ConversationID
-    package var user: UserID
+public struct EraseReceipts: WireCodable, Hashable {
+    public var conversation: ConversationID
+    public var user: UserID
 
-    package init(_ conversation: ConversationID, of user: UserID) {
+    public init(_ conversation: ConversationID, of user: UserID) {
         self.conversation = conversation
         self.user = user
     }
 
-    package init(from reader: inout ByteReader) throws(WireError) {
+    public init(from reader: inout ByteReader) throws(WireError) {
         conversation = try reader.conversation()
         user = try reader.user()
     }
 
-    package func write(to buffer: inout ByteBuffer) {
+    public func write(to buffer: inout ByteBuffer) {
         buffer.append(conversation)
         buffer.append(user)
     }
@@ -118,21 +118,21 @@ package struct EraseReceipts: WireCodable, Hashable {
 ///
 /// A query. Layout: slot 1 · after 8. Answer: the numbers' end 8 · user names, ascending by number, to the end. Where
 /// their last number is below that end, there are more.
-package struct ErasedUsersQuery: WireCodable, Hashable {
-    package var slot: Slot
-    package var after: Int64
+public struct ErasedUsersQuery: WireCodable, Hashable {
+    public var slot: Slot
+    public var after: Int64
 
-    package init(_ slot: Slot, after: Int64) {
+    public init(_ slot: Slot, after: Int64) {
         self.slot = slot
         self.after = after
     }
 
-    package init(from reader: inout ByteReader) throws(WireError) {
+    public init(from reader: inout ByteReader) throws(WireError) {
         slot = Slot(try reader.number())
         after = try reader.position()
     }
 
-    package func write(to buffer: inout ByteBuffer) {
+    public func write(to buffer: inout ByteBuffer) {
         buffer.append(slot.number)
         buffer.append(bigEndian: after)
     }
@@ -143,24 +143,24 @@ package struct ErasedUsersQuery: WireCodable, Hashable {
 /// The number only grows, so the highest that anybody said counts.
 ///
 /// Layout: slot 1 · count 8 · name of the last one (empty: not told).
-package struct ErasureEntry: WireCodable, Hashable {
-    package var slot: Slot
-    package var count: Int64
-    package var latest: UserID?
+public struct ErasureEntry: WireCodable, Hashable {
+    public var slot: Slot
+    public var count: Int64
+    public var latest: UserID?
 
-    package init(_ slot: Slot, count: Int64, latest: UserID? = nil) {
+    public init(_ slot: Slot, count: Int64, latest: UserID? = nil) {
         self.slot = slot
         self.count = count
         self.latest = latest
     }
 
-    package init(from reader: inout ByteReader) throws(WireError) {
+    public init(from reader: inout ByteReader) throws(WireError) {
         slot = Slot(try reader.number())
         count = try reader.position()
         latest = try reader.optionalUser()
     }
 
-    package func write(to buffer: inout ByteBuffer) {
+    public func write(to buffer: inout ByteBuffer) {
         buffer.append(slot.number)
         buffer.append(bigEndian: count)
         buffer.append(name: latest?.name ?? "")

@@ -6,18 +6,18 @@ import Models
 // identifier is sixteen zero bytes, which no UUID of version 4, 7 or 8 is.
 
 /// Something with a fixed place in a frame of the bus.
-package protocol WireCodable: Sendable {
+public protocol WireCodable: Sendable {
     init(from reader: inout ByteReader) throws(WireError)
     func write(to buffer: inout ByteBuffer)
 }
 
 /// Why bytes from the bus could not be understood.
-package enum WireError: Error, Equatable {
+public enum WireError: Error, Equatable {
     case truncated
     /// A number that stands for nothing this version knows.
     case unknownValue(field: StaticString, UInt64)
 
-    package static func == (left: Self, right: Self) -> Bool {
+    public static func == (left: Self, right: Self) -> Bool {
         switch (left, right) {
         case (.truncated, .truncated): true
         case (.unknownValue(_, let left), .unknownValue(_, let right)): left == right
@@ -27,17 +27,17 @@ package enum WireError: Error, Equatable {
 }
 
 extension ByteBuffer {
-    package mutating func append(_ conversation: ConversationID) { append(bigEndian: conversation.uuid) }
-    package mutating func append(_ message: MessageID) { append(bigEndian: message.uuid) }
-    package mutating func append(_ time: Timestamp) { append(bigEndian: time.milliseconds) }
-    package mutating func append(_ user: UserID) { append(name: user.name) }
+    public mutating func append(_ conversation: ConversationID) { append(bigEndian: conversation.uuid) }
+    public mutating func append(_ message: MessageID) { append(bigEndian: message.uuid) }
+    public mutating func append(_ time: Timestamp) { append(bigEndian: time.milliseconds) }
+    public mutating func append(_ user: UserID) { append(name: user.name) }
 
-    package mutating func append(_ message: MessageID?) {
+    public mutating func append(_ message: MessageID?) {
         append(bigEndian: message?.uuid ?? .zero)
     }
 
     /// At most 255 bytes: user names, and what is derived from them.
-    package mutating func append(name: String) {
+    public mutating func append(name: String) {
         let length = name.utf8.count
         precondition(length <= 255, "a name has one length byte")
         append(UInt8(length))
@@ -45,13 +45,13 @@ extension ByteBuffer {
     }
 
     /// Up to 4 GiB of bytes behind a length of four bytes.
-    package mutating func append(long bytes: UnsafeRawBufferPointer) {
+    public mutating func append(long bytes: UnsafeRawBufferPointer) {
         append(bigEndian: UInt32(bytes.count))
         append(bytes)
     }
 
     /// Writes what `body` appends behind its length (four bytes), without knowing it before.
-    package mutating func appendLong(_ body: (inout ByteBuffer) -> Void) {
+    public mutating func appendLong(_ body: (inout ByteBuffer) -> Void) {
         let start = count
         append(bigEndian: UInt32(0))
         body(&self)
@@ -60,40 +60,40 @@ extension ByteBuffer {
 }
 
 extension ByteReader {
-    package mutating func number<Integer: FixedWidthInteger>(_: Integer.Type = Integer.self) throws(WireError)
+    public mutating func number<Integer: FixedWidthInteger>(_: Integer.Type = Integer.self) throws(WireError)
         -> Integer
     {
         do { return try read() } catch { throw .truncated }
     }
 
     // For each width its own, as in `Bytes`.
-    package mutating func number(_: UInt8.Type = UInt8.self) throws(WireError) -> UInt8 {
+    public mutating func number(_: UInt8.Type = UInt8.self) throws(WireError) -> UInt8 {
         do { return try read(UInt8.self) } catch { throw .truncated }
     }
-    package mutating func number(_: UInt16.Type = UInt16.self) throws(WireError) -> UInt16 {
+    public mutating func number(_: UInt16.Type = UInt16.self) throws(WireError) -> UInt16 {
         do { return try read(UInt16.self) } catch { throw .truncated }
     }
-    package mutating func number(_: UInt32.Type = UInt32.self) throws(WireError) -> UInt32 {
+    public mutating func number(_: UInt32.Type = UInt32.self) throws(WireError) -> UInt32 {
         do { return try read(UInt32.self) } catch { throw .truncated }
     }
-    package mutating func number(_: UInt64.Type = UInt64.self) throws(WireError) -> UInt64 {
+    public mutating func number(_: UInt64.Type = UInt64.self) throws(WireError) -> UInt64 {
         do { return try read(UInt64.self) } catch { throw .truncated }
     }
-    package mutating func number(_: Int64.Type = Int64.self) throws(WireError) -> Int64 {
+    public mutating func number(_: Int64.Type = Int64.self) throws(WireError) -> Int64 {
         do { return try read(Int64.self) } catch { throw .truncated }
     }
 
-    package mutating func conversation() throws(WireError) -> ConversationID { ConversationID(try uuid()) }
-    package mutating func message() throws(WireError) -> MessageID { MessageID(try uuid()) }
+    public mutating func conversation() throws(WireError) -> ConversationID { ConversationID(try uuid()) }
+    public mutating func message() throws(WireError) -> MessageID { MessageID(try uuid()) }
 
     /// Far from where calculating with it would overflow and end the process.
-    package mutating func time() throws(WireError) -> Timestamp {
+    public mutating func time() throws(WireError) -> Timestamp {
         let limit = JSONReader.maximumPosition
         return Timestamp(milliseconds: try number("time", in: -limit...limit))
     }
 
     /// A position in a stream, or another number that is counted up: never negative, and as far from overflowing.
-    package mutating func position() throws(WireError) -> Int64 {
+    public mutating func position() throws(WireError) -> Int64 {
         try number("position", in: 0...JSONReader.maximumPosition)
     }
 
@@ -103,7 +103,7 @@ extension ByteReader {
         return number
     }
 
-    package mutating func user() throws(WireError) -> UserID { try user(named: try name()) }
+    public mutating func user() throws(WireError) -> UserID { try user(named: try name()) }
 
     /// Nil where the name is empty.
     mutating func optionalUser() throws(WireError) -> UserID? {
@@ -117,24 +117,24 @@ extension ByteReader {
         return user
     }
 
-    package mutating func optionalMessage() throws(WireError) -> MessageID? {
+    public mutating func optionalMessage() throws(WireError) -> MessageID? {
         let uuid = try uuid()
         return uuid == .zero ? nil : MessageID(uuid)
     }
 
-    package mutating func uuid() throws(WireError) -> UUIDBytes {
+    public mutating func uuid() throws(WireError) -> UUIDBytes {
         do { return try readUUID() } catch { throw .truncated }
     }
 
-    package mutating func name() throws(WireError) -> UnsafeRawBufferPointer {
+    public mutating func name() throws(WireError) -> UnsafeRawBufferPointer {
         try bytes(Int(try number(UInt8.self)))
     }
 
-    package mutating func long() throws(WireError) -> UnsafeRawBufferPointer {
+    public mutating func long() throws(WireError) -> UnsafeRawBufferPointer {
         try bytes(Int(try number(UInt32.self)))
     }
 
-    package mutating func bytes(_ count: Int) throws(WireError) -> UnsafeRawBufferPointer {
+    public mutating func bytes(_ count: Int) throws(WireError) -> UnsafeRawBufferPointer {
         do { return try read(count: count) } catch { throw .truncated }
     }
 }

@@ -1,7 +1,7 @@
 import Bytes
 
 /// Why bytes from the bus are not a frame. Such bytes are counted and dropped as a whole.
-package enum FrameError: Error, Equatable {
+public enum FrameError: Error, Equatable {
     case truncated
     case unknownTopic
     case unknownVersion(UInt8)
@@ -10,13 +10,13 @@ package enum FrameError: Error, Equatable {
 /// The entries one process has for one topic in one turn of its reactor, under construction.
 ///
 /// Layout, big-endian: topic · version 1 (u8) · origin instance (u64) · entries, each length (u32) · body.
-package struct FrameWriter: ~Copyable {
+public struct FrameWriter: ~Copyable {
     static let version: UInt8 = 1
 
     private var buffer: ByteBuffer
     private let headerCount: Int
 
-    package init(topic: Topic, origin: Instance) {
+    public init(topic: Topic, origin: Instance) {
         buffer = ByteBuffer(capacity: 256)
         topic.encode(into: &buffer)
         buffer.append(Self.version)
@@ -24,14 +24,14 @@ package struct FrameWriter: ~Copyable {
         headerCount = buffer.count
     }
 
-    package var hasEntries: Bool { buffer.count > headerCount }
-    package var count: Int { buffer.count }
+    public var hasEntries: Bool { buffer.count > headerCount }
+    public var count: Int { buffer.count }
 
     /// The whole frame. Valid until the next change of the writer.
-    package var bytes: UnsafeRawBufferPointer { buffer.bytes }
+    public var bytes: UnsafeRawBufferPointer { buffer.bytes }
 
     /// Adds one entry, whose body is what `body` appends.
-    package mutating func append(_ body: (inout ByteBuffer) -> Void) {
+    public mutating func append(_ body: (inout ByteBuffer) -> Void) {
         let start = buffer.count
         buffer.append(bigEndian: UInt32(0))
         body(&buffer)
@@ -40,7 +40,7 @@ package struct FrameWriter: ~Copyable {
     }
 
     /// Forgets the entries; the header stays for the next turn, and the memory unless it grew beyond `keptLimit` bytes.
-    package mutating func removeEntries(keepingAtMost keptLimit: Int = .max) {
+    public mutating func removeEntries(keepingAtMost keptLimit: Int = .max) {
         if buffer.count > keptLimit {
             var smaller = ByteBuffer(capacity: 256)
             smaller.append(UnsafeRawBufferPointer(rebasing: buffer.bytes[..<headerCount]))
@@ -55,12 +55,12 @@ package struct FrameWriter: ~Copyable {
 /// nothing at all.
 ///
 /// It borrows the memory: valid only as long as the bytes it was made from.
-package struct FrameReader {
-    package let topic: Topic
-    package let origin: Instance
+public struct FrameReader {
+    public let topic: Topic
+    public let origin: Instance
     private let body: UnsafeRawBufferPointer
 
-    package init(_ bytes: UnsafeRawBufferPointer) throws(FrameError) {
+    public init(_ bytes: UnsafeRawBufferPointer) throws(FrameError) {
         var reader = ByteReader(bytes)
         topic = try Topic(from: &reader)
         do {
@@ -77,13 +77,13 @@ package struct FrameReader {
         }
     }
 
-    package var entries: Entries { Entries(reader: ByteReader(body)) }
+    public var entries: Entries { Entries(reader: ByteReader(body)) }
 
     /// The bodies of the entries, in the order they were appended.
-    package struct Entries: Sequence, IteratorProtocol {
+    public struct Entries: Sequence, IteratorProtocol {
         fileprivate var reader: ByteReader
 
-        package mutating func next() -> UnsafeRawBufferPointer? {
+        public mutating func next() -> UnsafeRawBufferPointer? {
             reader.isAtEnd ? nil : try? reader.readEntry()
         }
     }

@@ -5,27 +5,27 @@ import Models
 /// and a lost one is healed by the next.
 ///
 /// Layout: conversation 16 · asks 1 · count 1 × user name · count 1 × (user name · last seen 8 (ms)).
-package struct PresenceList: WireCodable, Hashable {
+public struct PresenceList: WireCodable, Hashable {
     /// Who is not shown any more because their last session ended.
-    package struct Departure: Hashable, Sendable {
-        package var user: UserID
+    public struct Departure: Hashable, Sendable {
+        public var user: UserID
         /// Full minutes.
-        package var lastSeen: Timestamp
+        public var lastSeen: Timestamp
 
-        package init(_ user: UserID, lastSeen: Timestamp) {
+        public init(_ user: UserID, lastSeen: Timestamp) {
             self.user = user
             self.lastSeen = lastSeen
         }
     }
 
-    package var conversation: ConversationID
+    public var conversation: ConversationID
     /// Whether the others are to tell their lists of the conversation.
-    package var asks: Bool
+    public var asks: Bool
     /// Up to 255, as are those who left.
-    package var online: [UserID]
-    package var departed: [Departure]
+    public var online: [UserID]
+    public var departed: [Departure]
 
-    package init(_ conversation: ConversationID, asks: Bool, online: [UserID], departed: [Departure]) {
+    public init(_ conversation: ConversationID, asks: Bool, online: [UserID], departed: [Departure]) {
         precondition(online.count <= UInt8.max && departed.count <= UInt8.max, "a list has one byte for its length")
         self.conversation = conversation
         self.asks = asks
@@ -33,7 +33,7 @@ package struct PresenceList: WireCodable, Hashable {
         self.departed = departed
     }
 
-    package init(from reader: inout ByteReader) throws(WireError) {
+    public init(from reader: inout ByteReader) throws(WireError) {
         conversation = try reader.conversation()
         asks = try reader.number(UInt8.self) == 1
         online = []
@@ -44,7 +44,7 @@ package struct PresenceList: WireCodable, Hashable {
         }
     }
 
-    package func write(to buffer: inout ByteBuffer) {
+    public func write(to buffer: inout ByteBuffer) {
         buffer.append(conversation)
         buffer.append(asks ? 1 : 0 as UInt8)
         buffer.append(UInt8(online.count))

@@ -5,7 +5,7 @@ extension Problem {
     /// `{"status":404,"title":"Not found","detail":"…","code":"notFound"}`
     ///
     /// - Parameter status: that of the answer, where it is not the code's own: 405 and 426 are `invalid` too.
-    package func writeJSON(to buffer: inout ByteBuffer, status: Int? = nil) {
+    public func writeJSON(to buffer: inout ByteBuffer, status: Int? = nil) {
         buffer.beginObject()
         buffer.append(key: "status", json: status ?? Int(code.status))
         buffer.append(key: "title", json: code.title)

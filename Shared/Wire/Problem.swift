@@ -3,17 +3,17 @@ import Bytes
 /// Why a request was refused, as clients see it: `application/problem+json` (RFC 9457) with a stable `code`.
 ///
 /// The detail names the field at fault. It never holds SQL, a stack trace, a message text or another user's data.
-package struct Problem: Error, Hashable, Sendable {
-    package var code: Code
-    package var detail: String
+public struct Problem: Error, Hashable, Sendable {
+    public var code: Code
+    public var detail: String
 
-    package init(_ code: Code, _ detail: String) {
+    public init(_ code: Code, _ detail: String) {
         self.code = code
         self.detail = detail
     }
 
     /// The numbers travel on the bus: add one, never reuse one.
-    package enum Code: UInt8, CaseIterable, Sendable {
+    public enum Code: UInt8, CaseIterable, Sendable {
         case invalid = 1
         case unauthenticated = 2
         case forbidden = 3
@@ -27,7 +27,7 @@ package struct Problem: Error, Hashable, Sendable {
         case unavailable = 11
         case skipped = 12
 
-        package var name: StaticString {
+        public var name: StaticString {
             switch self {
             case .invalid: "invalid"
             case .unauthenticated: "unauthenticated"
@@ -44,7 +44,7 @@ package struct Problem: Error, Hashable, Sendable {
             }
         }
 
-        package var title: StaticString {
+        public var title: StaticString {
             switch self {
             case .invalid: "The request is malformed"
             case .unauthenticated: "The token is missing or not valid"
@@ -61,7 +61,7 @@ package struct Problem: Error, Hashable, Sendable {
             }
         }
 
-        package var status: UInt16 {
+        public var status: UInt16 {
             switch self {
             case .invalid: 400
             case .unauthenticated: 401
@@ -77,18 +77,18 @@ package struct Problem: Error, Hashable, Sendable {
     }
 
     /// Seconds after which a repetition makes sense, for the statuses whose answers carry `Retry-After`.
-    package var retryAfter: Int? { code.status == 429 || code.status == 503 ? 1 : nil }
+    public var retryAfter: Int? { code.status == 429 || code.status == 503 ? 1 : nil }
 }
 
 extension Problem: WireCodable {
     /// Layout: code 1 · detail (the rest, UTF-8).
-    package init(from reader: inout ByteReader) throws(WireError) {
+    public init(from reader: inout ByteReader) throws(WireError) {
         let number: UInt8 = try reader.number()
         guard let code = Code(rawValue: number) else { throw .unknownValue(field: "problem code", UInt64(number)) }
         self.init(code, String(decoding: reader.readRest(), as: UTF8.self))
     }
 
-    package func write(to buffer: inout ByteBuffer) {
+    public func write(to buffer: inout ByteBuffer) {
         buffer.append(code.rawValue)
         buffer.append(utf8: detail)
     }

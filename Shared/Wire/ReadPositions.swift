@@ -6,48 +6,48 @@ import Models
 ///
 /// A command on the users' slot. Layout: count 2 × (user name · conversation 16 · read 8).
 /// Answer: 204 without a body once all of it is committed.
-package struct ReadPositions: WireCodable, Hashable {
+public struct ReadPositions: WireCodable, Hashable {
     /// Entries of one request. A batch of the store is not larger either.
-    package static let limit = 1_000
+    public static let limit = 1_000
 
-    package struct Entry: Hashable, Sendable {
-        package var user: UserID
-        package var conversation: ConversationID
-        package var readSeq: Int64
+    public struct Entry: Hashable, Sendable {
+        public var user: UserID
+        public var conversation: ConversationID
+        public var readSeq: Int64
 
-        package init(_ user: UserID, _ conversation: ConversationID, readSeq: Int64) {
+        public init(_ user: UserID, _ conversation: ConversationID, readSeq: Int64) {
             self.user = user
             self.conversation = conversation
             self.readSeq = readSeq
         }
     }
 
-    package var entries: [Entry]
+    public var entries: [Entry]
 
-    package init(_ entries: [Entry]) {
+    public init(_ entries: [Entry]) {
         precondition(entries.count <= Self.limit, "a request holds \(Self.limit) positions")
         self.entries = entries
     }
 
-    package init(from reader: inout ByteReader) throws(WireError) {
+    public init(from reader: inout ByteReader) throws(WireError) {
         entries = []
         for _ in 0..<(try reader.number(UInt16.self)) { entries.append(try Entry(from: &reader)) }
     }
 
-    package func write(to buffer: inout ByteBuffer) {
+    public func write(to buffer: inout ByteBuffer) {
         buffer.append(bigEndian: UInt16(entries.count))
         for entry in entries { entry.write(to: &buffer) }
     }
 }
 
 extension ReadPositions.Entry: WireCodable {
-    package init(from reader: inout ByteReader) throws(WireError) {
+    public init(from reader: inout ByteReader) throws(WireError) {
         user = try reader.user()
         conversation = try reader.conversation()
         readSeq = try reader.position()
     }
 
-    package func write(to buffer: inout ByteBuffer) {
+    public func write(to buffer: inout ByteBuffer) {
         buffer.append(user)
         buffer.append(conversation)
         buffer.append(bigEndian: readSeq)

@@ -2,7 +2,7 @@ import Bytes
 import Models
 
 /// What can be asked of `receipt`, by number. Numbers are retired, never reused.
-package enum ReceiptRequestKind: UInt8, CaseIterable, Sendable {
+public enum ReceiptRequestKind: UInt8, CaseIterable, Sendable {
     case signal = 1
     case seen = 2
     case erase = 10
@@ -16,20 +16,20 @@ package enum ReceiptRequestKind: UInt8, CaseIterable, Sendable {
 ///
 /// Layout: conversation 16 · user name · delivered 8 · read 8 (0: nothing said about it).
 /// Answer: 202 without a body once the horizons are committed at these positions or beyond, or a `Problem`.
-package struct ReceiptSignal: WireCodable, Hashable {
-    package var conversation: ConversationID
-    package var user: UserID
-    package var delivered: Int64
-    package var read: Int64
+public struct ReceiptSignal: WireCodable, Hashable {
+    public var conversation: ConversationID
+    public var user: UserID
+    public var delivered: Int64
+    public var read: Int64
 
-    package init(_ conversation: ConversationID, user: UserID, delivered: Int64, read: Int64) {
+    public init(_ conversation: ConversationID, user: UserID, delivered: Int64, read: Int64) {
         self.conversation = conversation
         self.user = user
         self.delivered = delivered
         self.read = read
     }
 
-    package init(from reader: inout ByteReader) throws(WireError) {
+    public init(from reader: inout ByteReader) throws(WireError) {
         conversation = try reader.conversation()
         user = try reader.user()
         // What clients say: cut, or refused with a `Problem`, by whoever keeps it.
@@ -37,7 +37,7 @@ package struct ReceiptSignal: WireCodable, Hashable {
         read = try reader.number()
     }
 
-    package func write(to buffer: inout ByteBuffer) {
+    public func write(to buffer: inout ByteBuffer) {
         buffer.append(conversation)
         buffer.append(user)
         buffer.append(bigEndian: delivered)
@@ -49,21 +49,21 @@ package struct ReceiptSignal: WireCodable, Hashable {
 ///
 /// Layout: conversation 16 · after version 8. Answer: one entry as in `StatusEntry`.
 /// `positions` of receipt has the layout of `StreamPositions`, with status versions.
-package struct StatusQuery: WireCodable, Hashable {
-    package var conversation: ConversationID
-    package var after: Int64
+public struct StatusQuery: WireCodable, Hashable {
+    public var conversation: ConversationID
+    public var after: Int64
 
-    package init(_ conversation: ConversationID, after: Int64) {
+    public init(_ conversation: ConversationID, after: Int64) {
         self.conversation = conversation
         self.after = after
     }
 
-    package init(from reader: inout ByteReader) throws(WireError) {
+    public init(from reader: inout ByteReader) throws(WireError) {
         conversation = try reader.conversation()
         after = try reader.position()
     }
 
-    package func write(to buffer: inout ByteBuffer) {
+    public func write(to buffer: inout ByteBuffer) {
         buffer.append(conversation)
         buffer.append(bigEndian: after)
     }

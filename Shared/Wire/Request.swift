@@ -3,17 +3,17 @@ import Models
 
 /// Names a request among those one process has in flight: generation (32 bits) and place in its table (32 bits). The
 /// generation makes answers to a former request at the same place fall away.
-package struct RequestNumber: Hashable, Sendable {
-    package let rawValue: UInt64
-    package init(_ rawValue: UInt64) { self.rawValue = rawValue }
+public struct RequestNumber: Hashable, Sendable {
+    public let rawValue: UInt64
+    public init(_ rawValue: UInt64) { self.rawValue = rawValue }
 }
 
 /// Names a request among all processes.
-package struct RequestKey: Hashable, Sendable {
-    package let origin: Instance
-    package let number: RequestNumber
+public struct RequestKey: Hashable, Sendable {
+    public let origin: Instance
+    public let number: RequestNumber
 
-    package init(origin: Instance, number: RequestNumber) {
+    public init(origin: Instance, number: RequestNumber) {
         self.origin = origin
         self.number = number
     }
@@ -23,14 +23,14 @@ package struct RequestKey: Hashable, Sendable {
 ///
 /// It borrows its bytes. Layout: number 8 · slot 1 · the trace context if there is one (see `TraceContext`) · kind 1
 /// (`StoreRequestKind` or `ReceiptRequestKind`) · the fields of that kind.
-package struct RequestEntry {
-    package let number: RequestNumber
-    package let slot: Slot
-    package let kind: UInt8
-    package let trace: TraceContext?
-    package let fields: UnsafeRawBufferPointer
+public struct RequestEntry {
+    public let number: RequestNumber
+    public let slot: Slot
+    public let kind: UInt8
+    public let trace: TraceContext?
+    public let fields: UnsafeRawBufferPointer
 
-    package init(_ bytes: UnsafeRawBufferPointer) throws(WireError) {
+    public init(_ bytes: UnsafeRawBufferPointer) throws(WireError) {
         var reader = ByteReader(bytes)
         number = RequestNumber(try reader.number())
         slot = Slot(try reader.number())
@@ -38,7 +38,7 @@ package struct RequestEntry {
         fields = reader.readRest()
     }
 
-    package static func write(
+    public static func write(
         _ number: RequestNumber, _ slot: Slot, kind: UInt8, trace: TraceContext? = nil, to buffer: inout ByteBuffer,
         fields: (inout ByteBuffer) -> Void
     ) {
@@ -53,19 +53,19 @@ package struct RequestEntry {
 ///
 /// It borrows its bytes. Layout: number 8 · status 2 (as in HTTP) · payload: what the request's kind says below status
 /// 400, and a `Problem` from there on.
-package struct AnswerEntry {
-    package let number: RequestNumber
-    package let status: UInt16
-    package let payload: UnsafeRawBufferPointer
+public struct AnswerEntry {
+    public let number: RequestNumber
+    public let status: UInt16
+    public let payload: UnsafeRawBufferPointer
 
-    package init(_ bytes: UnsafeRawBufferPointer) throws(WireError) {
+    public init(_ bytes: UnsafeRawBufferPointer) throws(WireError) {
         var reader = ByteReader(bytes)
         number = RequestNumber(try reader.number())
         status = try reader.number()
         payload = reader.readRest()
     }
 
-    package static func write(
+    public static func write(
         _ number: RequestNumber, status: UInt16, to buffer: inout ByteBuffer, payload: (inout ByteBuffer) -> Void
     ) {
         buffer.append(bigEndian: number.rawValue)

@@ -1,9 +1,9 @@
 /// The kinds of processes on the bus, and who listens to whom.
-package enum Role: String, CaseIterable, Sendable {
+public enum Role: String, CaseIterable, Sendable {
     case ingest, store, receipt, fanout
 
     /// Whose frames a process of this role takes.
-    package var listensTo: [Role] {
+    public var listensTo: [Role] {
         switch self {
         case .ingest: [.store, .receipt]
         case .store: [.ingest, .receipt, .fanout, .store]
@@ -13,12 +13,12 @@ package enum Role: String, CaseIterable, Sendable {
     }
 
     /// Who may hear what a process of this role says.
-    package var listeners: [Role] { Role.allCases.filter { $0.listensTo.contains(self) } }
+    public var listeners: [Role] { Role.allCases.filter { $0.listensTo.contains(self) } }
 }
 
 extension Topic {
     /// Whether a process of this role has anything to say about the topic. What others say about it is not heard.
-    package func mayBePublished(by role: Role) -> Bool {
+    public func mayBePublished(by role: Role) -> Bool {
         switch self {
         case .command: true
         case .receiptCommand: role == .ingest || role == .fanout || role == .store
@@ -30,7 +30,7 @@ extension Topic {
     }
 
     /// Who answers requests of this topic.
-    package var answerer: Role? {
+    public var answerer: Role? {
         switch self {
         case .command: .store
         case .receiptCommand: .receipt
@@ -43,7 +43,7 @@ extension StoreRequestKind {
     /// Clients reach the store through `ingest` alone. `fanout` may only catch up with its streams, `receipt` only tell how
     /// far users have read, `store` only ask others for the steps of an erasure. A sender of unknown role (see
     /// `Bus.follow`) may ask everything.
-    package func mayBeAsked(by role: Role?) -> Bool {
+    public func mayBeAsked(by role: Role?) -> Bool {
         switch role {
         case nil: true
         case .ingest: rawValue < 128 && self != .readMoved && self != .eraseStep || self == .erasedUsers
@@ -56,7 +56,7 @@ extension StoreRequestKind {
 
 extension ReceiptRequestKind {
     /// Both edges take receipts of clients. Only `fanout` follows their streams, only `store` erases.
-    package func mayBeAsked(by role: Role?) -> Bool {
+    public func mayBeAsked(by role: Role?) -> Bool {
         switch role {
         case nil: true
         case .fanout: self != .erase

@@ -6,14 +6,14 @@ import Models
 ///
 /// Layout: reader name · conversation 16 (zero: all of the reader's) · has cursor 1 · cursor (see `SearchCursor`) · limit 2 ·
 /// text length 2, UTF-8.
-package struct SearchQuery: WireCodable, Hashable {
-    package var reader: UserID
-    package var conversation: ConversationID?
-    package var before: SearchCursor?
-    package var limit: UInt16
-    package var text: String
+public struct SearchQuery: WireCodable, Hashable {
+    public var reader: UserID
+    public var conversation: ConversationID?
+    public var before: SearchCursor?
+    public var limit: UInt16
+    public var text: String
 
-    package init(
+    public init(
         reader: UserID, conversation: ConversationID?, before: SearchCursor?, limit: UInt16, text: String
     ) {
         self.reader = reader
@@ -23,7 +23,7 @@ package struct SearchQuery: WireCodable, Hashable {
         self.text = text
     }
 
-    package init(from bytes: inout ByteReader) throws(WireError) {
+    public init(from bytes: inout ByteReader) throws(WireError) {
         reader = try bytes.user()
         let uuid = try bytes.uuid()
         conversation = uuid == .zero ? nil : ConversationID(uuid)
@@ -32,7 +32,7 @@ package struct SearchQuery: WireCodable, Hashable {
         text = String(decoding: try bytes.bytes(Int(try bytes.number(UInt16.self))), as: UTF8.self)
     }
 
-    package func write(to buffer: inout ByteBuffer) {
+    public func write(to buffer: inout ByteBuffer) {
         buffer.append(reader)
         buffer.append(bigEndian: conversation?.uuid ?? .zero)
         buffer.append(before == nil ? 0 : 1 as UInt8)
@@ -43,41 +43,41 @@ package struct SearchQuery: WireCodable, Hashable {
     }
 
     /// Who answers: the owner of the conversation, or of the reader.
-    package var slot: Slot { conversation?.slot ?? reader.slot }
+    public var slot: Slot { conversation?.slot ?? reader.slot }
 }
 
 /// A place among the results of a search, ordered by creation, conversation and position; all descending.
 ///
 /// Layout: created at 8 (ms) · conversation 16 · seq 8 · whether parts of words were looked for 1. Clients see its text as
 /// an opaque string: the same fields with `_` between them.
-package struct SearchCursor: WireCodable, Hashable {
-    package var at: Timestamp
-    package var conversation: ConversationID
-    package var seq: Int64
-    package var isForParts: Bool
+public struct SearchCursor: WireCodable, Hashable {
+    public var at: Timestamp
+    public var conversation: ConversationID
+    public var seq: Int64
+    public var isForParts: Bool
 
-    package init(at: Timestamp, conversation: ConversationID, seq: Int64, isForParts: Bool) {
+    public init(at: Timestamp, conversation: ConversationID, seq: Int64, isForParts: Bool) {
         self.at = at
         self.conversation = conversation
         self.seq = seq
         self.isForParts = isForParts
     }
 
-    package init(from bytes: inout ByteReader) throws(WireError) {
+    public init(from bytes: inout ByteReader) throws(WireError) {
         at = try bytes.time()
         conversation = try bytes.conversation()
         seq = try bytes.position()
         isForParts = try bytes.number(UInt8.self) == 1
     }
 
-    package func write(to buffer: inout ByteBuffer) {
+    public func write(to buffer: inout ByteBuffer) {
         buffer.append(at)
         buffer.append(conversation)
         buffer.append(bigEndian: seq)
         buffer.append(isForParts ? 1 : 0 as UInt8)
     }
 
-    package init?(text: String) {
+    public init?(text: String) {
         let parts = text.split(separator: "_", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 4, let milliseconds = Int64(parts[0]), let uuid = UUIDBytes(parts[1]),
             let seq = Int64(parts[2]), ["w", "p"].contains(parts[3]),
@@ -91,5 +91,5 @@ package struct SearchCursor: WireCodable, Hashable {
         guard text == self.text else { return nil }
     }
 
-    package var text: String { "\(at.milliseconds)_\(conversation)_\(seq)_\(isForParts ? "p" : "w")" }
+    public var text: String { "\(at.milliseconds)_\(conversation)_\(seq)_\(isForParts ? "p" : "w")" }
 }

@@ -5,41 +5,41 @@ import Models
 /// `fanout` asks where a conversation has too many members for status frames that name them.
 ///
 /// Layout: conversation 16. Answer: `SenderCounts`.
-package struct SenderCountsQuery: WireCodable, Hashable {
-    package var conversation: ConversationID
+public struct SenderCountsQuery: WireCodable, Hashable {
+    public var conversation: ConversationID
 
-    package init(_ conversation: ConversationID) { self.conversation = conversation }
+    public init(_ conversation: ConversationID) { self.conversation = conversation }
 
-    package init(from reader: inout ByteReader) throws(WireError) { conversation = try reader.conversation() }
+    public init(from reader: inout ByteReader) throws(WireError) { conversation = try reader.conversation() }
 
-    package func write(to buffer: inout ByteBuffer) { buffer.append(conversation) }
+    public func write(to buffer: inout ByteBuffer) { buffer.append(conversation) }
 }
 
 /// It borrows its bytes. Layout: status version 8 · at 8 · entries to the end: sender name · length 4 ·
 /// `[{seq, deliveredCount, readCount}…]`, ascending.
-package struct SenderCounts {
+public struct SenderCounts {
     /// The counts are those of this version, or later ones.
-    package var version: Int64
-    package var at: Timestamp
+    public var version: Int64
+    public var at: Timestamp
     private var entries: ByteReader
 
-    package init(from reader: inout ByteReader) throws(WireError) {
+    public init(from reader: inout ByteReader) throws(WireError) {
         version = try reader.position()
         at = try reader.time()
         entries = ByteReader(reader.readRest())
     }
 
-    package func forEachSender(_ body: (UserID, UnsafeRawBufferPointer) -> Void) throws(WireError) {
+    public func forEachSender(_ body: (UserID, UnsafeRawBufferPointer) -> Void) throws(WireError) {
         var reader = entries
         while !reader.isAtEnd { body(try reader.user(), try reader.long()) }
     }
 
-    package static func writeHead(version: Int64, at: Timestamp, to buffer: inout ByteBuffer) {
+    public static func writeHead(version: Int64, at: Timestamp, to buffer: inout ByteBuffer) {
         buffer.append(bigEndian: version)
         buffer.append(at)
     }
 
-    package static func writeEntry(
+    public static func writeEntry(
         _ sender: UserID, to buffer: inout ByteBuffer, json: (inout ByteBuffer) -> Void
     ) {
         buffer.append(sender)

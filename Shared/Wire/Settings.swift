@@ -2,7 +2,7 @@ import Bytes
 import Models
 
 /// What becomes of one setting. The numbers stand in frames.
-package enum SettingChange: UInt8, Hashable, Sendable {
+public enum SettingChange: UInt8, Hashable, Sendable {
     /// As it is.
     case leave = 0
     /// From now on it follows what it is inherited from.
@@ -10,10 +10,10 @@ package enum SettingChange: UInt8, Hashable, Sendable {
     case no = 2
     case yes = 3
 
-    package init(_ value: Bool) { self = value ? .yes : .no }
+    public init(_ value: Bool) { self = value ? .yes : .no }
 
     /// What it is set to; nil where it is not, or inherited.
-    package var value: Bool? {
+    public var value: Bool? {
         switch self {
         case .leave, .inherit: nil
         case .no: false
@@ -27,23 +27,23 @@ package enum SettingChange: UInt8, Hashable, Sendable {
 /// Layout: user name · key 16 (zero: taken as new) · read receipts 1 · presence 1 (`SettingChange`; what is inherited is
 /// the default, yes). `settings`, the query, has the user name alone.
 /// Answer: 200 with the settings in force, as JSON, or a `Problem`.
-package struct PutSettings: WireCodable, Hashable {
+public struct PutSettings: WireCodable, Hashable {
     /// Kept with outcomes, among those of `Write.Action`: retired, never reused.
-    package static let number: UInt8 = 11
+    public static let number: UInt8 = 11
 
-    package var user: UserID
-    package var key: UUIDBytes?
-    package var readReceipts: SettingChange
-    package var presence: SettingChange
+    public var user: UserID
+    public var key: UUIDBytes?
+    public var readReceipts: SettingChange
+    public var presence: SettingChange
 
-    package init(_ user: UserID, key: UUIDBytes?, readReceipts: SettingChange, presence: SettingChange) {
+    public init(_ user: UserID, key: UUIDBytes?, readReceipts: SettingChange, presence: SettingChange) {
         self.user = user
         self.key = key
         self.readReceipts = readReceipts
         self.presence = presence
     }
 
-    package init(from reader: inout ByteReader) throws(WireError) {
+    public init(from reader: inout ByteReader) throws(WireError) {
         user = try reader.user()
         let uuid = try reader.uuid()
         key = uuid == .zero ? nil : uuid
@@ -51,7 +51,7 @@ package struct PutSettings: WireCodable, Hashable {
         presence = try reader.settingChange()
     }
 
-    package func write(to buffer: inout ByteBuffer) {
+    public func write(to buffer: inout ByteBuffer) {
         buffer.append(user)
         buffer.append(bigEndian: key ?? .zero)
         buffer.append(readReceipts.rawValue)
@@ -60,12 +60,12 @@ package struct PutSettings: WireCodable, Hashable {
 }
 
 /// `settings`: how a user decided. Layout: user name. `conversationSettings` has the layout of `ConversationQuery`.
-package struct SettingsQuery: WireCodable, Hashable {
-    package var user: UserID
+public struct SettingsQuery: WireCodable, Hashable {
+    public var user: UserID
 
-    package init(_ user: UserID) { self.user = user }
-    package init(from reader: inout ByteReader) throws(WireError) { user = try reader.user() }
-    package func write(to buffer: inout ByteBuffer) { buffer.append(user) }
+    public init(_ user: UserID) { self.user = user }
+    public init(from reader: inout ByteReader) throws(WireError) { user = try reader.user() }
+    public func write(to buffer: inout ByteBuffer) { buffer.append(user) }
 }
 
 extension ByteReader {

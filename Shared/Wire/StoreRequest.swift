@@ -2,7 +2,7 @@ import Bytes
 import Models
 
 /// What can be asked of `store`, by number. Numbers are retired, never reused.
-package enum StoreRequestKind: UInt8, CaseIterable, Sendable {
+public enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     // Commands: committed in batches, safe to repeat.
     case createConversation = 1
     case sendMessages = 2
@@ -39,28 +39,28 @@ package enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case erasedUsers = 140
 
     /// Whether it writes.
-    package var isCommand: Bool { rawValue < 64 }
+    public var isCommand: Bool { rawValue < 64 }
 }
 
 /// `createConversation`: a group with these members besides its creator, or the direct conversation of a pair.
 ///
 /// Layout: conversation 16 · kind 1 · creator name · title length 2, UTF-8 · members 2 × name.
 /// Answer: 201 or 200 with the conversation's JSON for its creator.
-package struct CreateConversation: WireCodable, Hashable {
-    package enum Kind: UInt8, Sendable {
+public struct CreateConversation: WireCodable, Hashable {
+    public enum Kind: UInt8, Sendable {
         case group = 1
         case direct = 2
     }
 
-    package var conversation: ConversationID
-    package var kind: Kind
-    package var creator: UserID
+    public var conversation: ConversationID
+    public var kind: Kind
+    public var creator: UserID
     /// Empty: no title.
-    package var title: String
+    public var title: String
     /// Without the creator and without repetitions.
-    package var members: [UserID]
+    public var members: [UserID]
 
-    package init(conversation: ConversationID, kind: Kind, creator: UserID, title: String, members: [UserID]) {
+    public init(conversation: ConversationID, kind: Kind, creator: UserID, title: String, members: [UserID]) {
         self.conversation = conversation
         self.kind = kind
         self.creator = creator
@@ -68,7 +68,7 @@ package struct CreateConversation: WireCodable, Hashable {
         self.members = members
     }
 
-    package init(from reader: inout ByteReader) throws(WireError) {
+    public init(from reader: inout ByteReader) throws(WireError) {
         conversation = try reader.conversation()
         let number: UInt8 = try reader.number()
         guard let kind = Kind(rawValue: number) else { throw .unknownValue(field: "conversation kind", UInt64(number)) }
@@ -79,7 +79,7 @@ package struct CreateConversation: WireCodable, Hashable {
         for _ in 0..<(try reader.number(UInt16.self)) { members.append(try reader.user()) }
     }
 
-    package func write(to buffer: inout ByteBuffer) {
+    public func write(to buffer: inout ByteBuffer) {
         buffer.append(conversation)
         buffer.append(kind.rawValue)
         buffer.append(creator)
@@ -94,27 +94,27 @@ package struct CreateConversation: WireCodable, Hashable {
 ///
 /// Layout: conversation 16 · sender name · count 2 · count × message (see `NewMessage`).
 /// Answer: count × item (see `SendAnswer`).
-package struct SendMessages {
-    package var conversation: ConversationID
-    package var sender: UserID
-    package var count: Int
+public struct SendMessages {
+    public var conversation: ConversationID
+    public var sender: UserID
+    public var count: Int
     private var messages: ByteReader
 
     /// Reads the head; `forEachMessage` reads the messages in place. Valid as long as the bytes.
-    package init(from reader: inout ByteReader) throws(WireError) {
+    public init(from reader: inout ByteReader) throws(WireError) {
         conversation = try reader.conversation()
         sender = try reader.user()
         count = Int(try reader.number(UInt16.self))
         messages = ByteReader(reader.readRest())
     }
 
-    package func forEachMessage(_ body: (NewMessage) -> Void) throws(WireError) {
+    public func forEachMessage(_ body: (NewMessage) -> Void) throws(WireError) {
         var reader = messages
         for _ in 0..<count { body(try NewMessage(from: &reader)) }
     }
 
     /// Writes the head; the messages follow with `NewMessage.write`.
-    package static func writeHead(
+    public static func writeHead(
         _ conversation: ConversationID, _ sender: UserID, count: Int, to buffer: inout ByteBuffer
     ) {
         buffer.append(conversation)
@@ -127,14 +127,14 @@ package struct SendMessages {
 ///
 /// Layout: message 16 · sent at 8 (ms) · reply to 16 (zero: none) · mentions length 2, user names with commas between
 /// them (no name contains one) · text length 4, UTF-8.
-package struct NewMessage {
-    package var id: MessageID
-    package var sentAt: Timestamp
-    package var replyTo: MessageID?
-    package var mentions: UnsafeRawBufferPointer
-    package var text: UnsafeRawBufferPointer
+public struct NewMessage {
+    public var id: MessageID
+    public var sentAt: Timestamp
+    public var replyTo: MessageID?
+    public var mentions: UnsafeRawBufferPointer
+    public var text: UnsafeRawBufferPointer
 
-    package init(
+    public init(
         id: MessageID, sentAt: Timestamp, replyTo: MessageID?, mentions: UnsafeRawBufferPointer,
         text: UnsafeRawBufferPointer
     ) {
@@ -145,7 +145,7 @@ package struct NewMessage {
         self.text = text
     }
 
-    package init(from reader: inout ByteReader) throws(WireError) {
+    public init(from reader: inout ByteReader) throws(WireError) {
         id = try reader.message()
         sentAt = try reader.time()
         replyTo = try reader.optionalMessage()
@@ -153,7 +153,7 @@ package struct NewMessage {
         text = try reader.long()
     }
 
-    package func write(to buffer: inout ByteBuffer) {
+    public func write(to buffer: inout ByteBuffer) {
         buffer.append(id)
         buffer.append(sentAt)
         buffer.append(replyTo)
@@ -165,17 +165,17 @@ package struct NewMessage {
 
 /// The answer to `sendMessages`: for each message, in order, status 2 · length 4 · body, where the body is the
 /// message's JSON for its sender below status 400, and a `Problem` from there on.
-package enum SendAnswer {
-    package static func append(status: UInt16, to buffer: inout ByteBuffer, body: (inout ByteBuffer) -> Void) {
+public enum SendAnswer {
+    public static func append(status: UInt16, to buffer: inout ByteBuffer, body: (inout ByteBuffer) -> Void) {
         buffer.append(bigEndian: status)
         buffer.appendLong(body)
     }
 
-    package static func append(_ problem: Problem, to buffer: inout ByteBuffer) {
+    public static func append(_ problem: Problem, to buffer: inout ByteBuffer) {
         append(status: problem.code.status, to: &buffer) { problem.write(to: &$0) }
     }
 
-    package static func next(from reader: inout ByteReader) throws(WireError) -> (
+    public static func next(from reader: inout ByteReader) throws(WireError) -> (
         status: UInt16, body: UnsafeRawBufferPointer
     ) {
         (try reader.number(), try reader.long())

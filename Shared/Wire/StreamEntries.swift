@@ -2,7 +2,7 @@ import Bytes
 import Models
 
 /// The kinds of change, as far as a hop must tell them apart without reading JSON. Numbers are retired, never reused.
-package enum ChangeKind: UInt8, CaseIterable, Sendable {
+public enum ChangeKind: UInt8, CaseIterable, Sendable {
     case messageCreated = 1
     case messageEdited = 2
     case messageDeleted = 3
@@ -14,7 +14,7 @@ package enum ChangeKind: UInt8, CaseIterable, Sendable {
     case conversationRenamed = 9
     case memberChanged = 10
 
-    package var name: StaticString {
+    public var name: StaticString {
         switch self {
         case .messageCreated: "message.created"
         case .messageEdited: "message.edited"
@@ -36,19 +36,19 @@ package enum ChangeKind: UInt8, CaseIterable, Sendable {
 /// `TraceContext`) · kind 1 · user name (who was added or removed; else empty) · the message's seq 8 (0: about no
 /// message) · length 4 · the change's JSON as in api.md, the same for every reader who may see the message · where its
 /// member `message` begins in there 4.
-package struct ChangeEntry {
-    package var conversation: ConversationID
-    package var seq: Int64
-    package var kind: ChangeKind
-    package var trace: TraceContext?
-    package var user: UnsafeRawBufferPointer
+public struct ChangeEntry {
+    public var conversation: ConversationID
+    public var seq: Int64
+    public var kind: ChangeKind
+    public var trace: TraceContext?
+    public var user: UnsafeRawBufferPointer
     /// The position of the message it is about: whose stays do not cover it is told of the change without the message.
-    package var messageSeq: Int64?
-    package var json: UnsafeRawBufferPointer
+    public var messageSeq: Int64?
+    public var json: UnsafeRawBufferPointer
     /// The JSON up to its member `message`: an object but for its closing brace. All of it when there is none.
-    package var head: UnsafeRawBufferPointer
+    public var head: UnsafeRawBufferPointer
 
-    package init(from reader: inout ByteReader) throws(WireError) {
+    public init(from reader: inout ByteReader) throws(WireError) {
         conversation = try reader.conversation()
         seq = try reader.position()
         let number: UInt8
@@ -65,7 +65,7 @@ package struct ChangeEntry {
     }
 
     /// `head` writes the JSON up to its member `message`, `rest` what follows.
-    package static func write(
+    public static func write(
         _ conversation: ConversationID, seq: Int64, _ kind: ChangeKind, trace: TraceContext? = nil, user: String = "",
         messageSeq: Int64? = nil, to buffer: inout ByteBuffer, head: (inout ByteBuffer) -> Void,
         rest: (inout ByteBuffer) -> Void
@@ -87,7 +87,7 @@ package struct ChangeEntry {
 }
 
 /// The kinds of change on a user's private stream. Numbers are retired, never reused.
-package enum PrivateKind: UInt8, CaseIterable, Sendable {
+public enum PrivateKind: UInt8, CaseIterable, Sendable {
     case messageHidden = 1
     case historyCleared = 2
     case conversationJoined = 3
@@ -95,7 +95,7 @@ package enum PrivateKind: UInt8, CaseIterable, Sendable {
     case readMoved = 5
     case settingsChanged = 6
 
-    package var name: StaticString {
+    public var name: StaticString {
         switch self {
         case .messageHidden: "message.hidden"
         case .historyCleared: "history.cleared"
@@ -111,17 +111,17 @@ package enum PrivateKind: UInt8, CaseIterable, Sendable {
 ///
 /// It borrows its bytes. Layout: user name · useq 8 · kind 1 · conversation 16 (zero: none) · seq 8 (joined: the last
 /// position before the stay; else any) · detail 4 · length 4 · the frame's JSON as in api.md, without `type`.
-package struct PrivateEntry {
-    package var user: UserID
-    package var useq: Int64
-    package var kind: PrivateKind
-    package var conversation: ConversationID
-    package var seq: Int64
+public struct PrivateEntry {
+    public var user: UserID
+    public var useq: Int64
+    public var kind: PrivateKind
+    public var conversation: ConversationID
+    public var seq: Int64
     /// Joined: how many members there are. Settings without a conversation: 1 when the user shows presence. Else 0.
-    package var detail: Int
-    package var json: UnsafeRawBufferPointer
+    public var detail: Int
+    public var json: UnsafeRawBufferPointer
 
-    package init(from reader: inout ByteReader) throws(WireError) {
+    public init(from reader: inout ByteReader) throws(WireError) {
         user = try reader.user()
         useq = try reader.position()
         let number: UInt8 = try reader.number()
@@ -135,7 +135,7 @@ package struct PrivateEntry {
         json = try reader.long()
     }
 
-    package static func write(
+    public static func write(
         _ user: UserID, useq: Int64, _ kind: PrivateKind, _ conversation: ConversationID, seq: Int64, detail: Int,
         to buffer: inout ByteBuffer, json: (inout ByteBuffer) -> Void
     ) {
@@ -153,18 +153,18 @@ package struct PrivateEntry {
 ///
 /// It borrows its bytes. Layout: conversation 16 · status version 8 · length 4 · the frame's JSON as in api.md, without
 /// `type`; empty where the conversation has too many members to name them (see `SenderCounts`), or nothing ever moved.
-package struct StatusEntry {
-    package var conversation: ConversationID
-    package var version: Int64
-    package var json: UnsafeRawBufferPointer
+public struct StatusEntry {
+    public var conversation: ConversationID
+    public var version: Int64
+    public var json: UnsafeRawBufferPointer
 
-    package init(from reader: inout ByteReader) throws(WireError) {
+    public init(from reader: inout ByteReader) throws(WireError) {
         conversation = try reader.conversation()
         version = try reader.position()
         json = try reader.long()
     }
 
-    package static func write(
+    public static func write(
         _ conversation: ConversationID, version: Int64, to buffer: inout ByteBuffer, json: (inout ByteBuffer) -> Void
     ) {
         buffer.append(conversation)

@@ -7,18 +7,18 @@ import Models
 /// changes (`useq`), or, in digests of `receipt`, a conversation's status (`statusVersion`).
 ///
 /// Layout: 0, conversation 16 | 1, user name.
-package enum StreamKey: WireCodable, Hashable {
+public enum StreamKey: WireCodable, Hashable {
     case conversation(ConversationID)
     case user(UserID)
 
-    package var slot: Slot {
+    public var slot: Slot {
         switch self {
         case .conversation(let conversation): conversation.slot
         case .user(let user): user.slot
         }
     }
 
-    package init(from reader: inout ByteReader) throws(WireError) {
+    public init(from reader: inout ByteReader) throws(WireError) {
         let kind: UInt8 = try reader.number()
         switch kind {
         case 0: self = .conversation(try reader.conversation())
@@ -27,7 +27,7 @@ package enum StreamKey: WireCodable, Hashable {
         }
     }
 
-    package func write(to buffer: inout ByteBuffer) {
+    public func write(to buffer: inout ByteBuffer) {
         switch self {
         case .conversation(let conversation):
             buffer.append(UInt8(0))
@@ -40,21 +40,21 @@ package enum StreamKey: WireCodable, Hashable {
 }
 
 /// A stream and a position in it. Layout: key · position 8.
-package struct StreamPosition: WireCodable, Hashable {
-    package var key: StreamKey
-    package var position: Int64
+public struct StreamPosition: WireCodable, Hashable {
+    public var key: StreamKey
+    public var position: Int64
 
-    package init(_ key: StreamKey, _ position: Int64) {
+    public init(_ key: StreamKey, _ position: Int64) {
         self.key = key
         self.position = position
     }
 
-    package init(from reader: inout ByteReader) throws(WireError) {
+    public init(from reader: inout ByteReader) throws(WireError) {
         key = try StreamKey(from: &reader)
         position = try reader.position()
     }
 
-    package func write(to buffer: inout ByteBuffer) {
+    public func write(to buffer: inout ByteBuffer) {
         key.write(to: &buffer)
         buffer.append(bigEndian: position)
     }
@@ -62,17 +62,17 @@ package struct StreamPosition: WireCodable, Hashable {
 
 /// `positions`: what a subscriber holds of the streams of one slot; the answer has those that are further on in the
 /// database, with the position there. Also the layout of that answer: count 4 × position.
-package struct StreamPositions: WireCodable, Hashable {
-    package var positions: [StreamPosition]
+public struct StreamPositions: WireCodable, Hashable {
+    public var positions: [StreamPosition]
 
-    package init(_ positions: [StreamPosition]) { self.positions = positions }
+    public init(_ positions: [StreamPosition]) { self.positions = positions }
 
-    package init(from reader: inout ByteReader) throws(WireError) {
+    public init(from reader: inout ByteReader) throws(WireError) {
         positions = []
         for _ in 0..<(try reader.number(UInt32.self)) { positions.append(try StreamPosition(from: &reader)) }
     }
 
-    package func write(to buffer: inout ByteBuffer) {
+    public func write(to buffer: inout ByteBuffer) {
         buffer.append(bigEndian: UInt32(positions.count))
         for position in positions { position.write(to: &buffer) }
     }
@@ -84,27 +84,27 @@ package struct StreamPositions: WireCodable, Hashable {
 /// Layout: conversation 16 · after 8 · through 8 · limit 4.
 /// Answer: last position of the conversation 8 · entries as in `ChangeEntry`, ascending, to the end. Fewer than asked
 /// for does not mean the end: a page also ends at 512 KiB.
-package struct ReplayQuery: WireCodable, Hashable {
-    package var conversation: ConversationID
-    package var after: Int64
-    package var through: Int64
-    package var limit: UInt32
+public struct ReplayQuery: WireCodable, Hashable {
+    public var conversation: ConversationID
+    public var after: Int64
+    public var through: Int64
+    public var limit: UInt32
 
-    package init(_ conversation: ConversationID, after: Int64, through: Int64, limit: UInt32) {
+    public init(_ conversation: ConversationID, after: Int64, through: Int64, limit: UInt32) {
         self.conversation = conversation
         self.after = after
         self.through = through
         self.limit = limit
     }
 
-    package init(from reader: inout ByteReader) throws(WireError) {
+    public init(from reader: inout ByteReader) throws(WireError) {
         conversation = try reader.conversation()
         after = try reader.position()
         through = try reader.position()
         limit = try reader.number()
     }
 
-    package func write(to buffer: inout ByteBuffer) {
+    public func write(to buffer: inout ByteBuffer) {
         buffer.append(conversation)
         buffer.append(bigEndian: after)
         buffer.append(bigEndian: through)
@@ -115,24 +115,24 @@ package struct ReplayQuery: WireCodable, Hashable {
 /// `privateReplay`: the private changes of a user after `after`, at most `limit`.
 ///
 /// Layout: user name · after 8 · limit 4. Answer: last useq of the user 8 · entries as in `PrivateEntry`, to the end.
-package struct PrivateReplayQuery: WireCodable, Hashable {
-    package var user: UserID
-    package var after: Int64
-    package var limit: UInt32
+public struct PrivateReplayQuery: WireCodable, Hashable {
+    public var user: UserID
+    public var after: Int64
+    public var limit: UInt32
 
-    package init(_ user: UserID, after: Int64, limit: UInt32) {
+    public init(_ user: UserID, after: Int64, limit: UInt32) {
         self.user = user
         self.after = after
         self.limit = limit
     }
 
-    package init(from reader: inout ByteReader) throws(WireError) {
+    public init(from reader: inout ByteReader) throws(WireError) {
         user = try reader.user()
         after = try reader.position()
         limit = try reader.number()
     }
 
-    package func write(to buffer: inout ByteBuffer) {
+    public func write(to buffer: inout ByteBuffer) {
         buffer.append(user)
         buffer.append(bigEndian: after)
         buffer.append(bigEndian: limit)
@@ -140,31 +140,31 @@ package struct PrivateReplayQuery: WireCodable, Hashable {
 }
 
 /// `bootstrap`: everything a session starts from. Layout: user name. The answer is a `Bootstrap`.
-package struct BootstrapQuery: WireCodable, Hashable {
-    package var user: UserID
+public struct BootstrapQuery: WireCodable, Hashable {
+    public var user: UserID
 
-    package init(_ user: UserID) { self.user = user }
-    package init(from reader: inout ByteReader) throws(WireError) { user = try reader.user() }
-    package func write(to buffer: inout ByteBuffer) { buffer.append(user) }
+    public init(_ user: UserID) { self.user = user }
+    public init(from reader: inout ByteReader) throws(WireError) { user = try reader.user() }
+    public func write(to buffer: inout ByteBuffer) { buffer.append(user) }
 }
 
 /// The state of a user in one snapshot of the database.
 ///
 /// Layout: log id 16 · server time 8 (ms) · useq 8 · more 1 (whether there are more conversations than the JSON has) ·
 /// count 4 × stay · length 4 · JSON array of the 100 latest conversations · shows presence 1 (the user's setting).
-package struct Bootstrap: WireCodable {
+public struct Bootstrap: WireCodable {
     /// One stay of the user in a conversation. Layout: conversation 16 · last seq of the conversation 8 · from 8 ·
     /// to 8 (0: a present member) · status version 8 · member count 4.
-    package struct Stay: Hashable, Sendable {
-        package var conversation: ConversationID
-        package var lastSeq: Int64
-        package var from: Int64
+    public struct Stay: Hashable, Sendable {
+        public var conversation: ConversationID
+        public var lastSeq: Int64
+        public var from: Int64
         /// The position of the change that ended the stay; nil for a present member.
-        package var through: Int64?
-        package var statusVersion: Int64
-        package var memberCount: Int
+        public var through: Int64?
+        public var statusVersion: Int64
+        public var memberCount: Int
 
-        package init(
+        public init(
             conversation: ConversationID, lastSeq: Int64, from: Int64, through: Int64?, statusVersion: Int64,
             memberCount: Int
         ) {
@@ -177,15 +177,15 @@ package struct Bootstrap: WireCodable {
         }
     }
 
-    package var logID: UUIDBytes
-    package var serverTime: Timestamp
-    package var useq: Int64
-    package var hasMore: Bool
-    package var stays: [Stay]
-    package var conversations: [UInt8]
-    package var showsPresence: Bool
+    public var logID: UUIDBytes
+    public var serverTime: Timestamp
+    public var useq: Int64
+    public var hasMore: Bool
+    public var stays: [Stay]
+    public var conversations: [UInt8]
+    public var showsPresence: Bool
 
-    package init(
+    public init(
         logID: UUIDBytes, serverTime: Timestamp, useq: Int64, hasMore: Bool, stays: [Stay], conversations: [UInt8],
         showsPresence: Bool
     ) {
@@ -198,7 +198,7 @@ package struct Bootstrap: WireCodable {
         self.conversations = conversations
     }
 
-    package init(from reader: inout ByteReader) throws(WireError) {
+    public init(from reader: inout ByteReader) throws(WireError) {
         logID = try reader.uuid()
         serverTime = try reader.time()
         useq = try reader.position()
@@ -209,7 +209,7 @@ package struct Bootstrap: WireCodable {
         showsPresence = try reader.number(UInt8.self) == 1
     }
 
-    package func write(to buffer: inout ByteBuffer) {
+    public func write(to buffer: inout ByteBuffer) {
         buffer.append(bigEndian: logID)
         buffer.append(serverTime)
         buffer.append(bigEndian: useq)
@@ -222,7 +222,7 @@ package struct Bootstrap: WireCodable {
 }
 
 extension Bootstrap.Stay: WireCodable {
-    package init(from reader: inout ByteReader) throws(WireError) {
+    public init(from reader: inout ByteReader) throws(WireError) {
         conversation = try reader.conversation()
         lastSeq = try reader.position()
         from = try reader.position()
@@ -232,7 +232,7 @@ extension Bootstrap.Stay: WireCodable {
         memberCount = Int(try reader.number(UInt32.self))
     }
 
-    package func write(to buffer: inout ByteBuffer) {
+    public func write(to buffer: inout ByteBuffer) {
         buffer.append(conversation)
         buffer.append(bigEndian: lastSeq)
         buffer.append(bigEndian: from)

@@ -5,22 +5,22 @@ import Models
 /// `sync`: what changed for a user since a cursor.
 ///
 /// Layout: user name · has cursor 1 · cursor (see `SyncCursor`).
-package struct SyncQuery: WireCodable, Hashable {
-    package var user: UserID
+public struct SyncQuery: WireCodable, Hashable {
+    public var user: UserID
     /// Nil: from the start.
-    package var since: SyncCursor?
+    public var since: SyncCursor?
 
-    package init(_ user: UserID, since: SyncCursor?) {
+    public init(_ user: UserID, since: SyncCursor?) {
         self.user = user
         self.since = since
     }
 
-    package init(from reader: inout ByteReader) throws(WireError) {
+    public init(from reader: inout ByteReader) throws(WireError) {
         user = try reader.user()
         since = try reader.number(UInt8.self) == 1 ? try SyncCursor(from: &reader) : nil
     }
 
-    package func write(to buffer: inout ByteBuffer) {
+    public func write(to buffer: inout ByteBuffer) {
         buffer.append(user)
         buffer.append(since == nil ? 0 : 1 as UInt8)
         since?.write(to: &buffer)
@@ -35,17 +35,17 @@ package struct SyncQuery: WireCodable, Hashable {
 ///
 /// Layout: log id 16 · useq 8 · transaction 8 · next transaction 8 · after conversation 16. Clients see its text as an
 /// opaque string: the same fields with `_` between them.
-package struct SyncCursor: WireCodable, Hashable {
-    package var logID: UUIDBytes
-    package var useq: Int64
+public struct SyncCursor: WireCodable, Hashable {
+    public var logID: UUIDBytes
+    public var useq: Int64
     /// Conversations changed by this transaction or a later one are to come.
-    package var transaction: Int64
+    public var transaction: Int64
     /// What `transaction` becomes when all pages were read.
-    package var nextTransaction: Int64
+    public var nextTransaction: Int64
     /// Within a round of pages: the last conversation that came. Zero between rounds.
-    package var after: ConversationID
+    public var after: ConversationID
 
-    package init(
+    public init(
         logID: UUIDBytes, useq: Int64, transaction: Int64, nextTransaction: Int64, after: ConversationID
     ) {
         self.logID = logID
@@ -55,7 +55,7 @@ package struct SyncCursor: WireCodable, Hashable {
         self.after = after
     }
 
-    package init(from reader: inout ByteReader) throws(WireError) {
+    public init(from reader: inout ByteReader) throws(WireError) {
         logID = try reader.uuid()
         useq = try reader.position()
         transaction = try reader.number()
@@ -63,7 +63,7 @@ package struct SyncCursor: WireCodable, Hashable {
         after = try reader.conversation()
     }
 
-    package func write(to buffer: inout ByteBuffer) {
+    public func write(to buffer: inout ByteBuffer) {
         buffer.append(bigEndian: logID)
         buffer.append(bigEndian: useq)
         buffer.append(bigEndian: transaction)
@@ -71,7 +71,7 @@ package struct SyncCursor: WireCodable, Hashable {
         buffer.append(after)
     }
 
-    package init?(text: String) {
+    public init?(text: String) {
         let parts = text.split(separator: "_", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 5, let logID = UUIDBytes(parts[0]), let after = UUIDBytes(parts[4]) else { return nil }
         let numbers = parts[1...3].compactMap { Int64($0) }
@@ -85,5 +85,5 @@ package struct SyncCursor: WireCodable, Hashable {
         guard text == self.text else { return nil }
     }
 
-    package var text: String { "\(logID)_\(useq)_\(transaction)_\(nextTransaction)_\(after)" }
+    public var text: String { "\(logID)_\(useq)_\(transaction)_\(nextTransaction)_\(after)" }
 }

@@ -3,18 +3,18 @@ import Models
 
 /// One start of one process, as an address on the bus: a random number, so that answers to a process that died never
 /// reach its successor.
-package struct Instance: Hashable, Sendable {
-    package let number: UInt64
-    package init(_ number: UInt64) { self.number = number }
+public struct Instance: Hashable, Sendable {
+    public let number: UInt64
+    public init(_ number: UInt64) { self.number = number }
 
-    package static func random() -> Instance { Instance(.random(in: .min ... .max)) }
+    public static func random() -> Instance { Instance(.random(in: .min ... .max)) }
 }
 
 /// What a frame of the bus is about; the prefix ZeroMQ filters subscriptions by.
 ///
 /// Layout: kind (one letter) · group (u8), or for an answer kind · instance (u64, big-endian). No topic is a prefix
 /// of another one.
-package enum Topic: Hashable, Sendable {
+public enum Topic: Hashable, Sendable {
     /// Commands and queries for the stores that own a slot of the group.
     case command(SlotGroup)
     /// Commands and queries for the receipt services that own a slot of the group.
@@ -39,13 +39,13 @@ package enum Topic: Hashable, Sendable {
 
 extension Topic {
     /// Number of topics that belong to a group; each has an `index` below it.
-    package static let indexedCount = 9 * SlotGroup.count
+    public static let indexedCount = 9 * SlotGroup.count
 
     private static let letters: [UInt8] = Array("CRMUSDETX".utf8)
     private static let answerLetter = UInt8(ascii: "A")
 
     /// A small number for a topic of a group, by which tables find it without hashing; nil for an answer's.
-    package var index: Int? {
+    public var index: Int? {
         kindAndGroup.map { $0 * SlotGroup.count + Int($1.number) }
     }
 
@@ -99,7 +99,7 @@ extension Topic {
         }
     }
 
-    package func encode(into buffer: inout ByteBuffer) {
+    public func encode(into buffer: inout ByteBuffer) {
         if case .answer(let instance) = self {
             buffer.append(Self.answerLetter)
             buffer.append(bigEndian: instance.number)

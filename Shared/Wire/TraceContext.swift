@@ -6,13 +6,13 @@ import Models
 /// `sampled`, have one.
 ///
 /// Layout in an entry, before its kind: 255, which is no kind · trace 16 · parent 8. Without one it takes no byte.
-package struct TraceContext: Hashable, Sendable {
+public struct TraceContext: Hashable, Sendable {
     /// Of the whole journey.
-    package let trace: UUIDBytes
+    public let trace: UUIDBytes
     /// Of the operation that made the request.
-    package let parent: UInt64
+    public let parent: UInt64
 
-    package init(trace: UUIDBytes, parent: UInt64) {
+    public init(trace: UUIDBytes, parent: UInt64) {
         self.trace = trace
         self.parent = parent
     }
@@ -21,7 +21,7 @@ package struct TraceContext: Hashable, Sendable {
 
     /// Takes the value of a `traceparent` header: `00-<trace>-<parent>-<flags>`, in lower-case hexadecimal digits. A later
     /// version may have more behind it. Nil when it is malformed, which is to be ignored, or not sampled.
-    package init?(traceparent: UnsafeRawBufferPointer) {
+    public init?(traceparent: UnsafeRawBufferPointer) {
         let parts = traceparent.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
         guard parts.count >= 4, parts[0].count == 2, parts[1].count == 32, parts[2].count == 16, parts[3].count == 2,
             let version = Self.number(parts[0]), version != 0xFF, version != 0 || parts.count == 4,
@@ -33,8 +33,8 @@ package struct TraceContext: Hashable, Sendable {
     }
 
     /// As it stands in a header and in logs.
-    package var traceText: String { Self.text(trace.high) + Self.text(trace.low) }
-    package var parentText: String { Self.text(parent) }
+    public var traceText: String { Self.text(trace.high) + Self.text(trace.low) }
+    public var parentText: String { Self.text(parent) }
 
     private static func text(_ number: UInt64) -> String {
         let digits = String(number, radix: 16)

@@ -6,20 +6,20 @@ import Models
 /// Layout: conversation 16 · actor name · key 16 (zero: taken as new) · action 1 · the action's fields.
 /// Answer: 200 with what the action says, 204 without a body, or a `Problem`. A repetition gets the outcome that the
 /// first one had, with what it says as it is now.
-package struct Write: WireCodable, Hashable {
-    package var conversation: ConversationID
-    package var actor: UserID
-    package var key: UUIDBytes?
-    package var action: Action
+public struct Write: WireCodable, Hashable {
+    public var conversation: ConversationID
+    public var actor: UserID
+    public var key: UUIDBytes?
+    public var action: Action
 
-    package init(_ conversation: ConversationID, by actor: UserID, key: UUIDBytes?, _ action: Action) {
+    public init(_ conversation: ConversationID, by actor: UserID, key: UUIDBytes?, _ action: Action) {
         self.conversation = conversation
         self.actor = actor
         self.key = key
         self.action = action
     }
 
-    package enum Action: Hashable, Sendable {
+    public enum Action: Hashable, Sendable {
         /// 200 with the message. Fields: message 16 · text, the rest.
         case edit(MessageID, text: String)
         /// 204. Fields: message 16.
@@ -42,7 +42,7 @@ package struct Write: WireCodable, Hashable {
         case putSettings(readReceipts: SettingChange)
 
         /// Kept with outcomes: retired, never reused.
-        package var number: UInt8 {
+        public var number: UInt8 {
             switch self {
             case .edit: 1
             case .deleteForEveryone: 2
@@ -58,7 +58,7 @@ package struct Write: WireCodable, Hashable {
         }
     }
 
-    package init(from reader: inout ByteReader) throws(WireError) {
+    public init(from reader: inout ByteReader) throws(WireError) {
         conversation = try reader.conversation()
         actor = try reader.user()
         let uuid = try reader.uuid()
@@ -66,7 +66,7 @@ package struct Write: WireCodable, Hashable {
         action = try Action(from: &reader)
     }
 
-    package func write(to buffer: inout ByteBuffer) {
+    public func write(to buffer: inout ByteBuffer) {
         buffer.append(conversation)
         buffer.append(actor)
         buffer.append(bigEndian: key ?? .zero)
@@ -75,11 +75,11 @@ package struct Write: WireCodable, Hashable {
 }
 
 /// What a member may do. The numbers stand in the database and in frames.
-package enum MemberRole: UInt8, CaseIterable, Sendable {
+public enum MemberRole: UInt8, CaseIterable, Sendable {
     case member = 1
     case owner = 2
 
-    package var name: StaticString {
+    public var name: StaticString {
         switch self {
         case .member: "member"
         case .owner: "owner"
@@ -88,7 +88,7 @@ package enum MemberRole: UInt8, CaseIterable, Sendable {
 }
 
 extension Write.Action: WireCodable {
-    package init(from reader: inout ByteReader) throws(WireError) {
+    public init(from reader: inout ByteReader) throws(WireError) {
         let number: UInt8 = try reader.number()
         self =
             switch number {
@@ -106,7 +106,7 @@ extension Write.Action: WireCodable {
             }
     }
 
-    package func write(to buffer: inout ByteBuffer) {
+    public func write(to buffer: inout ByteBuffer) {
         buffer.append(number)
         switch self {
         case .edit(let message, let text):
