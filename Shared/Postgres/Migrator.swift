@@ -3,7 +3,7 @@
 /// The schema's table `migrations` lists what was applied, with a checksum of the text. Each migration runs in one
 /// transaction with its entry there, under an advisory lock, so several may start at once. Blocks: it runs before the
 /// reactor does.
-public struct Migrator {
+public struct Migrator: Sendable {
     let schema: String
     private let migrations: [Migration]
 

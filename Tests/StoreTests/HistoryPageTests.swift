@@ -17,8 +17,10 @@ private func page(
 ) -> (seqs: [Int64], before: Bool, after: Bool) {
     let bounds = HistoryBounds(HistoryQuery(head, anchor: anchor, limit: limit))
     let found = found(seqs, bounds)
-    let page = HistoryPage(bounds, seqs: found) { Array(String(found[$0]).utf8) + Array(repeating: 0x20, count: bytes) }
-    let read = page.messages.map { Int64(String(decoding: $0.prefix { $0 != 0x20 }, as: UTF8.self))! }
+    let page = HistoryPage(bounds, seqs: found) { index, buffer in
+        buffer.append(Array(String(found[index]).utf8) + Array(repeating: 0x20, count: bytes))
+    }
+    let read = (0..<page.count).map { Int64(String(decoding: page[$0].prefix { $0 != 0x20 }, as: UTF8.self))! }
     return (read, page.hasMoreBefore, page.hasMoreAfter)
 }
 

@@ -1,5 +1,8 @@
 import Bytes
 import JSON
+import Models
+import Postgres
+import Wire
 
 /// A page of history cut to its limits: so many messages on either side of the pivot, and 512 KiB in all.
 ///
@@ -7,45 +10,60 @@ import JSON
 /// reader looks. One message is always in the page.
 struct HistoryPage {
     static let byteLimit = 512 * 1024
+    /// What a message takes, so that most pages are written without growing.
+    private static let usualMessage = 384
 
-    private(set) var messages: [[UInt8]] = []
-    private(set) var hasMoreBefore: Bool
-    private(set) var hasMoreAfter: Bool
+    /// The JSON of each message, ascending, as it lies in `encoded`.
+    private let messages: [Range<Int>]
+    private let encoded: [UInt8]
+    let hasMoreBefore: Bool
+    let hasMoreAfter: Bool
 
-    /// `seqs` are the found messages, ascending, up to one more on either side than the bounds ask for; `encode` gives
+    /// `seqs` are the found messages, ascending, up to one more on either side than the bounds ask for; `encode` writes
     /// the JSON of one by its index.
-    init(_ bounds: HistoryBounds, seqs: [Int64], encode: (Int) -> [UInt8]) {
+    init(_ bounds: HistoryBounds, seqs: [Int64], encode: (Int, inout ByteBuffer) -> Void) {
         let middle = seqs.firstIndex { $0 >= bounds.pivot } ?? seqs.count
         let first = max(0, middle - bounds.older)
         let end = min(seqs.count, middle + bounds.newer)
-        var size = 0
-
-        func take(_ indices: some Sequence<Int>) -> (taken: [[UInt8]], isCut: Bool) {
-            var taken: [[UInt8]] = []
-            for index in indices {
-                let encoded = encode(index)
-                guard size == 0 || size + encoded.count <= Self.byteLimit else { return (taken, true) }
-                size += encoded.count
-                taken.append(encoded)
-            }
-            return (taken, false)
-        }
-
-        let newer = take(middle..<end)
-        let older = take((first..<middle).reversed())
-        messages = older.taken.reversed() + newer.taken
-        hasMoreBefore = first > 0 || older.isCut
-        hasMoreAfter = end < seqs.count || newer.isCut
+        var buffer = ByteBuffer(capacity: (end - first) * Self.usualMessage)
+        let newer = Self.take(middle..<end, into: &buffer, encode)
+        let older = Self.take((first..<middle).reversed(), into: &buffer, encode)
+        messages = older.reversed() + newer
+        encoded = buffer.array
+        hasMoreBefore = first > 0 || older.count < middle - first
+        hasMoreAfter = end < seqs.count || newer.count < end - middle
     }
 
+    /// As many as fit.
+    private static func take(
+        _ indices: some Sequence<Int>, into buffer: inout ByteBuffer, _ encode: (Int, inout ByteBuffer) -> Void
+    ) -> [Range<Int>] {
+        var taken: [Range<Int>] = []
+        for index in indices {
+            let start = buffer.count
+            encode(index, &buffer)
+            guard start == 0 || buffer.count <= byteLimit else {
+                buffer.truncate(to: start)
+                break
+            }
+            taken.append(start..<buffer.count)
+        }
+        return taken
+    }
+
+    var count: Int { messages.count }
+
+    /// The JSON of a message.
+    subscript(index: Int) -> ArraySlice<UInt8> { encoded[messages[index]] }
+
     func json(lastSeq: Int64) -> [UInt8] {
-        var buffer = ByteBuffer(capacity: messages.reduce(256) { $0 + $1.count + 1 })
+        var buffer = ByteBuffer(capacity: encoded.count + messages.count + 128)
         buffer.beginObject()
         buffer.append(key: "messages")
         buffer.beginArray()
-        for message in messages {
+        for index in messages.indices {
             buffer.beginElement()
-            buffer.append(message)
+            buffer.append(self[index])
         }
         buffer.endArray()
         buffer.append(key: "hasMoreBefore", json: hasMoreBefore)
@@ -54,4 +72,52 @@ struct HistoryPage {
         buffer.endObject()
         return buffer.array
     }
+}
+
+/// The messages that a page of history is made of, ascending. They stay in their rows until they are written.
+struct FoundMessages {
+    let seqs: [Int64]
+    private let places: [Place]
+    private let plain: Rows
+    private let whole: Rows?
+    private let head: ConversationQuery
+
+    /// A row of one of the results.
+    private struct Place {
+        var seq: Int64
+        var row: Int
+        var isWhole: Bool
+    }
+
+    init(_ plain: Rows, _ whole: Rows?, _ head: ConversationQuery) {
+        var places: [Place] = []
+        places.reserveCapacity(plain.count)
+        for index in plain.indices {
+            guard !HistoryStatement.hasMore(plain[index]), let seq: Int64 = plain[index][0] else { continue }
+            places.append(Place(seq: seq, row: index, isWhole: false))
+        }
+        for index in whole?.indices ?? 0..<0 {
+            places.append(Place(seq: whole![index][0], row: index, isWhole: true))
+        }
+        places.sort { $0.seq < $1.seq }
+        self.places = places
+        seqs = places.map(\.seq)
+        (self.plain, self.whole, self.head) = (plain, whole, head)
+    }
+
+    private func row(_ index: Int) -> Row {
+        places[index].isWhole ? whole![places[index].row] : plain[places[index].row]
+    }
+
+    /// Texts live as long as this does.
+    subscript(index: Int) -> (MessageFields, ParentView) {
+        let row = row(index)
+        guard places[index].isWhole else {
+            return (MessageFields(plain: row, conversation: head.conversation)!, .unavailable)
+        }
+        return (MessageFields(row, conversation: head.conversation)!, ParentView(row))
+    }
+
+    /// Whether the reader sent it, and so is told how far its recipients are.
+    func hasReceipts(_ index: Int) -> Bool { MessageFields.hasReceipts(row(index), for: head.reader) }
 }

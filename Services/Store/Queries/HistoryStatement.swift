@@ -2,55 +2,52 @@ import Models
 import Postgres
 import Wire
 
-/// A page of history, and the position it is exact at, in one snapshot. No row: the reader never was a member.
+/// The messages of a page of history, and the position it is exact at, in one snapshot. No row: the reader never was a
+/// member. A row without a message: the page is empty. The rows are in no order.
+///
+/// PostgreSQL prepares every node of a statement each time it runs, used or not, so what few messages have is left to
+/// `WholeMessages`: that takes half of the time.
 enum HistoryStatement {
     static let statement = Statement(
         "history", parameters: [.int2, .uuid, .text, .int8, .int8, .int8],
         """
-        WITH stays AS MATERIALIZED (
-            SELECT greatest(joined_seq, cleared_seq + 1) AS first_seq, coalesce(left_seq, 9223372036854775807) AS last_seq,
-                joined_seq, left_seq
-            FROM store.memberships
-            WHERE slot = $1 AND conversation_id = $2 AND user_id = $3
-        ), position AS (
-            SELECT least(c.last_seq, max(s.last_seq)) AS last_seq
-            FROM store.conversations c, stays s
-            WHERE c.slot = $1 AND c.id = $2
-            GROUP BY c.last_seq
-        ), older AS (
-            SELECT m.* FROM stays s, LATERAL (
-                SELECT * FROM store.messages m
-                WHERE m.slot = $1 AND m.conversation_id = $2 AND m.seq < $4 AND m.seq BETWEEN s.first_seq AND s.last_seq
-                  \(isNotHidden)
-                ORDER BY m.seq DESC LIMIT $5
-            ) m
-            ORDER BY m.seq DESC LIMIT $5
-        ), newer AS (
-            SELECT m.* FROM stays s, LATERAL (
-                SELECT * FROM store.messages m
-                WHERE m.slot = $1 AND m.conversation_id = $2 AND m.seq >= $4 AND m.seq BETWEEN s.first_seq AND s.last_seq
-                  \(isNotHidden)
-                ORDER BY m.seq LIMIT $6
-            ) m
-            ORDER BY m.seq LIMIT $6
-        )
-        SELECT \(MessageRow.columns(for: "$3", asOf: "position.last_seq")), position.last_seq
-        FROM position
-        LEFT JOIN (SELECT * FROM older UNION ALL SELECT * FROM newer) m ON true
+        SELECT \(MessageRow.plainColumns(asOf: "page.last_seq")), page.last_seq
+        FROM (
+            SELECT least(c.last_seq, stays.last_seq) AS last_seq, EXISTS (
+                SELECT FROM store.hidden d WHERE d.slot = $1 AND d.conversation_id = $2 AND d.user_id = $3) AS hides
+            FROM store.conversations c, (
+                SELECT max(coalesce(s.left_seq, \(Int64.max))) AS last_seq FROM store.memberships s
+                WHERE s.slot = $1 AND s.conversation_id = $2 AND s.user_id = $3
+            ) stays
+            WHERE c.slot = $1 AND c.id = $2 AND stays.last_seq IS NOT NULL
+            OFFSET 0
+        ) page
         LEFT JOIN LATERAL (
-            SELECT p.sender_id, \(MessageRow.text(of: "p", asOf: "position.last_seq")) AS body FROM store.messages p
-            WHERE p.slot = $1 AND p.conversation_id = $2 AND p.seq = m.reply_seq AND p.deleted_at IS NULL
-              AND EXISTS (SELECT FROM stays s WHERE p.seq BETWEEN s.first_seq AND s.last_seq)
-              AND NOT EXISTS (SELECT FROM store.hidden d
-                          WHERE d.slot = $1 AND d.conversation_id = $2 AND d.user_id = $3 AND d.seq = p.seq)
-        ) parent ON true
-        ORDER BY m.seq
+            \(side("m.seq < $4", order: "DESC", limit: "$5"))
+            UNION ALL
+            \(side("m.seq >= $4", order: "ASC", limit: "$6"))
+        ) m ON true
         """)
 
-    private static let isNotHidden = """
-        AND NOT EXISTS (SELECT FROM store.hidden d
-                        WHERE d.slot = $1 AND d.conversation_id = $2 AND d.user_id = $3 AND d.seq = m.seq)
+    /// The messages nearest to the pivot on one side of it. The nested loop keeps the order of the stays, which overlap
+    /// nowhere: sorting the messages, texts and all, would take as long as finding them.
+    private static func side(_ condition: String, order: String, limit: String) -> String {
         """
+        (SELECT m.* FROM (
+            SELECT greatest(s.joined_seq, s.cleared_seq + 1) AS first_seq, coalesce(s.left_seq, \(Int64.max)) AS last_seq
+            FROM store.memberships s
+            WHERE s.slot = $1 AND s.conversation_id = $2 AND s.user_id = $3
+            ORDER BY s.joined_seq \(order) OFFSET 0
+        ) s CROSS JOIN LATERAL (
+            SELECT * FROM store.messages m
+            WHERE m.slot = $1 AND m.conversation_id = $2 AND \(condition) AND m.seq BETWEEN s.first_seq AND s.last_seq
+              AND (NOT page.hides OR (
+                SELECT true FROM store.hidden d
+                WHERE d.slot = $1 AND d.conversation_id = $2 AND d.user_id = $3 AND d.seq = m.seq) IS NULL)
+            ORDER BY m.seq \(order) LIMIT \(limit)
+        ) m LIMIT \(limit))
+        """
+    }
 
     static func add(_ query: HistoryQuery, to parameters: inout Parameters) {
         let bounds = HistoryBounds(query)
@@ -63,7 +60,46 @@ enum HistoryStatement {
         parameters.add(Int64(bounds.newer + 1))
     }
 
-    static func lastSeq(_ row: Row) -> Int64 { row[MessageRow.columnCount] }
+    /// Whether a message has more to it than its row.
+    static func hasMore(_ row: Row) -> Bool { (row[MessageRow.plainColumnCount - 1] as Bool?) ?? false }
+
+    static func seqsWithMore(_ rows: Rows) -> [Int64] { rows.filter(hasMore).map { $0[0] } }
+
+    static func lastSeq(_ row: Row) -> Int64 { row[MessageRow.plainColumnCount] }
+}
+
+/// Messages that a reader sees, with all that belongs to them: parents, tapbacks, events, and the texts of then where the
+/// reader has left since.
+///
+/// It is read behind a page's snapshot, as of the page's position. What may differ is a deletion, or a tapback that was
+/// taken back, since: then the change that tells so lies behind that position, and says it once more.
+enum WholeMessages {
+    static let statement = Statement(
+        "whole_messages", parameters: [.int2, .uuid, .text, .array(.int8), .int8],
+        """
+        SELECT \(MessageRow.columns(for: "$3", asOf: "$5"))
+        FROM store.messages m
+        LEFT JOIN LATERAL (
+            SELECT p.sender_id, \(MessageRow.text(of: "p", asOf: "$5")) AS body FROM store.messages p
+            WHERE p.slot = $1 AND p.conversation_id = $2 AND p.seq = m.reply_seq AND p.deleted_at IS NULL
+              AND EXISTS (
+                SELECT FROM store.memberships s
+                WHERE s.slot = $1 AND s.conversation_id = $2 AND s.user_id = $3
+                  AND p.seq BETWEEN greatest(s.joined_seq, s.cleared_seq + 1) AND coalesce(s.left_seq, p.seq))
+              AND NOT EXISTS (SELECT FROM store.hidden d
+                          WHERE d.slot = $1 AND d.conversation_id = $2 AND d.user_id = $3 AND d.seq = p.seq)
+        ) parent ON true
+        WHERE m.slot = $1 AND m.conversation_id = $2 AND m.seq = ANY ($4)
+        """)
+
+    static func add(_ head: ConversationQuery, seqs: [Int64], asOf position: Int64, to parameters: inout Parameters) {
+        parameters.add(head.conversation.slot)
+        parameters.add(head.conversation)
+        parameters.add(head.reader)
+        parameters.addArray(of: .int8)
+        for seq in seqs { parameters.append(seq) }
+        parameters.add(position)
+    }
 }
 
 /// Where a page lies: up to `older` messages before `pivot`, up to `newer` from it on.

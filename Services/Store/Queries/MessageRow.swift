@@ -16,14 +16,29 @@ enum MessageRow {
         columns(ofReader: reader, asOf: position) + ", parent.sender_id, parent.body"
     }
 
-    static let bareColumnCount = 16
+    /// What stands in the row itself, and whether that is not all: then the columns above tell the rest.
+    static func plainColumns(asOf position: String) -> String {
+        """
+        \(columns(text: "m.body", editedAt: "m.edited_at", asOf: position)),
+            m.kind <> 1 OR m.tapback_count > 0 OR m.changed_seq > \(position)
+        """
+    }
+
+    private static let ownColumnCount = 13
+    static let plainColumnCount = ownColumnCount + 1
+    static let bareColumnCount = ownColumnCount + 3
     static let columnCount = bareColumnCount + 2
+
+    private static func columns(text: String, editedAt: String, asOf position: String) -> String {
+        """
+        m.seq, m.id, least(m.changed_seq, \(position)), m.sender_id, m.kind, \(text),
+            array_to_string(m.mentions, ','), m.sent_at, m.created_at, \(editedAt), m.deleted_at, m.reply_to, m.reply_seq
+        """
+    }
 
     private static func columns(ofReader reader: String, asOf position: String) -> String {
         """
-        m.seq, m.id, least(m.changed_seq, \(position)), m.sender_id, m.kind, \(text(of: "m", asOf: position)),
-            array_to_string(m.mentions, ','), m.sent_at, m.created_at, \(editedAt(asOf: position)), m.deleted_at,
-            m.reply_to, m.reply_seq,
+        \(columns(text: text(of: "m", asOf: position), editedAt: editedAt(asOf: position), asOf: position)),
             CASE WHEN m.tapback_count > 0 THEN (\(tapbacks(ownedBy: reader, asOf: position))) END,
             CASE WHEN m.tapback_count > 0 THEN (\(tapbackCounts(asOf: position))) END,
             CASE WHEN m.kind = 3 THEN (\(event)) END
@@ -109,6 +124,14 @@ extension MessageFields {
     /// Reads `MessageRow.bareColumns` from column `first` on; nil where an outer join found no message. Texts live as
     /// long as the rows.
     init?(_ row: Row, first: Int = 0, conversation: ConversationID) {
+        self.init(plain: row, first: first, conversation: conversation)
+        tapbacks = row[first + 13]
+        tapbackCounts = row[first + 14]
+        event = row[first + 15]
+    }
+
+    /// Reads `MessageRow.plainColumns`.
+    init?(plain row: Row, first: Int = 0, conversation: ConversationID) {
         guard !row.isNull(first) else { return nil }
         self.conversation = conversation
         seq = row[first]
@@ -124,9 +147,17 @@ extension MessageFields {
         editedAt = row[first + 9]
         deletedAt = row[first + 10]
         parent = (row[first + 11] as MessageID?).map { Parent(id: $0, seq: row[first + 12]) }
-        tapbacks = row[first + 13]
-        tapbackCounts = row[first + 14]
-        event = row[first + 15]
+    }
+}
+
+extension MessageFields {
+    /// Whether its sender, if that is the reader, is told how far its recipients are.
+    func hasReceipts(for reader: UserID) -> Bool { sender == reader && kind != .system }
+
+    /// As above, of the message in a row.
+    static func hasReceipts(_ row: Row, for reader: UserID) -> Bool {
+        let sender: UnsafeRawBufferPointer = row[3]
+        return sender.elementsEqual(reader.name.utf8) && row[4] as Int16 != Kind.system.rawValue
     }
 }
 

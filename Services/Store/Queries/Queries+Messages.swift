@@ -26,77 +26,35 @@ extension Queries {
     /// `{messages, hasMoreBefore, hasMoreAfter, lastSeq}`
     func history(_ query: HistoryQuery) async throws -> [UInt8] {
         let rows = try await connection.query(HistoryStatement.statement) { HistoryStatement.add(query, to: &$0) }
-        defer { extendLifetime(rows) }  // The texts lie in them.
         guard let first = rows.first else { throw Problem.unknownConversation }
-        let found = rows.compactMap { row in
-            MessageFields(row, conversation: query.head.conversation).map { (message: $0, parent: ParentView(row)) }
+        let lastSeq = HistoryStatement.lastSeq(first)
+        let whole = try await wholeMessages(HistoryStatement.seqsWithMore(rows), query.head, asOf: lastSeq)
+        let found = FoundMessages(rows, whole, query.head)
+        let receipts = try await receipts(of: found, query.head)
+        let page = HistoryPage(HistoryBounds(query), seqs: found.seqs) { index, buffer in
+            let (fields, parent) = found[index]
+            buffer.append(fields, parent: parent, receipts: receipts[index])
         }
-        let receipts = try await receipts(of: found.map(\.message), for: query.head.reader)
-        let page = HistoryPage(HistoryBounds(query), seqs: found.map(\.message.seq)) { index in
-            var encoded = ByteBuffer(capacity: 1024)
-            let (message, parent) = found[index]
-            encoded.append(message, parent: parent, receipts: receipts[MessageKey(message)])
-            return encoded.array
-        }
-        return page.json(lastSeq: HistoryStatement.lastSeq(first))
+        extendLifetime(found)
+        return page.json(lastSeq: lastSeq)
     }
 
-    /// The receipts of those messages that the reader sent, in one round trip whatever conversations they are in.
-    func receipts(of messages: [MessageFields], for reader: UserID) async throws -> [MessageKey: Receipts] {
-        let own = messages.filter { $0.sender == reader && $0.kind != .system }
-        guard !own.isEmpty else { return [:] }
-        let seqs = Dictionary(grouping: own, by: \.conversation).mapValues { $0.map(\.seq).sorted() }
-        let conversations = Array(seqs.keys)
-        let results = try await connection.transaction { batch in
-            for conversation in conversations {
-                batch.execute(ReceiptCounts.statement) {
-                    ReceiptCounts.add(conversation, sender: reader, seqs: seqs[conversation]!, to: &$0)
-                }
-                batch.execute(KeptDates.statement) { KeptDates.add(conversation, seqs: seqs[conversation]!, to: &$0) }
-            }
+    private func wholeMessages(_ seqs: [Int64], _ head: ConversationQuery, asOf position: Int64) async throws -> Rows? {
+        guard !seqs.isEmpty else { return nil }
+        return try await connection.query(WholeMessages.statement) { parameters in
+            WholeMessages.add(head, seqs: seqs, asOf: position, to: &parameters)
         }
-        var receipts: [MessageKey: Receipts] = [:]
-        for (index, conversation) in conversations.enumerated() {
-            let spans = ReceiptCounts.decode(results[2 * index])
-            var sums = ReceiptCounts.sum(spans, messageCount: seqs[conversation]!.count)
-            KeptDates.note(results[2 * index + 1], seqs: seqs[conversation]!, on: &sums)
-            for (seq, sum) in zip(seqs[conversation]!, sums) { receipts[MessageKey(conversation, seq)] = sum }
+    }
+
+    /// The receipts of those messages that the reader sent, by index.
+    private func receipts(of found: FoundMessages, _ head: ConversationQuery) async throws -> [Receipts?] {
+        var receipts: [Receipts?] = Array(repeating: nil, count: found.seqs.count)
+        let own = receipts.indices.filter { found.hasReceipts($0) }
+        guard !own.isEmpty else { return receipts }
+        let sent = SentMessages(conversation: head.conversation, seqs: own.map { found.seqs[$0] })
+        for (index, receipt) in zip(own, try await self.receipts(of: [sent], by: head.reader)[0]) {
+            receipts[index] = receipt
         }
-        try await addDates(to: &receipts, sender: reader)
         return receipts
-    }
-
-    /// Adds the dates that are kept nowhere. After the counts: whoever is counted has a date by then.
-    private func addDates(to receipts: inout [MessageKey: Receipts], sender: UserID) async throws {
-        let lacking = receipts.filter(\.value.lacksDate).keys
-        guard !lacking.isEmpty else { return }
-        let seqs = Dictionary(grouping: lacking, by: \.conversation).mapValues { $0.map(\.seq).sorted() }
-        let conversations = Array(seqs.keys)
-        let results = try await connection.transaction { batch in
-            for conversation in conversations {
-                batch.execute(ReceiptDates.statement) {
-                    ReceiptCounts.add(conversation, sender: sender, seqs: seqs[conversation]!, to: &$0)
-                }
-            }
-        }
-        for (conversation, rows) in zip(conversations, results) {
-            let keys = seqs[conversation]!.map { MessageKey(conversation, $0) }
-            var dated = keys.map { receipts[$0]! }
-            ReceiptDates.note(rows, on: &dated)
-            for (key, receipt) in zip(keys, dated) { receipts[key] = receipt }
-        }
-    }
-
-    /// A message by its place.
-    struct MessageKey: Hashable {
-        let conversation: ConversationID
-        let seq: Int64
-
-        init(_ conversation: ConversationID, _ seq: Int64) {
-            self.conversation = conversation
-            self.seq = seq
-        }
-
-        init(_ message: MessageFields) { self.init(message.conversation, message.seq) }
     }
 }

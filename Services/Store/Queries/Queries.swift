@@ -15,8 +15,9 @@ final class Queries {
     nonisolated static let statements =
         [
             ConversationStatement.list, ConversationStatement.single, MembersStatement.statement,
-            MembersStatement.single, HistoryStatement.statement, MessageStatement.statement, MessageStatement.ofWriter,
-            ReceiptCounts.statement, ReceiptDates.statement, KeptDates.statement, FeedStatement.changes,
+            MembersStatement.single, HistoryStatement.statement, WholeMessages.statement, MessageStatement.statement,
+            MessageStatement.ofWriter, RecipientsStatement.statement, ReceiptCounts.statement, ReceiptDates.statement,
+            KeptDates.statement, FeedStatement.changes,
             FeedStatement.replay,
             PrivateFeedStatement.statement, BootstrapStatement.statement, PositionsStatement.conversations,
             PositionsStatement.users, RevisionsStatement.statement, TapbacksStatement.statement,

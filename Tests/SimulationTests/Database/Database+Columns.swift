@@ -17,6 +17,11 @@ enum MessageColumns {
         ]
     }
 
+    /// `MessageRow.plainColumns`
+    static func plain(_ message: Tables.Message?, asOf position: Int64) -> SimulatedRow {
+        bare(message, asOf: position).prefix(13) + [SimulatedValue(message.map { $0.hasMore(asOf: position) })]
+    }
+
     /// `MessageRow.columns`
     static func all(_ message: Tables.Message?, _ parent: Tables.Message?, asOf position: Int64) -> SimulatedRow {
         bare(message, asOf: position) + [

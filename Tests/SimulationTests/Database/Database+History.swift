@@ -1,7 +1,7 @@
 import Models
 import Postgres
 
-// Messages as their readers see them: `HistoryStatement`, `MessageStatement`, `MessageDetails`.
+// Messages as their readers see them: `HistoryStatement`, `WholeMessages`, `MessageStatement`, `MessageDetails`.
 extension Database {
     /// $1 slot · $2 conversation · $3 reader · $4 pivot · $5 older · $6 newer
     func history(_ arguments: Arguments) -> [SimulatedRow] {
@@ -16,11 +16,18 @@ extension Database {
         let page =
             shown.filter { $0.seq < pivot }.suffix(Int(older)) + shown.filter { $0.seq >= pivot }.prefix(Int(newer))
         let end = conversation.end(for: reader)
-        if page.isEmpty { return [MessageColumns.all(nil, nil, asOf: end) + [SimulatedValue(end)]] }
-        return page.map { message in
-            MessageColumns.all(message, conversation.parent(of: message, for: reader), asOf: end) + [
-                SimulatedValue(end)
-            ]
+        if page.isEmpty { return [MessageColumns.plain(nil, asOf: end) + [SimulatedValue(end)]] }
+        return page.map { MessageColumns.plain($0, asOf: end) + [SimulatedValue(end)] }
+    }
+
+    /// $1 slot · $2 conversation · $3 reader · $4 positions · $5 as of
+    func wholeMessages(_ arguments: Arguments) -> [SimulatedRow] {
+        guard let conversation = tables.conversations[arguments.value(1)] else { return [] }
+        let reader: UserID = arguments.value(2)
+        let seqs: [Int64] = arguments.array(3)
+        let position: Int64 = arguments.value(4)
+        return conversation.messages.filter { seqs.contains($0.seq) }.map { message in
+            MessageColumns.all(message, conversation.parent(of: message, for: reader), asOf: position)
         }
     }
 

@@ -33,6 +33,7 @@ extension Database {
         case "user_positions": return userPositions(arguments)
         case "changes": return changes(arguments)
         case "history": return history(arguments)
+        case "whole_messages": return wholeMessages(arguments)
         case "message": return message(arguments, ofWriter: false)
         case "message_of_writer": return message(arguments, ofWriter: true)
         case "revisions": return revisions(arguments)
@@ -40,7 +41,7 @@ extension Database {
         case "settings": return settings(arguments)
         case "conversation_settings": return conversationSettings(arguments)
         case "member": return member(arguments)
-        case "receipt_counts", "kept_dates", "is_erased", "erasures_of_slots": return []
+        case "recipients", "receipt_counts", "kept_dates", "is_erased", "erasures_of_slots": return []
         case "search_backlog", "search_unindexed": return []
 
         // receipt

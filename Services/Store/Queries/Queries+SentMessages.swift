@@ -1,0 +1,100 @@
+import Models
+import Postgres
+import Wire
+
+/// Messages of one conversation that one user sent, ascending.
+struct SentMessages {
+    var conversation: ConversationID
+    var seqs: [Int64]
+}
+
+// How far the recipients of a reader's own messages are.
+extension Queries {
+    /// The receipts of those messages that the reader sent, in one round trip whatever conversations they are in; those
+    /// of large ones take a second, and dates that are kept nowhere a further one.
+    func receipts(of messages: [MessageFields], for reader: UserID) async throws -> [MessageKey: Receipts] {
+        let own = messages.filter { $0.hasReceipts(for: reader) }
+        guard !own.isEmpty else { return [:] }
+        let sent = Dictionary(grouping: own, by: \.conversation).map { conversation, messages in
+            SentMessages(conversation: conversation, seqs: messages.map(\.seq).sorted())
+        }
+        let receipts = try await receipts(of: sent, by: reader)
+        var byMessage: [MessageKey: Receipts] = [:]
+        for (sent, receipts) in zip(sent, receipts) {
+            for (seq, receipt) in zip(sent.seqs, receipts) { byMessage[MessageKey(sent.conversation, seq)] = receipt }
+        }
+        return byMessage
+    }
+
+    /// As above, for each of the messages.
+    func receipts(of sent: [SentMessages], by sender: UserID) async throws -> [[Receipts]] {
+        let results = try await connection.transaction { batch in
+            for messages in sent {
+                batch.execute(RecipientsStatement.statement) { RecipientsStatement.add(messages, by: sender, to: &$0) }
+            }
+        }
+        var receipts = zip(sent, results).map { RecipientsStatement.count($1, of: $0) }
+        try await countInLargeOnes(sent, by: sender, &receipts)
+        try await addDates(to: &receipts, of: sent, by: sender)
+        return receipts.map { $0 ?? [] }
+    }
+
+    /// Counts what is nil so far.
+    private func countInLargeOnes(_ sent: [SentMessages], by sender: UserID, _ receipts: inout [[Receipts]?])
+        async throws
+    {
+        let large = sent.indices.filter { receipts[$0] == nil }
+        guard !large.isEmpty else { return }
+        let results = try await connection.transaction { batch in
+            for messages in large.lazy.map({ sent[$0] }) {
+                batch.execute(ReceiptCounts.statement) {
+                    ReceiptCounts.add(messages.conversation, sender: sender, seqs: messages.seqs, to: &$0)
+                }
+                batch.execute(KeptDates.statement) {
+                    KeptDates.add(messages.conversation, seqs: messages.seqs, to: &$0)
+                }
+            }
+        }
+        for (place, index) in large.enumerated() {
+            let spans = ReceiptCounts.decode(results[2 * place])
+            var sums = ReceiptCounts.sum(spans, messageCount: sent[index].seqs.count)
+            KeptDates.note(results[2 * place + 1], seqs: sent[index].seqs, on: &sums)
+            receipts[index] = sums
+        }
+    }
+
+    /// Adds the dates that are kept nowhere. After the counts: whoever is counted has a date by then.
+    private func addDates(to receipts: inout [[Receipts]?], of sent: [SentMessages], by sender: UserID) async throws {
+        let lacking = sent.indices.compactMap { index in
+            let places = (receipts[index] ?? []).indices.filter { receipts[index]![$0].lacksDate }
+            return places.isEmpty ? nil : (index: index, places: places)
+        }
+        guard !lacking.isEmpty else { return }
+        let results = try await connection.transaction { batch in
+            for (index, places) in lacking {
+                batch.execute(ReceiptDates.statement) {
+                    ReceiptCounts.add(
+                        sent[index].conversation, sender: sender, seqs: places.map { sent[index].seqs[$0] }, to: &$0)
+                }
+            }
+        }
+        for ((index, places), rows) in zip(lacking, results) {
+            var dated = places.map { receipts[index]![$0] }
+            ReceiptDates.note(rows, on: &dated)
+            for (place, receipt) in zip(places, dated) { receipts[index]![place] = receipt }
+        }
+    }
+
+    /// A message by its place.
+    struct MessageKey: Hashable {
+        let conversation: ConversationID
+        let seq: Int64
+
+        init(_ conversation: ConversationID, _ seq: Int64) {
+            self.conversation = conversation
+            self.seq = seq
+        }
+
+        init(_ message: MessageFields) { self.init(message.conversation, message.seq) }
+    }
+}

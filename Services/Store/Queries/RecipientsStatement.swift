@@ -1,0 +1,52 @@
+import Models
+import Postgres
+
+/// How far each recipient of some messages of a small conversation is, as far as others are told. What is counted from
+/// it is what `ReceiptCounts` counts in a conversation of any size, where no list of members is read.
+enum RecipientsStatement {
+    /// In larger conversations dates are kept, too (`KeptDates`).
+    private static let limit = 50
+
+    /// The stays of all but $3 in conversation $2 of slot $1, or one more than the limit.
+    static let statement = Statement(
+        "recipients", parameters: [.int2, .uuid, .text, .int8],
+        """
+        SELECT s.joined_seq, coalesce(s.left_seq, \(Int64.max)), coalesce(h.delivered_seq, 0), coalesce(h.shown_seq, 0)
+        FROM store.memberships s
+        LEFT JOIN receipt.horizons h ON h.slot = $1 AND h.conversation_id = $2 AND h.user_id = s.user_id
+        WHERE s.slot = $1 AND s.conversation_id = $2 AND s.user_id <> $3
+        LIMIT $4
+        """)
+
+    static func add(_ messages: SentMessages, by sender: UserID, to parameters: inout Parameters) {
+        parameters.add(messages.conversation.slot)
+        parameters.add(messages.conversation)
+        parameters.add(sender)
+        parameters.add(Int64(limit) + 1)
+    }
+
+    /// The receipts of each message; nil when the conversation is too large to be counted so.
+    static func count(_ rows: Rows, of messages: SentMessages) -> [Receipts]? {
+        guard rows.count <= limit else { return nil }
+        let seqs = messages.seqs
+        let spans = rows.map { row in
+            let joined: Int64 = row[0], left: Int64 = row[1], delivered: Int64 = row[2], read: Int64 = row[3]
+            return ReceiptCounts.Span(
+                first: messageCount(seqs, through: joined - 1), memberEnd: messageCount(seqs, through: left),
+                deliveredEnd: messageCount(seqs, through: min(left, delivered)),
+                readEnd: messageCount(seqs, through: min(left, read)), count: 1)
+        }
+        return ReceiptCounts.sum(spans, messageCount: seqs.count)
+    }
+
+    /// How many of the positions, ascending, are not behind `seq`.
+    private static func messageCount(_ seqs: [Int64], through seq: Int64) -> Int {
+        var low = 0
+        var high = seqs.count
+        while low < high {
+            let middle = (low + high) / 2
+            if seqs[middle] <= seq { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+}
