@@ -153,7 +153,11 @@ private final class ReceiptSchedule {
 
     func compare() async throws {
         for user in members.union(former) {
-            try await compareHistory(for: user)
+            // Counted from a list of the members, as in small conversations, and without one.
+            for limit in [RecipientsStatement.limit, 0] {
+                queries.recipientLimit = limit
+                try await compareHistory(for: user)
+            }
             try await compareMembers(for: user)
         }
         for message in messages.suffix(12) { try await compareReceipts(message) }

@@ -30,10 +30,14 @@ extension Queries {
     func receipts(of sent: [SentMessages], by sender: UserID) async throws -> [[Receipts]] {
         let results = try await connection.transaction { batch in
             for messages in sent {
-                batch.execute(RecipientsStatement.statement) { RecipientsStatement.add(messages, by: sender, to: &$0) }
+                batch.execute(RecipientsStatement.statement) {
+                    RecipientsStatement.add(messages, by: sender, limit: recipientLimit, to: &$0)
+                }
             }
         }
-        var receipts = zip(sent, results).map { RecipientsStatement.count($1, of: $0) }
+        var receipts = zip(sent, results).map { messages, rows in
+            rows.count > recipientLimit ? nil : RecipientsStatement.count(rows, of: messages)
+        }
         try await countInLargeOnes(sent, by: sender, &receipts)
         try await addDates(to: &receipts, of: sent, by: sender)
         return receipts.map { $0 ?? [] }

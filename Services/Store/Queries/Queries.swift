@@ -34,6 +34,8 @@ final class Queries {
     private(set) var answered = 0
     private(set) var lastAnswer = MonotonicTime(nanoseconds: 0)
     var digestsInWork = 0
+    /// Where more stays are to be looked at, receipts are counted without a list of them.
+    var recipientLimit = RecipientsStatement.limit
 
     init(_ connection: Connection, search: Connection, bus: Bus, log: Log) {
         self.connection = connection

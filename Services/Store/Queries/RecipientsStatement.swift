@@ -4,10 +4,10 @@ import Postgres
 /// How far each recipient of some messages of a small conversation is, as far as others are told. What is counted from
 /// it is what `ReceiptCounts` counts in a conversation of any size, where no list of members is read.
 enum RecipientsStatement {
-    /// In larger conversations dates are kept, too (`KeptDates`).
-    private static let limit = 50
+    /// Stays that are listed at most. In larger conversations dates are kept, too (`KeptDates`).
+    static let limit = 50
 
-    /// The stays of all but $3 in conversation $2 of slot $1, or one more than the limit.
+    /// The stays of all but $3 in conversation $2 of slot $1, $4 at most.
     static let statement = Statement(
         "recipients", parameters: [.int2, .uuid, .text, .int8],
         """
@@ -18,16 +18,16 @@ enum RecipientsStatement {
         LIMIT $4
         """)
 
-    static func add(_ messages: SentMessages, by sender: UserID, to parameters: inout Parameters) {
+    /// One stay more than the limit tells that there are more.
+    static func add(_ messages: SentMessages, by sender: UserID, limit: Int, to parameters: inout Parameters) {
         parameters.add(messages.conversation.slot)
         parameters.add(messages.conversation)
         parameters.add(sender)
         parameters.add(Int64(limit) + 1)
     }
 
-    /// The receipts of each message; nil when the conversation is too large to be counted so.
-    static func count(_ rows: Rows, of messages: SentMessages) -> [Receipts]? {
-        guard rows.count <= limit else { return nil }
+    /// The receipts of each message.
+    static func count(_ rows: Rows, of messages: SentMessages) -> [Receipts] {
         let seqs = messages.seqs
         let spans = rows.map { row in
             let joined: Int64 = row[0], left: Int64 = row[1], delivered: Int64 = row[2], read: Int64 = row[3]
