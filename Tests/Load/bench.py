@@ -161,6 +161,8 @@ def print_table(bounds: dict, results: list[dict]):
     print(f"\nThis machine: {os.cpu_count()} cores")
     for key, title in floors.TITLES.items():
         print(f"  {title:<52}{number(bounds.get(key)):>14}")
+    points = "".join(milliseconds(bounds["latencyMilliseconds"][point]) for point in ("p50", "p99", "p999"))
+    print(f"  {'pgbench: that, 1,000 a second: p50, p99, p99.9 ms':<39}{points}")
     print(f"\n{'':24}{'result':>30}{'of floor':>10}{'CPU s/1,000':>13}{'p50 ms':>9}{'p99 ms':>9}{'p99.9':>9}")
     for result in results:
         main_figure, *others = result["figures"].items()

@@ -30,9 +30,11 @@ COMMANDS = REPOSITORY / "Services" / "Store" / "Commands"
 def measure(system: System, seconds: int) -> dict:
     """All floors; None for one whose program is not here."""
     changes, frames = bus(seconds)
+    rows = pgbench(system, 200, seconds)
     return {
-        "rows": pgbench(system, 200, seconds),
+        "rows": rows,
         "commits": pgbench(system, 1, seconds),
+        "latencyMilliseconds": commit_latency(system, seconds),
         "requests": wrk(system, seconds),
         "changes": changes,
         "frames": frames,
@@ -42,7 +44,7 @@ def measure(system: System, seconds: int) -> dict:
 # PostgreSQL
 
 
-def pgbench(system: System, rows: int, seconds: int) -> float | None:
+def pgbench(system: System, rows: int, seconds: int) -> float:
     """Rows a second of the statement that stores messages, in batches of so many, from one connection.
 
     It writes as members that the runs before have left behind, so it comes last, into a system that is thrown away.
@@ -59,31 +61,43 @@ def pgbench(system: System, rows: int, seconds: int) -> float | None:
         """,
     )
     psql(system, functions())
-    with tempfile.NamedTemporaryFile("w", suffix=".sql") as script:
-        script.write(batch_script(rows))
-        script.flush()
-        command = [
-            *(
-                program("pgbench"),
-                "--no-vacuum",
-                "--protocol=prepared",
-                "--client=1",
-                f"--time={seconds}",
-                f"--file={script.name}",
-            ),
-            *("-h", socket_directory(system), "-U", "postgres", "parley"),
-        ]
-        options = " ".join(f"-c {setting}" for setting in WRITER_SETTINGS)
-        done = subprocess.run(command, env={"PGOPTIONS": options}, capture_output=True, text=True)
-    rate = re.search(r"tps = ([0-9.]+)", done.stdout)
-    assert rate, done.stderr
+    rate = re.search(r"tps = ([0-9.]+)", run_pgbench(system, rows, seconds, ["--client=1"]))
+    assert rate, "pgbench tells no rate"
     return float(rate[1]) * rows
 
 
-def batch_script(rows: int) -> str:
+def commit_latency(system: System, seconds: int, rate: int = 1000) -> dict[str, float]:
+    """Milliseconds from when one row was due, so many a second, until it was committed. Behind `pgbench`."""
+    with tempfile.TemporaryDirectory() as directory:
+        log = ["--log", f"--log-prefix={directory}/log"]
+        run_pgbench(system, 1, seconds, ["--client=4", f"--rate={rate}", *log])
+        lines = [line for file in Path(directory).iterdir() for line in file.read_text().splitlines()]
+    # The third column has microseconds, the wait for a connection included.
+    times = sorted(int(line.split()[2]) / 1000 for line in lines if line.split()[2].isdigit())
+    return {name: times[int(len(times) * share)] for name, share in (("p50", 0.5), ("p99", 0.99), ("p999", 0.999))}
+
+
+def run_pgbench(system: System, rows: int, seconds: int, options: list[str]) -> str:
+    senders = int(psql(system, "SELECT count(*) FROM public.floor_senders"))
+    assert senders >= rows, f"{senders} conversations are too few for a batch of {rows}"
+    with tempfile.NamedTemporaryFile("w", suffix=".sql") as script:
+        script.write(batch_script(rows, senders))
+        script.flush()
+        command = [
+            *(program("pgbench"), "--no-vacuum", "--protocol=prepared", f"--time={seconds}", f"--file={script.name}"),
+            *options,
+            *("-h", socket_directory(system), "-U", "postgres", "parley"),
+        ]
+        settings = " ".join(f"-c {setting}" for setting in WRITER_SETTINGS)
+        done = subprocess.run(command, env={"PGOPTIONS": settings}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def batch_script(rows: int, senders: int) -> str:
     """The statements as store sends them, but for their arrays, which are made of rows of `floor_senders`."""
     return f"""
-        \\set first random(0, 1000 - {rows})
+        \\set first random(0, {senders - rows})
         BEGIN;
         SELECT public.floor_lock(a.slots, a.conversations) FROM public.floor_arrays(:first, {rows}) a;
         SELECT public.floor_send(a.slots, a.conversations, a.ordinals::bigint[], a.ordinals, a.senders,
