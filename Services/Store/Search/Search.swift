@@ -43,7 +43,8 @@ final class Search {
         do {
             if query.before?.isForParts != true {
                 let page = try await page(terms, .words, query)
-                if !page.results.isEmpty || query.before != nil || terms.partPatterns.isEmpty { return page }
+                let isNothing = page.results.isEmpty && !page.hasMore && query.before == nil
+                if !isNothing || terms.partPatterns.isEmpty { return page }
             }
             return try await page(terms, .parts, query)
         } catch let error as DatabaseError where error.sqlState == .queryCanceled {
