@@ -95,7 +95,7 @@ async def test_who_comes_back_is_told_of_the_messages_of_both_stays(system, peop
     between = await alice.sent(conversation, "in between")
     absent = await bob.connect()
     await put(alice, conversation, bob)
-    second = await alice.sent(conversation, "of the second stay")
+    second = await alice.sent(conversation, "of the second stay", reply_to=between["id"])
 
     await edit(alice, between, "in between, edited")
     await edit(alice, first, "first, edited")
