@@ -6,7 +6,7 @@ import Wire
 /// member. A row without a message: the page is empty. The rows are in no order.
 ///
 /// PostgreSQL prepares every node of a statement each time it runs, used or not, so what few messages have is left to
-/// `WholeMessages`: that takes half of the time.
+/// `WholeMessages`: the rows alone take half as long (Tests/Load/PROFILE.md).
 enum HistoryStatement {
     static let statement = Statement(
         "history", parameters: [.int2, .uuid, .text, .int8, .int8, .int8],
@@ -30,7 +30,7 @@ enum HistoryStatement {
         """)
 
     /// The messages nearest to the pivot on one side of it. The nested loop keeps the order of the stays, which overlap
-    /// nowhere: sorting the messages, texts and all, would take as long as finding them.
+    /// nowhere, so the messages are not sorted, texts and all.
     private static func side(_ condition: String, order: String, limit: String) -> String {
         """
         (SELECT m.* FROM (
@@ -79,16 +79,7 @@ enum WholeMessages {
         """
         SELECT \(MessageRow.columns(for: "$3", asOf: "$5"))
         FROM store.messages m
-        LEFT JOIN LATERAL (
-            SELECT p.sender_id, \(MessageRow.text(of: "p", asOf: "$5")) AS body FROM store.messages p
-            WHERE p.slot = $1 AND p.conversation_id = $2 AND p.seq = m.reply_seq AND p.deleted_at IS NULL
-              AND EXISTS (
-                SELECT FROM store.memberships s
-                WHERE s.slot = $1 AND s.conversation_id = $2 AND s.user_id = $3
-                  AND p.seq BETWEEN greatest(s.joined_seq, s.cleared_seq + 1) AND coalesce(s.left_seq, p.seq))
-              AND NOT EXISTS (SELECT FROM store.hidden d
-                          WHERE d.slot = $1 AND d.conversation_id = $2 AND d.user_id = $3 AND d.seq = p.seq)
-        ) parent ON true
+        LEFT JOIN LATERAL (\(MessageRow.parent(for: "$3", asOf: "$5"))) parent ON true
         WHERE m.slot = $1 AND m.conversation_id = $2 AND m.seq = ANY ($4)
         """)
 

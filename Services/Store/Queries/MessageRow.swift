@@ -45,6 +45,20 @@ enum MessageRow {
         """
     }
 
+    /// The row `parent` of a reply `m`, where the reader sees it.
+    static func parent(for reader: String, asOf position: String) -> String {
+        """
+        SELECT p.sender_id, \(text(of: "p", asOf: position)) AS body FROM store.messages p
+        WHERE p.slot = m.slot AND p.conversation_id = m.conversation_id AND p.seq = m.reply_seq AND p.deleted_at IS NULL
+          AND EXISTS (SELECT FROM store.memberships s
+                      WHERE s.slot = m.slot AND s.conversation_id = m.conversation_id AND s.user_id = \(reader)
+                        AND p.seq BETWEEN greatest(s.joined_seq, s.cleared_seq + 1) AND coalesce(s.left_seq, p.seq))
+          AND NOT EXISTS (SELECT FROM store.hidden d
+                          WHERE d.slot = m.slot AND d.conversation_id = m.conversation_id AND d.user_id = \(reader)
+                            AND d.seq = p.seq)
+        """
+    }
+
     /// The text of a row of `store.messages`. A revision is the text that the change at its position replaced.
     static func text(of row: String, asOf position: String) -> String {
         """

@@ -100,7 +100,7 @@ enum SearchStatements {
                 OFFSET 0
             ) m
         ) m ON true
-        LEFT JOIN LATERAL (\(parent)) parent ON true
+        LEFT JOIN LATERAL (\(MessageRow.parent(for: "$1", asOf: "m.position"))) parent ON true
         ORDER BY m.created_at DESC, m.conversation_id DESC, m.seq DESC
         """
     }
@@ -174,18 +174,6 @@ enum SearchStatements {
           AND (octet_length(t.body) > char_length(t.body)
                OR lower(replace(t.body, '''', '') COLLATE "C") LIKE ALL ($9))
         ORDER BY m.created_at DESC, m.conversation_id DESC, m.seq DESC LIMIT \(unindexedLimit)
-        """
-
-    /// The parent of reply `m`, where the reader sees it.
-    private static let parent = """
-        SELECT p.sender_id, \(MessageRow.text(of: "p", asOf: "m.position")) AS body FROM store.messages p
-        WHERE p.slot = m.slot AND p.conversation_id = m.conversation_id AND p.seq = m.reply_seq AND p.deleted_at IS NULL
-          AND EXISTS (SELECT FROM store.memberships s
-                      WHERE s.slot = m.slot AND s.conversation_id = m.conversation_id AND s.user_id = $1
-                        AND p.seq BETWEEN greatest(s.joined_seq, s.cleared_seq + 1) AND coalesce(s.left_seq, p.seq))
-          AND NOT EXISTS (SELECT FROM store.hidden d
-                          WHERE d.slot = m.slot AND d.conversation_id = m.conversation_id AND d.user_id = $1
-                            AND d.seq = p.seq)
         """
 
     private static func isBefore(_ at: String, _ seq: String) -> String {
