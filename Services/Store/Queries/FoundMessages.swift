@@ -1,3 +1,4 @@
+import Bytes
 import Models
 import Postgres
 import Wire
@@ -6,44 +7,51 @@ import Wire
 struct FoundMessages {
     let seqs: [Int64]
     private let places: [Place]
-    private let plain: Rows
-    private let whole: Rows?
+    private let results: [Rows]
+    private let wholeResult: Int
     private let head: ConversationQuery
 
     /// A row of one of the results.
     private struct Place {
         var seq: Int64
+        var result: Int
         var row: Int
-        var isWhole: Bool
     }
 
-    init(_ plain: Rows, _ whole: Rows?, _ head: ConversationQuery) {
+    init(_ found: HistoryRows, _ whole: Rows?, _ head: ConversationQuery) {
         var places: [Place] = []
-        places.reserveCapacity(plain.count)
-        for index in plain.indices {
-            guard !HistoryStatement.hasMore(plain[index]), let seq: Int64 = plain[index][0] else { continue }
-            places.append(Place(seq: seq, row: index, isWhole: false))
+        places.reserveCapacity(found.sides.reduce(0) { $0 + $1.count })
+        for (result, rows) in found.sides.enumerated() {
+            for index in rows.indices {
+                guard let seq: Int64 = rows[index][0], found.isVisible(seq), !found.hasMore(rows[index]) else {
+                    continue
+                }
+                places.append(Place(seq: seq, result: result, row: index))
+            }
         }
         for index in whole?.indices ?? 0..<0 {
-            places.append(Place(seq: whole![index][0], row: index, isWhole: true))
+            places.append(Place(seq: whole![index][0], result: found.sides.count, row: index))
         }
         places.sort { $0.seq < $1.seq }
         self.places = places
         seqs = places.map(\.seq)
-        (self.plain, self.whole, self.head) = (plain, whole, head)
+        results = found.sides + (whole.map { [$0] } ?? [])
+        wholeResult = found.sides.count
+        self.head = head
     }
 
-    private func row(_ index: Int) -> Row {
-        places[index].isWhole ? whole![places[index].row] : plain[places[index].row]
-    }
+    private func row(_ index: Int) -> Row { results[places[index].result][places[index].row] }
 
-    /// Texts live as long as this does.
-    subscript(index: Int) -> (MessageFields, ParentView) {
+    /// Appends the JSON of a message as the reader sees it.
+    func append(_ index: Int, _ receipts: Receipts?, to buffer: inout ByteBuffer) {
         let row = row(index)
-        guard places[index].isWhole else {
-            return (MessageFields(plain: row, conversation: head.conversation)!, .unavailable)
+        if places[index].result == wholeResult {
+            let fields = MessageFields(row, conversation: head.conversation)!
+            buffer.append(fields, parent: ParentView(row), receipts: receipts)
+        } else {
+            let fields = MessageFields(plain: row, conversation: head.conversation)!
+            buffer.append(fields, parent: .unavailable, receipts: receipts)
         }
-        return (MessageFields(row, conversation: head.conversation)!, ParentView(row))
     }
 
     /// Whether the reader sent it, and so is told how far its recipients are.

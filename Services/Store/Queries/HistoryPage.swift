@@ -5,14 +5,14 @@ import JSON
 ///
 /// Messages are taken from the pivot outwards, the later side first, so what is cut is what is farthest from where the
 /// reader looks. One message is always in the page.
-struct HistoryPage {
+struct HistoryPage: ~Copyable {
     static let byteLimit = 512 * 1024
     /// What a message takes, so that most pages are written without growing.
-    private static let usualMessage = 384
+    private static let usualMessage = 512
 
     /// The JSON of each message, ascending, as it lies in `encoded`.
     private let messages: [Range<Int>]
-    private let encoded: [UInt8]
+    private let encoded: ByteBuffer
     let hasMoreBefore: Bool
     let hasMoreAfter: Bool
 
@@ -26,7 +26,7 @@ struct HistoryPage {
         let newer = Self.take(middle..<end, into: &buffer, encode)
         let older = Self.take((first..<middle).reversed(), into: &buffer, encode)
         messages = older.reversed() + newer
-        encoded = buffer.array
+        encoded = buffer
         hasMoreBefore = first > 0 || older.count < middle - first
         hasMoreAfter = end < seqs.count || newer.count < end - middle
     }
@@ -50,8 +50,8 @@ struct HistoryPage {
 
     var count: Int { messages.count }
 
-    /// The JSON of a message.
-    subscript(index: Int) -> ArraySlice<UInt8> { encoded[messages[index]] }
+    /// The JSON of a message. Valid as long as the page is.
+    subscript(index: Int) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: encoded.bytes[messages[index]]) }
 
     func json(lastSeq: Int64) -> [UInt8] {
         var buffer = ByteBuffer(capacity: encoded.count + messages.count + 128)

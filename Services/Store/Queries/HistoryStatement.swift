@@ -2,16 +2,14 @@ import Models
 import Postgres
 import Wire
 
-/// The messages of a page of history, and the position it is exact at, in one snapshot. No row: the reader never was a
-/// member. A row without a message: the page is empty. The rows are in no order.
-///
-/// PostgreSQL prepares every node of a statement each time it runs, used or not, so what few messages have is left to
-/// `WholeMessages`: the rows alone take half as long (Tests/Load/PROFILE.md).
+/// The messages of a page of history, whatever the reader's stays and whatever they hid, and the position it is exact at,
+/// in one snapshot. No row: the reader never was a member. A row without a message: the page is empty. The rows are in no
+/// order.
 enum HistoryStatement {
     static let statement = Statement(
         "history", parameters: [.int2, .uuid, .text, .int8, .int8, .int8],
         """
-        SELECT \(MessageRow.plainColumns(asOf: "page.last_seq")), page.last_seq
+        SELECT \(MessageRow.plainColumns), page.last_seq
         FROM (
             SELECT least(c.last_seq, stays.last_seq) AS last_seq, EXISTS (
                 SELECT FROM store.hidden d WHERE d.slot = $1 AND d.conversation_id = $2 AND d.user_id = $3) AS hides
@@ -49,27 +47,20 @@ enum HistoryStatement {
         """
     }
 
-    static func add(_ query: HistoryQuery, to parameters: inout Parameters) {
-        let bounds = HistoryBounds(query)
-        parameters.add(query.head.conversation.slot)
-        parameters.add(query.head.conversation)
-        parameters.add(query.head.reader)
+    static func add(_ head: ConversationQuery, _ bounds: HistoryBounds, to parameters: inout Parameters) {
+        parameters.add(head.conversation.slot)
+        parameters.add(head.conversation)
+        parameters.add(head.reader)
         parameters.add(bounds.pivot)
         // One more on either side tells whether there are more.
         parameters.add(Int64(bounds.older + 1))
         parameters.add(Int64(bounds.newer + 1))
     }
-
-    /// Whether a message has more to it than its row.
-    static func hasMore(_ row: Row) -> Bool { (row[MessageRow.plainColumnCount - 1] as Bool?) ?? false }
-
-    static func seqsWithMore(_ rows: Rows) -> [Int64] { rows.filter(hasMore).map { $0[0] } }
-
-    static func lastSeq(_ row: Row) -> Int64 { row[MessageRow.plainColumnCount] }
 }
 
 /// Messages that a reader sees, with all that belongs to them: parents, tapbacks, events, and the texts of then where the
-/// reader has left since.
+/// reader has left since. Few messages have any, and PostgreSQL prepares every node of a statement each time it runs, used
+/// or not: so these are asked for where the rows alone do not tell all (`HistoryRows`).
 ///
 /// It is read behind a page's snapshot, as of the page's position. What may differ is a deletion, or a tapback that was
 /// taken back, since: then the change that tells so lies behind that position, and says it once more.

@@ -16,29 +16,29 @@ enum MessageRow {
         columns(ofReader: reader, asOf: position) + ", parent.sender_id, parent.body"
     }
 
-    /// What stands in the row itself, and whether that is not all: then the columns above tell the rest.
-    static func plainColumns(asOf position: String) -> String {
+    /// What stands in the row itself, and whether that is not all. As of a position before `changed_seq` it is not, either:
+    /// then the columns above tell the rest.
+    static let plainColumns = """
+        \(columns(changedSeq: "m.changed_seq", text: "m.body", editedAt: "m.edited_at")),
+            m.kind <> 1 OR m.tapback_count > 0
         """
-        \(columns(text: "m.body", editedAt: "m.edited_at", asOf: position)),
-            m.kind <> 1 OR m.tapback_count > 0 OR m.changed_seq > \(position)
-        """
-    }
+    static let changedSeq = 2
 
     private static let ownColumnCount = 13
     static let plainColumnCount = ownColumnCount + 1
     static let bareColumnCount = ownColumnCount + 3
     static let columnCount = bareColumnCount + 2
 
-    private static func columns(text: String, editedAt: String, asOf position: String) -> String {
+    private static func columns(changedSeq: String, text: String, editedAt: String) -> String {
         """
-        m.seq, m.id, least(m.changed_seq, \(position)), m.sender_id, m.kind, \(text),
+        m.seq, m.id, \(changedSeq), m.sender_id, m.kind, \(text),
             array_to_string(m.mentions, ','), m.sent_at, m.created_at, \(editedAt), m.deleted_at, m.reply_to, m.reply_seq
         """
     }
 
     private static func columns(ofReader reader: String, asOf position: String) -> String {
         """
-        \(columns(text: text(of: "m", asOf: position), editedAt: editedAt(asOf: position), asOf: position)),
+        \(columns(changedSeq: "least(m.changed_seq, \(position))", text: text(of: "m", asOf: position), editedAt: editedAt(asOf: position))),
             CASE WHEN m.tapback_count > 0 THEN (\(tapbacks(ownedBy: reader, asOf: position))) END,
             CASE WHEN m.tapback_count > 0 THEN (\(tapbackCounts(asOf: position))) END,
             CASE WHEN m.kind = 3 THEN (\(event)) END

@@ -25,36 +25,47 @@ extension Queries {
 
     /// `{messages, hasMoreBefore, hasMoreAfter, lastSeq}`
     func history(_ query: HistoryQuery) async throws -> [UInt8] {
-        let rows = try await connection.query(HistoryStatement.statement) { HistoryStatement.add(query, to: &$0) }
-        guard let first = rows.first else { throw Problem.unknownConversation }
-        let lastSeq = HistoryStatement.lastSeq(first)
-        let whole = try await wholeMessages(HistoryStatement.seqsWithMore(rows), query.head, asOf: lastSeq)
-        let found = FoundMessages(rows, whole, query.head)
-        let receipts = try await receipts(of: found, query.head)
-        let page = HistoryPage(HistoryBounds(query), seqs: found.seqs) { index, buffer in
-            let (fields, parent) = found[index]
-            buffer.append(fields, parent: parent, receipts: receipts[index])
-        }
-        extendLifetime(found)
-        return page.json(lastSeq: lastSeq)
+        let bounds = HistoryBounds(query)
+        let rows = try await rows(bounds, query.head)
+        let found = FoundMessages(rows, try await wholeMessages(rows, query.head), query.head)
+        let receipts = try await receipts(of: found, query.head, rows.recipients)
+        let page = HistoryPage(bounds, seqs: found.seqs) { found.append($0, receipts[$0], to: &$1) }
+        return page.json(lastSeq: rows.position)
     }
 
-    private func wholeMessages(_ seqs: [Int64], _ head: ConversationQuery, asOf position: Int64) async throws -> Rows? {
+    private func rows(_ bounds: HistoryBounds, _ head: ConversationQuery) async throws -> HistoryRows {
+        let results = try await connection.transaction { batch in
+            HistoryRows.add(head, bounds, to: &batch)
+            batch.execute(RecipientsStatement.statement) { parameters in
+                RecipientsStatement.add(head.conversation, by: head.reader, limit: recipientLimit, to: &parameters)
+            }
+        }
+        if let rows = HistoryRows(results) { return rows }
+        let rows = try await connection.query(HistoryStatement.statement) {
+            HistoryStatement.add(head, bounds, to: &$0)
+        }
+        guard let rows = HistoryRows(rows) else { throw Problem.unknownConversation }
+        return rows
+    }
+
+    private func wholeMessages(_ rows: HistoryRows, _ head: ConversationQuery) async throws -> Rows? {
+        let seqs = rows.seqsWithMore
         guard !seqs.isEmpty else { return nil }
         return try await connection.query(WholeMessages.statement) { parameters in
-            WholeMessages.add(head, seqs: seqs, asOf: position, to: &parameters)
+            WholeMessages.add(head, seqs: seqs, asOf: rows.position, to: &parameters)
         }
     }
 
     /// The receipts of those messages that the reader sent, by index.
-    private func receipts(of found: FoundMessages, _ head: ConversationQuery) async throws -> [Receipts?] {
+    private func receipts(
+        of found: FoundMessages, _ head: ConversationQuery, _ recipients: Rows?
+    ) async throws -> [Receipts?] {
         var receipts: [Receipts?] = Array(repeating: nil, count: found.seqs.count)
         let own = receipts.indices.filter { found.hasReceipts($0) }
         guard !own.isEmpty else { return receipts }
         let sent = SentMessages(conversation: head.conversation, seqs: own.map { found.seqs[$0] })
-        for (index, receipt) in zip(own, try await self.receipts(of: [sent], by: head.reader)[0]) {
-            receipts[index] = receipt
-        }
+        let receiptsOfOwn = try await self.receipts(of: [sent], by: head.reader, recipients.map { [$0] })[0]
+        for (index, receipt) in zip(own, receiptsOfOwn) { receipts[index] = receipt }
         return receipts
     }
 }

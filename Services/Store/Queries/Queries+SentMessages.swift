@@ -26,21 +26,28 @@ extension Queries {
         return byMessage
     }
 
-    /// As above, for each of the messages.
-    func receipts(of sent: [SentMessages], by sender: UserID) async throws -> [[Receipts]] {
-        let results = try await connection.transaction { batch in
-            for messages in sent {
-                batch.execute(RecipientsStatement.statement) {
-                    RecipientsStatement.add(messages, by: sender, limit: recipientLimit, to: &$0)
-                }
-            }
-        }
-        var receipts = zip(sent, results).map { messages, rows in
-            rows.count > recipientLimit ? nil : RecipientsStatement.count(rows, of: messages)
+    /// As above, for each of the messages. `listed` are their recipients, where they were asked for before.
+    func receipts(
+        of sent: [SentMessages], by sender: UserID, _ listed: [Rows]? = nil
+    ) async throws -> [[Receipts]] {
+        let recipients = if let listed { listed } else { try await recipients(of: sent, by: sender) }
+        var receipts = zip(sent, recipients).map { messages, rows in
+            RecipientsStatement.isWhole(rows, limit: recipientLimit)
+                ? RecipientsStatement.count(rows, of: messages) : nil
         }
         try await countInLargeOnes(sent, by: sender, &receipts)
         try await addDates(to: &receipts, of: sent, by: sender)
         return receipts.map { $0 ?? [] }
+    }
+
+    private func recipients(of sent: [SentMessages], by sender: UserID) async throws -> [Rows] {
+        try await connection.transaction { batch in
+            for messages in sent {
+                batch.execute(RecipientsStatement.statement) { parameters in
+                    RecipientsStatement.add(messages.conversation, by: sender, limit: recipientLimit, to: &parameters)
+                }
+            }
+        }
     }
 
     /// Counts what is nil so far.

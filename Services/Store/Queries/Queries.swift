@@ -24,7 +24,7 @@ final class Queries {
             ReceiptsStatement.statement, ConversationStatement.changed, SyncStatement.position,
             SenderCountsStatement.recent, SenderCountsStatement.stays, SettingsStatement.ofUser,
             SettingsStatement.inConversation,
-        ] + ErasureStatements.queries
+        ] + HistoryRows.statements + ErasureStatements.queries
 
     let connection: Connection
     let searching: Search

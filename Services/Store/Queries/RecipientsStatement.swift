@@ -7,7 +7,7 @@ enum RecipientsStatement {
     /// Stays that are listed at most. In larger conversations dates are kept, too (`KeptDates`).
     static let limit = 50
 
-    /// The stays of all but $3 in conversation $2 of slot $1, $4 at most.
+    /// The stays of all but $3 in conversation $2 of slot $1, $4 at most; none where there are more members than that.
     static let statement = Statement(
         "recipients", parameters: [.int2, .uuid, .text, .int8],
         """
@@ -15,16 +15,22 @@ enum RecipientsStatement {
         FROM store.memberships s
         LEFT JOIN receipt.horizons h ON h.slot = $1 AND h.conversation_id = $2 AND h.user_id = s.user_id
         WHERE s.slot = $1 AND s.conversation_id = $2 AND s.user_id <> $3
+          AND (SELECT c.member_count <= $4 FROM store.conversations c WHERE c.slot = $1 AND c.id = $2)
         LIMIT $4
         """)
 
     /// One stay more than the limit tells that there are more.
-    static func add(_ messages: SentMessages, by sender: UserID, limit: Int, to parameters: inout Parameters) {
-        parameters.add(messages.conversation.slot)
-        parameters.add(messages.conversation)
+    static func add(
+        _ conversation: ConversationID, by sender: UserID, limit: Int, to parameters: inout Parameters
+    ) {
+        parameters.add(conversation.slot)
+        parameters.add(conversation)
         parameters.add(sender)
         parameters.add(Int64(limit) + 1)
     }
+
+    /// Whether all stays are listed.
+    static func isWhole(_ rows: Rows, limit: Int) -> Bool { !rows.isEmpty && rows.count <= limit }
 
     /// The receipts of each message.
     static func count(_ rows: Rows, of messages: SentMessages) -> [Receipts] {

@@ -18,8 +18,8 @@ enum MessageColumns {
     }
 
     /// `MessageRow.plainColumns`
-    static func plain(_ message: Tables.Message?, asOf position: Int64) -> SimulatedRow {
-        bare(message, asOf: position).prefix(13) + [SimulatedValue(message.map { $0.hasMore(asOf: position) })]
+    static func plain(_ message: Tables.Message?) -> SimulatedRow {
+        bare(message, asOf: .max).prefix(13) + [SimulatedValue(message.map(\.hasMore))]
     }
 
     /// `MessageRow.columns`

@@ -1,8 +1,37 @@
 import Models
 import Postgres
 
-// Messages as their readers see them: `HistoryStatement`, `WholeMessages`, `MessageStatement`, `MessageDetails`.
+// Messages as their readers see them: `HistoryRows`, `HistoryStatement`, `WholeMessages`, `MessageStatement`, `MessageDetails`.
 extension Database {
+    /// $1 slot · $2 conversation · $3 reader
+    func readerStays(_ arguments: Arguments) -> [SimulatedRow] {
+        let reader: UserID = arguments.value(2)
+        guard let conversation = tables.conversations[arguments.value(1)] else { return [] }
+        let hides = !conversation.hidden[reader, default: []].isEmpty
+        return conversation.stays[reader, default: []].map { stay in
+            [
+                SimulatedValue(conversation.lastSeq), SimulatedValue(max(stay.from, stay.cleared + 1)),
+                SimulatedValue(stay.through ?? .max), SimulatedValue(hides),
+            ]
+        }
+    }
+
+    /// $1 slot · $2 conversation · $3 pivot · $4 limit
+    func messagesBefore(_ arguments: Arguments) -> [SimulatedRow] {
+        let (messages, pivot, limit) = side(arguments)
+        return messages.filter { $0.seq < pivot }.suffix(limit).reversed().map(MessageColumns.plain)
+    }
+
+    func messagesFrom(_ arguments: Arguments) -> [SimulatedRow] {
+        let (messages, pivot, limit) = side(arguments)
+        return messages.filter { $0.seq >= pivot }.prefix(limit).map(MessageColumns.plain)
+    }
+
+    private func side(_ arguments: Arguments) -> (messages: [Tables.Message], pivot: Int64, limit: Int) {
+        let limit: Int64 = arguments.value(3)
+        return (tables.conversations[arguments.value(1)]?.messages ?? [], arguments.value(2), Int(limit))
+    }
+
     /// $1 slot · $2 conversation · $3 reader · $4 pivot · $5 older · $6 newer
     func history(_ arguments: Arguments) -> [SimulatedRow] {
         let reader: UserID = arguments.value(2)
@@ -16,8 +45,8 @@ extension Database {
         let page =
             shown.filter { $0.seq < pivot }.suffix(Int(older)) + shown.filter { $0.seq >= pivot }.prefix(Int(newer))
         let end = conversation.end(for: reader)
-        if page.isEmpty { return [MessageColumns.plain(nil, asOf: end) + [SimulatedValue(end)]] }
-        return page.map { MessageColumns.plain($0, asOf: end) + [SimulatedValue(end)] }
+        if page.isEmpty { return [MessageColumns.plain(nil) + [SimulatedValue(end)]] }
+        return page.map { MessageColumns.plain($0) + [SimulatedValue(end)] }
     }
 
     /// $1 slot · $2 conversation · $3 reader · $4 positions · $5 as of

@@ -43,7 +43,7 @@ extension Tables.Message {
     private func nextRevision(asOf position: Int64) -> Revision? { revisions.first { $0.replaced > position } }
 
     /// Whether there is more to the message than its row.
-    func hasMore(asOf position: Int64) -> Bool { kind != .text || !tapbacks.isEmpty || changed > position }
+    var hasMore: Bool { kind != .text || !tapbacks.isEmpty }
 
     func text(asOf position: Int64) -> String? {
         guard editedAt != nil, changed > position else { return text }
