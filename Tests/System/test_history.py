@@ -12,6 +12,7 @@ def model(seqs: list[int], *, limit: int, before: int | None = None, after: int 
 
 
 LENGTH = 23
+MEMBERS = "/v1/conversations/{}/members/{}"
 
 
 @pytest.fixture
@@ -34,6 +35,99 @@ async def test_pages_in_every_direction_hold_what_the_model_says(filled):
                 expect_page(page, seqs, model(seqs, limit=limit, **{direction: position}), (direction, position, limit))
         page = await reader.page(conversation, limit=limit)
         expect_page(page, seqs, model(seqs, limit=limit), ("latest", limit))
+
+
+async def newcomer(alice, reader):
+    conversation = await alice.create_group()
+    await alice.fill(conversation, 8)
+    joined = await put(alice, conversation, reader)
+    await alice.fill(conversation, 8)
+    return conversation, lambda seq: seq >= joined
+
+
+async def former_member(alice, reader):
+    conversation = await alice.create_group(reader)
+    message = (await alice.fill(conversation, 8))[3]
+    left = await remove(alice, conversation, reader)
+    await alice.fill(conversation, 8)
+    path = f"/v1/conversations/{conversation}/messages/{message['id']}"
+    assert (await alice.request("PATCH", path, {"text": "secret of after"})).status == 200
+    return conversation, lambda seq: seq <= left
+
+
+async def returned_member(alice, reader):
+    conversation = await alice.create_group(reader)
+    await alice.fill(conversation, 5)
+    left = await remove(alice, conversation, reader)
+    await alice.fill(conversation, 5)
+    returned = await put(alice, conversation, reader)
+    await alice.fill(conversation, 5)
+    return conversation, lambda seq: seq <= left or seq >= returned
+
+
+async def clearer(alice, reader):
+    conversation = await alice.create_group(reader)
+    cleared = (await alice.fill(conversation, 8))[-1]["seq"]
+    assert (await reader.request("DELETE", f"/v1/conversations/{conversation}/history")).status == 204
+    await alice.fill(conversation, 8)
+    return conversation, lambda seq: seq > cleared
+
+
+async def clearer_of_everything(alice, reader):
+    conversation = await alice.create_group(reader)
+    await alice.fill(conversation, 8)
+    assert (await reader.request("DELETE", f"/v1/conversations/{conversation}/history")).status == 204
+    return conversation, lambda seq: False
+
+
+async def hider(alice, reader):
+    conversation = await alice.create_group(reader)
+    messages = await alice.fill(conversation, 12)
+    hidden = [messages[n] for n in (0, 4, 5, 11)]
+    for message in hidden:
+        path = f"/v1/conversations/{conversation}/messages/{message['id']}?scope=me"
+        assert (await reader.request("DELETE", path)).status == 204
+    return conversation, lambda seq: seq not in [message["seq"] for message in hidden]
+
+
+async def put(alice, conversation, reader) -> int:
+    assert (await alice.request("PUT", MEMBERS.format(conversation, reader.name), {})).status in (200, 201)
+    return (await alice.conversation(conversation))["lastSeq"]
+
+
+async def remove(alice, conversation, reader) -> int:
+    assert (await alice.request("DELETE", MEMBERS.format(conversation, reader.name))).status == 204
+    return (await alice.conversation(conversation))["lastSeq"]
+
+
+@pytest.mark.parametrize(
+    "kind", [newcomer, former_member, returned_member, clearer, clearer_of_everything, hider], ids=lambda f: f.__name__
+)
+async def test_who_does_not_see_everything_gets_full_pages_of_what_they_see(system, people, kind):
+    alice, reader = people(system, 2)
+    conversation, sees = await kind(alice, reader)
+    everything = await alice.history(conversation)
+    seqs = [message["seq"] for message in everything if sees(message["seq"])]
+    last = (await reader.conversation(conversation))["lastSeq"]
+
+    def expect(page, shown, what):
+        assert [message["seq"] for message in page["messages"]] == shown, what
+        assert page["lastSeq"] == last, what
+        assert "secret" not in str(page), what
+        if shown:
+            assert page["hasMoreBefore"] == (shown[0] > seqs[0]), what
+            assert page["hasMoreAfter"] == (shown[-1] < seqs[-1]), what
+
+    for limit in (1, 2, 5, 50):
+        expect(await reader.page(conversation, limit=limit), model(seqs, limit=limit), ("latest", limit))
+        for position in range(1, everything[-1]["seq"] + 2):
+            for direction in ("before", "after"):
+                page = await reader.page(conversation, limit=limit, **{direction: position})
+                expect(page, model(seqs, limit=limit, **{direction: position}), (direction, position, limit))
+            older = model(seqs, limit=limit // 2, before=position) if limit > 1 else []
+            newer = model(seqs, limit=limit - limit // 2, after=position - 1)
+            page = await reader.page(conversation, limit=limit, around=position)
+            expect(page, older + newer, ("around", position, limit))
 
 
 async def test_around_shows_the_message_asked_for_and_both_sides(filled):
