@@ -69,12 +69,13 @@ enum SearchIndex {
             CASE WHEN m.edited_at IS NULL THEN m.seq ELSE (
                 SELECT coalesce(max(v.replaced_seq), m.seq) FROM store.revisions v
                 WHERE v.slot = m.slot AND v.conversation_id = m.conversation_id AND v.message_id = m.id) END,
-            array_to_tsvector(ARRAY(
-                SELECT store.search_block(i.conversation_id, i.seq) || w FROM unnest(string_to_array(i.lexemes, ' ')) AS w)),
+            array_to_tsvector(CASE WHEN i.lexemes = '' THEN '{}'
+                ELSE string_to_array(b.block || replace(i.lexemes, ' ', ' ' || b.block), ' ') END),
             i.text
         FROM unnest($1::smallint[], $2::uuid[], $3::bigint[], $4::text[], $5::text[], $6::text[])
             AS i(slot, conversation_id, seq, body, lexemes, text)
         JOIN store.messages m ON m.slot = i.slot AND m.conversation_id = i.conversation_id AND m.seq = i.seq
+        CROSS JOIN LATERAL (SELECT store.search_block(i.conversation_id, i.seq) AS block OFFSET 0) b
         WHERE m.body = i.body
         ON CONFLICT (conversation_id, seq, slot) DO UPDATE
             SET since_seq = excluded.since_seq, words = excluded.words, text = excluded.text

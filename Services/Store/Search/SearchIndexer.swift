@@ -44,6 +44,8 @@ final class SearchIndexer {
     private var lastCommit = MonotonicTime.now
     /// The largest of the latest batches, forgotten by and by: some are small in a crowd, too.
     private var batchSize = 0
+    /// Texts were added and not merged yet. That is a step of its own, with a rest before it.
+    private var isMergeDue = false
     private var isPlanned = false
     private var isWorking = false
     private(set) var indexed = 0
@@ -100,8 +102,8 @@ final class SearchIndexer {
     private var isQuiet: Bool { isWriterIdle() && .now - max(lastCommit, lastRead()) >= Self.quiet }
 
     private func begin() {
-        guard connection.isUp, !waiting.isEmpty || !takenOver.isEmpty else { return }
-        guard isQuiet || lag > Self.patience || waiting.isEmpty else { return plan() }
+        guard connection.isUp, isMergeDue || !waiting.isEmpty || !takenOver.isEmpty else { return }
+        guard isMergeDue || isQuiet || lag > Self.patience || waiting.isEmpty else { return plan() }
         isWorking = true
         Reactor.spawn { [self] in
             let start = MonotonicTime.now
@@ -112,7 +114,7 @@ final class SearchIndexer {
     }
 
     private func rest(after work: Duration) -> Duration {
-        if waiting.isEmpty { return Self.pause }
+        if waiting.isEmpty && !isMergeDue { return Self.pause }
         if isQuiet || lag > Self.patienceWithRests { return .zero }
         return work * (batchSize < Self.crowd ? Self.restFactor : Self.restFactorInCrowd)
     }
@@ -121,6 +123,7 @@ final class SearchIndexer {
 
     /// One step; false when the database failed.
     private func work() async -> Bool {
+        if isMergeDue { return await merge() }
         let since = waiting.first?.since ?? .now
         let isQuiet = isQuiet
         let conversations = takeWaiting(isQuiet ? Self.batchConversations : Self.batchConversationsAmongWrites)
@@ -129,7 +132,7 @@ final class SearchIndexer {
             if !conversations.isEmpty { try await index(conversations, since, isQuiet) }
             return true
         } catch {
-            if connection.isUp { log.warning("indexing failed", [LogField("reason", error.debugDescription)]) }
+            logFailure(error)
             note(conversations, since: since)
             return false
         }
@@ -176,8 +179,22 @@ final class SearchIndexer {
         _ = try await connection.transaction { SearchIndex.add(portions, to: &$0) }
         note(portions.lazy.filter { $0.through < $0.lastSeq }.map(\.conversation), since: since)
         let count = portions.reduce(0) { $0 + $1.texts.count }
-        guard count > 0 else { return }
         indexed += count
-        _ = try await connection.query(SearchIndex.merge)
+        isMergeDue = count > 0
+    }
+
+    private func merge() async -> Bool {
+        do throws(DatabaseError) {
+            _ = try await connection.query(SearchIndex.merge)
+            isMergeDue = false
+            return true
+        } catch {
+            logFailure(error)
+            return false
+        }
+    }
+
+    private func logFailure(_ error: DatabaseError) {
+        if connection.isUp { log.warning("indexing failed", [LogField("reason", error.debugDescription)]) }
     }
 }
