@@ -104,7 +104,7 @@ extension FoldedText {
 
     func string(_ range: Range<Int>) -> String { joined(CollectionOfOne(range)) }
 
-    /// UTF-8 by hand: a string that grows by scalars took the reactor 20 µs a message.
+    /// UTF-8 by hand: strings that grow scalar by scalar took seven microseconds a message.
     private func joined(_ ranges: some Sequence<Range<Int>>) -> String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(scalars.count + words.count)
