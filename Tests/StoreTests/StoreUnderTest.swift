@@ -58,7 +58,10 @@ final class StoreUnderTest {
                 list: "ipc://\(directory)/client.sock,ipc://\(directory)/store*.sock,ipc://\(directory)/receipt.sock"))
         bus.hearsItself = true
         store.start()
-        while store.slots.count < Slot.count { await Reactor.sleep(for: .milliseconds(5)) }
+        // A query before its connection is up is given back, and answered when it is repeated.
+        while store.slots.count < Slot.count || !store.queries.connection.isUp {
+            await Reactor.sleep(for: .milliseconds(5))
+        }
         // Who has an answer hears the store: the first answer that a test waits for is not lost.
         _ = await client.request(StoreRequestKind.positions, in: Slot(0), deadline: .seconds(10)) {
             $0.append(bigEndian: UInt32(0))

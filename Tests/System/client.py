@@ -1,6 +1,7 @@
 """Users of a Parley system: their tokens, requests and WebSocket sessions."""
 
 import asyncio
+import contextlib
 import base64
 import hashlib
 import hmac
@@ -176,9 +177,11 @@ class User:
         self._sessions.append(session)
         return session
 
-    async def leave(self):
-        for session in self._sessions:
-            await session.close()
+    async def leave(self, *, tolerating: type[Exception] | tuple = ()):
+        """Ends all sessions. `tolerating`: what may have ended one before, as a frame that is no JSON."""
+        while self._sessions:
+            with contextlib.suppress(tolerating):
+                await self._sessions.pop().close()
 
 
 class Session:
