@@ -1,8 +1,8 @@
 """Users of a Parley system: their tokens, requests and WebSocket sessions."""
 
 import asyncio
-import contextlib
 import base64
+import contextlib
 import hashlib
 import hmac
 import itertools
