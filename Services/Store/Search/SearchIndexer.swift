@@ -7,8 +7,9 @@ import ServiceKit
 ///
 /// Senders and readers come first: while messages are written or read it waits until what is to be indexed is a second
 /// old, takes small batches, and rests behind each three times as long as that took, a quarter of a core at most, or
-/// fifteen times where so much is written that it takes all there is. Who has waited for half a minute in spite of that is
-/// not put off any more. When there is nothing else to do, it goes on without a pause.
+/// fifteen times where so much is written that it takes all there is. When somebody has waited for half a minute in spite
+/// of that, it rests as long as it works, or three times as long. When there is nothing else to do, it goes on without a
+/// pause.
 ///
 /// Where it stands is in the database, so that another store goes on there; here is only which conversations have moved
 /// since.
@@ -18,11 +19,11 @@ final class SearchIndexer {
     private static let pause = Duration.milliseconds(50)
     /// Nobody writes or reads when nothing was committed or answered for so long.
     private static let quiet = Duration.milliseconds(250)
-    /// How long what was written may wait for quiet, and be put off by rests.
+    /// How long what was written may wait for quiet, and be put off by long rests.
     private static let patience = Duration.seconds(1)
     private static let patienceWithRests = Duration.seconds(30)
-    private static let restFactor = 3
-    private static let restFactorInCrowd = 15
+    private static let restFactor = (usual: 3, late: 1)
+    private static let restFactorInCrowd = (usual: 15, late: 3)
     /// Messages of a batch that tell of a crowd: a batch is what arrives while those before it are committed.
     private static let crowd = 64
     private static let pauseAfterFailure = Duration.seconds(1)
@@ -115,8 +116,9 @@ final class SearchIndexer {
 
     private func rest(after work: Duration) -> Duration {
         if waiting.isEmpty && !isMergeDue { return Self.pause }
-        if isQuiet || lag > Self.patienceWithRests { return .zero }
-        return work * (batchSize < Self.crowd ? Self.restFactor : Self.restFactorInCrowd)
+        if isQuiet { return .zero }
+        let factor = batchSize < Self.crowd ? Self.restFactor : Self.restFactorInCrowd
+        return work * (lag > Self.patienceWithRests ? factor.late : factor.usual)
     }
 
     // MARK: What
