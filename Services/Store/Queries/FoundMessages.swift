@@ -45,6 +45,7 @@ struct FoundMessages {
     /// Appends the JSON of a message as the reader sees it.
     func append(_ index: Int, _ receipts: Receipts?, to buffer: inout ByteBuffer) {
         let row = row(index)
+        defer { extendLifetime(row) }  // The texts lie in it.
         if places[index].result == wholeResult {
             let fields = MessageFields(row, conversation: head.conversation)!
             buffer.append(fields, parent: ParentView(row), receipts: receipts)
