@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import aiohttp  # noqa: E402
 from system import System  # noqa: E402
 
-from faults import report  # noqa: E402
+from faults import abuse, report  # noqa: E402
 from faults.book import Finding  # noqa: E402
 from faults.checker import check  # noqa: E402
 from faults.database import Database  # noqa: E402
@@ -87,7 +87,7 @@ class Run:
 
     async def _all_stages(self, scene: Scene):
         while True:
-            for stage in ("direct", "bus", "clock"):
+            for stage in ("direct", "abuse", "bus", "clock"):
                 kinds = [kind for kind in self._kinds() if kind.stage == stage]
                 self.choice.shuffle(kinds)
                 if kinds and await self._enter(stage, scene):
@@ -105,6 +105,12 @@ class Run:
 
     async def _enter(self, stage: str, scene: Scene) -> bool:
         """Starts the processes anew with what the stage needs."""
+        if stage == "abuse":
+            if not scene.abuser:
+                conversations, messages = (2_000, 20_000) if self.options.short else (20_000, 200_000)
+                scene.abuser = await abuse.Abuser.prepare(scene, conversations=conversations, messages=messages)
+                await asyncio.sleep(self.calm)
+            return True
         if stage == "bus":
             if not scene.bus.process:
                 scene.machine.extra = await scene.bus.open()
@@ -164,6 +170,7 @@ class Run:
         text = "\n\n".join([
             report.circumstances(self.command, self.loads),
             report.table(self.faults, self.skips, self.talks, self.calm, self.weather),
+            *(abuse.table(scene.abuses, load.writes, self.calm),) * bool(scene.abuses),
             *(" ".join(scene.notes),) * bool(scene.notes),
             totals.text + "\n",
         ])  # fmt: skip

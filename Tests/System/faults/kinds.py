@@ -8,6 +8,7 @@ import re
 import resource
 import signal
 import sys
+import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +16,7 @@ from pathlib import Path
 from client import User, new_id
 from system import EXECUTABLES, SERVICES
 
+from faults.abuse import Abuser, Measured
 from faults.book import Finding
 from faults.database import Database
 from faults.device import Device
@@ -41,6 +43,8 @@ class Scene:
     choice: random.Random
     notes: list[str] = field(default_factory=list)
     """What else is worth telling in the report."""
+    abuser: Abuser | None = None
+    abuses: list[Measured] = field(default_factory=list)
 
     def either(self) -> int:
         return self.choice.randrange(2)
@@ -55,7 +59,8 @@ class Kind:
     short_seconds: float | None = None
     """How long it lasts in the short form; None: it is not part of it."""
     stage: str = "direct"
-    """direct, bus (frames go through a proxy) or clock (processes see a clock that is set)"""
+    """direct, abuse (one client takes what it gets), bus (frames go through a proxy) or clock (processes see a clock
+    that is set)"""
 
 
 # Processes
@@ -339,6 +344,33 @@ async def everybody_reconnects(scene: Scene):
         scene.load.findings.append(Finding("lost", f"parley load reconnect: {said.decode()[-1500:]}"))
 
 
+# Abuse
+
+
+def abused(name: str, act: str):
+    async def acting(scene: Scene):
+        measured = Measured(name, time.monotonic())
+        async with scene.abuser.acting(act, measured):
+            yield
+            measured.end = time.monotonic()
+        scene.abuses.append(measured)
+
+    return acting
+
+
+ABUSES = {
+    "nothing to the servers: it computes": "compute",
+    "large bodies without a token": "send_bodies_without_a_token",
+    "connects with many conversations, again and again": "connect_again_and_again",
+    "asks for lists and long unread counts": "ask_for_lists",
+    "searches what it has just written": "search_what_it_writes",
+    "opens 300 sessions and babbles": "open_sessions_and_babble",
+    "creates groups of a thousand": "create_large_groups",
+    "sends batches of a megabyte": "send_large_batches",
+}
+SHORT_ABUSES = ("ask_for_lists", "open_sessions_and_babble", "send_large_batches")
+
+
 # Clocks
 
 
@@ -398,6 +430,8 @@ KINDS = [
     Kind("half-open connections", half_open, 10),
     Kind("a client stops reading, another reads slowly", stops_reading, 5),
     Kind("10,000 clients reconnect at once", everybody_reconnects, 5),
+    *(Kind(f"abuse: {name}", abused(name, act), 12, 1 if act in SHORT_ABUSES else None, stage="abuse")
+      for name, act in ABUSES.items()),
     Kind("rolling restart", rolling_restart, 0, 0, stage="bus"),
     Kind("a tenth of all frames lost", ordered(lose=0.1), 15, 2, stage="bus"),
     Kind("frames repeated and out of order", ordered(repeat=0.3, delay=0.05), 15, 2, stage="bus"),
