@@ -1,14 +1,51 @@
 /// One step of a schema. Once merged it is never edited: databases that have applied it would differ from new ones.
+///
+/// The comments that a file begins with may say how it is applied:
+///
+///     -- parley: no transaction
+///     -- parley: compatible from 11
+///
+/// `no transaction`: its statements are run one by one, each committing by itself, for what cannot run in a transaction
+/// or would hold its locks for too long. It is noted as applied after the last one, so whatever interrupts it, it begins
+/// anew: every statement must do no harm when repeated. `CREATE INDEX CONCURRENTLY` must be written
+/// `CREATE [UNIQUE] INDEX CONCURRENTLY IF NOT EXISTS name ON schema.table …`; what a failed one left is built again, and a
+/// table in partitions gets its index partition by partition (`ConcurrentIndex`). A constraint is added by
+/// `DROP CONSTRAINT IF EXISTS`, `ADD … NOT VALID` and `VALIDATE CONSTRAINT`, rows are filled in by a `DO` block that
+/// commits between its batches.
+///
+/// `compatible from N`: executables whose last migration is N still work beside it, and start on it. Without the line
+/// only those do that know it.
 public struct Migration: Sendable {
     /// From 1, without gaps.
     public let number: Int32
     public let name: String
     public let sql: String
+    /// The last migration of the oldest executables that work with a database that has this one.
+    public let compatibleFrom: Int32
+    let isTransactional: Bool
 
-    public init(_ number: Int32, _ name: String, sql: [UInt8]) {
+    public init(_ number: Int32, _ name: String, sql bytes: [UInt8]) {
         self.number = number
         self.name = name
-        self.sql = String(decoding: sql, as: UTF8.self)
+        sql = String(decoding: bytes, as: UTF8.self)
+        var compatibleFrom = number, isTransactional = true
+        for instruction in Self.instructions(in: sql) {
+            let words = instruction.split(separator: " ")
+            switch (words.count, words.first, words.dropFirst().first, words.last.flatMap { Int32($0) }) {
+            case (2, "no", "transaction", _): isTransactional = false
+            case (3, "compatible", "from", let oldest?): compatibleFrom = oldest
+            default: preconditionFailure("migration \(number) asks for what no migrator knows: \(instruction)")
+            }
+        }
+        precondition(1...number ~= compatibleFrom, "migration \(number) is compatible with none that came before")
+        self.compatibleFrom = compatibleFrom
+        self.isTransactional = isTransactional
+    }
+
+    /// What stands behind `-- parley:` in the comments at the beginning.
+    private static func instructions(in sql: String) -> [Substring] {
+        sql.split(separator: "\n", omittingEmptySubsequences: false).prefix { $0.hasPrefix("--") }
+            .filter { $0.hasPrefix("-- parley:") }.map { $0.dropFirst("-- parley:".count) }
     }
 }
 
@@ -17,10 +54,12 @@ public enum MigrationError: Error, Equatable {
     case database(DatabaseError)
     /// An applied migration reads differently now.
     case edited(number: Int32)
-    /// The database has migrations that this build does not know.
+    /// The database has a migration that this build does not know and does not work with.
     case databaseIsNewer(number: Int32)
     /// The database lacks migrations.
     case databaseIsOlder(missing: Int32)
+    /// A statement that the migrator cannot run as it is written.
+    case unknownForm(statement: String)
 }
 
 extension MigrationError: CustomStringConvertible {
@@ -28,8 +67,13 @@ extension MigrationError: CustomStringConvertible {
         switch self {
         case .database(let error): error.debugDescription
         case .edited(let number): "migration \(number) was edited after the database applied it"
-        case .databaseIsNewer(let number): "the database has migration \(number), which this build does not know"
+        case .databaseIsNewer(let number):
+            "the database has migration \(number), which this build does not know and does not work with"
         case .databaseIsOlder(let missing): "the database lacks migration \(missing): run `migrate` first"
+        case .unknownForm(let statement):
+            """
+            must be written CREATE [UNIQUE] INDEX CONCURRENTLY IF NOT EXISTS name ON schema.table …: \(statement)
+            """
         }
     }
 }

@@ -1,8 +1,10 @@
+import Glibc
+
 /// Brings one schema to the version this build was made for, or checks that it is there.
 ///
-/// The schema's table `migrations` lists what was applied, with a checksum of the text. Each migration runs in one
-/// transaction with its entry there, under an advisory lock, so several may start at once. Blocks: it runs before the
-/// reactor does.
+/// The schema's table `migrations` lists what was applied, with a checksum of the text and the oldest build that works
+/// with it. Each migration runs in one transaction with its entry there, or, where it says so, statement by statement with
+/// its entry behind them; under an advisory lock, so several may start at once. Blocks: it runs before the reactor does.
 public struct Migrator: Sendable {
     let schema: String
     private let migrations: [Migration]
@@ -28,7 +30,7 @@ public struct Migrator: Sendable {
         return Array(missing)
     }
 
-    /// Throws unless the database has exactly the migrations of this build.
+    /// Throws unless the database has the migrations of this build, and beyond them only such as this build works with.
     public func requireVersion(ofDatabaseAt url: String) throws(MigrationError) {
         let count = try appliedCount(in: connect(to: url))
         guard count == migrations.count else { throw .databaseIsOlder(missing: Int32(count + 1)) }
@@ -45,7 +47,9 @@ public struct Migrator: Sendable {
     /// Makes sure that nobody else migrates until the connection closes, and that there is a place for the entries.
     private func prepare(_ database: BlockingConnection) throws(MigrationError) {
         do throws(DatabaseError) {
-            _ = try database.query("SELECT pg_advisory_lock(hashtextextended($1, 0))") { $0.add("parley \(schema)") }
+            // Not `pg_advisory_lock`: CREATE INDEX CONCURRENTLY of whoever has the lock would wait for the statement that
+            // waits for it.
+            while try !tryLock(database) { usleep(100_000) }
             try database.execute(
                 """
                 CREATE SCHEMA IF NOT EXISTS \(schema);
@@ -54,30 +58,42 @@ public struct Migrator: Sendable {
                     name       text        NOT NULL,
                     checksum   bytea       NOT NULL,
                     applied_at timestamptz NOT NULL DEFAULT now()
-                )
+                );
+                ALTER TABLE \(schema).migrations ADD COLUMN IF NOT EXISTS compatible_from integer
                 """)
         } catch {
             throw .database(error)
         }
     }
 
-    /// How many migrations are applied, after checking that they are the ones this build knows.
-    private func appliedCount(in database: BlockingConnection) throws(MigrationError) -> Int {
-        let applied = try applied(in: database)
-        for row in applied {
-            guard let isUnchanged: Bool = row[1] else { throw .databaseIsNewer(number: row[0]) }
-            guard isUnchanged else { throw .edited(number: row[0]) }
-        }
-        return applied.count
+    private func tryLock(_ database: BlockingConnection) throws(DatabaseError) -> Bool {
+        try database.query("SELECT pg_try_advisory_lock(hashtextextended($1, 0))") { $0.add("parley \(schema)") }[0][0]
     }
 
-    /// The applied migrations in order, each with whether its text is still the same; NULL: it is not known here.
+    /// How many of this build's migrations are applied, after checking that it works with all that are.
+    private func appliedCount(in database: BlockingConnection) throws(MigrationError) -> Int {
+        var count = 0
+        for row in try applied(in: database) {
+            if let isUnchanged: Bool = row[1] {
+                guard isUnchanged else { throw .edited(number: row[0]) }
+                count += 1
+            } else {
+                let oldest: Int32 = row[2]
+                guard oldest <= migrations.count else { throw .databaseIsNewer(number: row[0]) }
+            }
+        }
+        return count
+    }
+
+    /// The applied migrations in order, each with whether its text is still the same (NULL: it is not known here), and
+    /// the oldest build that works with it. Builds that did not note that worked with their own migrations alone.
     private func applied(in database: BlockingConnection) throws(MigrationError) -> [Row] {
         do throws(DatabaseError) {
             return Array(
                 try database.query(
                     """
-                    SELECT applied.number, applied.checksum = sha256(convert_to(known.sql, 'UTF8'))
+                    SELECT applied.number, applied.checksum = sha256(convert_to(known.sql, 'UTF8')),
+                           coalesce((to_jsonb(applied) ->> 'compatible_from')::integer, applied.number)
                     FROM \(schema).migrations applied LEFT JOIN unnest($1, $2) AS known (number, sql) USING (number)
                     ORDER BY number
                     """
@@ -95,22 +111,44 @@ public struct Migrator: Sendable {
     }
 
     private func apply(_ migration: Migration, to database: BlockingConnection) throws(MigrationError) {
+        guard migration.isTransactional else { return try applyByStatement(migration, to: database) }
         do throws(DatabaseError) {
             try database.transaction { () throws(DatabaseError) in
                 try database.execute(migration.sql)
-                _ = try database.query(
-                    """
-                    INSERT INTO \(schema).migrations (number, name, checksum)
-                    VALUES ($1, $2, sha256(convert_to($3, 'UTF8')))
-                    """
-                ) { parameters in
-                    parameters.add(migration.number)
-                    parameters.add(migration.name)
-                    parameters.add(migration.sql)
-                }
+                try note(migration, in: database)
             }
         } catch {
             throw .database(error)
+        }
+    }
+
+    private func applyByStatement(_ migration: Migration, to database: BlockingConnection) throws(MigrationError) {
+        for statement in SQLStatements.of(migration.sql) {
+            let index = try ConcurrentIndex(statement: statement)
+            do throws(DatabaseError) {
+                if let index { try index.build(in: database) } else { try database.execute(statement) }
+            } catch {
+                throw .database(error)
+            }
+        }
+        do throws(DatabaseError) {
+            try note(migration, in: database)
+        } catch {
+            throw .database(error)
+        }
+    }
+
+    private func note(_ migration: Migration, in database: BlockingConnection) throws(DatabaseError) {
+        _ = try database.query(
+            """
+            INSERT INTO \(schema).migrations (number, name, checksum, compatible_from)
+            VALUES ($1, $2, sha256(convert_to($3, 'UTF8')), $4)
+            """
+        ) { parameters in
+            parameters.add(migration.number)
+            parameters.add(migration.name)
+            parameters.add(migration.sql)
+            parameters.add(migration.compatibleFrom)
         }
     }
 }

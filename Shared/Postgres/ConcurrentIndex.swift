@@ -1,0 +1,95 @@
+/// An index that is made beside running services: `CREATE [UNIQUE] INDEX CONCURRENTLY IF NOT EXISTS name ON schema.table …`.
+///
+/// PostgreSQL leaves an invalid index behind when the statement fails, which `IF NOT EXISTS` would then pass over: it is
+/// dropped and built again. A table in partitions takes no such statement; there the index is made on the parent alone,
+/// where it costs nothing, then concurrently on one partition after the other, and each is attached. The last one makes
+/// the parent's valid. What an interruption left is found again by its names.
+struct ConcurrentIndex {
+    private let isUnique: Bool
+    /// Without its schema, which is the table's.
+    private let name: Substring
+    private let schema: Substring
+    private let table: Substring
+    /// What stands behind the table: method, columns, condition.
+    private let definition: Substring
+
+    /// Nil when `statement` makes no index concurrently.
+    init?(statement: String) throws(MigrationError) {
+        var words = statement[...]
+        guard words.skip("CREATE") else { return nil }
+        isUnique = words.skip("UNIQUE")
+        guard words.skip("INDEX"), words.skip("CONCURRENTLY") else { return nil }
+        guard words.skip("IF"), words.skip("NOT"), words.skip("EXISTS"), let name = words.takeWord(), words.skip("ON"),
+            let target = words.takeWord(before: "("), target.lowercased() != "only"
+        else { throw .unknownForm(statement: statement) }
+        let parts = target.split(separator: ".")
+        guard parts.count == 2, !name.contains(".") else { throw .unknownForm(statement: statement) }
+        (self.name, schema, table, definition) = (name, parts[0], parts[1], words)
+    }
+
+    /// Builds it, or what is missing of it.
+    func build(in database: BlockingConnection) throws(DatabaseError) {
+        guard try kind(in: database) == "p" else { return try build(name, on: table, in: database) }
+        try database.execute("\(create) IF NOT EXISTS \(name) ON ONLY \(schema).\(table) \(definition)")
+        for partition in try partitionsWithout(in: database) {
+            let part = "\(name)_\(partition.dropFirst(table.count + 1))"
+            try build(part[...], on: partition[...], in: database)
+            try database.execute("ALTER INDEX \(schema).\(name) ATTACH PARTITION \(schema).\(part)")
+        }
+    }
+
+    private var create: String { isUnique ? "CREATE UNIQUE INDEX" : "CREATE INDEX" }
+
+    private func build(_ name: Substring, on table: Substring, in database: BlockingConnection) throws(DatabaseError) {
+        let invalid = try database.query("SELECT FROM pg_index WHERE indexrelid = to_regclass($1) AND NOT indisvalid") {
+            $0.add("\(schema).\(name)")
+        }
+        if !invalid.isEmpty { try database.execute("DROP INDEX CONCURRENTLY \(schema).\(name)") }
+        try database.execute("\(create) CONCURRENTLY IF NOT EXISTS \(name) ON \(schema).\(table) \(definition)")
+    }
+
+    /// Of the table; nil when there is none, of which PostgreSQL says the rest.
+    private func kind(in database: BlockingConnection) throws(DatabaseError) -> String? {
+        let rows = try database.query("SELECT relkind::text FROM pg_class WHERE oid = to_regclass($1)") {
+            $0.add("\(schema).\(table)")
+        }
+        return rows.first.map { $0[0] }
+    }
+
+    /// The partitions whose part of the index is not attached.
+    private func partitionsWithout(in database: BlockingConnection) throws(DatabaseError) -> [String] {
+        let rows = try database.query(
+            """
+            SELECT partition.relname::text
+            FROM pg_inherits JOIN pg_class partition ON partition.oid = inhrelid
+            WHERE inhparent = $1::regclass AND NOT EXISTS (
+                SELECT FROM pg_inherits attached JOIN pg_index ON indexrelid = attached.inhrelid
+                WHERE attached.inhparent = $2::regclass AND indrelid = partition.oid)
+            ORDER BY partition.oid
+            """
+        ) { parameters in
+            parameters.add("\(schema).\(table)")
+            parameters.add("\(schema).\(name)")
+        }
+        return rows.map { $0[0] }
+    }
+}
+
+extension Substring {
+    /// Takes a word that begins it, in whatever case.
+    fileprivate mutating func skip(_ word: String) -> Bool {
+        var rest = self
+        guard rest.takeWord()?.uppercased() == word else { return false }
+        self = rest
+        return true
+    }
+
+    /// Takes what comes before the next white space, or before `end`.
+    fileprivate mutating func takeWord(before end: Character = " ") -> Substring? {
+        let start = drop(while: \.isWhitespace)
+        let word = start.prefix { !$0.isWhitespace && $0 != end }
+        guard !word.isEmpty else { return nil }
+        self = start[word.endIndex...]
+        return word
+    }
+}
