@@ -116,6 +116,7 @@ final class Presence {
     private func joined(_ session: Session, _ room: Room) {
         guard session.showsPresence else { return }
         changed(room.conversation)
+        room.presence.newcomers.append(ObjectIdentifier(session))
         newcomers.append((session, [room]))
     }
 
@@ -271,7 +272,7 @@ final class Presence {
             room.feed.forEachSubscriber { session in
                 guard session.presenceMark != mark, session.user != user, session.showsPresence,
                     room.hasMember(session),
-                    isThere || !isOnline || !session.sees(user)
+                    isThere || !(isOnline && session.sees(user) || room.isNew(session))
                 else { return }
                 session.presenceMark = mark
                 outbox.tell(session, user, frame)
@@ -289,6 +290,9 @@ final class Presence {
     private func greet() {
         let greeted = newcomers.prefix(Self.portion / 8)
         newcomers.removeFirst(greeted.count)
+        for (session, rooms) in greeted {
+            for room in rooms { room.presence.newcomers.removeAll { $0 == ObjectIdentifier(session) } }
+        }
         for (session, rooms) in greeted where !session.hasEnded && session.showsPresence {
             var told: Set<UserID> = [session.user]
             for room in rooms where room.showsPresence && room.hasMember(session) {
@@ -306,6 +310,9 @@ extension Room {
 
     /// Whether its members see each other online.
     var showsPresence: Bool { isDirect || (1...Presence.membersLimit).contains(memberCount) }
+
+    /// Whether the session has joined, and has not been told yet who is here.
+    func isNew(_ session: Session) -> Bool { presence.newcomers.contains(ObjectIdentifier(session)) }
 
     /// A former member may still be here, to catch up.
     func hasMember(_ session: Session) -> Bool { session.windows.isMember(of: conversation) }

@@ -5,6 +5,8 @@ import Wire
 struct RoomPresence {
     /// Whether the other processes were asked for their lists: once, because from then on they tell by themselves.
     var isAsked = false
+    /// Sessions of users who have just joined: who is gone was never shown to them.
+    var newcomers: [ObjectIdentifier] = []
     private var lists: ContiguousArray<(process: Instance, users: [UserID])> = []
 
     /// Every one of them once.
