@@ -18,7 +18,7 @@ SHOWN_IN_HISTORY = {"member.added", "member.removed", "member.changed", "convers
 
 @dataclass
 class Fact:
-    """Something that happened. Changes have a position; what else happens (`receipt`, `hide`, `clear`, `erased`) not."""
+    """Something that happened. Changes have a position; others (`receipt`, `hide`, `clear`, `erased`) have not."""
 
     kind: str
     actor: str

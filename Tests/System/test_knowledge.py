@@ -1,7 +1,7 @@
 """What each person may know: every answer and every frame, for readers of every kind, after histories made by seed, is
 field by field what the model in `knowledge` says: nothing is missing, and nothing is there that is not theirs to know.
 
-`KNOWLEDGE_SEEDS=100` tries so many seeds, `KNOWLEDGE_SEED=7` that one alone; `KNOWLEDGE_STEPS` is how long a history is.
+`KNOWLEDGE_SEEDS=100` tries so many seeds, `KNOWLEDGE_SEED=7` that one; `KNOWLEDGE_STEPS` is the length of a history.
 """
 
 import asyncio

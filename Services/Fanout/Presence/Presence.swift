@@ -57,6 +57,7 @@ final class Presence {
         rooms.left = { [unowned self] in left($0, $1) }
         rooms.closed = { [unowned self] in closed($0) }
         rooms.resized = { [unowned self] in changed($0.conversation) }
+        rooms.membership = { [unowned self] in membershipChanged($0, $1, isMember: $2) }
         streams.joined = { [unowned self] in joined($0, $1) }
         streams.presenceDecided = { [unowned self] in decided($0, shows: $1) }
     }
@@ -163,7 +164,7 @@ final class Presence {
             guard session.showsPresence, room?.hasMember(session) == true else { return }
             if !users.contains(session.user) { users.append(session.user) }
         }
-        return Array(users.prefix(Self.membersLimit))
+        return Array((room?.presence.listed(users) ?? users).prefix(Self.membersLimit))
     }
 
     /// From another process.
@@ -184,6 +185,18 @@ final class Presence {
             news.gone(user, from: list.conversation, lastSeen: departure?.lastSeen)
         }
         if !news.isEmpty { gather() }
+    }
+
+    /// What others list follows a moment later.
+    private func membershipChanged(_ room: Room, _ user: UserID, isMember: Bool) {
+        if isMember {
+            guard room.presence.add(user) else { return }
+            news.appeared(user, in: room.conversation)
+        } else {
+            guard room.presence.remove(user) else { return }
+            news.gone(user, from: room.conversation, lastSeen: nil)
+        }
+        gather()
     }
 
     private func closed(_ room: Room) {
