@@ -166,6 +166,27 @@ import Wire
         #expect(carl.frames(of: "presence").count == frames)
     }
 
+    @Test(
+        "who joins learns nothing of who was removed before, though that one is shown a little longer",
+        arguments: [1, 2])
+    @Reactor func joiningAfterARemoval(fanouts: Int) async throws {
+        let system = try await system(fanouts: fanouts)
+        defer { system.close() }
+        let anna = await system.session("anna")
+        let carl = await system.session("carl")
+        let ben = await system.session("ben", fanout: fanouts - 1)
+        await waitUntil { isOnline("ben", to: anna) == true }
+        ben.close()
+        system.store.remove("ben", from: Self.group)
+        system.store.add("carl", to: Self.group)
+        await waitUntil { isOnline("anna", to: carl) == true && isOnline("ben", to: anna) == false }
+        await Reactor.sleep(for: .milliseconds(300))
+        #expect(told(carl, of: "ben") == nil)
+        system.store.add("ben", to: Self.group)
+        let back = await system.session("ben", fanout: fanouts - 1)
+        await waitUntil { isOnline("ben", to: carl) == true && isOnline("carl", to: back) == true }
+    }
+
     @Test("who connects after the other one has left a direct conversation learns when that was")
     @Reactor func lastSeen() async throws {
         let system = try await TestSystem()

@@ -160,6 +160,114 @@ def texts(answers: str) -> list[str]:
     return found
 
 
+async def test_who_joins_later_is_not_told_who_was_there_before(system, people):
+    alice, bob, carol = people(system, 3)
+    conversation = await alice.create_group(bob)
+    sent = await alice.sent(conversation, "for bob")
+    session = await alice.connect()
+    for user in (bob, alice):
+        await acknowledge(user, conversation, readSeq=sent["seq"])
+        await session.next("status", where=lambda frame, user=user: user.name in frame.get("read", {}))
+    await remove(alice, conversation, bob)
+    await put(alice, conversation, carol)
+
+    joined = await carol.connect(cursors={conversation: 0}, statusVersions={})
+    status = await joined.next("status")
+    assert (status["delivered"], status["read"]) == ({alice.name: sent["seq"]}, {alice.name: sent["seq"]})
+    again = await carol.connect(cursors={conversation: 0}, statusVersions={conversation: status["statusVersion"]})
+    await again.quiet()
+    assert again.of("status") == []
+
+
+async def test_when_only_former_members_moved_the_version_alone_is_told(system, people):
+    alice, bob, carol = people(system, 3)
+    conversation = await alice.create_group(bob)
+    sent = await alice.sent(conversation, "for bob")
+    session = await alice.connect()
+    await acknowledge(bob, conversation, readSeq=sent["seq"])
+    version = (await session.next("status"))["statusVersion"]
+    await remove(alice, conversation, bob)
+    await put(alice, conversation, carol)
+
+    joined = await carol.connect(cursors={conversation: 0}, statusVersions={})
+    status = await joined.next("status")
+    assert status.keys() == {"type", "conversationId", "statusVersion", "at"} and status["statusVersion"] == version
+
+
+async def test_what_has_no_position_ends_with_a_stay_too(system, people):
+    """Members, how many, their roles, how far they are, when something happened, the order of lists, own receipts."""
+    alice, bob, carol, dave = people(system, 4)
+    conversation = await alice.create_group(bob, carol)
+    other = await bob.create_group()
+    own = await bob.sent(conversation, "of bob")
+    session = await alice.connect()
+    await acknowledge(carol, conversation, deliveredSeq=own["seq"])
+    await session.next("status")
+    await remove(alice, conversation, bob)
+    left = await bob.conversation(conversation)
+    await bob.sent(other, "later, elsewhere")
+
+    async def all_that_bob_sees():
+        path = f"/v1/conversations/{conversation}"
+        members, page = await bob.get(path + "/members"), await bob.page(conversation)
+        receipts = await bob.get(f"{path}/messages/{own['id']}/receipts")
+        listed = (await bob.get("/v1/conversations"))["conversations"]
+        return members, page, receipts, listed, await bob.conversation(conversation)
+
+    before = await all_that_bob_sees()
+    assert [(member["userId"], member["deliveredSeq"], member["readSeq"]) for member in before[0]["members"]] == [
+        (alice.name, 0, 0), (carol.name, own["seq"], 0),
+    ]  # fmt: skip
+    assert (left["memberCount"], left["lastMessage"]["createdAt"]) == (2, left["lastActivityAt"])
+    assert [shown["id"] for shown in before[3]] == [other, conversation]
+    cursor = (await bob.get("/v1/sync"))["cursor"]
+    while (page := await bob.get("/v1/sync", since=cursor))["conversations"]:
+        cursor = page["cursor"]
+
+    sent = await alice.sent(conversation, "after bob")
+    await put(alice, conversation, dave)
+    answer = await alice.request("PUT", f"/v1/conversations/{conversation}/members/{carol.name}", {"role": "owner"})
+    assert answer.status == 200, answer
+    count = len(session.of("status"))
+    for user in (alice, carol):
+        await acknowledge(user, conversation, readSeq=sent["seq"])
+    await session.until(lambda: {alice.name, carol.name} <= read_by(session.of("status")[count:]))
+    assert await all_that_bob_sees() == before
+    assert (await bob.get("/v1/sync", since=cursor))["conversations"] == []
+    assert (await alice.conversation(conversation))["memberCount"] == 3
+
+
+async def test_a_reply_to_what_its_sender_hid_or_cleared_brings_no_preview_back(system, people):
+    alice, bob = people(system, 2)
+    conversation = await alice.create_group(bob)
+    hidden, cleared = [await alice.sent(conversation, f"secret {n}") for n in range(2)]
+    path = f"/v1/conversations/{conversation}"
+    assert (await bob.request("DELETE", f"{path}/messages/{hidden['id']}")).status == 204
+    for parent in (hidden, cleared):
+        unavailable = {"messageId": parent["id"], "unavailable": True}
+        if parent is cleared:
+            assert (await bob.request("DELETE", f"{path}/history")).status == 204
+        reply = await bob.sent(conversation, "an answer", reply_to=parent["id"])
+        assert reply["replyTo"] == unavailable
+        bodies = [
+            {"conversationId": conversation, "id": new_id(), "text": "two answers", "replyTo": parent["id"]}
+            for _ in range(2)
+        ]
+        for result in (await bob.send_batch(bodies)).body["results"]:
+            assert (result["status"], result["message"]["replyTo"]) == (201, unavailable)
+        shown = await alice.get(f"{path}/messages/{reply['id']}")
+        assert shown["replyTo"]["preview"] == parent["text"], "others see it"
+
+
+def read_by(frames: list[dict]) -> set[str]:
+    return {user for frame in frames for user in frame.get("read", {})}
+
+
+async def acknowledge(user, conversation, **horizons):
+    answer = await user.request("POST", f"/v1/conversations/{conversation}/receipts", horizons)
+    assert answer.status == 202, answer
+
+
 @pytest.mark.kills
 async def test_what_is_fetched_after_a_loss_is_cut_to_the_stays_too(double, people):
     """The store that would announce a change dies with it: sessions learn by digests and fetch."""

@@ -57,6 +57,7 @@ final class Presence {
         rooms.left = { [unowned self] in left($0, $1) }
         rooms.closed = { [unowned self] in closed($0) }
         rooms.resized = { [unowned self] in changed($0.conversation) }
+        rooms.membership = { [unowned self] in membershipChanged($0, $1, isMember: $2) }
         streams.joined = { [unowned self] in joined($0, $1) }
         streams.presenceDecided = { [unowned self] in decided($0, shows: $1) }
     }
@@ -116,6 +117,7 @@ final class Presence {
     private func joined(_ session: Session, _ room: Room) {
         guard session.showsPresence else { return }
         changed(room.conversation)
+        room.presence.newcomers.append(ObjectIdentifier(session))
         newcomers.append((session, [room]))
     }
 
@@ -162,7 +164,7 @@ final class Presence {
             guard session.showsPresence, room?.hasMember(session) == true else { return }
             if !users.contains(session.user) { users.append(session.user) }
         }
-        return Array(users.prefix(Self.membersLimit))
+        return Array((room?.presence.listed(users) ?? users).prefix(Self.membersLimit))
     }
 
     /// From another process.
@@ -183,6 +185,18 @@ final class Presence {
             news.gone(user, from: list.conversation, lastSeen: departure?.lastSeen)
         }
         if !news.isEmpty { gather() }
+    }
+
+    /// What others list follows a moment later.
+    private func membershipChanged(_ room: Room, _ user: UserID, isMember: Bool) {
+        if isMember {
+            guard room.presence.add(user) else { return }
+            news.appeared(user, in: room.conversation)
+        } else {
+            guard room.presence.remove(user) else { return }
+            news.gone(user, from: room.conversation, lastSeen: nil)
+        }
+        gather()
     }
 
     private func closed(_ room: Room) {
@@ -271,7 +285,7 @@ final class Presence {
             room.feed.forEachSubscriber { session in
                 guard session.presenceMark != mark, session.user != user, session.showsPresence,
                     room.hasMember(session),
-                    isThere || !isOnline || !session.sees(user)
+                    isThere || !(isOnline && session.sees(user) || room.isNew(session))
                 else { return }
                 session.presenceMark = mark
                 outbox.tell(session, user, frame)
@@ -289,6 +303,9 @@ final class Presence {
     private func greet() {
         let greeted = newcomers.prefix(Self.portion / 8)
         newcomers.removeFirst(greeted.count)
+        for (session, rooms) in greeted {
+            for room in rooms { room.presence.newcomers.removeAll { $0 == ObjectIdentifier(session) } }
+        }
         for (session, rooms) in greeted where !session.hasEnded && session.showsPresence {
             var told: Set<UserID> = [session.user]
             for room in rooms where room.showsPresence && room.hasMember(session) {
@@ -306,6 +323,9 @@ extension Room {
 
     /// Whether its members see each other online.
     var showsPresence: Bool { isDirect || (1...Presence.membersLimit).contains(memberCount) }
+
+    /// Whether the session has joined, and has not been told yet who is here.
+    func isNew(_ session: Session) -> Bool { presence.newcomers.contains(ObjectIdentifier(session)) }
 
     /// A former member may still be here, to catch up.
     func hasMember(_ session: Session) -> Bool { session.windows.isMember(of: conversation) }

@@ -11,6 +11,8 @@ struct ChangeFrame: StreamEntry {
     let frame: WebSocketFrame
     /// The member whose stay this change ends.
     let removed: UserID?
+    /// The member whose stay it begins.
+    let added: UserID?
     /// What happened to an older message, for sessions whose user may not see that message.
     let withheld: WithheldMessage?
     /// How many members more there are with it.
@@ -20,6 +22,7 @@ struct ChangeFrame: StreamEntry {
         position = entry.seq
         frame = ServerFrame.change(entry.json)
         removed = entry.kind == .memberRemoved ? UserID(bytes: entry.user) : nil
+        added = entry.kind == .memberAdded ? UserID(bytes: entry.user) : nil
         joined = entry.kind == .memberAdded ? 1 : entry.kind == .memberRemoved ? -1 : 0
         // A new message lies in every stay that its change lies in.
         withheld = entry.messageSeq.flatMap { $0 == entry.seq ? nil : WithheldMessage(at: $0, entry.head) }
@@ -83,6 +86,7 @@ final class Room: FeedHost {
     }
 
     func passed(_ entry: ChangeFrame) {
+        if let user = entry.removed ?? entry.added { rooms.membership(self, user, entry.removed == nil) }
         guard entry.position > countedThrough else { return }
         countedThrough = entry.position
         resize(to: memberCount + entry.joined)

@@ -22,10 +22,11 @@ final class Rooms {
     var changeWitness = Witness<ConversationID>()
     var statusWitness = Witness<ConversationID>()
     /// For `Presence`: a session's user is no member any more, the last session has left, and another number of members
-    /// decides anew whether they see each other.
+    /// decides anew whether they see each other. Somebody else is a member now, or is none any more.
     var left: @Reactor (Session, Room) -> Void = { _, _ in }
     var closed: @Reactor (Room) -> Void = { _ in }
     var resized: @Reactor (Room) -> Void = { _ in }
+    var membership: @Reactor (Room, UserID, _ isMember: Bool) -> Void = { _, _, _ in }
     var doubtChanges: @Reactor (Slot) -> Void = { _ in }
     var doubtStatuses: @Reactor (Slot) -> Void = { _ in }
 

@@ -44,6 +44,7 @@ final class StatusAnnouncer {
 
 extension StatusFields {
     fileprivate mutating func add(_ user: UserID, _ advance: SignalOutcome.Advance) {
+        namesMembers = true
         if let seq = advance.delivered { delivered.append((user, seq)) }
         if let seq = advance.shown { read.append((user, seq)) }
     }

@@ -16,13 +16,14 @@ struct StatusFields {
     /// `fanout` asks the store for counts.
     static let namedMembersLimit = 50
 
-    private var namesAnybody: Bool { !delivered.isEmpty || !read.isEmpty }
+    /// Whether the conversation is small enough for that. It may be that none of its members moved: who did has left.
+    var namesMembers = false
 
-    /// The entry that carries it: from receipt to fanout, and in the answer to a `StatusQuery`. Where nobody is named
-    /// the entry has its version alone.
+    /// The entry that carries it: from receipt to fanout, and in the answer to a `StatusQuery`. Where members are not
+    /// named the entry has its version alone.
     func writeEntry(to buffer: inout ByteBuffer) {
         StatusEntry.write(conversation, version: version, to: &buffer) { json in
-            if namesAnybody { write(to: &json) }
+            if namesMembers { write(to: &json) }
         }
     }
 

@@ -6,18 +6,25 @@ import Wire
 enum StatusStatements {
     static let all = [moved, positions]
 
-    /// The position of a conversation, with everybody who moved after a version in a conversation small enough to name
-    /// them. No row: nothing ever moved. A row without a name: nothing moved since. The horizons of a larger conversation are
-    /// looked up under no id, because a mere condition would be checked for each of them.
+    /// The position of a conversation, whether it is small enough to name members, and then all of them who moved after a
+    /// version: the present ones, because whoever joined later may not learn who was there before. No row: nothing ever
+    /// moved. A row without a name: no member moved since. The members of a larger conversation are looked up under no id,
+    /// because a mere condition would be checked for each of them.
     private static let moved = Statement(
         "status", parameters: [.int2, .uuid, .int8, .int4],
         """
-        SELECT p.status_version, p.last_at, h.user_id, h.delivered_seq, h.shown_seq
+        SELECT p.status_version, p.last_at, c.member_count <= $4, h.user_id, h.delivered_seq, h.shown_seq
         FROM receipt.positions p
         JOIN store.conversations c ON c.slot = p.slot AND c.id = p.conversation_id
-        LEFT JOIN receipt.horizons h
-            ON h.slot = p.slot AND h.version > $3
-                AND h.conversation_id = CASE WHEN c.member_count <= $4 THEN p.conversation_id END
+        LEFT JOIN LATERAL (
+            SELECT h.* FROM store.memberships s CROSS JOIN LATERAL (
+                SELECT h.user_id, h.delivered_seq, h.shown_seq FROM receipt.horizons h
+                WHERE h.slot = $1 AND h.conversation_id = $2 AND h.user_id = s.user_id AND h.version > $3
+                OFFSET 0
+            ) h
+            WHERE s.slot = $1 AND s.left_seq IS NULL
+              AND s.conversation_id = CASE WHEN c.member_count <= $4 THEN p.conversation_id END
+        ) h ON true
         WHERE p.slot = $1 AND p.conversation_id = $2 AND p.status_version > 0
         ORDER BY h.user_id
         """)
@@ -40,10 +47,11 @@ enum StatusStatements {
         }
         guard let first = rows.first else { return StatusFields(conversation: query.conversation, version: 0) }
         var status = StatusFields(conversation: query.conversation, version: first[0], at: first[1])
+        status.namesMembers = first[2]
         for row in rows {
-            guard let user: UserID = row[2] else { continue }
-            status.delivered.append((user, row[3]))
-            if let shown: Int64 = row[4], shown > 0 { status.read.append((user, shown)) }
+            guard let user: UserID = row[3] else { continue }
+            status.delivered.append((user, row[4]))
+            if let shown: Int64 = row[5], shown > 0 { status.read.append((user, shown)) }
         }
         return status
     }

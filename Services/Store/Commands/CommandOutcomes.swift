@@ -181,9 +181,8 @@ final class CommandOutcomes {
 extension ByteBuffer {
     /// A new message as its sender gets it back.
     fileprivate mutating func append(_ item: SendItem, _ created: SendStatement.Created) {
-        let parent = created.parent.map { ParentView.visible(sender: $0.sender, text: $0.text) }
         append(
-            MessageFields(item, created), parent: parent ?? .unavailable,
+            MessageFields(item, created), parent: created.parentView,
             receipts: Receipts(recipients: created.recipientCount, delivered: 0, read: 0))
     }
 }

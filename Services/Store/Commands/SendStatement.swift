@@ -17,7 +17,8 @@ import Wire
 /// and finds a conversation among those that have advanced. What the statement returns is one row, of arrays.
 ///
 /// Outcomes: 0 stored, 1 no such conversation (the sender never was in it), 2 repeated, 3 the id is another message's,
-/// 4 the sender has left, 5 the parent cannot be replied to.
+/// 4 the sender has left, 5 the parent cannot be replied to. Who hid or cleared a message may still reply to it; its text,
+/// which is never empty, is not brought to them.
 enum SendStatement {
     static let statement = Statement(
         "send_messages",
@@ -46,13 +47,18 @@ enum SendStatement {
                 FROM unnest($10::bigint[], $11::uuid[]) AS r(ordinal, reply_to)
                 OFFSET 0
             ) r LEFT JOIN LATERAL (
-                SELECT p.seq, p.sender_id, p.body FROM store.messages p
+                SELECT p.seq, p.sender_id, CASE WHEN s.cleared_seq < p.seq AND (
+                    SELECT true FROM store.hidden d
+                    WHERE d.slot = ($1::smallint[])[r.c] AND d.conversation_id = ($2::uuid[])[r.c] AND d.user_id = r.sender_id
+                      AND d.seq = p.seq) IS NULL THEN p.body END AS body
+                FROM store.messages p CROSS JOIN LATERAL (
+                    SELECT s.cleared_seq FROM store.memberships s
+                    WHERE s.slot = ($1::smallint[])[r.c] AND s.conversation_id = ($2::uuid[])[r.c] AND s.user_id = r.sender_id
+                      AND p.seq BETWEEN s.joined_seq AND coalesce(s.left_seq, p.seq)
+                    LIMIT 1
+                ) s
                 WHERE p.slot = ($1::smallint[])[r.c] AND p.conversation_id = ($2::uuid[])[r.c] AND p.id = r.reply_to
                   AND p.kind IN (1, 2) AND p.deleted_at IS NULL
-                  AND (SELECT true FROM store.memberships s
-                       WHERE s.slot = ($1::smallint[])[r.c] AND s.conversation_id = ($2::uuid[])[r.c] AND s.user_id = r.sender_id
-                         AND p.seq BETWEEN s.joined_seq AND coalesce(s.left_seq, p.seq)
-                       LIMIT 1)
             ) p ON true
         ), judged AS MATERIALIZED (
             SELECT *,
@@ -191,7 +197,14 @@ enum SendStatement {
         struct Parent {
             let seq: Int64
             let sender: UserID
+            /// Empty where the sender of the reply hid or cleared it.
             let text: UnsafeRawBufferPointer
+        }
+
+        /// What its sender is shown of the parent.
+        var parentView: ParentView {
+            guard let parent, !parent.text.isEmpty else { return .unavailable }
+            return .visible(sender: parent.sender, text: parent.text)
         }
     }
 

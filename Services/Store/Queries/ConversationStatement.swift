@@ -9,25 +9,32 @@ enum ConversationStatement {
         "list_conversations", parameters: [.text, .int2, .timestamptz, .uuid, .int8],
         """
         WITH page AS (
-            SELECT c.* FROM store.inbox i
-            JOIN store.conversations c ON c.slot = i.slot AND c.id = i.conversation_id
-            WHERE i.user_slot = $2 AND i.user_id = $1 AND (c.last_at, c.id) < ($3, $4)
-            ORDER BY c.last_at DESC, c.id DESC LIMIT $5
+            SELECT * FROM (
+                SELECT c.*, \(shownAt) AS shown_at FROM store.inbox i
+                JOIN store.conversations c ON c.slot = i.slot AND c.id = i.conversation_id
+                WHERE i.user_slot = $2 AND i.user_id = $1
+                OFFSET 0
+            ) c
+            WHERE (c.shown_at, c.id) < ($3, $4)
+            ORDER BY c.shown_at DESC, c.id DESC LIMIT $5
         )
-        \(columns(orderedBy: "c.last_at DESC, c.id DESC"))
+        \(columns(orderedBy: "c.shown_at DESC, c.id DESC"))
         """)
 
     /// For `sync`, by id: those that transaction $3 (its lower 32 bits) or a later one changed. Ages are taken against one
     /// counter for the whole transaction, so they compare exactly; a row older than half the number space seems new,
     /// which only makes it come again. Fans out over slots like `list`.
+    ///
+    /// For a former member a conversation changes with their stay, and with a deletion for everyone of what they see: what
+    /// else happens there is not theirs to know, not even that it does.
     static let changed = Statement(
         "changed_conversations", parameters: [.text, .int2, .int8, .uuid, .int8],
         """
         WITH page AS (
-            SELECT c.* FROM store.inbox i
+            SELECT c.*, \(shownAt) AS shown_at FROM store.inbox i
             JOIN store.conversations c ON c.slot = i.slot AND c.id = i.conversation_id
             WHERE i.user_slot = $2 AND i.user_id = $1 AND i.conversation_id > $4
-              AND ($3 = 0 OR age(c.xmin) <= age(($3 & 4294967295)::text::xid))
+              AND ($3 = 0 OR (\(isRecent("c.xmin")) AND (\(isMember) OR \(hasChangedForFormer))))
             ORDER BY i.conversation_id LIMIT $5
         )
         \(columns(orderedBy: "c.id"))
@@ -36,13 +43,40 @@ enum ConversationStatement {
     static let single = Statement(
         "conversation", parameters: [.text, .int2, .uuid],
         """
-        WITH page AS (SELECT * FROM store.conversations WHERE slot = $2 AND id = $3)
+        WITH page AS (SELECT c.*, \(shownAt) AS shown_at FROM store.conversations c WHERE c.slot = $2 AND c.id = $3)
         \(columns(orderedBy: "c.id"))
         """)
 
+    /// The latest activity in `c` that the reader sees: a former member that of their removal.
+    private static let shownAt = """
+        CASE WHEN \(isMember) THEN c.last_at ELSE \(FormerView.endedAt("c.slot", "c.id", FormerView.end("c.slot", "c.id", "$1"))) END
+        """
+
+    private static let isMember = """
+        EXISTS (SELECT FROM store.memberships o
+                WHERE o.slot = c.slot AND o.conversation_id = c.id AND o.user_id = $1 AND o.left_seq IS NULL)
+        """
+
+    private static func isRecent(_ transaction: String) -> String {
+        "age(\(transaction)) <= age(($3 & 4294967295)::text::xid)"
+    }
+
+    /// Whether their stay ended, or something they see was deleted for everyone.
+    private static let hasChangedForFormer = """
+        EXISTS (
+            SELECT FROM store.memberships o
+            WHERE o.slot = c.slot AND o.conversation_id = c.id AND o.user_id = $1 AND (\(isRecent("o.xmin")) OR EXISTS (
+                SELECT FROM store.changes h
+                JOIN store.messages m ON m.slot = c.slot AND m.conversation_id = c.id AND m.id = h.message_id
+                WHERE h.slot = c.slot AND h.conversation_id = c.id AND h.kind = \(ChangeKind.messageDeleted.rawValue)
+                  AND h.seq > o.left_seq AND \(isRecent("h.xmin")) AND m.seq BETWEEN o.joined_seq AND o.left_seq)))
+        """
+
     private static func columns(orderedBy order: String) -> String {
         """
-        SELECT c.id, c.kind, \(title(asOf: "stay.last_seq")), c.created_at, least(c.last_seq, stay.last_seq), c.last_at, c.member_count,
+        SELECT c.id, c.kind, \(title(asOf: "stay.last_seq")), c.created_at, least(c.last_seq, stay.last_seq), c.shown_at,
+            CASE WHEN c.last_seq <= stay.last_seq THEN c.member_count
+                ELSE \(FormerView.memberCount("c.slot", "c.id", present: "c.member_count", asOf: "stay.last_seq")) END,
             stay.role, stay.joined, stay.ended, stay.cleared_seq,
             unread.count::int, coalesce(h.read_seq, 0), coalesce(h.delivered_seq, 0),
             \(MessageRow.columns(for: "$1", asOf: "stay.last_seq"))

@@ -79,7 +79,11 @@ enum FeedStatement {
             ) f
             ORDER BY f.seq LIMIT \(limit)
         )
-        SELECT p.last_seq, p.kind, p.created_at, p.member_count, f.seq, f.kind, f.at, f.actor_id, f.user_id, f.role,
+        SELECT p.last_seq, p.kind, p.created_at,
+            CASE WHEN f.kind = \(ChangeKind.conversationCreated.rawValue)
+                THEN \(FormerView.memberCount("$1", "$2", present: "p.member_count", asOf: position))
+                ELSE p.member_count END,
+            f.seq, f.kind, f.at, f.actor_id, f.user_id, f.role,
             f.title,
             \(MessageRow.bareColumns(asOf: position))
         FROM position p

@@ -3,42 +3,56 @@ import Postgres
 import Wire
 
 /// The members of a conversation by name, as of the reader's last position: a former member sees those of the end of
-/// their stay. Readers see their own reading; of others what these show. No row: the reader never was a member. One row with no name: the page is empty.
+/// their stay, with the roles and as far as they were by then. Readers see their own reading; of others what these show.
 enum MembersStatement {
+    /// A page. No row: the reader never was a member. One row with no name: the page is empty.
     static let statement = Statement(
         "members", parameters: [.int2, .uuid, .text, .text, .int8],
         """
-        SELECT s.user_id, s.role, s.joined_seq, s.delivered_seq, s.read_seq
-        FROM (
-            SELECT max(coalesce(r.left_seq, 9223372036854775807)) AS seq FROM store.memberships r
-            WHERE r.slot = $1 AND r.conversation_id = $2 AND r.user_id = $3
-        ) position
+        SELECT s.* FROM \(position)
         LEFT JOIN LATERAL (
-            SELECT s.user_id, s.role, s.joined_seq,
-                coalesce(h.delivered_seq, 0) AS delivered_seq,
-                coalesce(CASE WHEN s.user_id = $3 THEN h.read_seq ELSE h.shown_seq END, 0) AS read_seq
-            FROM store.memberships s
-            LEFT JOIN receipt.horizons h
-                ON h.slot = s.slot AND h.conversation_id = s.conversation_id AND h.user_id = s.user_id
-            WHERE s.slot = $1 AND s.conversation_id = $2 AND s.user_id > $4
-              AND s.joined_seq <= position.seq AND (s.left_seq IS NULL OR s.left_seq > position.seq)
-            ORDER BY s.user_id LIMIT $5
+            SELECT \(columns) FROM (
+                SELECT s.* FROM store.memberships s
+                WHERE s.slot = $1 AND s.conversation_id = $2 AND s.user_id > $4
+                  AND s.joined_seq <= position.seq AND (s.left_seq IS NULL OR s.left_seq > position.seq)
+                ORDER BY s.user_id LIMIT $5
+            ) s \(horizons)
         ) s ON true
         WHERE position.seq IS NOT NULL
         ORDER BY s.user_id
         """)
 
-    /// One member by their last stay, whoever asks: the repetition of an addition is answered, though they have left.
+    /// One member by the last stay that the reader knows of: the repetition of an addition is answered, though the one who
+    /// was added, or the reader, has left.
     static let single = Statement(
-        "member", parameters: [.int2, .uuid, .text],
+        "member", parameters: [.int2, .uuid, .text, .text],
         """
-        SELECT s.user_id, s.role, s.joined_seq, coalesce(h.delivered_seq, 0), coalesce(h.shown_seq, 0)
-        FROM store.memberships s
-        LEFT JOIN receipt.horizons h
-            ON h.slot = s.slot AND h.conversation_id = s.conversation_id AND h.user_id = s.user_id
-        WHERE s.slot = $1 AND s.conversation_id = $2 AND s.user_id = $3
-        ORDER BY s.joined_seq DESC LIMIT 1
+        SELECT \(columns) FROM \(position)
+        CROSS JOIN LATERAL (
+            SELECT s.* FROM store.memberships s
+            WHERE s.slot = $1 AND s.conversation_id = $2 AND s.user_id = $4 AND s.joined_seq <= position.seq
+            ORDER BY s.joined_seq DESC LIMIT 1
+        ) s \(horizons)
         """)
+
+    private static let position = """
+        (SELECT p.seq, \(FormerView.endedAt("$1", "$2", "p.seq")) AS ended_at
+         FROM (SELECT \(FormerView.end("$1", "$2", "$3")) AS seq) p) position
+        """
+
+    private static let columns = """
+        s.user_id, CASE WHEN position.ended_at IS NULL THEN s.role ELSE \(FormerView.role(asOf: "position.seq")) END AS role,
+            s.joined_seq,
+            CASE WHEN position.ended_at IS NULL THEN coalesce(h.delivered_seq, 0)
+                ELSE \(FormerView.horizon(ofKind: 1, "position.seq", "position.ended_at")) END AS delivered_seq,
+            CASE WHEN s.user_id = $3 THEN coalesce(h.read_seq, 0)
+                WHEN position.ended_at IS NULL THEN coalesce(h.shown_seq, 0)
+                ELSE \(FormerView.horizon(ofKind: 2, "position.seq", "position.ended_at")) END AS read_seq
+        """
+
+    private static let horizons = """
+        LEFT JOIN receipt.horizons h ON h.slot = s.slot AND h.conversation_id = s.conversation_id AND h.user_id = s.user_id
+        """
 
     static func add(_ query: MembersQuery, to parameters: inout Parameters) {
         parameters.add(query.head.conversation.slot)

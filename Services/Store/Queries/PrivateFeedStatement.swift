@@ -9,7 +9,7 @@ enum PrivateFeedStatement {
         "private_feed", parameters: [.int2, .text, .int8, .int8],
         """
         SELECT coalesce((SELECT u.last_useq FROM store.user_streams u WHERE u.user_slot = $1 AND u.user_id = $2), 0),
-            f.useq, f.kind, f.at, f.conversation_id, f.seq, f.last_seq, f.message_id,
+            f.useq, f.kind, f.at, f.conversation_id, f.seq, least(f.last_seq, f.end_seq), f.message_id,
             CASE WHEN f.kind = \(PrivateKind.settingsChanged.rawValue) THEN (
                 SELECT c.read_receipts FROM store.conversation_settings c
                 WHERE c.slot = f.slot AND c.conversation_id = f.conversation_id AND c.user_id = $2) END,
@@ -17,10 +17,14 @@ enum PrivateFeedStatement {
                 SELECT u.read_receipts FROM store.user_settings u WHERE u.user_slot = $1 AND u.user_id = $2) END,
             CASE WHEN f.kind = \(PrivateKind.settingsChanged.rawValue) THEN (
                 SELECT u.presence FROM store.user_settings u WHERE u.user_slot = $1 AND u.user_id = $2) END,
-            f.member_count
+            CASE WHEN f.end_seq < f.last_seq
+                THEN \(FormerView.memberCount("f.slot", "f.conversation_id", present: "f.member_count", asOf: "f.end_seq"))
+                ELSE f.member_count END
         FROM (VALUES (1)) one
         LEFT JOIN LATERAL (
-            SELECT h.useq, h.kind, h.at, h.slot, h.conversation_id, h.seq, c.last_seq, c.member_count, h.message_id
+            SELECT h.useq, h.kind, h.at, h.slot, h.conversation_id, h.seq, c.last_seq, c.member_count, h.message_id,
+                CASE WHEN h.kind = \(PrivateKind.conversationJoined.rawValue)
+                    THEN \(FormerView.end("h.slot", "h.conversation_id", "$2")) END AS end_seq
             FROM store.user_changes h
             LEFT JOIN store.conversations c ON c.slot = h.slot AND c.id = h.conversation_id
             WHERE h.user_slot = $1 AND h.user_id = $2 AND h.useq > $3

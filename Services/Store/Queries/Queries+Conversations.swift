@@ -79,11 +79,12 @@ extension Queries {
         return buffer.array
     }
 
-    /// `{userId, role, joinedSeq, deliveredSeq, readSeq}` of a present member.
+    /// `{userId, role, joinedSeq, deliveredSeq, readSeq}` of one member.
     func member(_ user: UserID, _ head: ConversationQuery) async throws -> [UInt8] {
         let rows = try await connection.query(MembersStatement.single) { parameters in
             parameters.add(head.conversation.slot)
             parameters.add(head.conversation)
+            parameters.add(head.reader)
             parameters.add(user)
         }
         guard let row = rows.first else { throw Problem(.notFound, "there is no such member") }

@@ -7,7 +7,7 @@ import Wire
 extension Queries {
     /// `{delivered: [{userId, at}], read: [{userId, at}], deliveredCount, readCount, recipientCount, nextCursor?}`
     func receipts(_ query: ReceiptsQuery) async throws -> [UInt8] {
-        let rows = try await connection.query(ReceiptsStatement.statement) { ReceiptsStatement.add(query, to: &$0) }
+        let rows = try await receiptRows(query)
         guard let first = rows.first else { throw Problem(.notFound, "there is no such message") }
         guard first[0] else { throw Problem(.forbidden, "only the sender of a message may ask for its receipts") }
         let limit = Int(query.limit)
@@ -22,6 +22,13 @@ extension Queries {
         if rows.count > limit { buffer.append(key: "nextCursor", json: rows[limit - 1][4] as String) }
         buffer.endObject()
         return buffer.array
+    }
+
+    /// Only who is no member any more, and who did not send the message, costs a second statement.
+    private func receiptRows(_ query: ReceiptsQuery) async throws -> Rows {
+        let rows = try await connection.query(ReceiptsStatement.statement) { ReceiptsStatement.add(query, to: &$0) }
+        guard let first = rows.first, !(first[0] as Bool) else { return rows }
+        return try await connection.query(FormerReceipts.single) { ReceiptsStatement.add(query, to: &$0) }
     }
 }
 

@@ -35,6 +35,7 @@ extension Queries {
             RecipientsStatement.isWhole(rows, limit: recipientLimit)
                 ? RecipientsStatement.count(rows, of: messages) : nil
         }
+        try await countForFormer(sent, by: sender, &receipts)
         try await countInLargeOnes(sent, by: sender, &receipts)
         try await addDates(to: &receipts, of: sent, by: sender)
         return receipts.map { $0 ?? [] }

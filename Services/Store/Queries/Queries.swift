@@ -24,7 +24,7 @@ final class Queries {
             ReceiptsStatement.statement, ConversationStatement.changed, SyncStatement.position,
             SenderCountsStatement.recent, SenderCountsStatement.stays, SettingsStatement.ofUser,
             SettingsStatement.inConversation,
-        ] + HistoryRows.statements + ErasureStatements.queries
+        ] + HistoryRows.statements + FormerReceipts.statements + ErasureStatements.queries
 
     let connection: Connection
     let searching: Search

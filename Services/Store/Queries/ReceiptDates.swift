@@ -8,25 +8,30 @@ import Postgres
 /// from the first message on are read, and each of these passes a position at least, so the span of the messages bounds
 /// their number.
 enum ReceiptDates {
-    static let statement = Statement(
-        "receipt_dates", parameters: [.int2, .uuid, .text, .array(.int8)],
-        """
-        SELECT kind, first, run_end, max(at) FROM (
-            SELECT k.kind, width_bucket(greatest(r.from_seq, s.joined_seq) - 1, $4) AS first,
-                width_bucket(least(r.to_seq, s.left_seq), $4) AS run_end, r.at
-            FROM store.memberships s
-            CROSS JOIN (VALUES (1::smallint), (2::smallint), (3::smallint)) AS k (kind)
-            CROSS JOIN LATERAL (
-                SELECT r.from_seq, r.to_seq, r.at FROM receipt.receipt_runs r
-                WHERE r.slot = s.slot AND r.conversation_id = s.conversation_id AND r.user_id = s.user_id
-                  AND r.kind = k.kind AND r.to_seq >= $4[1]
-                ORDER BY r.to_seq LIMIT $4[cardinality($4)] - $4[1] + 1
-            ) r
-            WHERE s.slot = $1 AND s.conversation_id = $2 AND s.user_id <> $3
-        ) covered
-        WHERE first < run_end
-        GROUP BY kind, first, run_end
-        """)
+    static let statement = statement("receipt_dates")
+
+    /// `condition` on a run `r`, which may name further parameters.
+    static func statement(_ name: String, _ parameters: [PostgresType] = [], and condition: String = "") -> Statement {
+        Statement(
+            name, parameters: [.int2, .uuid, .text, .array(.int8)] + parameters,
+            """
+            SELECT kind, first, run_end, max(at) FROM (
+                SELECT k.kind, width_bucket(greatest(r.from_seq, s.joined_seq) - 1, $4) AS first,
+                    width_bucket(least(r.to_seq, s.left_seq), $4) AS run_end, r.at
+                FROM store.memberships s
+                CROSS JOIN (VALUES (1::smallint), (2::smallint), (3::smallint)) AS k (kind)
+                CROSS JOIN LATERAL (
+                    SELECT r.from_seq, r.to_seq, r.at FROM receipt.receipt_runs r
+                    WHERE r.slot = s.slot AND r.conversation_id = s.conversation_id AND r.user_id = s.user_id
+                      AND r.kind = k.kind AND r.to_seq >= $4[1] \(condition)
+                    ORDER BY r.to_seq LIMIT $4[cardinality($4)] - $4[1] + 1
+                ) r
+                WHERE s.slot = $1 AND s.conversation_id = $2 AND s.user_id <> $3
+            ) covered
+            WHERE first < run_end
+            GROUP BY kind, first, run_end
+            """)
+    }
 
     /// Notes on each message the latest time at which a recipient got to it.
     static func note(_ rows: Rows, on receipts: inout [Receipts]) {

@@ -5,7 +5,8 @@ import Wire
 /// Who has a message, and who has read it, since when: for its sender.
 enum ReceiptsStatement {
     /// A page, by user name, of the recipients who have it, and how many there are in all, in one snapshot. No row: there
-    /// is no such message for this reader. A row without a name: the page is empty, or the message is not the reader's.
+    /// is no such message for this reader. A row without a name: the page is empty, or the message is not that of a reader
+    /// who is a member (see `FormerReceipts`).
     ///
     /// Each name of the page costs the look-ups of a stay and of two runs: the time of a position is that of the one run
     /// that passes it, the first one of its kinds that ends there or behind. All others of the conversation cost one step
@@ -14,7 +15,8 @@ enum ReceiptsStatement {
         "receipts", parameters: [.int2, .uuid, .text, .uuid, .text, .int8],
         """
         WITH \(MessageStatement.visible), own AS MATERIALIZED (
-            SELECT m.seq FROM visible m WHERE m.sender_id = $3 AND m.kind <> 3
+            SELECT m.seq FROM visible m
+            WHERE m.sender_id = $3 AND m.kind <> 3 AND \(MessageStatement.position) = \(Int64.max)
         )
         SELECT own.seq IS NOT NULL, count.recipients, count.delivered, count.read,
             page.user_id, page.delivered_at, page.read_at
@@ -46,8 +48,8 @@ enum ReceiptsStatement {
     /// Of this one message.
     private static let spans = ReceiptCounts.spans.replacing("$4", with: "(SELECT ARRAY[seq] FROM own)")
 
-    /// When user `p` passed the message, by runs of a kind or of kind 3, which is both.
-    private static func time(ofKinds kind: Int) -> String {
+    /// When user `p` passed the message, by runs `r` of a kind or of kind 3, which is both, where `condition` holds.
+    static func time(ofKinds kind: Int, and condition: String = "") -> String {
         func firstRun(_ kind: Int) -> String {
             """
             (SELECT r.from_seq, r.at FROM receipt.receipt_runs r
@@ -55,7 +57,8 @@ enum ReceiptsStatement {
              ORDER BY r.to_seq LIMIT 1)
             """
         }
-        return "SELECT r.at FROM (\(firstRun(kind)) UNION ALL \(firstRun(3))) r WHERE r.from_seq <= own.seq"
+        return
+            "SELECT r.at FROM (\(firstRun(kind)) UNION ALL \(firstRun(3))) r WHERE r.from_seq <= own.seq \(condition)"
     }
 
     static func add(_ query: ReceiptsQuery, to parameters: inout Parameters) {

@@ -7,7 +7,8 @@ enum RecipientsStatement {
     /// Stays that are listed at most. In larger conversations dates are kept, too (`KeptDates`).
     static let limit = 50
 
-    /// The stays of all but $3 in conversation $2 of slot $1, $4 at most; none where there are more members than that.
+    /// The stays of all but $3 in conversation $2 of slot $1, $4 at most; none where there are more members than that, or
+    /// $3 has left: then see `FormerReceipts`.
     static let statement = Statement(
         "recipients", parameters: [.int2, .uuid, .text, .int8],
         """
@@ -16,6 +17,8 @@ enum RecipientsStatement {
         LEFT JOIN receipt.horizons h ON h.slot = $1 AND h.conversation_id = $2 AND h.user_id = s.user_id
         WHERE s.slot = $1 AND s.conversation_id = $2 AND s.user_id <> $3
           AND (SELECT c.member_count <= $4 FROM store.conversations c WHERE c.slot = $1 AND c.id = $2)
+          AND (SELECT true FROM store.memberships o
+               WHERE o.slot = $1 AND o.conversation_id = $2 AND o.user_id = $3 AND o.left_seq IS NULL)
         LIMIT $4
         """)
 
@@ -34,15 +37,17 @@ enum RecipientsStatement {
 
     /// The receipts of each message.
     static func count(_ rows: Rows, of messages: SentMessages) -> [Receipts] {
+        ReceiptCounts.sum(rows.map { span($0, of: messages, count: 1) }, messageCount: messages.seqs.count)
+    }
+
+    /// `count` alike stays.
+    static func span(_ row: Row, of messages: SentMessages, count: Int) -> ReceiptCounts.Span {
         let seqs = messages.seqs
-        let spans = rows.map { row in
-            let joined: Int64 = row[0], left: Int64 = row[1], delivered: Int64 = row[2], read: Int64 = row[3]
-            return ReceiptCounts.Span(
-                first: messageCount(seqs, through: joined - 1), memberEnd: messageCount(seqs, through: left),
-                deliveredEnd: messageCount(seqs, through: min(left, delivered)),
-                readEnd: messageCount(seqs, through: min(left, read)), count: 1)
-        }
-        return ReceiptCounts.sum(spans, messageCount: seqs.count)
+        let joined: Int64 = row[0], left: Int64 = row[1], delivered: Int64 = row[2], read: Int64 = row[3]
+        return ReceiptCounts.Span(
+            first: messageCount(seqs, through: joined - 1), memberEnd: messageCount(seqs, through: left),
+            deliveredEnd: messageCount(seqs, through: min(left, delivered)),
+            readEnd: messageCount(seqs, through: min(left, read)), count: count)
     }
 
     /// How many of the positions, ascending, are not behind `seq`.

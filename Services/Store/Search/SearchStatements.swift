@@ -146,7 +146,8 @@ enum SearchStatements {
     /// the reader left. What has no character beyond ASCII is folded by taking off its case and apostrophes, so most
     /// that is not found stays behind here.
     ///
-    /// A message is edited within minutes, so what comes long after the reader left is not looked at for that.
+    /// A message is edited within minutes, so what comes long after the reader left is not looked at for that. A change
+    /// may take a mention of an erased user away and leave the text as it was: then the index has found it.
     private static let unindexed = """
         SELECT m.slot, m.conversation_id, m.seq, s.position
         FROM last_step l
@@ -167,7 +168,10 @@ enum SearchStatements {
                 WHERE h.kind = \(ChangeKind.messageEdited.rawValue)
              ) h
              JOIN store.messages m ON m.slot = s.slot AND m.conversation_id = s.conversation_id AND m.id = h.message_id
-             WHERE m.seq <= s.indexed_seq AND m.seq BETWEEN s.first_seq AND s.last_seq)
+             WHERE m.seq <= s.indexed_seq AND m.seq BETWEEN s.first_seq AND s.last_seq AND (
+                SELECT true FROM store.search_texts t
+                WHERE t.slot = s.slot AND t.conversation_id = s.conversation_id AND t.seq = m.seq AND t.since_seq <= s.position
+             ) IS NULL)
         ) m
         CROSS JOIN LATERAL (SELECT \(MessageRow.text(of: "m", asOf: "s.position")) AS body OFFSET 0) t
         WHERE m.body IS NOT NULL AND \(isBefore("m.created_at", "m.seq")) AND \(isNotHidden("m.seq"))

@@ -76,14 +76,15 @@ enum WriteStatement {
                         ELSE greatest(date_trunc('milliseconds', clock_timestamp()), c.last_at) END\(sets)
                 FROM verdict v
                 WHERE c.slot = $1 AND c.id = $2 AND v.is_due
-                RETURNING c.last_seq, c.last_at
+                RETURNING c.last_seq, c.last_at,
+                    CASE WHEN \(positions) = 0 THEN date_trunc('milliseconds', clock_timestamp()) ELSE c.last_at END AS told_at
             ), kept AS (
                 INSERT INTO store.outcomes (user_slot, user_id, key, action, conversation_id, subject, problem, at)
                 SELECT $4, $3, $5, $6, $2, $7, v.problem, date_trunc('milliseconds', clock_timestamp())
                 FROM verdict v
                 WHERE $5 IS NOT NULL AND NOT v.is_repeat AND v.problem <> \(Problem.Code.unauthenticated.rawValue)
             )\(effects)
-            SELECT v.problem::smallint, v.is_repeat, v.is_due, moved.last_seq, moved.last_at, (\(positions))::bigint, \(useq), \(told)
+            SELECT v.problem::smallint, v.is_repeat, v.is_due, moved.last_seq, moved.told_at, (\(positions))::bigint, \(useq), \(told)
             FROM verdict v LEFT JOIN moved ON true
             """)
     }
@@ -139,7 +140,7 @@ enum WriteStatement {
         )
         """
 
-    /// A private change of one user. `values` are conversation's message and position.
+    /// A private change of one user, at the time that is announced, too. `values` are conversation's message and position.
     static func told(_ kind: PrivateKind, user: String, userSlot: String, message: String, seq: String) -> String {
         """
         , stream AS (
@@ -150,7 +151,7 @@ enum WriteStatement {
         ), told AS (
             INSERT INTO store.user_changes (user_slot, user_id, useq, kind, at, slot, conversation_id, message_id, seq)
             SELECT \(userSlot), \(user), stream.last_useq, \(kind.rawValue),
-                date_trunc('milliseconds', clock_timestamp()), $1, $2, \(message), \(seq)
+                moved.told_at, $1, $2, \(message), \(seq)
             FROM stream, moved
         )
         """
@@ -167,7 +168,7 @@ enum WriteStatement {
         let change: Change?
 
         struct Change {
-            /// The conversation's position after the write, and its time.
+            /// The conversation's position after the write, and the time of the write.
             let seq: Int64
             let at: Timestamp
             /// How many positions up to there are the write's.

@@ -29,9 +29,9 @@ extension Database {
         return rows.isEmpty ? [head + nothing] : rows
     }
 
-    /// $1 slot · $2 conversation · $3 user
+    /// $1 slot · $2 conversation · $3 reader · $4 user. Not played: that a former reader is told of then.
     func member(_ arguments: Arguments) -> [SimulatedRow] {
-        let user: UserID = arguments.value(2)
+        let user: UserID = arguments.value(3)
         guard let conversation = tables.conversations[arguments.value(1)], let stay = conversation.stays[user]?.last
         else { return [] }
         let horizon = conversation.horizons[user] ?? Tables.Horizon()
@@ -71,7 +71,8 @@ extension Database {
         let decided: Bool? = conversation.flatMap { $0.readReceipts[user] ?? nil }
         return [
             SimulatedValue(change.useq), SimulatedValue(Int16(change.kind.rawValue)), SimulatedValue(change.at),
-            SimulatedValue(change.conversation), SimulatedValue(change.seq), SimulatedValue(conversation?.lastSeq),
+            SimulatedValue(change.conversation), SimulatedValue(change.seq),
+            SimulatedValue(conversation.map { min($0.lastSeq, $0.end(for: user)) }),
             SimulatedValue(change.message), SimulatedValue(isSetting ? decided : nil),
             SimulatedValue(isSetting ? own?.readReceipts : nil), SimulatedValue(isSetting ? own?.presence : nil),
             SimulatedValue(conversation.map { Int32($0.memberCount) }),

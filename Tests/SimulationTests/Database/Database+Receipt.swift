@@ -69,8 +69,12 @@ extension Database {
         guard let conversation = tables.conversations[arguments.value(1)], conversation.statusVersion > 0 else {
             return []
         }
-        let head = [SimulatedValue(conversation.statusVersion), SimulatedValue(conversation.statusAt)]
-        let moved = conversation.horizons.filter { $0.value.version > after }.sorted { $0.key < $1.key }
+        let head = [
+            SimulatedValue(conversation.statusVersion), SimulatedValue(conversation.statusAt),
+            SimulatedValue(conversation.memberCount <= 50),
+        ]
+        let moved = conversation.horizons
+            .filter { $0.value.version > after && conversation.isMember($0.key) }.sorted { $0.key < $1.key }
         if moved.isEmpty { return [head + [null(UserID.self), null(Int64.self), null(Int64.self)]] }
         return moved.map { user, horizon in
             head + [SimulatedValue(user), SimulatedValue(horizon.delivered), SimulatedValue(horizon.shown)]

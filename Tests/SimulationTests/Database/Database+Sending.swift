@@ -58,9 +58,10 @@ extension Database {
         var refused: [Int64] = []
         var refusals: [Int16] = []
         var deleted: [Int64] = []
-        /// Of replies: their places, and what there is of their parents.
+        /// Of replies: their places, and what there is of their parents, whose texts are only for who has not hidden them.
         var replies: [Int64] = []
         var parents: [Tables.Message?] = []
+        var parentTexts: [String] = []
 
         var row: SimulatedRow {
             [
@@ -69,7 +70,7 @@ extension Database {
                 SimulatedValue(array: deleted), SimulatedValue(array: replies),
                 SimulatedValue(array: parents.map { $0?.seq ?? 0 }),
                 SimulatedValue(array: parents.map { $0?.sender.name ?? "" }),
-                SimulatedValue(array: parents.map { $0?.text ?? "" }),
+                SimulatedValue(array: parentTexts),
             ]
         }
     }
@@ -84,6 +85,10 @@ extension Database {
             if message.parent != nil {
                 outcomes.replies.append(place)
                 outcomes.parents.append(parents[index])
+                let isShown = parents[index].map {
+                    tables.conversations[message.conversation]!.shows($0, to: message.sender)
+                }
+                outcomes.parentTexts.append(isShown == true ? parents[index]?.text ?? "" : "")
             }
             if let refusal = refusals[index] {
                 outcomes.refused.append(place)

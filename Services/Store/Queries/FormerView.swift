@@ -1,0 +1,57 @@
+import Postgres
+import Wire
+
+/// SQL of what stands still for a reader with their last stay: everything that has no position of its own to be cut at.
+/// Positions are SQL expressions; that of a present member is the highest there is.
+enum FormerView {
+    /// The position up to which a reader sees the conversation, whose slot, id and reader are SQL expressions. NULL: they
+    /// never were a member.
+    static func end(_ slot: String, _ conversation: String, _ reader: String) -> String {
+        """
+        (SELECT max(coalesce(e.left_seq, \(Int64.max))) FROM store.memberships e
+         WHERE e.slot = \(slot) AND e.conversation_id = \(conversation) AND e.user_id = \(reader))
+        """
+    }
+
+    /// When a former member left: the time of their removal. NULL: a present member.
+    static func endedAt(_ slot: String, _ conversation: String, _ end: String) -> String {
+        """
+        (SELECT e.at FROM store.changes e
+         WHERE e.slot = \(slot) AND e.conversation_id = \(conversation) AND e.seq = \(end))
+        """
+    }
+
+    /// How many members there were: the present ones, less who joined behind `end`, and those who left behind it.
+    static func memberCount(_ slot: String, _ conversation: String, present: String, asOf end: String) -> String {
+        func changes(_ kind: ChangeKind) -> String {
+            """
+            (SELECT count(*) FROM store.changes n
+             WHERE n.slot = \(slot) AND n.conversation_id = \(conversation) AND n.kind = \(kind.rawValue) AND n.seq > \(end))
+            """
+        }
+        return "(\(present) - \(changes(.memberAdded)) + \(changes(.memberRemoved)))::int"
+    }
+
+    /// The role that the stay `s` had. There are two roles, so the next change of it tells the one before.
+    static func role(asOf end: String) -> String {
+        """
+        coalesce((SELECT (3 - n.role)::smallint FROM store.changes n
+            WHERE n.slot = s.slot AND n.conversation_id = s.conversation_id AND n.kind = \(ChangeKind.memberChanged.rawValue)
+              AND n.user_id = s.user_id AND n.seq > \(end) AND n.seq <= coalesce(s.left_seq, n.seq)
+            ORDER BY n.seq LIMIT 1), s.role)
+        """
+    }
+
+    /// How far the user of the stay `s` was then: runs of a kind (1 delivered, 2 shown as read) or of kind 3, which is both.
+    static func horizon(ofKind kind: Int, _ end: String, _ endedAt: String) -> String {
+        func last(_ kind: Int) -> String {
+            """
+            (SELECT r.to_seq FROM receipt.receipt_runs r
+             WHERE r.slot = s.slot AND r.conversation_id = s.conversation_id AND r.user_id = s.user_id
+               AND r.kind = \(kind) AND r.to_seq <= \(end) AND r.at <= \(endedAt)
+             ORDER BY r.to_seq DESC LIMIT 1)
+            """
+        }
+        return "coalesce(greatest(\(last(kind)), \(last(3))), 0)"
+    }
+}

@@ -1,0 +1,435 @@
+"""Histories by seed: people of every kind do whatever they can in a few conversations, one thing after the other, and
+everything that happened is written down for `knowledge`."""
+
+import asyncio
+import random
+from collections.abc import Callable
+
+from client import Session, User, eventually, new_id
+from knowledge import Fact, Knowledge, Message, World
+
+WORD = "pebble"
+"""In every text."""
+KINDS = ("love", "like", "dislike", "laugh", "emphasize", "question", "\N{PARTY POPPER}")
+
+
+class Conversation:
+    def __init__(self, id: str, kind: str):
+        self.id, self.kind = id, kind
+        self.path = f"/v1/conversations/{id}"
+        self.facts: list[Fact] = []
+        self.early: dict[str, str] = {}
+        """Messages deleted before they came, and by whom."""
+
+    @property
+    def world(self) -> World:
+        return World(self.id, self.kind, self.facts)
+
+    def known_to(self, user: User) -> Knowledge:
+        return Knowledge(self.id, self.kind, self.facts, user.name)
+
+
+class History:
+    """What happened, and what the sessions heard that everybody has open all the time."""
+
+    def __init__(self, seed: int, people: list[User]):
+        self.random = random.Random(seed)
+        self.people = people
+        self.owner = people[0]
+        """Is in every conversation all the time."""
+        self.by_name = {user.name: user for user in people}
+        self.conversations: list[Conversation] = []
+        self.sessions: dict[str, Session] = {}
+        self.cursors: dict[str, str] = {}
+        """Of `sync`, before anything happened."""
+        self.private: dict[str, list[dict]] = {user.name: [] for user in people}
+        """What everybody's private stream has told, but for `read.moved`."""
+        self.typing: dict[str, list[tuple]] = {user.name: [] for user in people}
+        self.statuses: dict[str, list[dict]] = {user.name: [] for user in people}
+        self.settings = {user.name: {"readReceipts": True, "presence": True} for user in people}
+        self.decided: dict[tuple[str, str], bool] = {}
+        """Whose read receipts are on or off in which conversation."""
+        self.erased: set[str] = set()
+        self.texts: set[str] = set()
+        """The one word of each text that no other has."""
+        self.repeats: list[tuple[User, Conversation, str, dict, Callable[[Knowledge], dict]]] = []
+        self.joint: set[tuple[str, str]] = set()
+        """Who was in a conversation together, ever."""
+
+    # Who can do what
+
+    def pick(self, choices):
+        return self.random.choice(sorted(choices, key=str)) if choices else None
+
+    def members(self, conversation: Conversation) -> list[User]:
+        return [self.by_name[name] for name in sorted(conversation.world.roles)]
+
+    def text(self) -> str:
+        word = f"w{len(self.texts):04}x"
+        self.texts.add(word)
+        return f"{WORD} {word} " + "\N{FAMILY}é " * self.random.randrange(40)
+
+    # Beginning
+
+    async def begin(self):
+        for user in self.people:
+            answer = await user.get("/v1/sync")
+            self.cursors[user.name] = answer["cursor"]
+            self.sessions[user.name] = await user.connect(useq=0)
+
+    async def create_group(self, members: list[User], title: str | None):
+        id = await self.owner.create_group(*members, title=title)
+        await self.created(Conversation(id, "group"), self.owner, members, title)
+
+    async def open_direct(self, other: User):
+        answer = await self.owner.request("POST", "/v1/conversations", {"kind": "direct", "members": [other.name]})
+        assert answer.status == 201, answer
+        await self.created(Conversation(answer.body["id"], "direct"), self.owner, [other], None)
+
+    async def created(self, conversation: Conversation, creator: User, members: list[User], title: str | None):
+        self.conversations.append(conversation)
+        names = [member.name for member in members]
+        await self.happened(conversation, "conversation.created", creator, title=title, members=names)
+        for user in [creator, *members]:
+            await self.told(user, "conversation.joined", conversation, lastSeq=0)
+            await self.sessions[user.name].reach(conversation.id, 1)
+
+    # Writing down
+
+    async def happened(self, conversation: Conversation, kind: str, actor: User, /, **about) -> Fact:
+        """A change that was just acknowledged: at the next position, when the actor's session says."""
+        seq = conversation.world.last_seq + 1
+        session = self.sessions[actor.name]
+        await session.reach(conversation.id, seq)
+        change = next(change for change in session.changes(conversation.id) if change["seq"] == seq)
+        assert (change["kind"], change["actorId"]) == (kind, actor.name), change
+        conversation.facts.append(Fact(kind, actor.name, change["at"], seq, about))
+        roles = conversation.world.roles
+        self.joint |= {(one, other) for one in roles for other in roles}
+        return conversation.facts[-1]
+
+    async def told(self, user: User, kind: str, conversation: Conversation | None = None, /, **fields):
+        expected = self.private[user.name]
+        of = {"conversationId": conversation.id} if conversation else {}
+        expected.append({"type": "private", "kind": kind} | of | fields)
+        session = self.sessions[user.name]
+        await session.until(lambda: len(told_by(session)) >= len(expected))
+        expected[-1] |= {key: told_by(session)[len(expected) - 1][key] for key in ("useq", "at")}
+
+    # Doing
+
+    async def go_on(self, count: int):
+        actions = [
+            (self.send, 9), (self.reply, 7), (self.batch, 2), (self.edit, 5), (self.tap, 6), (self.untap, 2),
+            (self.hide, 3),
+            (self.clear, 1), (self.delete, 3), (self.delete_early, 1), (self.read, 9), (self.type, 2), (self.decide, 2),
+            (self.add, 5), (self.remove, 4), (self.promote, 2), (self.rename, 2),
+        ]  # fmt: skip
+        for _ in range(count):
+            [action] = self.random.choices([action for action, _ in actions], [weight for _, weight in actions])
+            conversation = self.random.choices(
+                self.conversations, [4 if some.kind == "group" else 1 for some in self.conversations]
+            )[0]
+            members = self.members(conversation)
+            await action(conversation, self.random.choice(members))
+
+    async def keyed(self, actor: User, conversation: Conversation, method: str, path: str, body, answer_of):
+        """A write that is repeated at the end; `answer_of`: what its actor may know of its outcome by then."""
+        key = {"Idempotency-Key": new_id()}
+        answer = await actor.request(method, conversation.path + path, body, headers=key)
+        assert answer.status in (200, 204), answer
+        if answer_of:
+            request = {"method": method, "path": conversation.path + path, "body": body, "headers": key}
+            self.repeats.append((actor, conversation, path, request, answer_of))
+
+    async def send(self, conversation: Conversation, actor: User, parent: Message | None = None, id: str | None = None):
+        mine = [message for message, user in conversation.early.items() if user == actor.name]
+        id = id or (self.pick(mine) if mine and self.random.random() < 0.5 else new_id())
+        mentions = [user.name for user in self.random.sample(self.people, self.random.choice((0, 0, 1, 2)))]
+        body = {"id": id, "text": self.text(), "mentions": mentions} | ({"replyTo": parent.id} if parent else {})
+        answer = await actor.request("POST", conversation.path + "/messages", body)
+        if parent and not self.may_reply(conversation, actor, parent):
+            assert answer.status == 422, answer
+            return
+        assert answer.status == 201, answer
+        await self.sent(conversation, actor, body, answer.body)
+
+    async def sent(self, conversation: Conversation, actor: User, body: dict, shown: dict):
+        is_deleted = conversation.early.pop(body["id"], None) == actor.name
+        await self.happened(
+            conversation, "message.created", actor, id=body["id"], text=body["text"], replyTo=body.get("replyTo"),
+            mentions=sorted(set(body["mentions"]), key=body["mentions"].index), sentAt=shown["sentAt"],
+            isDeleted=is_deleted,
+        )  # fmt: skip
+        known = conversation.known_to(actor)
+        assert shown == known.message(known.world.messages[body["id"]]), "what the sender gets back"
+
+    def may_reply(self, conversation: Conversation, actor: User, parent: Message) -> bool:
+        known = conversation.known_to(actor)
+        return parent.kind != "system" and not parent.deleted_at and known.covers(parent.seq)
+
+    def some_message(self, conversation: Conversation, where=lambda _: True) -> Message | None:
+        messages = [message for message in conversation.world.messages.values() if message.kind != "system"]
+        chosen = sorted(filter(where, messages), key=lambda message: message.seq)
+        return self.random.choice(chosen) if chosen else None
+
+    def seen(self, conversation: Conversation, actor: User) -> Callable[[Message], bool]:
+        return conversation.known_to(actor).sees
+
+    async def reply(self, conversation: Conversation, actor: User):
+        """To whatever there is: hidden, cleared, deleted, of an earlier stay, of before the first one."""
+        known = conversation.known_to(actor)
+        gone = self.some_message(conversation, lambda message: not known.sees(message))
+        parent = gone if gone and self.random.random() < 0.5 else self.some_message(conversation)
+        if parent:
+            await self.send(conversation, actor, parent)
+
+    async def batch(self, conversation: Conversation, actor: User):
+        bodies = [
+            {"conversationId": conversation.id, "id": new_id(), "text": self.text(), "mentions": []} for _ in range(2)
+        ]
+        known = conversation.known_to(actor)
+        parent = self.some_message(conversation, lambda message: self.may_reply(conversation, actor, message))
+        gone = self.some_message(
+            conversation, lambda message: self.may_reply(conversation, actor, message) and not known.sees(message)
+        )
+        if parent:
+            bodies[0]["replyTo"] = (gone or parent).id
+        bodies[1]["replyTo"] = bodies[0]["id"]
+        answer = await actor.send_batch(bodies)
+        assert [result["status"] for result in answer.body["results"]] == [201, 201], answer
+        before = list(conversation.facts)
+        for body, result in zip(bodies, answer.body["results"]):
+            shown = result["message"]
+            await self.happened(
+                conversation, "message.created", actor, id=body["id"], text=body["text"], replyTo=body.get("replyTo"),
+                mentions=[], sentAt=shown["sentAt"], isDeleted=False,
+            )  # fmt: skip
+        assert len(conversation.facts) == len(before) + 2
+        known = conversation.known_to(actor)
+        for body, result in zip(bodies, answer.body["results"]):
+            assert result["message"] == known.message(known.world.messages[body["id"]]), "what the sender gets back"
+
+    async def edit(self, conversation: Conversation, actor: User):
+        sees = self.seen(conversation, actor)
+        message = self.some_message(
+            conversation, lambda message: message.sender == actor.name and not message.deleted_at and sees(message)
+        )
+        if not message:
+            return
+        text, path = self.text(), f"/messages/{message.id}"
+        await self.keyed(actor, conversation, "PATCH", path, {"text": text}, shown(message.id))
+        await self.happened(conversation, "message.edited", actor, id=message.id, text=text)
+
+    async def tap(self, conversation: Conversation, actor: User):
+        sees = self.seen(conversation, actor)
+        message = self.some_message(conversation, lambda message: not message.deleted_at and sees(message))
+        kind = self.random.choice(KINDS)
+        if not message or message.tapbacks.get(actor.name, (0, ""))[1] == kind:
+            return
+        path = f"/messages/{message.id}/tapback"
+        await self.keyed(actor, conversation, "PUT", path, {"kind": kind}, shown(message.id))
+        await self.happened(conversation, "tapback.set", actor, id=message.id, kind=kind)
+
+    async def untap(self, conversation: Conversation, actor: User):
+        sees = self.seen(conversation, actor)
+        message = self.some_message(conversation, lambda message: actor.name in message.tapbacks and sees(message))
+        if message:
+            await self.keyed(actor, conversation, "DELETE", f"/messages/{message.id}/tapback", None, None)
+            await self.happened(conversation, "tapback.removed", actor, id=message.id)
+
+    async def hide(self, conversation: Conversation, actor: User):
+        message = self.some_message(conversation, self.seen(conversation, actor))
+        if message:
+            await self.keyed(actor, conversation, "DELETE", f"/messages/{message.id}", None, None)
+            conversation.facts.append(Fact("hide", actor.name, about={"id": message.id}))
+            await self.told(actor, "message.hidden", conversation, messageId=message.id)
+
+    async def clear(self, conversation: Conversation, actor: User):
+        world = conversation.world
+        through = self.random.randrange(1, world.last_seq + 1)
+        if through <= world.cleared.get(actor.name, 0):
+            return
+        await self.keyed(actor, conversation, "DELETE", f"/history?through={through}", None, None)
+        conversation.facts.append(Fact("clear", actor.name, about={"through": through}))
+        await self.told(actor, "history.cleared", conversation, throughSeq=through)
+
+    async def delete(self, conversation: Conversation, actor: User):
+        message = self.some_message(
+            conversation, lambda message: message.sender == actor.name and not message.deleted_at
+        )
+        if message:
+            await self.keyed(actor, conversation, "DELETE", f"/messages/{message.id}?scope=everyone", None, None)
+            await self.happened(conversation, "message.deleted", actor, id=message.id)
+
+    async def delete_early(self, conversation: Conversation, actor: User):
+        id = new_id()
+        await self.keyed(actor, conversation, "DELETE", f"/messages/{id}?scope=everyone", None, None)
+        conversation.early[id] = actor.name
+
+    async def read(self, conversation: Conversation, actor: User):
+        world = conversation.world
+        what = self.random.choice(("delivered", "read", "read"))
+        seq = self.random.randrange(1, world.last_seq + 1)
+        old = {kind: world.horizon(actor.name, kind) for kind in ("delivered", "read", "shown")}
+        new = dict(old)
+        new["delivered"] = max(old["delivered"], seq)
+        new["read"] = max(old["read"], seq if what == "read" else 0)
+        shows = self.decided.get((actor.name, conversation.id), self.settings[actor.name]["readReceipts"])
+        if new["read"] > old["read"] and shows:
+            new["shown"] = new["read"]
+        moved = {kind: seq for kind, seq in new.items() if seq > old[kind]}
+        session = self.sessions[actor.name]
+        count = len(session.of("status"))
+        if self.random.random() < 0.5:
+            answer = await actor.request("POST", conversation.path + "/receipts", {what + "Seq": seq})
+            assert answer.status == 202, answer
+        else:
+            await session.say(what, conversationId=conversation.id, seq=seq)
+        await eventually(lambda: self.is_at(actor, conversation, new))
+        visible = {name: moved[kind] for name, kind in (("delivered", "delivered"), ("read", "shown")) if kind in moved}
+        if not moved:
+            return
+        fact = Fact("receipt", actor.name, about=moved)
+        if visible:
+            await session.until(lambda: len(session.of("status")) > count)
+            fact.at = session.of("status")[count]["at"]
+        conversation.facts.append(fact)
+        for user in self.members(conversation) if visible else ():
+            frame = {"type": "status", "conversationId": conversation.id, "at": fact.at}
+            frame |= {name: {actor.name: seq} for name, seq in visible.items()}
+            self.statuses[user.name].append(frame)
+
+    async def is_at(self, actor: User, conversation: Conversation, horizons: dict[str, int]) -> bool:
+        shown = await actor.conversation(conversation.id)
+        return (shown["deliveredSeq"], shown["readSeq"]) == (horizons["delivered"], horizons["read"])
+
+    async def type(self, conversation: Conversation, actor: User):
+        others = [user for user in self.members(conversation) if user is not actor]
+        for is_active in (True, False):
+            await self.sessions[actor.name].say("typing", conversationId=conversation.id, active=is_active)
+            for user in others:
+                heard = (conversation.id, actor.name, is_active)
+                self.typing[user.name].append(heard)
+                session = self.sessions[user.name]
+                count = len(self.typing[user.name])
+                await session.until(lambda session=session, count=count: len(session.of("typing")) >= count)
+
+    async def decide(self, conversation: Conversation, actor: User):
+        """About read receipts and presence, globally or in one conversation."""
+        settings, choice = self.settings[actor.name], self.random.choice(("readReceipts", "presence", "here", "here"))
+        key = {"Idempotency-Key": new_id()}
+        if choice == "here":
+            value = self.random.choice((True, False, None))
+            if value == self.decided.get((actor.name, conversation.id)):
+                return
+            path, body = conversation.path + "/settings", {"readReceipts": value}
+            if value is None:
+                del self.decided[actor.name, conversation.id]
+            else:
+                self.decided[actor.name, conversation.id] = value
+        else:
+            settings[choice] = value = not settings[choice]
+            path, body = "/v1/settings", {choice: value}
+        answer = await actor.request("PUT", path, body, headers=key)
+        assert answer.status == 200, answer
+        expected = self.settings_in(actor, conversation) if choice == "here" else dict(settings)
+        assert answer.body == expected
+        await self.told(actor, "settings.changed", conversation if choice == "here" else None, **expected)
+
+    def settings_in(self, user: User, conversation: Conversation) -> dict:
+        decision = self.decided.get((user.name, conversation.id))
+        value = self.settings[user.name]["readReceipts"] if decision is None else decision
+        return {"readReceipts": value, "inherited": ["readReceipts"] if decision is None else []}
+
+    async def add(self, conversation: Conversation, actor: User):
+        roles = conversation.world.roles
+        outside = [user for user in self.people if user.name not in roles and user.name not in self.erased]
+        if conversation.kind == "direct" or not outside:
+            return
+        user = self.random.choice(outside)
+        path = f"/members/{user.name}"
+        await self.keyed(actor, conversation, "PUT", path, {}, member(user.name))
+        fact = await self.happened(conversation, "member.added", actor, userId=user.name, role="member")
+        await self.told(user, "conversation.joined", conversation, lastSeq=fact.seq - 1)
+        await self.sessions[user.name].reach(conversation.id, fact.seq)
+
+    async def remove(self, conversation: Conversation, actor: User):
+        roles = conversation.world.roles
+        others = [name for name in sorted(roles) if name not in (self.owner.name, actor.name)]
+        leaver = self.by_name[self.random.choice(others)] if roles[actor.name] == "owner" and others else actor
+        if conversation.kind == "direct" or leaver is self.owner:
+            return
+        role = roles[leaver.name]
+        await self.keyed(actor, conversation, "DELETE", f"/members/{leaver.name}", None, None)
+        await self.happened(conversation, "member.removed", actor, userId=leaver.name, role=role)
+        await self.told(leaver, "conversation.left", conversation)
+
+    async def promote(self, conversation: Conversation, actor: User):
+        roles = conversation.world.roles
+        others = [name for name in sorted(roles) if name != self.owner.name]
+        if conversation.kind == "direct" or not others:
+            return
+        name = self.random.choice(others)
+        role = "member" if roles[name] == "owner" else "owner"
+        await self.keyed(self.owner, conversation, "PUT", f"/members/{name}", {"role": role}, member(name))
+        await self.happened(conversation, "member.changed", self.owner, userId=name, role=role)
+
+    async def rename(self, conversation: Conversation, actor: User):
+        if conversation.kind == "group":
+            title = f"Title {len(conversation.facts)}"
+            await self.keyed(actor, conversation, "PATCH", "", {"title": title}, Knowledge.conversation)
+            await self.happened(conversation, "conversation.renamed", actor, title=title)
+
+    async def erase(self, user: User, administrator: User):
+        """The positions that an erasure takes are read from the owner's session, who sees them all."""
+        count = {some.id: some.world.last_seq for some in self.conversations}
+
+        async def is_erased() -> bool:
+            answer = await administrator.request("DELETE", f"/v1/users/{user.name}")
+            assert answer.status in (200, 202), answer
+            return answer.status == 200
+
+        await eventually(is_erased)
+        self.erased.add(user.name)
+        for conversation in self.conversations:
+            last = (await self.owner.conversation(conversation.id))["lastSeq"]
+            session = self.sessions[self.owner.name]
+            for seq in range(count[conversation.id] + 1, last + 1):
+                await session.reach(conversation.id, seq)
+                change = next(change for change in session.changes(conversation.id) if change["seq"] == seq)
+                about = {key: change[key] for key in ("userId", "role") if key in change}
+                about |= {"id": change["message"]["id"], "erasing": user.name} if "message" in change else {}
+                conversation.facts.append(Fact(change["kind"], change["actorId"], change["at"], seq, about))
+            conversation.facts.append(Fact("erased", user.name))
+
+    async def settle(self):
+        """Returns when every session has heard what there is to hear."""
+        await asyncio.gather(*(session.quiet() for name, session in self.sessions.items() if name not in self.erased))
+
+
+def told_by(session: Session) -> list[dict]:
+    return [frame for frame in session.of("private") if frame["kind"] != "read.moved"]
+
+
+def shown(id: str) -> Callable[[Knowledge], dict]:
+    """Who wrote is told what became of it, though they hid or cleared it since."""
+    return lambda known: known.message(known.world.messages[id])
+
+
+def member(name: str) -> Callable[[Knowledge], dict | None]:
+    """By their last stay that the reader knows of."""
+
+    def answer(known: Knowledge) -> dict | None:
+        world = known.world
+        if name not in world.stays:
+            return None
+        return {
+            "userId": name,
+            "role": world.last_roles[name],
+            "joinedSeq": world.stays[name][-1][0],
+            "deliveredSeq": world.horizon(name, "delivered"),
+            "readSeq": world.horizon(name, "read" if name == known.reader else "shown"),
+        }
+
+    return answer

@@ -1,0 +1,419 @@
+"""What each person may know of a conversation: a model that is kept naive so that it is obviously right.
+
+A conversation is the list of what happened in it, in order. What somebody may know of it is that list, up to where they
+left, read from its beginning each time a question is asked. Nothing is kept up to date, nothing is cut by arithmetic.
+"""
+
+from dataclasses import dataclass, field
+
+EVERYTHING = 10**9
+"""Behind every position."""
+CHANGES = {
+    "conversation.created", "conversation.renamed", "member.added", "member.removed", "member.changed",
+    "message.created",
+    "message.edited", "message.deleted", "tapback.set", "tapback.removed",
+}  # fmt: skip
+SHOWN_IN_HISTORY = {"member.added", "member.removed", "member.changed", "conversation.renamed"}
+
+
+@dataclass
+class Fact:
+    """Something that happened. Changes have a position; others (`receipt`, `hide`, `clear`, `erased`) have not."""
+
+    kind: str
+    actor: str
+    at: str = ""
+    seq: int = 0
+    about: dict = field(default_factory=dict)
+
+
+@dataclass
+class Message:
+    id: str
+    seq: int
+    sender: str
+    kind: str
+    texts: list[tuple[int, str, str]]
+    """Position, text and time of each."""
+    parent: str | None
+    mentions: list[str]
+    sent_at: str
+    created_at: str
+    change_seq: int
+    event: dict | None = None
+    deleted_at: str | None = None
+    tapbacks: dict[str, tuple[int, str, str]] = field(default_factory=dict)
+    """Position, kind and time, by user."""
+
+
+class World:
+    """A conversation after some of the facts."""
+
+    def __init__(self, id: str, kind: str, facts: list[Fact]):
+        self.id, self.kind = id, kind
+        self.title: str | None = None
+        self.last_seq, self.created_at, self.last_at = 0, "", ""
+        self.roles: dict[str, str] = {}
+        """Of members."""
+        self.stays: dict[str, list[list[int]]] = {}
+        self.last_roles: dict[str, str] = {}
+        """Of everybody who ever was a member."""
+        self.messages: dict[str, Message] = {}
+        self.receipts: dict[str, list[tuple[str, int, str]]] = {}
+        """Of each user: `delivered`, `shown` or `read`, up to where, and when."""
+        self.hidden: dict[str, set[str]] = {}
+        self.cleared: dict[str, int] = {}
+        self.changes: list[Fact] = []
+        for fact in facts:
+            self.take(fact)
+
+    def take(self, fact: Fact):
+        if fact.kind in CHANGES:
+            self.changes.append(fact)
+            self.last_seq, self.last_at = fact.seq, fact.at
+        if fact.kind in SHOWN_IN_HISTORY:
+            event = {"kind": fact.kind} | {key: fact.about[key] for key in ("userId", "title") if key in fact.about}
+            self.messages[f"system {fact.seq}"] = Message(
+                f"system {fact.seq}", fact.seq, fact.actor, "system", [(fact.seq, "", fact.at)], None, [], fact.at,
+                fact.at, fact.seq, event,
+            )  # fmt: skip
+        getattr(self, "_" + fact.kind.replace(".", "_"))(fact)
+
+    def _conversation_created(self, fact: Fact):
+        self.created_at, self.title = fact.at, fact.about["title"]
+        for user in [fact.actor, *fact.about["members"]]:
+            self._join(user, 1, "owner" if user == fact.actor or self.kind == "direct" else "member")
+
+    def _join(self, user: str, seq: int, role: str):
+        self.roles[user] = self.last_roles[user] = role
+        self.stays.setdefault(user, []).append([seq, EVERYTHING])
+
+    def _conversation_renamed(self, fact: Fact):
+        self.title = fact.about["title"]
+
+    def _member_added(self, fact: Fact):
+        self._join(fact.about["userId"], fact.seq, fact.about["role"])
+
+    def _member_changed(self, fact: Fact):
+        self.roles[fact.about["userId"]] = self.last_roles[fact.about["userId"]] = fact.about["role"]
+
+    def _member_removed(self, fact: Fact):
+        del self.roles[fact.about["userId"]]
+        self.stays[fact.about["userId"]][-1][1] = fact.seq
+
+    def _message_created(self, fact: Fact):
+        about = fact.about
+        self.messages[about["id"]] = Message(
+            about["id"], fact.seq, fact.actor, "reply" if about["replyTo"] else "text",
+            [(fact.seq, about["text"], fact.at)], about["replyTo"], list(about["mentions"]), about["sentAt"], fact.at,
+            fact.seq,
+        )  # fmt: skip
+        if about["isDeleted"]:
+            self._message_deleted(fact)
+
+    def _message_edited(self, fact: Fact):
+        message = self._touched(fact)
+        if "text" in fact.about:
+            message.texts.append((fact.seq, fact.about["text"], fact.at))
+
+    def _message_deleted(self, fact: Fact):
+        message = self._touched(fact)
+        message.deleted_at, message.mentions, message.tapbacks = fact.at, [], {}
+
+    def _tapback_set(self, fact: Fact):
+        self._touched(fact).tapbacks[fact.actor] = (fact.seq, fact.about["kind"], fact.at)
+
+    def _tapback_removed(self, fact: Fact):
+        self._touched(fact).tapbacks.pop(fact.actor, None)
+
+    def _touched(self, fact: Fact) -> Message:
+        message = self.messages[fact.about["id"]]
+        message.change_seq = fact.seq
+        if erased := fact.about.get("erasing"):
+            message.tapbacks.pop(erased, None)
+            message.mentions = [name for name in message.mentions if name != erased]
+        return message
+
+    def _receipt(self, fact: Fact):
+        for what in ("delivered", "shown", "read"):
+            if what in fact.about:
+                self.receipts.setdefault(fact.actor, []).append((what, fact.about[what], fact.at))
+
+    def _hide(self, fact: Fact):
+        self.hidden.setdefault(fact.actor, set()).add(fact.about["id"])
+
+    def _clear(self, fact: Fact):
+        self.cleared[fact.actor] = max(self.cleared.get(fact.actor, 0), fact.about["through"])
+
+    def _erased(self, fact: Fact):
+        """Nobody is shown any more that they were here, but for their name where they did something."""
+        user = fact.actor
+        self.stays.pop(user, None)
+        self.receipts.pop(user, None)
+        for message in self.messages.values():
+            message.tapbacks.pop(user, None)
+            message.mentions = [name for name in message.mentions if name != user]
+
+    def horizon(self, user: str, what: str) -> int:
+        return max((seq for kind, seq, _ in self.receipts.get(user, []) if kind == what), default=0)
+
+    def when(self, user: str, what: str, seq: int) -> str | None:
+        """When somebody got to a position."""
+        return min((at for kind, to, at in self.receipts.get(user, []) if kind == what and to >= seq), default=None)
+
+
+class Knowledge:
+    """What one reader may know of one conversation. The rules, and there are no others:
+
+    - Who never was a member knows nothing.
+    - A former member knows the conversation as it was when they left. What is deleted for everyone or erased later is
+      gone for them too, and so is a tapback that was replaced or taken back.
+    - Whoever is or was a member knows what happened during their stays; of changes during their stays to a message from
+      outside of them, that there was one and who made it.
+    - What they hid or cleared is in no answer about messages. (Changes say nothing about one reader.)
+    - Receipts of a message are known to its sender, as far as the recipients show them.
+    """
+
+    def __init__(self, id: str, kind: str, facts: list[Fact], reader: str):
+        self.reader = reader
+        self.now = World(id, kind, facts)
+        self.is_reader = reader in self.now.stays
+        if not self.is_reader:
+            return
+        self.is_member = reader in self.now.roles
+        self.end = self.now.stays[reader][-1][1]
+        then = [n for n, fact in enumerate(facts) if fact.seq == self.end]
+        self.facts = facts
+        self.world = self.as_of(facts[: then[0] + 1]) if then else self.now
+
+    def as_of(self, facts: list[Fact]) -> World:
+        """The world of then, without what has gone since."""
+        world = World(self.now.id, self.now.kind, facts)
+        for fact in self.facts[len(facts) :]:
+            if fact.kind == "erased":
+                world.take(fact)
+        for id, message in world.messages.items():
+            now = self.now.messages[id]
+            if now.change_seq > message.change_seq:
+                # Only how far the reader may see is told: not what the change was, nor where.
+                message.change_seq = min(now.change_seq, world.last_seq)
+            message.tapbacks = {user: set for user, set in message.tapbacks.items() if now.tapbacks.get(user) == set}
+            if now.deleted_at:
+                message.deleted_at, message.mentions, message.tapbacks = now.deleted_at, [], {}
+                if len(now.texts) != len(message.texts):
+                    message.texts = message.texts[:1]  # which of the edits were then is not known any more
+        return world
+
+    # What they see
+
+    def covers(self, seq: int) -> bool:
+        return any(first <= seq <= last for first, last in self.now.stays[self.reader])
+
+    def sees(self, message: Message | None) -> bool:
+        return (
+            message is not None
+            and self.covers(message.seq)
+            and message.seq > self.now.cleared.get(self.reader, 0)
+            and message.id not in self.now.hidden.get(self.reader, set())
+        )
+
+    def visible(self) -> list[Message]:
+        return sorted(filter(self.sees, self.world.messages.values()), key=lambda message: message.seq)
+
+    # How answers show it
+
+    def message(self, message: Message) -> dict:
+        shown = self.bare(message)
+        if message.parent:
+            shown["replyTo"] = self.reference(message.parent)
+        return shown | (self.status(message) if message.sender == self.reader and message.kind != "system" else {})
+
+    def bare(self, message: Message, world: World | None = None) -> dict:
+        """As changes have it: the same for everybody."""
+        world = world or self.world
+        is_text = message.kind != "system" and not message.deleted_at
+        tapbacks = sorted(message.tapbacks.items(), key=lambda item: (item[1][2], item[0]))
+        counts: dict[str, int] = {}
+        for _, (_, kind, _) in tapbacks:
+            counts[kind] = counts.get(kind, 0) + 1
+        return (
+            {
+                "id": message.id,
+                "conversationId": world.id,
+                "seq": message.seq,
+                "changeSeq": message.change_seq,
+                "senderId": message.sender,
+                "kind": message.kind,
+                "text": message.texts[-1][1] if is_text else None,
+                "sentAt": message.sent_at,
+                "createdAt": message.created_at,
+                "tapbacks": [{"userId": user, "kind": kind} for user, (_, kind, _) in tapbacks],
+                "tapbackCounts": counts,
+                "mentions": message.mentions,
+            }
+            | ({"editedAt": message.texts[-1][2]} if len(message.texts) > 1 else {})
+            | ({"deletedForEveryone": True, "deletedAt": message.deleted_at} if message.deleted_at else {})
+            | ({"event": message.event} if message.event else {})
+            | (
+                {"replyTo": {"messageId": message.parent, "seq": world.messages[message.parent].seq}}
+                if message.parent
+                else {}
+            )
+        )
+
+    def reference(self, id: str) -> dict:
+        parent = self.world.messages.get(id)
+        if not self.sees(parent) or parent.deleted_at:
+            return {"messageId": id, "unavailable": True}
+        return {
+            "messageId": id,
+            "seq": parent.seq,
+            "senderId": parent.sender,
+            "preview": parent.texts[-1][1][:50],
+        }
+
+    def recipients(self, message: Message) -> list[str]:
+        return sorted(
+            user
+            for user, stays in self.world.stays.items()
+            if user != message.sender and any(first <= message.seq <= last for first, last in stays)
+        )
+
+    def status(self, message: Message) -> dict:
+        recipients = self.recipients(message)
+        times = {
+            what: [at for user in recipients if (at := self.world.when(user, what, message.seq))]
+            for what in ("delivered", "shown")
+        }
+        has = {what: bool(recipients) and len(times[what]) == len(recipients) for what in times}
+        return (
+            {
+                "status": "read" if has["shown"] else "delivered" if has["delivered"] else "sent",
+                "deliveredCount": len(times["delivered"]),
+                "readCount": len(times["shown"]),
+                "recipientCount": len(recipients),
+            }
+            | ({"dateDelivered": max(times["delivered"])} if has["delivered"] else {})
+            | ({"dateRead": max(times["shown"])} if has["shown"] else {})
+        )
+
+    def receipts(self, message: Message) -> dict | None:
+        """None: not theirs to ask for."""
+        if message.sender != self.reader or message.kind == "system":
+            return None
+        status = self.status(message)
+
+        def list_of(what: str) -> list[dict]:
+            times = ((user, self.world.when(user, what, message.seq)) for user in self.recipients(message))
+            return [{"userId": user, "at": at} for user, at in times if at]
+
+        return {"delivered": list_of("delivered"), "read": list_of("shown")} | {
+            key: status[key] for key in ("deliveredCount", "readCount", "recipientCount")
+        }
+
+    def revisions(self, message: Message) -> list[dict] | None:
+        if message.deleted_at or message.kind == "system":
+            return None
+        return [{"text": text, "at": at} for _, text, at in message.texts]
+
+    def tapbacks(self, message: Message) -> dict:
+        tapbacks = [
+            {"userId": user, "kind": kind, "at": at} for user, (_, kind, at) in sorted(message.tapbacks.items())
+        ]
+        return {"tapbacks": tapbacks, "counts": self.bare(message)["tapbackCounts"]}
+
+    def conversation(self) -> dict:
+        world, visible = self.world, self.visible()
+        read = self.now.horizon(self.reader, "read")
+        unread = [
+            message for message in visible
+            if message.sender != self.reader and message.kind != "system" and not message.deleted_at
+            and message.seq > read
+        ]  # fmt: skip
+        return (
+            {
+                "id": world.id,
+                "kind": world.kind,
+                "createdAt": world.created_at,
+                "lastSeq": world.last_seq,
+                "lastActivityAt": world.last_at,
+                "memberCount": len(world.roles),
+                "role": world.last_roles[self.reader],
+                "windows": [
+                    {"from": first} | ({"to": last} if last != EVERYTHING else {})
+                    for first, last in self.now.stays[self.reader]
+                ],
+                "clearedSeq": self.now.cleared.get(self.reader, 0),
+                "unreadCount": len(unread),
+                "readSeq": read,
+                "deliveredSeq": self.now.horizon(self.reader, "delivered"),
+            }
+            | ({"title": world.title} if world.title else {})
+            | ({"lastMessage": self.message(visible[-1])} if visible else {})
+        )
+
+    def members(self) -> list[dict]:
+        world = self.world
+        return [
+            {
+                "userId": user,
+                "role": world.roles[user],
+                "joinedSeq": world.stays[user][-1][0],
+                "deliveredSeq": world.horizon(user, "delivered"),
+                "readSeq": world.horizon(user, "read" if user == self.reader else "shown"),
+            }
+            for user in sorted(world.roles)
+            if user in world.stays
+        ]
+
+    # Changes
+
+    def change(self, fact: Fact, world: World) -> dict:
+        """A change as this reader is told of it, with the state of a world."""
+        told = {"conversationId": world.id, "seq": fact.seq, "kind": fact.kind, "at": fact.at, "actorId": fact.actor}
+        if fact.kind == "conversation.created":
+            told["conversation"] = {
+                "id": world.id,
+                "kind": world.kind,
+                "createdAt": world.created_at,
+                "memberCount": len(world.roles),
+            } | ({"title": fact.about["title"]} if fact.about["title"] else {})
+        elif fact.kind == "conversation.renamed":
+            told["title"] = fact.about["title"]
+        elif fact.kind.startswith("member."):
+            told |= {"userId": fact.about["userId"], "role": fact.about["role"]}
+        elif self.covers(world.messages[fact.about["id"]].seq):
+            told["message"] = self.bare(world.messages[fact.about["id"]], world)
+        return told
+
+    def changes(self) -> list[dict]:
+        """As they are asked for: with the state of now, or of when the reader left."""
+        return [self.change(fact, self.world) for fact in self.world.changes if self.covers(fact.seq)]
+
+    def live(self, after: int = 0) -> list[dict]:
+        """As they are told when they happen."""
+        told = []
+        for n, fact in enumerate(self.facts):
+            if fact.kind in CHANGES and fact.seq > after and self.covers(fact.seq):
+                told.append(self.change(fact, World(self.now.id, self.now.kind, self.facts[: n + 1])))
+        return told
+
+    def replayed(self, after: int) -> list[dict]:
+        """As a session catches up: with the state of when the next member left, whoever it was."""
+        told = []
+        for n, fact in enumerate(self.facts):
+            if fact.kind in CHANGES and fact.seq > after and self.covers(fact.seq):
+                leaving = (m for m in range(n + 1, len(self.facts)) if self.facts[m].kind == "member.removed")
+                end = next(leaving, None)
+                told.append(self.change(fact, self.now if end is None else self.as_of(self.facts[: end + 1])))
+        return told
+
+    def moved(self) -> dict[str, dict[str, int]]:
+        """Who is where, as a client is told that has no receipts: the members, as far as they show it."""
+        if not self.is_member:
+            return {}
+        where = {
+            name: {user: seq for user in self.world.roles if (seq := self.world.horizon(user, what))}
+            for name, what in (("delivered", "delivered"), ("read", "shown"))
+        }
+        return {name: users for name, users in where.items() if users}

@@ -1,0 +1,530 @@
+"""What each person may know: every answer and every frame, for readers of every kind, after histories made by seed, is
+field by field what the model in `knowledge` says: nothing is missing, and nothing is there that is not theirs to know.
+
+`KNOWLEDGE_SEEDS=100` tries so many seeds, `KNOWLEDGE_SEED=7` that one; `KNOWLEDGE_STEPS` is the length of a history.
+"""
+
+import asyncio
+import os
+import uuid
+
+import pytest
+from client import User, eventually, new_id, token
+from digests import Copy, digest
+from histories import WORD, Conversation, History, told_by
+from knowledge import Knowledge
+
+STEPS = int(os.environ.get("KNOWLEDGE_STEPS", "90"))
+SEEDS = (
+    [int(os.environ["KNOWLEDGE_SEED"])]
+    if "KNOWLEDGE_SEED" in os.environ
+    else range(1, 1 + int(os.environ.get("KNOWLEDGE_SEEDS", "4")))
+)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.timeout(300)
+async def test_everybody_learns_what_they_may_know_and_nothing_else(single, people, seed):
+    print(f"KNOWLEDGE_SEED={seed}")
+    *insiders, stranger, administrator = people(single, 9)
+    administrator.token = token(administrator.name, adm=True)
+    history = await made(seed, insiders, administrator)
+    await history.settle()
+    await expect_heard(history)
+    for reader in insiders:
+        if reader.name not in history.erased:
+            await Reader(history, reader).expect_everything(administrator)
+    await expect_nothing_for(stranger, history)
+    await expect_repetitions_answered(history)
+    await expect_silence_after_leaving(history)
+
+
+async def made(seed: int, people: list[User], administrator: User) -> History:
+    history = History(seed, people)
+    await history.begin()
+    owner, *others = people
+    await history.create_group(others[:3], "Plans")
+    await history.create_group(others[2:4], None)
+    await history.open_direct(others[0])
+    await history.open_direct(others[-1])
+    await history.go_on(STEPS)
+    await history.erase(others[-1], administrator)
+    await history.go_on(STEPS // 6)
+    return history
+
+
+# What sessions heard that were open all the time
+
+
+async def expect_heard(history: History):
+    for name, session in history.sessions.items():
+        for conversation in history.conversations:
+            known = conversation.known_to(history.by_name[name])
+            if name not in history.erased:
+                expected = known.live() if known.is_reader else []
+                expect_equal(plain(session.changes(conversation.id)), expected, f"live changes for {name}")
+        statuses = [
+            {key: value for key, value in frame.items() if key != "statusVersion"} for frame in session.of("status")
+        ]
+        expect_equal(statuses, history.statuses[name], f"live receipts for {name}")
+        heard = [(frame["conversationId"], frame["userId"], frame["active"]) for frame in session.of("typing")]
+        expect_equal(heard, history.typing[name], f"typing for {name}")
+        if name not in history.erased:
+            expect_equal(told_by(session), history.private[name], f"private changes for {name}")
+        others = {frame["userId"] for frame in session.of("presence")}
+        strangers = {other for other in others if (name, other) not in history.joint}
+        expect_equal(strangers, set(), f"presence of people whom {name} never was with")
+
+
+class Reader:
+    """One reader's questions, and what the model says they may learn."""
+
+    def __init__(self, history: History, user: User):
+        self.history, self.user = history, user
+        self.known: dict[str, Knowledge] = {}
+        for conversation in history.conversations:
+            known = conversation.known_to(user)
+            if known.is_reader:
+                self.known[conversation.id] = known
+
+    def where(self, what: str) -> str:
+        return f"{what} for {self.user.name},"
+
+    async def expect_everything(self, administrator: User):
+        for conversation in self.history.conversations:
+            if conversation.id in self.known:
+                await self.expect_conversation(conversation, self.known[conversation.id])
+            else:
+                await expect_not_found(self.user, conversation)
+        await self.expect_lists()
+        await self.expect_private_stream()
+        await self.expect_sessions()
+        await self.expect_presence()
+        await self.expect_same_for_backend(administrator)
+
+    # A conversation
+
+    async def expect_conversation(self, conversation: Conversation, known: Knowledge):
+        path, user = conversation.path, self.user
+        expect_equal(plain(await user.get(path)), known.conversation(), f"conversation for {user.name}")
+        members = await self.pages(path + "/members", "members", limit=2)
+        expect_equal(members, known.members(), f"members for {user.name}")
+        settings = self.history.settings_in(user, conversation)
+        expect_equal(await user.get(path + "/settings"), settings, f"settings for {user.name}")
+        await self.expect_history(conversation, known)
+        await self.expect_changes(conversation, known)
+        await self.expect_digest(conversation, known)
+        await asyncio.gather(
+            *(self.expect_message(conversation, known, message.id) for message in known.now.messages.values()
+              if message.kind != "system"),
+        )  # fmt: skip
+        await self.expect_found(conversation, known)
+
+    async def expect_history(self, conversation: Conversation, known: Knowledge):
+        expected = [known.message(message) for message in known.visible()]
+        all = await self.user.page(conversation.id, limit=200)
+        expect_equal(plain(all["messages"]), expected, f"history for {self.user.name}")
+        expect_equal((all["hasMoreBefore"], all["hasMoreAfter"], all["lastSeq"]), (False, False, known.world.last_seq))
+        await asyncio.gather(*(self.expect_system_message(conversation, some) for some in all["messages"]))
+        for anchor in self.history.random.choices(range(1, known.now.last_seq + 2), k=3):
+            for direction in ("before", "after", "around"):
+                await self.expect_page(conversation, known, direction, anchor, expected)
+
+    async def expect_page(self, conversation, known: Knowledge, direction: str, anchor: int, expected: list[dict]):
+        page = await self.user.page(conversation.id, **{direction: anchor}, limit=4)
+        older = [message for message in expected if message["seq"] < anchor + (direction == "after")]
+        newer = expected[len(older) :]
+        first, end = {"before": (4, 0), "after": (0, 4), "around": (2, 2)}[direction]
+        shown = older[max(0, len(older) - first) :] + newer[:end]
+        what = f"history {direction} {anchor} for {self.user.name}"
+        expect_equal(plain(page["messages"]), shown, what)
+        more = (len(older) > first, len(newer) > end, known.world.last_seq)
+        expect_equal((page["hasMoreBefore"], page["hasMoreAfter"], page["lastSeq"]), more, what)
+
+    async def expect_system_message(self, conversation: Conversation, message: dict):
+        if message["kind"] == "system":
+            path = f"{conversation.path}/messages/{message['id']}"
+            expect_equal(await self.user.get(path), message)
+            expect_equal((await self.user.request("GET", path + "/receipts")).status, 403)
+            expect_equal((await self.user.request("GET", path + "/revisions")).status, 404)
+            expect_equal(await self.user.get(path + "/tapbacks"), {"tapbacks": [], "counts": {}})
+
+    async def expect_message(self, conversation: Conversation, known: Knowledge, id: str):
+        path = f"{conversation.path}/messages/{id}"
+        message = known.world.messages.get(id)
+        if not known.sees(message):
+            for part in ("", "/revisions", "/tapbacks", "/receipts"):
+                answer = await self.user.request("GET", path + part)
+                expect_equal(answer.status, 404, f"{part} of a message that {self.user.name} does not see")
+                assert "seq" not in answer.body and conversation.id not in str(answer.body["detail"])
+            return
+        what = f"message {message.seq} for {self.user.name}"
+        expect_equal(await self.user.get(path), known.message(message), what)
+        revisions = await self.user.request("GET", path + "/revisions")
+        expected = known.revisions(message)
+        expect_equal(revisions.body.get("revisions"), expected, "revisions of " + what)
+        expect_equal(revisions.status, 404 if expected is None else 200)
+        tapbacks = await self.pages(path + "/tapbacks", "tapbacks", "counts", limit=2)
+        expect_equal(tapbacks, known.tapbacks(message), "tapbacks of " + what)
+        receipts = known.receipts(message)
+        if receipts is None:
+            expect_equal((await self.user.request("GET", path + "/receipts")).status, 403)
+        else:
+            expect_equal(await self.user.get(path + "/receipts"), receipts, "receipts of " + what)
+
+    async def expect_changes(self, conversation: Conversation, known: Knowledge):
+        expected = known.changes()
+        for after in (0, self.history.random.randrange(known.now.last_seq + 1)):
+            page = await self.user.get(conversation.path + "/changes", after=after, limit=200)
+            shown = [change for change in expected if change["seq"] > after]
+            what = f"changes after {after} for {self.user.name}"
+            expect_equal(plain(page["changes"]), shown, what)
+            expect_equal((page["lastSeq"], page["more"]), (known.world.last_seq, False), what)
+            few = await self.user.get(conversation.path + "/changes", after=after, limit=3)
+            expect_equal((plain(few["changes"]), few["more"]), (shown[:3], len(shown) > 3), what)
+
+    async def expect_digest(self, conversation: Conversation, known: Knowledge):
+        copy = Copy()
+        for change in known.changes():
+            copy.changes[change["seq"]] = change
+        for message in known.visible():
+            if message.kind != "system":
+                copy.messages[message.id] = known.message(message)
+        server = await digest(self.user, conversation.id)
+        expect_equal(copy.differing_pages(server["pages"]), [], f"digest for {self.user.name}")
+        expect_equal(server["lastSeq"], known.world.last_seq)
+        expect_equal(len(server["pages"]), 1)
+
+    # Searching
+
+    async def expect_found(self, conversation: Conversation, known: Knowledge):
+        found = await self.pages(
+            "/v1/search", "results", limit=4, cursor="cursor", q=WORD, conversationId=conversation.id
+        )
+        expected = self.findable(known)
+        expect_equal([result["message"] for result in found], expected, f"search for {self.user.name}")
+        assert all(WORD in result["snippet"].replace("\2", "").replace("\3", "") for result in found)
+        present = " ".join(message["text"] for message in expected)
+        past = sorted(
+            {word for fact in known.facts for word in fact.about.get("text", "").split()[1:2] if word not in present}
+        )
+        for word in self.history.random.sample(past, min(4, len(past))):
+            page = await self.user.get("/v1/search", q=word, conversationId=conversation.id)
+            expect_equal(page["results"], [], f"what {self.user.name} finds by a text that is not theirs")
+
+    @staticmethod
+    def findable(known: Knowledge) -> list[dict]:
+        return [known.message(some) for some in reversed(known.visible()) if known.bare(some)["text"] is not None]
+
+    # Lists
+
+    async def expect_lists(self):
+        expected = [known.conversation() for known in self.known.values()]
+        expected.sort(key=lambda shown: (shown["lastActivityAt"], uuid.UUID(shown["id"]).bytes), reverse=True)
+        listed = await self.pages("/v1/conversations", "conversations", limit=1, cursor="before")
+        expect_equal(plain(listed), expected, f"list for {self.user.name}")
+        synchronised = await self.user.get("/v1/sync")
+        assert not synchronised["more"] and synchronised["private"] == []
+        listed = sorted(plain(synchronised["conversations"]), key=lambda shown: shown["id"])
+        expect_equal(listed, sorted(expected, key=lambda shown: shown["id"]), f"sync for {self.user.name}")
+        found = await self.pages("/v1/search", "results", limit=50, cursor="cursor", q=WORD)
+        everywhere = [message for known in self.known.values() for message in self.findable(known)]
+        expect_equal(
+            sorted((result["message"] for result in found), key=lambda message: message["id"]),
+            sorted(everywhere, key=lambda message: message["id"]),
+            f"search everywhere for {self.user.name}",
+        )
+
+    async def pages(self, path: str, name: str, *others: str, cursor: str = "after", **query):
+        """All pages: the list of that name, or a page with the whole list where there is more to it."""
+        items, more = [], {}
+        while True:
+            page = await self.user.get(path, **query | more)
+            items += page[name]
+            if "nextCursor" not in page:
+                return {name: items} | {other: page[other] for other in others} if others else items
+            more = {cursor: page["nextCursor"]}
+
+    # The private stream
+
+    def private(self) -> list[dict]:
+        """Replayed: a joining tells where the conversation is by now, a setting what is in force now."""
+        told = []
+        for frame in self.history.private[self.user.name]:
+            frame = dict(frame)
+            if frame["kind"] == "conversation.joined":
+                frame["lastSeq"] = self.known[frame["conversationId"]].world.last_seq
+            if frame["kind"] == "settings.changed" and "conversationId" in frame:
+                [of] = [some for some in self.history.conversations if some.id == frame["conversationId"]]
+                frame |= self.history.settings_in(self.user, of)
+            elif frame["kind"] == "settings.changed":
+                frame |= self.history.settings[self.user.name]
+            told.append(frame)
+        return told
+
+    async def expect_private_stream(self):
+        expect_equal(await self.user.get("/v1/settings"), self.history.settings[self.user.name])
+        changes, cursor, more = [], self.history.cursors[self.user.name], True
+        while more:
+            page = await self.user.get("/v1/sync", since=cursor)
+            changes, cursor, more = changes + page["private"], page["cursor"], page["more"]
+        self.expect_private(changes, "private changes by sync")
+
+    def expect_private(self, changes: list[dict], what: str):
+        useqs = [change["useq"] for change in changes]
+        expect_equal(useqs, list(range(1, len(useqs) + 1)), f"{what} for {self.user.name}")
+        shown = [{"type": "private"} | change for change in changes if change["kind"] != "read.moved"]
+        expect_equal(shown, self.private(), f"{what} for {self.user.name}")
+        for change in changes:
+            if change["kind"] == "read.moved":
+                assert change["readSeq"] <= self.known[change["conversationId"]].conversation()["readSeq"]
+
+    # Sessions
+
+    async def expect_sessions(self):
+        new = await self.user.connect()
+        await new.quiet()
+        expected = [known.conversation() for known in self.known.values()]
+        welcomed = sorted(plain(new.welcome["conversations"]), key=lambda shown: shown["id"])
+        expect_equal(welcomed, sorted(expected, key=lambda shown: shown["id"]), f"welcome for {self.user.name}")
+        expect_equal([frame for frame in new.frames if frame["type"] not in ("welcome", "pong", "presence")], [])
+        await self.expect_replay({id: 0 for id in self.known})
+        await self.expect_replay(
+            {id: self.history.random.randrange(known.world.last_seq) for id, known in self.known.items()}
+        )
+
+    async def expect_replay(self, cursors: dict[str, int]):
+        session = await self.user.connect(cursors=cursors, useq=0, statusVersions={})
+        for id, after in cursors.items():
+            known = self.known[id]
+            expected = known.replayed(after)
+            if expected:
+                await session.reach(id, expected[-1]["seq"])
+            moved = known.moved()
+            if moved:
+                await session.next("status", where=lambda frame, id=id: frame["conversationId"] == id)
+        await session.until(lambda: len(told_by(session)) >= len(self.history.private[self.user.name]))
+        await session.quiet()
+        for id, after in cursors.items():
+            known = self.known[id]
+            changes = plain(session.changes(id))
+            expect_equal(changes, known.replayed(after), f"replay after {after} for {self.user.name}")
+            self.expect_status([frame for frame in session.of("status") if frame["conversationId"] == id], known)
+        self.expect_private(
+            [{key: value for key, value in frame.items() if key != "type"} for frame in session.of("private")],
+            "private changes by replay",
+        )
+        kinds = {frame["type"] for frame in session.frames}
+        assert kinds <= {"welcome", "change", "private", "status", "presence", "pong"}, kinds
+        await session.close()
+
+    def expect_status(self, frames: list[dict], known: Knowledge):
+        told = [{name: frame[name] for name in ("delivered", "read") if frame.get(name)} for frame in frames]
+        moved = known.moved()
+        expect_equal([some for some in told if some], [moved] if moved else [], f"receipts for {self.user.name}")
+        assert known.is_member or not frames, "receipts for a former member"
+
+    # Who is online
+
+    async def expect_presence(self):
+        settings = self.history.settings
+        expected = {
+            other
+            for other in settings
+            if other not in (self.user.name, *self.history.erased)
+            and settings[other]["presence"]
+            and settings[self.user.name]["presence"]
+            and any(known.is_member and other in known.world.roles for known in self.known.values())
+        }
+        session = await self.user.connect()
+
+        def online() -> set[str]:
+            latest = {frame["userId"]: frame["online"] for frame in session.of("presence")}
+            return {user for user, is_online in latest.items() if is_online}
+
+        await session.until(lambda: online() == expected)
+        await session.quiet()
+        # Who was erased a moment ago is shown for some seconds longer, like everybody whose last session ends.
+        told = {frame["userId"] for frame in session.of("presence")} - self.history.erased
+        expect_equal(told, expected, f"presence for {self.user.name}")
+        await session.close()
+
+    # The application's backend
+
+    async def expect_same_for_backend(self, administrator: User):
+        acting = {"headers": {"X-Parley-User": self.user.name}}
+        for known in self.known.values():
+            for part in ("", "/members", "/messages", "/changes"):
+                path = f"/v1/conversations/{known.now.id}{part}"
+                answer = await administrator.request("GET", path, **acting)
+                expect_equal(answer.body, await self.user.get(path), f"{part} for the backend as {self.user.name}")
+
+
+# Who knows nothing
+
+
+async def expect_not_found(user: User, conversation: Conversation):
+    """Every question about it gets the very answer that a conversation gets that never was."""
+    message = next((some.id for some in conversation.world.messages.values() if some.kind != "system"), new_id())
+    nowhere, nothing = new_id(), new_id()
+    for part in (
+        "", "/members", "/messages", "/messages?around=2", "/changes", "/digest", "/settings", f"/messages/{message}",
+        f"/messages/{message}/revisions", f"/messages/{message}/tapbacks", f"/messages/{message}/receipts",
+    ):  # fmt: skip
+        there = await user.request("GET", f"{conversation.path}{part}")
+        elsewhere = await user.request("GET", f"/v1/conversations/{nowhere}{part.replace(message, nothing)}")
+        expect_equal(there.status, 404, part)
+        expect_equal(raw(there), raw(elsewhere), part)
+    there = await user.request("GET", "/v1/search", params={"q": WORD, "conversationId": conversation.id})
+    elsewhere = await user.request("GET", "/v1/search", params={"q": WORD, "conversationId": nowhere})
+    expect_equal((there.status, raw(there)), (404, raw(elsewhere)))
+    await expect_writes_not_found(user, conversation, message, nowhere, nothing)
+
+
+async def expect_writes_not_found(user, conversation: Conversation, message: str, nowhere: str, nothing: str):
+    writes = [
+        ("PATCH", "", {"title": "mine"}), ("POST", "/messages", {"id": new_id(), "text": "here I am"}),
+        ("POST", "/messages", {"id": message, "text": "here I am"}),
+        ("POST", "/messages", {"id": new_id(), "text": "here I am", "replyTo": message}),
+        ("PATCH", f"/messages/{message}", {"text": "mine"}), ("DELETE", f"/messages/{message}", None),
+        ("DELETE", f"/messages/{message}?scope=everyone", None),
+        ("PUT", f"/messages/{message}/tapback", {"kind": "love"}),
+        ("DELETE", f"/messages/{message}/tapback", None), ("PUT", f"/members/{user.name}", {}),
+        ("DELETE", f"/members/{user.name}", None), ("POST", "/receipts", {"readSeq": 1}), ("DELETE", "/history", None),
+        ("PUT", "/settings", {"readReceipts": False}),
+    ]  # fmt: skip
+    for method, part, body in writes:
+        there = await user.request(method, conversation.path + part, body)
+        path = f"/v1/conversations/{nowhere}{part.replace(message, nothing)}"
+        elsewhere = await user.request(method, path, body)
+        expect_equal((there.status, raw(there)), (404, raw(elsewhere)), f"{method} {part}")
+
+
+def raw(answer) -> tuple:
+    headers = {key: value for key, value in answer.headers.items() if key.lower() not in ("date", "x-request-id")}
+    return answer.body, headers
+
+
+async def expect_nothing_for(stranger: User, history: History):
+    for conversation in history.conversations:
+        await expect_not_found(stranger, conversation)
+    cursors = {conversation.id: 0 for conversation in history.conversations}
+    session = await stranger.connect(cursors=cursors, statusVersions=dict(cursors), useq=0)
+    await session.quiet()
+    assert [frame for frame in session.frames if frame["type"] not in ("welcome", "pong")] == []
+    assert session.welcome["conversations"] == []
+    expect_equal(await stranger.get("/v1/conversations"), {"conversations": []})
+    expect_equal((await stranger.get("/v1/search", q=WORD))["results"], [])
+
+
+# Repetitions
+
+
+async def expect_repetitions_answered(history: History):
+    """A keyed write is answered again whoever its actor is by now: with what they may know by now."""
+    for actor, conversation, path, request, answer_of in history.repeats:
+        known = conversation.known_to(actor)
+        if actor.name in history.erased or not known.is_reader:
+            continue
+        answer = await actor.request(**request)
+        expected = answer_of(known)
+        what = f"repetition of {request['method']} {path} by {actor.name}"
+        if expected is None:
+            assert answer.status == 404, answer
+        else:
+            expect_equal(answer.status, 200, what)
+            expect_equal(plain(answer.body), expected, what)
+
+
+# Silence
+
+
+async def expect_silence_after_leaving(history: History):
+    """Nothing tells former members that a conversation goes on: neither sessions, nor `sync`, nor lists."""
+    for conversation in history.conversations:
+        former = [
+            user for user in history.people
+            if user.name not in history.erased
+            and (known := conversation.known_to(user)).is_reader and not known.is_member
+        ]  # fmt: skip
+        heard = {user.name: len(history.sessions[user.name].frames) for user in former}
+        before = {user.name: await user.get("/v1/conversations") for user in former}
+        cursors = {user.name: await quiet_cursor(user) for user in former}
+        replays = {user.name: conversation.known_to(user).replayed(0) for user in former}
+        catching_up = [await user.open_socket() for user in former]
+        await asyncio.gather(
+            *(session.say("hello", token=user.token, cursors={conversation.id: 0}, statusVersions={})
+              for user, session in zip(former, catching_up))
+        )  # fmt: skip
+        await history.send(conversation, history.owner)
+        await history.rename(conversation, history.owner)
+        await history.tap(conversation, history.owner)
+        await history.read(conversation, history.owner)
+        await history.settle()
+        for user, session in zip(former, catching_up):
+            known = conversation.known_to(user)
+            await session.reach(conversation.id, known.end)
+            await session.quiet()
+            assert session.of("status") == [], "receipts for a former member who catches up"
+            for one, *states in zip(
+                plain(session.changes(conversation.id)), known.replayed(0), replays[user.name], strict=True
+            ):
+                assert one in states, "what a former member catches up with, before or behind what goes on"
+            quiet = [
+                frame for frame in history.sessions[user.name].frames[heard[user.name] :] if frame["type"] != "pong"
+            ]
+            assert [some for some in quiet if some.get("kind") != "read.moved" and some["type"] != "presence"] == []
+            expect_equal(await user.get("/v1/conversations"), before[user.name], f"list for {user.name}")
+            page = await user.get("/v1/sync", since=cursors[user.name])
+            expect_equal(page["conversations"], [], f"sync for {user.name}")
+            await session.close()
+
+
+async def quiet_cursor(user: User) -> str:
+    """A cursor behind which nothing comes again: a page may repeat what was written while it was read."""
+    page = await user.get("/v1/sync")
+
+    async def is_quiet() -> bool:
+        nonlocal page
+        page = await user.get("/v1/sync", since=page["cursor"])
+        return not page["conversations"]
+
+    await eventually(is_quiet)
+    return page["cursor"]
+
+
+# Comparing
+
+
+def plain(value):
+    """With names for the ids of system messages, which the server draws."""
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    value = {key: plain(item) for key, item in value.items()}
+    if value.get("kind") == "system" and "seq" in value:
+        value["id"] = f"system {value['seq']}"
+    return value
+
+
+def expect_equal(actual, expected, what: str = ""):
+    if actual != expected:
+        raise AssertionError("\n".join([what, *differences(actual, expected)][:12]))
+
+
+def differences(actual, expected, path: str = ""):
+    """Where two values differ, one line for each place."""
+    if isinstance(actual, dict) and isinstance(expected, dict):
+        for key in sorted(actual.keys() | expected.keys(), key=str):
+            nothing = "(nothing)"
+            yield from differences(actual.get(key, nothing), expected.get(key, nothing), f"{path}.{key}")
+    elif isinstance(actual, list) and isinstance(expected, list) and len(actual) == len(expected):
+        for n, (one, other) in enumerate(zip(actual, expected)):
+            yield from differences(one, other, f"{path}[{n}]")
+    elif isinstance(actual, list) and isinstance(expected, list):
+        yield f"{path}: {len(actual)} instead of {len(expected)}"
+        yield from (f"{path}: only there: {item}" for item in actual if item not in expected)
+        yield from (f"{path}: missing: {item}" for item in expected if item not in actual)
+    elif actual != expected:
+        yield f"{path}: {actual!r} instead of {expected!r}"
