@@ -85,7 +85,7 @@ extension Queries {
 
     private func bootstrapInOneState(_ query: BootstrapQuery) async throws -> [UInt8]? {
         let listing = ListConversations(reader: query.user, limit: Self.welcomeConversations, before: .start)
-        let results = try await connection.transaction { batch in
+        let results = try await connection.transaction(.heavy) { batch in
             batch.execute(ErasureStatements.isErased) { ErasureStatements.add(query.user, to: &$0) }
             batch.execute(BootstrapStatement.statement) { BootstrapStatement.add(query, to: &$0) }
             batch.execute(ConversationStatement.list) { ConversationStatement.add(listing, to: &$0) }

@@ -14,6 +14,8 @@ enum SearchStatements {
     private static let firstStep = 32
     /// Texts that are not in the index yet and are looked through by one search, the newest ones.
     private static let unindexedLimit = 4_096
+    /// Bytes of these texts.
+    private static let unindexedBytes = 1024 * 1024
 
     /// $1 reader · $2 their slot · $3 one more than the limit, which tells whether there are more · before: $4 time ·
     /// $5 conversation · $6 position · $7 what to find by · $8 patterns that all must hold · $9 patterns that all hold in
@@ -148,7 +150,17 @@ enum SearchStatements {
     ///
     /// A message is edited within minutes, so what comes long after the reader left is not looked at for that.
     private static let unindexed = """
-        SELECT m.slot, m.conversation_id, m.seq, s.position
+        SELECT u.slot, u.conversation_id, u.seq, u.position
+        FROM (
+            SELECT u.*, sum(u.bytes) OVER (ORDER BY u.place) - u.bytes AS before
+            FROM (\(unindexedTexts)) u
+        ) u
+        WHERE u.before < \(unindexedBytes)
+        """
+
+    private static let unindexedTexts = """
+        SELECT m.slot, m.conversation_id, m.seq, s.position, octet_length(t.body) AS bytes,
+            row_number() OVER (ORDER BY m.created_at DESC, m.conversation_id DESC, m.seq DESC) AS place
         FROM last_step l
         JOIN stays s ON s.place <= l.done AND (s.indexed_seq < s.last_seq OR s.position < \(Int64.max))
         CROSS JOIN LATERAL (
@@ -173,7 +185,7 @@ enum SearchStatements {
         WHERE m.body IS NOT NULL AND \(isBefore("m.created_at", "m.seq")) AND \(isNotHidden("m.seq"))
           AND (octet_length(t.body) > char_length(t.body)
                OR lower(replace(t.body, '''', '') COLLATE "C") LIKE ALL ($9))
-        ORDER BY m.created_at DESC, m.conversation_id DESC, m.seq DESC LIMIT \(unindexedLimit)
+        ORDER BY place LIMIT \(unindexedLimit)
         """
 
     private static func isBefore(_ at: String, _ seq: String) -> String {

@@ -1,0 +1,185 @@
+import Models
+import Reactor
+import TestSupport
+import Testing
+
+@testable import Store
+
+/// Whose turn it is at the connections of the queries: without any.
+@Suite
+struct QueryTurnsTests {
+    private static func user(_ number: Int) -> Asker { .user(UserID("user-\(number)")!) }
+
+    /// Turns, and those that are under way.
+    private struct Table {
+        var turns: QueryTurns
+        var underWay: [QueryTurns.Turn] = []
+        var now = MonotonicTime(nanoseconds: 0)
+
+        init(connections: Int, depth: Int = 2) { turns = QueryTurns(connections: connections, depth: depth) }
+
+        /// Gives all turns that can be given.
+        @discardableResult
+        mutating func give() -> [QueryTurns.Turn] {
+            var given: [QueryTurns.Turn] = []
+            while let turn = turns.next(at: now, isUp: { _ in true }) { given.append(turn) }
+            underWay += given
+            return given
+        }
+
+        /// Ends the turn that has lasted longest.
+        mutating func endFirst(after duration: Duration = .zero) {
+            now = now + duration
+            turns.ended(underWay.removeFirst(), at: now)
+        }
+    }
+
+    @Test("who asks once waits for one turn of somebody who asks for thousands")
+    func flood() {
+        var table = Table(connections: 1, depth: 1)
+        for _ in 0..<5_000 { _ = table.turns.wait(Self.user(1), .light) }
+        table.give()
+        let ticket = table.turns.wait(Self.user(2), .light)
+        table.endFirst()
+        #expect(table.give().map(\.ticket) == [ticket])
+    }
+
+    @Test("an asker has one turn at a time, however many connections there are")
+    func oneAtATime() {
+        var table = Table(connections: 4)
+        for _ in 0..<10 { _ = table.turns.wait(Self.user(1), .light) }
+        #expect(table.give().count == 1)
+        table.endFirst()
+        #expect(table.give().count == 1)
+    }
+
+    @Test("heavy turns of however many askers leave half of the connections to the others", arguments: [2, 3, 4, 7])
+    func heavy(connections: Int) {
+        var table = Table(connections: connections)
+        for number in 0..<100 { _ = table.turns.wait(Self.user(number), .heavy) }
+        let heavy = Set(table.give().map(\.connection))
+        #expect(heavy.count == connections / 2)
+        for number in 100..<200 { _ = table.turns.wait(Self.user(number), .light) }
+        let light = table.give()
+        #expect(light.count == 2 * (connections - connections / 2))
+        #expect(light.allSatisfy { !heavy.contains($0.connection) }, "nothing waits behind a heavy turn")
+    }
+
+    @Test("a flood of light turns does not keep a heavy one away")
+    func lightFlood() {
+        var table = Table(connections: 2)
+        for number in 0..<100 { _ = table.turns.wait(Self.user(number), .light) }
+        table.give()
+        let ticket = table.turns.wait(Self.user(100), .heavy)
+        table.endFirst()
+        #expect(table.give().map(\.ticket) == [ticket])
+    }
+
+    @Test("whose turn took long is heavy until a quick one")
+    func slow() {
+        var table = Table(connections: 2, depth: 1)
+        func wait(_ numbers: Int...) { for number in numbers { _ = table.turns.wait(Self.user(number), .light) } }
+        wait(1, 2)
+        table.give()
+        table.endFirst(after: QueryTurns.longTurn * 2)
+        table.endFirst()
+        wait(1, 2)
+        #expect(table.give().count == 1, "both took long: one of them has the half for heavy turns")
+        table.endFirst()
+        #expect(table.give().count == 1)
+        table.endFirst()
+        wait(1, 2)
+        #expect(table.give().count == 2, "both were quick")
+    }
+
+    @Test("a connection that is not up gets no turn; who waits for none is told")
+    func down() {
+        var turns = QueryTurns(connections: 2)
+        let tickets = Set((0..<3).map { turns.wait(Self.user($0), .light) })
+        let turn = turns.next(at: .now, isUp: { $0 == 1 })
+        #expect(turn?.connection == 1)
+        #expect(turns.next(at: .now, isUp: { _ in false }) == nil)
+        let dismissed = turns.dismissAll()
+        #expect(Set(dismissed) == tickets.subtracting([turn!.ticket]))
+        #expect(turns.waitingCount == 0)
+        turns.ended(turn!, at: .now)
+        _ = turns.wait(Self.user(0), .light)
+        #expect(turns.next(at: .now, isUp: { _ in true }) != nil, "those who ask later are served")
+    }
+
+    /// While somebody waits for a turn of a weight, nobody else gets more than two of that weight: one that was next, and one
+    /// that came up first in the ring.
+    @Test("every turn is given once, and nobody is passed by twice", arguments: UInt64(0)..<200)
+    func anySchedule(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        var table = Table(
+            connections: Int.random(in: 1...5, using: &random), depth: Int.random(in: 1...3, using: &random))
+        var asked: Set<QueryTurns.Ticket> = []
+        var given: [QueryTurns.Ticket] = []
+        var passes: [QueryTurns.Ticket: [Asker: Int]] = [:]
+        let weights: [QueryTurns.Weight] = (0..<6).map { _ in Bool.random(using: &random) ? .light : .heavy }
+        var askers: [QueryTurns.Ticket: Int] = [:]
+
+        func give() {
+            for turn in table.give() {
+                given.append(turn.ticket)
+                passes[turn.ticket] = nil
+                let number = askers[turn.ticket]!
+                for ticket in passes.keys where weights[askers[ticket]!] == weights[number] && askers[ticket] != number
+                {
+                    passes[ticket]![turn.asker, default: 0] += 1
+                    #expect(passes[ticket]![turn.asker]! <= 2)
+                }
+            }
+        }
+        for _ in 0..<300 {
+            if Bool.random(using: &random) {
+                let number = Int.random(in: 0..<6, using: &random)
+                let ticket = table.turns.wait(Self.user(number), weights[number])
+                asked.insert(ticket)
+                // The first of its asker: later ones wait behind it.
+                if !passes.keys.contains(where: { askers[$0] == number }),
+                    !table.underWay.contains(where: { $0.asker == Self.user(number) })
+                {
+                    passes[ticket] = [:]
+                }
+                askers[ticket] = number
+            } else if !table.underWay.isEmpty {
+                table.turns.ended(
+                    table.underWay.remove(at: Int.random(in: 0..<table.underWay.count, using: &random)), at: table.now)
+            }
+            give()
+            #expect(Set(table.underWay.map(\.asker)).count == table.underWay.count)
+        }
+        while !table.underWay.isEmpty {
+            table.endFirst()
+            give()
+        }
+        #expect(given.count == asked.count && Set(given) == asked)
+    }
+
+    // MARK: Room
+
+    @Test("nobody takes more room than is left: there is some for whoever comes next")
+    func room() {
+        var room = SharedRoom(limit: 100, byteLimit: 1_000)
+        let greedy = (0..<200).count { _ in room.enter(Self.user(1)) }
+        #expect(greedy == 50)
+        let second = (0..<200).count { _ in room.enter(Self.user(2)) }
+        #expect(second == 25)
+        #expect(room.enter(Self.user(3)))
+        for _ in 0..<50 { room.leave(Self.user(1)) }
+        #expect(room.enter(Self.user(1)))
+    }
+
+    @Test("bytes are shared like requests")
+    func bytes() {
+        var room = SharedRoom(limit: 100, byteLimit: 1_000)
+        #expect(room.enter(Self.user(1), bytes: 500))
+        #expect(!room.enter(Self.user(1), bytes: 1))
+        #expect(room.enter(Self.user(2), bytes: 200))
+        room.leave(Self.user(1), bytes: 500)
+        #expect(room.enter(Self.user(1), bytes: 1))
+        #expect(room.bytes == 201 && room.count == 2)
+    }
+}
