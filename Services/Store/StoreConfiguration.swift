@@ -55,7 +55,7 @@ struct StoreConfiguration: Sendable {
             "parley-store-queries",
             settings: [
                 ("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off"),
-                ("default_transaction_read_only", "on"),
+                ("default_transaction_read_only", "on"), ("max_parallel_workers_per_gather", "0"),
                 ("statement_timeout", "5s"),
             ],
             statements: Queries.statements)

@@ -25,9 +25,7 @@ final class StoreService {
         let writing = Connection(configuration.writer)
         self.bus = bus
         slots = OwnedSlots(bus, .store, connection: writing, schema: Schema.name, lockClass: Schema.slotLocks)
-        queries = Queries(
-            QueryConnections(configuration.queries, count: configuration.queryConnections),
-            search: QueryConnections(configuration.search, count: 1, depth: 1), bus: bus, log: log)
+        queries = Queries(configuration, bus: bus, log: log)
         erasures = Erasures(bus: bus, slots: slots, connection: queries.connection, log: log)
         let outcomes = CommandOutcomes(
             bus: bus, announcer: Announcer(bus: bus, slots: slots, log: log), queries: queries, erasures: erasures)

@@ -245,6 +245,7 @@ struct UnreadTests {
             known.insert(1, of: used)
         }
         #expect(known.size <= 3 * EmptyBlocks.limit)
-        #expect(known.run(containing: 1, of: used) == 1...1)
+        let run = known.run(containing: 1, of: used)
+        #expect(run == 1...1)
     }
 }

@@ -9,9 +9,8 @@ enum ConversationStatement {
         "list_conversations", parameters: [.text, .int2, .timestamptz, .uuid, .int8],
         """
         WITH page AS (
-            SELECT c.* FROM store.inbox i
-            JOIN store.conversations c ON c.slot = i.slot AND c.id = i.conversation_id
-            WHERE i.user_slot = $2 AND i.user_id = $1 AND (c.last_at, c.id) < ($3, $4)
+            SELECT c.* FROM \(inbox(where: "true"))
+            CROSS JOIN LATERAL (\(conversation(where: "(c.last_at, c.id) < ($3, $4)"))) c
             ORDER BY c.last_at DESC, c.id DESC LIMIT $5
         )
         \(columns(orderedBy: "c.last_at DESC, c.id DESC"))
@@ -24,14 +23,33 @@ enum ConversationStatement {
         "changed_conversations", parameters: [.text, .int2, .int8, .uuid, .int8],
         """
         WITH page AS (
-            SELECT c.* FROM store.inbox i
-            JOIN store.conversations c ON c.slot = i.slot AND c.id = i.conversation_id
-            WHERE i.user_slot = $2 AND i.user_id = $1 AND i.conversation_id > $4
-              AND ($3 = 0 OR age(c.xmin) <= age(($3 & 4294967295)::text::xid))
+            SELECT c.* FROM \(inbox(where: "i.conversation_id > $4"))
+            CROSS JOIN LATERAL (
+                \(conversation(where: "$3 = 0 OR age(c.xmin) <= age(($3 & 4294967295)::text::xid)"))
+            ) c
             ORDER BY i.conversation_id LIMIT $5
         )
         \(columns(orderedBy: "c.id"))
         """)
+
+    /// The inbox of user $1, in the order of the ids, from which each conversation is looked up: left to itself the planner
+    /// goes through all conversations that there are, where it takes inboxes for long.
+    private static func inbox(where condition: String) -> String {
+        """
+        (
+                SELECT i.slot, i.conversation_id FROM store.inbox i
+                WHERE i.user_slot = $2 AND i.user_id = $1 AND \(condition)
+                ORDER BY i.conversation_id OFFSET 0
+            ) i
+        """
+    }
+
+    private static func conversation(where condition: String) -> String {
+        """
+        SELECT c.* FROM store.conversations c
+                WHERE c.slot = i.slot AND c.id = i.conversation_id AND (\(condition)) OFFSET 0
+        """
+    }
 
     static let single = Statement(
         "conversation", parameters: [.text, .int2, .uuid],

@@ -42,9 +42,9 @@ final class Queries {
     /// Where more stays are to be looked at, receipts are counted without a list of them.
     var recipientLimit = RecipientsStatement.limit
 
-    init(_ connection: QueryConnections, search: QueryConnections, bus: Bus, log: Log) {
-        self.connection = connection
-        searching = Search(search)
+    init(_ configuration: StoreConfiguration, bus: Bus, log: Log) {
+        connection = QueryConnections(configuration.queries, count: configuration.queryConnections)
+        searching = Search(QueryConnections(configuration.search, count: 1, depth: 1))
         unread = UnreadWalk(connection)
         self.bus = bus
         self.log = log

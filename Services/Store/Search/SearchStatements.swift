@@ -115,11 +115,15 @@ enum SearchStatements {
             least(c.last_seq, s.left_seq) AS last_seq, coalesce(p.indexed_seq, 0) AS indexed_seq, c.last_at,
             max(coalesce(s.left_seq, \(Int64.max))) OVER (PARTITION BY c.slot, c.id) AS position,
             row_number() OVER (ORDER BY c.last_at DESC, c.id DESC, s.joined_seq DESC) AS place
-        FROM store.inbox i
-        JOIN store.conversations c ON c.slot = i.slot AND c.id = i.conversation_id
-        JOIN store.memberships s ON s.slot = i.slot AND s.conversation_id = i.conversation_id AND s.user_id = i.user_id
+        FROM (SELECT i.slot, i.conversation_id, i.user_id FROM store.inbox i WHERE \(inbox) OFFSET 0) i
+        CROSS JOIN LATERAL (
+            SELECT * FROM store.conversations c WHERE c.slot = i.slot AND c.id = i.conversation_id OFFSET 0
+        ) c
+        CROSS JOIN LATERAL (
+            SELECT * FROM store.memberships s
+            WHERE s.slot = i.slot AND s.conversation_id = i.conversation_id AND s.user_id = i.user_id OFFSET 0
+        ) s
         LEFT JOIN store.search_progress p ON p.slot = i.slot AND p.conversation_id = i.conversation_id
-        WHERE \(inbox)
         """
     }
 
