@@ -91,17 +91,16 @@ struct FairQueriesTests {
         defer { store.close() }
         _ = await store.create(conversation, by: "alice", with: ["bob"])
         let locking = try store.database.connect()
-        try locking.execute("BEGIN; LOCK TABLE store.search_progress IN ACCESS EXCLUSIVE MODE")
-        try locking.execute("ROLLBACK; BEGIN; LOCK TABLE store.search_texts IN SHARE MODE")  // Nothing comes into the index.
+        try locking.execute("BEGIN; LOCK TABLE store.search_texts IN SHARE MODE")  // Nothing comes into the index.
         let text = String(repeating: "é", count: 8 * 1024)
         for _ in 0..<20 {
             _ = await store.sendAll((0..<10).map { _ in Draft(text: text) }, from: "alice", to: conversation)
         }
         let texts = store.store.queries.searching.texts
         let before = texts.pieces
-        #expect(await store.found("é", by: "bob") == [])
+        #expect(await store.found("zz", by: "bob") == [])
         let pieces = texts.pieces - before
-        #expect(pieces >= 60 && pieces <= 70 + 64, "\(pieces) pieces")
+        #expect(pieces >= 60 && pieces <= 70 + 2 * 64, "\(pieces) pieces")
         try locking.execute("ROLLBACK")
     }
 

@@ -113,23 +113,19 @@ struct UnreadTests {
         let connection = try store.database.connect()
         try connection.execute("SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off")
         let head = ConversationQuery(conversation, reader: UserID("bob")!)
-        let plan = try connection.query("EXPLAIN (ANALYZE, FORMAT JSON) \(ConversationStatement.single.sql)") {
+        let plan = try connection.query("EXPLAIN ANALYZE \(ConversationStatement.single.sql)") {
             ConversationStatement.add(head, to: &$0)
         }
-        let text: String = plan.first![0]
-        let json = try JSONSerialization.jsonObject(with: Data(text.utf8)) as! [[String: Any]]
-        let rows = Self.rows(of: "messages", in: json[0]["Plan"] as! [String: Any])
+        let rows = Self.rows(of: "messages", in: plan.map { $0[0] })
         #expect(rows > 0 && rows <= 3 * ConversationStatement.nearbyRows, "\(rows) rows were read")
     }
 
-    private static func rows(of table: String, in plan: [String: Any]) -> Int {
-        let own = plan["Relation Name"] as? String == table
-        let count =
-            own
-            ? ((plan["Actual Rows"] as! NSNumber).intValue
-                + ((plan["Rows Removed by Filter"] as? NSNumber)?.intValue ?? 0))
-                * (plan["Actual Loops"] as! NSNumber).intValue : 0
-        return (plan["Plans"] as? [[String: Any]] ?? []).reduce(count) { $0 + rows(of: table, in: $1) }
+    /// What the nodes of a plan that read a table have read.
+    private static func rows(of table: String, in plan: [String]) -> Int {
+        plan.filter { $0.contains(" on \(table) ") }.reduce(0) { sum, line in
+            guard let match = line.firstMatch(of: /actual .*rows=(\d+) loops=(\d+)/) else { return sum }
+            return sum + Int(match.1)! * Int(match.2)!
+        }
     }
 
     // MARK: Exactness
@@ -196,7 +192,7 @@ struct UnreadTests {
             INSERT INTO store.hidden SELECT \(key), 'bob', seq FROM store.messages
             WHERE \(isHere) AND (seq % 1400 > 900 OR seq > \(seed % 4 == 0 ? 6_000 : lastSeq));
             INSERT INTO receipt.horizons (slot, conversation_id, user_id, delivered_seq, read_seq, shown_seq, version)
-            VALUES (\(key), 'bob', \(cuts[0]), \(seed % 5 == 0 ? cuts[1] : 0), 0, 1)
+            VALUES (\(key), 'bob', 100000, \(seed % 5 == 0 ? cuts[1] : 0), 0, 1)
             """)
         try await compare(store, "seed \(seed), at first")
         try await compare(store, "seed \(seed), with what is known")

@@ -94,8 +94,7 @@ enum ConversationStatement {
               AND EXISTS (SELECT FROM store.memberships s
                           WHERE s.slot = c.slot AND s.conversation_id = c.id AND s.user_id = $1
                             AND p.seq BETWEEN s.joined_seq AND coalesce(s.left_seq, p.seq))
-              AND NOT EXISTS (SELECT FROM store.hidden d
-                              WHERE d.slot = c.slot AND d.conversation_id = c.id AND d.user_id = $1 AND d.seq = p.seq)
+              AND \(HiddenMessages.isNone(at: "p.seq", slot: "c.slot", conversation: "c.id", reader: "$1"))
         ) parent ON true
         WHERE stay.joined IS NOT NULL
         ORDER BY \(order)
@@ -126,9 +125,7 @@ enum ConversationStatement {
 
     /// Whether the reader has not hidden a row `m`. Few hide anything, so there is a look before that of each row.
     private static let isVisible = """
-        (NOT stay.hides OR NOT EXISTS (
-            SELECT FROM store.hidden d
-            WHERE d.slot = c.slot AND d.conversation_id = c.id AND d.user_id = $1 AND d.seq = m.seq))
+        (NOT stay.hides OR \(HiddenMessages.isNone(at: "m.seq", slot: "c.slot", conversation: "c.id", reader: "$1")))
         """
 
     /// The title of `c`: for who has left the one of then.

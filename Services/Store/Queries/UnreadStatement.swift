@@ -45,12 +45,10 @@ enum UnreadStatement {
         """
 
     private static let isVisible = """
-        EXISTS (SELECT FROM store.memberships s
-                WHERE s.slot = i.slot AND s.conversation_id = i.conversation_id AND s.user_id = $1
-                  AND m.seq BETWEEN s.joined_seq AND coalesce(s.left_seq, m.seq))
-            AND NOT EXISTS (SELECT FROM store.hidden d
-                            WHERE d.slot = i.slot AND d.conversation_id = i.conversation_id AND d.user_id = $1
-                              AND d.seq = m.seq)
+        (SELECT true FROM store.memberships s
+            WHERE s.slot = i.slot AND s.conversation_id = i.conversation_id AND s.user_id = $1
+              AND m.seq BETWEEN s.joined_seq AND coalesce(s.left_seq, m.seq) LIMIT 1)
+            AND \(HiddenMessages.isNone(at: "m.seq", slot: "i.slot", conversation: "i.conversation_id", reader: "$1"))
         """
 
     static func add(

@@ -27,6 +27,7 @@ struct FoldedScalar {
         case 0x27: self.init(0, .ignored)
         case ..<0x80: self.init(0, .separator)
         case ..<Self.tableEnd: self = Self.table[Int(scalar)]
+        case 0x2E00...0xA63F, 0x1F000...: self = Self.folded(scalar)  // Most of it, and without letters that have case.
         default: self = Self.letters[scalar] ?? Self.folded(scalar)
         }
     }
@@ -42,7 +43,7 @@ struct FoldedScalar {
     /// Beyond the table the letters with case, because their names take microseconds each: a text of nothing else took tens
     /// of milliseconds.
     private static let letters: [UInt32: FoldedScalar] = {
-        let numbers = (tableEnd...0x1FFFF).filter { Unicode.Scalar($0).map(isCased) ?? false }
+        let numbers = (tableEnd...0x1EFFF).filter { Unicode.Scalar($0).map(isCased) ?? false }
         return Dictionary(uniqueKeysWithValues: numbers.map { ($0, folded($0)) })
     }()
 

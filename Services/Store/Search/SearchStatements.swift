@@ -197,10 +197,7 @@ enum SearchStatements {
     }
 
     private static func isNotHidden(_ seq: String) -> String {
-        """
-        (SELECT true FROM store.hidden d
-         WHERE d.slot = s.slot AND d.conversation_id = s.conversation_id AND d.user_id = $1 AND d.seq = \(seq)) IS NULL
-        """
+        HiddenMessages.isNone(at: seq, slot: "s.slot", conversation: "s.conversation_id", reader: "$1")
     }
 
     // MARK: Parameters and rows
