@@ -6,6 +6,8 @@ struct StoreConfiguration: Sendable {
     let databaseURL: String
     let listen: ListenAddress
     let bus: BusConfiguration
+    /// On which queries are answered.
+    let queryConnections: Int
     /// In a simulation, what plays PostgreSQL.
     var simulatedServer: (any SimulatedServer)?
 
@@ -13,6 +15,7 @@ struct StoreConfiguration: Sendable {
         databaseURL = try environment.requiredString("PARLEY_DATABASE_URL")
         listen = try environment.address("PARLEY_LISTEN", default: "127.0.0.1:8082")
         bus = try BusConfiguration(.store, environment: &environment)
+        queryConnections = try environment.integer("PARLEY_QUERY_CONNECTIONS", default: 2, in: 1...16)
     }
 
     /// The statements of a batch are written for index lookups, whatever the planner believes about the size of an
@@ -52,7 +55,7 @@ struct StoreConfiguration: Sendable {
             "parley-store-queries",
             settings: [
                 ("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off"),
-                ("default_transaction_read_only", "on"),
+                ("default_transaction_read_only", "on"), ("max_parallel_workers_per_gather", "0"),
                 ("statement_timeout", "5s"),
             ],
             statements: Queries.statements)

@@ -25,15 +25,15 @@ final class StoreService {
         let writing = Connection(configuration.writer)
         self.bus = bus
         slots = OwnedSlots(bus, .store, connection: writing, schema: Schema.name, lockClass: Schema.slotLocks)
-        queries = Queries(
-            Connection(configuration.queries), search: Connection(configuration.search), bus: bus, log: log)
+        queries = Queries(configuration, bus: bus, log: log)
         erasures = Erasures(bus: bus, slots: slots, connection: queries.connection, log: log)
         let outcomes = CommandOutcomes(
             bus: bus, announcer: Announcer(bus: bus, slots: slots, log: log), queries: queries, erasures: erasures)
         writer = Writer(writing, bus: bus, outcomes: outcomes, log: log)
         backgroundWriter = Writer(Connection(configuration.writer), bus: bus, outcomes: outcomes, log: log)
         indexer = SearchIndexer(
-            Connection(configuration.indexer), log: log, isWriterIdle: { [writer] in writer.isIdle },
+            Connection(configuration.indexer), texts: queries.searching.texts, log: log,
+            isWriterIdle: { [writer] in writer.isIdle },
             lastRead: { [queries] in queries.lastAnswer })
         for writer in [writer, backgroundWriter] {
             writer.onCommit = { [indexer] in indexer.committed($0.conversationsToLock, messages: $0.items.count) }
@@ -45,8 +45,10 @@ final class StoreService {
     }
 
     func start() {
+        FoldedScalar.prepare()
         bus.onFrame = { [self] frame in receive(frame) }
-        writer.connection.open()
+        // The writer's connection takes slots: not before the queries about them can be answered.
+        queries.connection.onUp { [writer] in writer.connection.open() }
         backgroundWriter.connection.open()
         queries.connection.open()
         queries.searching.connection.open()
@@ -131,6 +133,9 @@ final class StoreService {
         }
         metrics.gauge("parley_store_erasures", "Erasures of users under way") { [erasures] in
             Double(erasures.underWay)
+        }
+        metrics.gauge("parley_store_query_turns_waiting", "Queries that wait for their turn at a connection") {
+            [queries] in Double(queries.connection.waitingCount)
         }
         metrics.gauge("parley_store_queries_in_work", "Queries being answered") { [queries] in Double(queries.inWork) }
     }

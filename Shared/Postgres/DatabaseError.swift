@@ -40,7 +40,7 @@ public struct DatabaseError: Error, Hashable, Sendable {
     /// Whether the same transaction, sent again, may well succeed: it lost against a concurrent one.
     public var isRaceLost: Bool { sqlState == .serializationFailure || sqlState == .deadlockDetected }
 
-    static let notConnected = DatabaseError(.connectionDoesNotExist, "not connected to the database")
+    public static let notConnected = DatabaseError(.connectionDoesNotExist, "not connected to the database")
 }
 
 extension DatabaseError: CustomStringConvertible, CustomDebugStringConvertible {

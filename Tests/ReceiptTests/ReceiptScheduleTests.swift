@@ -67,9 +67,7 @@ private final class ReceiptSchedule {
         receipt = try await ReceiptUnderTest(window: 0)
         var environment = Environment(["PARLEY_DATABASE_URL": receipt.database.url])
         let configuration = try StoreConfiguration(environment: &environment)
-        queries = Queries(
-            Connection(configuration.queries), search: Connection(configuration.search), bus: receipt.client,
-            log: Log(service: "store", level: .error))
+        queries = Queries(configuration, bus: receipt.client, log: Log(service: "store", level: .error))
         queries.connection.open()
         await waitUntil { queries.connection.isUp }
         try receipt.create(conversation, members: Array(members), lastSeq: 1)

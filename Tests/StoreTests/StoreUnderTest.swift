@@ -80,7 +80,8 @@ final class StoreUnderTest {
     /// Another indexer of the same database, as a second store would have.
     func secondIndexer() throws -> SearchIndexer {
         let indexer = SearchIndexer(
-            Connection(try Self.makeConfiguration(database).indexer), log: Log(service: "second", level: .error),
+            Connection(try Self.makeConfiguration(database).indexer), texts: TextTurns(),
+            log: Log(service: "second", level: .error),
             isWriterIdle: { true }, lastRead: { MonotonicTime(nanoseconds: 0) })
         indexer.connection.open()
         return indexer

@@ -20,7 +20,7 @@ final class Erasures {
 
     private let bus: Bus
     private let slots: OwnedSlots
-    private let connection: Connection
+    private let connection: QueryConnections
     private let log: Log
     /// Erased users of the owned slots, as far as they were counted.
     private var counts: [Slot: Int64] = [:]
@@ -29,8 +29,8 @@ final class Erasures {
     private var isCounting = false
     private var isStopped = false
 
-    /// - Parameter connection: that of queries.
-    init(bus: Bus, slots: OwnedSlots, connection: Connection, log: Log) {
+    /// - Parameter connection: those of queries.
+    init(bus: Bus, slots: OwnedSlots, connection: QueryConnections, log: Log) {
         self.bus = bus
         self.slots = slots
         self.connection = connection

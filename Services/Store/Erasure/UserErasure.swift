@@ -18,9 +18,9 @@ struct UserErasure {
 
     private let user: UserID
     private let bus: Bus
-    private let connection: Connection
+    private let connection: QueryConnections
 
-    init(_ user: UserID, bus: Bus, connection: Connection) {
+    init(_ user: UserID, bus: Bus, connection: QueryConnections) {
         self.user = user
         self.bus = bus
         self.connection = connection
@@ -102,7 +102,7 @@ struct UserErasure {
         _ statement: Statement, _ build: (inout Parameters) -> Void
     ) async throws(Delay) -> Rows {
         do {
-            return try await connection.query(statement, build)
+            return try await connection.query(statement, .light, build)
         } catch {
             throw Delay(reason: error.debugDescription)
         }

@@ -10,9 +10,8 @@ enum ConversationStatement {
         """
         WITH page AS (
             SELECT * FROM (
-                SELECT c.*, \(shownAt) AS shown_at FROM store.inbox i
-                JOIN store.conversations c ON c.slot = i.slot AND c.id = i.conversation_id
-                WHERE i.user_slot = $2 AND i.user_id = $1
+                SELECT c.*, \(shownAt) AS shown_at FROM \(inbox(where: "true"))
+                CROSS JOIN LATERAL (\(conversation(where: "true"))) c
                 OFFSET 0
             ) c
             WHERE (c.shown_at, c.id) < ($3, $4)
@@ -31,14 +30,33 @@ enum ConversationStatement {
         "changed_conversations", parameters: [.text, .int2, .int8, .uuid, .int8],
         """
         WITH page AS (
-            SELECT c.*, \(shownAt) AS shown_at FROM store.inbox i
-            JOIN store.conversations c ON c.slot = i.slot AND c.id = i.conversation_id
-            WHERE i.user_slot = $2 AND i.user_id = $1 AND i.conversation_id > $4
-              AND ($3 = 0 OR (\(isRecent("c.xmin")) AND (\(isMember) OR \(hasChangedForFormer))))
+            SELECT c.*, \(shownAt) AS shown_at FROM \(inbox(where: "i.conversation_id > $4"))
+            CROSS JOIN LATERAL (
+                \(conversation(where: "$3 = 0 OR (\(isRecent("c.xmin")) AND (\(isMember) OR \(hasChangedForFormer)))"))
+            ) c
             ORDER BY i.conversation_id LIMIT $5
         )
         \(columns(orderedBy: "c.id"))
         """)
+
+    /// The inbox of user $1, in the order of the ids, from which each conversation is looked up: left to itself the planner
+    /// goes through all conversations that there are, where it takes inboxes for long.
+    private static func inbox(where condition: String) -> String {
+        """
+        (
+                SELECT i.slot, i.conversation_id FROM store.inbox i
+                WHERE i.user_slot = $2 AND i.user_id = $1 AND \(condition)
+                ORDER BY i.conversation_id OFFSET 0
+            ) i
+        """
+    }
+
+    private static func conversation(where condition: String) -> String {
+        """
+        SELECT c.* FROM store.conversations c
+                WHERE c.slot = i.slot AND c.id = i.conversation_id AND (\(condition)) OFFSET 0
+        """
+    }
 
     static let single = Statement(
         "conversation", parameters: [.text, .int2, .uuid],
@@ -78,42 +96,31 @@ enum ConversationStatement {
             CASE WHEN c.last_seq <= stay.last_seq THEN c.member_count
                 ELSE \(FormerView.memberCount("c.slot", "c.id", present: "c.member_count", asOf: "stay.last_seq")) END,
             stay.role, stay.joined, stay.ended, stay.cleared_seq,
-            unread.count::int, coalesce(h.read_seq, 0), coalesce(h.delivered_seq, 0),
+            unread.count::int, coalesce(h.read_seq, 0), coalesce(h.delivered_seq, 0), unread.rest, latest.rest,
             \(MessageRow.columns(for: "$1", asOf: "stay.last_seq"))
         FROM page c
         CROSS JOIN LATERAL (
             SELECT array_agg(s.joined_seq ORDER BY s.joined_seq) AS joined, array_agg(coalesce(s.left_seq, 0) ORDER BY s.joined_seq) AS ended,
                 (array_agg(s.role ORDER BY s.joined_seq DESC))[1] AS role, max(s.cleared_seq) AS cleared_seq,
-                max(coalesce(s.left_seq, 9223372036854775807)) AS last_seq
+                max(coalesce(s.left_seq, 9223372036854775807)) AS last_seq,
+                EXISTS (SELECT FROM store.hidden d
+                        WHERE d.slot = c.slot AND d.conversation_id = c.id AND d.user_id = $1) AS hides
             FROM store.memberships s
             WHERE s.slot = c.slot AND s.conversation_id = c.id AND s.user_id = $1
         ) stay
         LEFT JOIN receipt.horizons h ON h.slot = c.slot AND h.conversation_id = c.id AND h.user_id = $1
         CROSS JOIN LATERAL (
-            SELECT count(*) AS count FROM (
-                SELECT FROM store.messages m
-                WHERE m.slot = c.slot AND m.conversation_id = c.id
-                  AND m.seq > greatest(coalesce(h.read_seq, 0), stay.cleared_seq) AND m.seq <= stay.last_seq
-                  AND m.sender_id <> $1 AND m.kind <> 3 AND m.deleted_at IS NULL
-                  AND EXISTS (SELECT FROM store.memberships s
-                              WHERE s.slot = c.slot AND s.conversation_id = c.id AND s.user_id = $1
-                                AND m.seq BETWEEN s.joined_seq AND coalesce(s.left_seq, m.seq))
-                  AND NOT EXISTS (SELECT FROM store.hidden d
-                                  WHERE d.slot = c.slot AND d.conversation_id = c.id AND d.user_id = $1 AND d.seq = m.seq)
-                -- From the end: where thousands joined, and then somebody wrote, that is found first.
-                ORDER BY m.seq DESC LIMIT 100
-            ) u
+            SELECT least(count(*) FILTER (WHERE m.sender_id <> $1 AND m.kind <> 3 AND m.deleted_at IS NULL AND \(isVisible)),
+                    \(UnreadStatement.limit)) AS count,
+                CASE WHEN count(*) = \(nearbyRows) THEN min(m.seq) END AS rest
+            FROM (\(newest("\(nearbyRows)", after: "greatest(coalesce(h.read_seq, 0), stay.cleared_seq)"))) m
         ) unread
-        LEFT JOIN LATERAL (
-            SELECT m.* FROM store.messages m
-            WHERE m.slot = c.slot AND m.conversation_id = c.id AND m.seq <= stay.last_seq AND m.seq > stay.cleared_seq
-              AND EXISTS (SELECT FROM store.memberships s
-                          WHERE s.slot = c.slot AND s.conversation_id = c.id AND s.user_id = $1
-                            AND m.seq BETWEEN s.joined_seq AND coalesce(s.left_seq, m.seq))
-              AND NOT EXISTS (SELECT FROM store.hidden d
-                              WHERE d.slot = c.slot AND d.conversation_id = c.id AND d.user_id = $1 AND d.seq = m.seq)
-            ORDER BY m.seq DESC LIMIT 1
-        ) m ON true
+        CROSS JOIN LATERAL (
+            SELECT max(m.seq) FILTER (WHERE \(isVisible)) AS seq,
+                CASE WHEN count(*) = \(nearbyRows) AND NOT bool_or(\(isVisible)) THEN min(m.seq) END AS rest
+            FROM (\(newest("CASE WHEN stay.hides THEN \(nearbyRows) ELSE 1 END", after: "stay.cleared_seq"))) m
+        ) latest
+        LEFT JOIN store.messages m ON m.slot = c.slot AND m.conversation_id = c.id AND m.seq = latest.seq
         LEFT JOIN LATERAL (
             SELECT p.sender_id, \(MessageRow.text(of: "p", asOf: "stay.last_seq")) AS body FROM store.messages p
             WHERE p.slot = c.slot AND p.conversation_id = c.id AND p.seq = m.reply_seq AND p.deleted_at IS NULL
@@ -121,13 +128,39 @@ enum ConversationStatement {
               AND EXISTS (SELECT FROM store.memberships s
                           WHERE s.slot = c.slot AND s.conversation_id = c.id AND s.user_id = $1
                             AND p.seq BETWEEN s.joined_seq AND coalesce(s.left_seq, p.seq))
-              AND NOT EXISTS (SELECT FROM store.hidden d
-                              WHERE d.slot = c.slot AND d.conversation_id = c.id AND d.user_id = $1 AND d.seq = p.seq)
+              AND \(HiddenMessages.isNone(at: "p.seq", slot: "c.slot", conversation: "c.id", reader: "$1"))
         ) parent ON true
         WHERE stay.joined IS NOT NULL
         ORDER BY \(order)
         """
     }
+
+    /// Rows at the end of a conversation that one statement looks at. Where none of these is to be shown, or too few of
+    /// them count, `UnreadWalk` looks at what lies before.
+    static let nearbyRows = 256
+
+    /// The last rows of `c` in the stays of the reader, newest first. The nested loop keeps the order of the stays, which
+    /// overlap nowhere.
+    private static func newest(_ limit: String, after floor: String) -> String {
+        """
+        SELECT m.* FROM (
+            SELECT greatest(s.joined_seq, \(floor) + 1) AS first_seq, coalesce(s.left_seq, \(Int64.max)) AS last_seq
+            FROM store.memberships s
+            WHERE s.slot = c.slot AND s.conversation_id = c.id AND s.user_id = $1
+              AND coalesce(s.left_seq, \(Int64.max)) > \(floor)
+            ORDER BY s.joined_seq DESC OFFSET 0
+        ) s CROSS JOIN LATERAL (
+            SELECT m.seq, m.sender_id, m.kind, m.deleted_at FROM store.messages m
+            WHERE m.slot = c.slot AND m.conversation_id = c.id AND m.seq BETWEEN s.first_seq AND s.last_seq
+            ORDER BY m.seq DESC LIMIT \(limit)
+        ) m LIMIT \(limit)
+        """
+    }
+
+    /// Whether the reader has not hidden a row `m`. Few hide anything, so there is a look before that of each row.
+    private static let isVisible = """
+        (NOT stay.hides OR \(HiddenMessages.isNone(at: "m.seq", slot: "c.slot", conversation: "c.id", reader: "$1")))
+        """
 
     /// The title of `c`: for who has left the one of then.
     private static func title(asOf position: String) -> String {
@@ -159,8 +192,11 @@ enum ConversationStatement {
         parameters.add(query.conversation)
     }
 
+    /// The lowest position that was looked at for the count and for the latest message, where there is more before it.
+    static let unreadRest = 14
+    static let latestRest = 15
     /// The first column of the latest message.
-    static let messageColumn = 14
+    static let messageColumn = 16
 }
 
 extension ConversationFields {

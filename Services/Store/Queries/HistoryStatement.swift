@@ -39,13 +39,13 @@ enum HistoryStatement {
         ) s CROSS JOIN LATERAL (
             SELECT * FROM store.messages m
             WHERE m.slot = $1 AND m.conversation_id = $2 AND \(condition) AND m.seq BETWEEN s.first_seq AND s.last_seq
-              AND (NOT page.hides OR (
-                SELECT true FROM store.hidden d
-                WHERE d.slot = $1 AND d.conversation_id = $2 AND d.user_id = $3 AND d.seq = m.seq) IS NULL)
+              AND (NOT page.hides OR \(isNotHidden))
             ORDER BY m.seq \(order) LIMIT \(limit)
         ) m LIMIT \(limit))
         """
     }
+
+    private static let isNotHidden = HiddenMessages.isNone(at: "m.seq", slot: "$1", conversation: "$2", reader: "$3")
 
     static func add(_ head: ConversationQuery, _ bounds: HistoryBounds, to parameters: inout Parameters) {
         parameters.add(head.conversation.slot)

@@ -53,9 +53,7 @@ enum MessageRow {
           AND EXISTS (SELECT FROM store.memberships s
                       WHERE s.slot = m.slot AND s.conversation_id = m.conversation_id AND s.user_id = \(reader)
                         AND p.seq BETWEEN greatest(s.joined_seq, s.cleared_seq + 1) AND coalesce(s.left_seq, p.seq))
-          AND NOT EXISTS (SELECT FROM store.hidden d
-                          WHERE d.slot = m.slot AND d.conversation_id = m.conversation_id AND d.user_id = \(reader)
-                            AND d.seq = p.seq)
+          AND \(HiddenMessages.isNone(at: "p.seq", slot: "m.slot", conversation: "m.conversation_id", reader: reader))
         """
     }
 

@@ -29,8 +29,7 @@ enum MessageStatement {
                 SELECT p.sender_id, \(MessageRow.text(of: "p", asOf: position)) AS body FROM store.messages p
                 WHERE p.slot = $1 AND p.conversation_id = $2 AND p.seq = m.reply_seq AND p.deleted_at IS NULL
                   AND EXISTS (SELECT FROM stays s WHERE p.seq BETWEEN s.first_seq AND s.last_seq)
-                  AND NOT EXISTS (SELECT FROM store.hidden d
-                                  WHERE d.slot = $1 AND d.conversation_id = $2 AND d.user_id = $3 AND d.seq = p.seq)
+                  AND \(HiddenMessages.isNone(at: "p.seq", slot: "$1", conversation: "$2", reader: "$3"))
             ) parent ON true
             """)
     }
@@ -42,8 +41,7 @@ enum MessageStatement {
             SELECT m.* FROM store.messages m
             WHERE m.slot = $1 AND m.conversation_id = $2 AND m.id = $4
               AND EXISTS (SELECT FROM stays s WHERE m.seq BETWEEN s.first_seq AND s.last_seq)
-              AND NOT EXISTS (SELECT FROM store.hidden d
-                              WHERE d.slot = $1 AND d.conversation_id = $2 AND d.user_id = $3 AND d.seq = m.seq)
+              AND \(HiddenMessages.isNone(at: "m.seq", slot: "$1", conversation: "$2", reader: "$3"))
         )
         """
 

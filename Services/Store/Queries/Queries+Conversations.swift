@@ -11,8 +11,9 @@ extension Queries {
         let rows = try await connection.query(ConversationStatement.single) {
             ConversationStatement.add(query, to: &$0)
         }
-        defer { extendLifetime(rows) }  // The texts lie in them.
-        guard let conversation = rows.first.map(ListedConversation.init) else { throw Problem.unknownConversation }
+        let listed = try await listed(Array(rows), of: query.reader)
+        defer { extendLifetime((rows, listed)) }  // The texts lie in them.
+        guard let conversation = listed.first else { throw Problem.unknownConversation }
         let receipts = try await receipts(of: [conversation].compactMap(\.message), for: query.reader)
         var buffer = ByteBuffer(capacity: 1024)
         buffer.append(conversation, receipts)
@@ -37,7 +38,9 @@ extension Queries {
 
     /// `[Conversation]`, latest activity first, and what it holds.
     private func latestConversations(_ query: ListConversations) async throws -> ConversationPage {
-        let rows = try await connection.query(ConversationStatement.list) { ConversationStatement.add(query, to: &$0) }
+        let rows = try await connection.query(ConversationStatement.list, .heavy) {
+            ConversationStatement.add(query, to: &$0)
+        }
         return try await conversations(rows, of: query.reader, limit: Int(query.limit))
     }
 
@@ -47,8 +50,9 @@ extension Queries {
     func conversations(
         _ rows: Rows, of reader: UserID, limit: Int, where isWanted: (ConversationFields) -> Bool = { _ in true }
     ) async throws -> ConversationPage {
-        defer { extendLifetime(rows) }  // The texts lie in them.
-        let listed = rows.prefix(limit).map(ListedConversation.init).filter { isWanted($0.conversation) }
+        let wanted = rows.prefix(limit).filter { isWanted(ConversationFields($0)) }
+        let listed = try await listed(wanted, of: reader)
+        defer { extendLifetime((rows, listed)) }  // The texts lie in them.
         let receipts = try await receipts(of: listed.compactMap(\.message), for: reader)
         var buffer = ByteBuffer(capacity: 4096)
         buffer.beginArray()
@@ -58,6 +62,37 @@ extension Queries {
         }
         buffer.endArray()
         return (buffer.array, listed.map(\.conversation), rows.count > limit)
+    }
+
+    /// What the rows tell, and what lies too far back for the statement that found them.
+    private func listed(_ rows: [Row], of reader: UserID) async throws -> [ListedConversation] {
+        var listed = rows.map(ListedConversation.init)
+        try await countUnread(&listed, of: reader)
+        for index in listed.indices where listed[index].latestRest != nil {
+            try await findLatest(&listed[index], of: reader)
+        }
+        return listed
+    }
+
+    private func countUnread(_ listed: inout [ListedConversation], of reader: UserID) async throws {
+        let pending = listed.indices.filter { listed[$0].unreadRest != nil }
+        guard !pending.isEmpty else { return }
+        var walks = pending.map {
+            BlockWalk(.unread, of: listed[$0].conversation, for: reader, before: listed[$0].unreadRest!)
+        }
+        try await unread.finish(&walks, for: reader)
+        for (index, walk) in zip(pending, walks) { listed[index].conversation.unreadCount = walk.count }
+    }
+
+    private func findLatest(_ listed: inout ListedConversation, of reader: UserID) async throws {
+        let conversation = listed.conversation
+        let walk = BlockWalk(.latest, of: conversation, for: reader, before: listed.latestRest!)
+        guard let seq = try await unread.latest(walk, for: reader) else { return }
+        let rows = try await connection.query(WholeMessages.statement) { parameters in
+            let head = ConversationQuery(conversation.id, reader: reader)
+            WholeMessages.add(head, seqs: [seq], asOf: conversation.lastSeq, to: &parameters)
+        }
+        if let row = rows.first { listed.take(row, of: rows) }
     }
 
     /// `{members: [{userId, role, joinedSeq, deliveredSeq, readSeq}], nextCursor?}`
@@ -94,17 +129,30 @@ extension Queries {
     }
 }
 
-/// A row of the list. The texts of its message live as long as the row.
+/// A row of the list. The texts of its message live as long as the row, or as the rows it was found in later.
 private struct ListedConversation {
-    let conversation: ConversationFields
-    let message: MessageFields?
-    let parent: ParentView
+    var conversation: ConversationFields
+    private(set) var message: MessageFields?
+    private(set) var parent: ParentView
+    /// The lowest position that was looked at, where there is more before it.
+    let unreadRest: Int64?
+    let latestRest: Int64?
+    private var laterRows: Rows?
 
     init(_ row: Row) {
         let column = ConversationStatement.messageColumn
         conversation = ConversationFields(row)
         message = MessageFields(row, first: column, conversation: conversation.id)
         parent = ParentView(row, first: column)
+        let isCounted = conversation.unreadCount == UnreadStatement.limit
+        unreadRest = isCounted ? nil : row[ConversationStatement.unreadRest]
+        latestRest = row[ConversationStatement.latestRest]
+    }
+
+    mutating func take(_ row: Row, of rows: Rows) {
+        message = MessageFields(row, conversation: conversation.id)
+        parent = ParentView(row)
+        laterRows = rows
     }
 }
 

@@ -18,9 +18,8 @@ extension Queries {
     /// Reads many rows, so it goes beside the searches, where no message and no page of history waits for it. All pages
     /// are exact at the same positions: where the reader's move meanwhile, the answer ends before.
     func digest(_ query: DigestQuery) async throws -> [UInt8] {
-        guard digestsInWork < Self.digestsLimit else { throw Problem(.overloaded, "too many digests are in work") }
-        digestsInWork += 1
-        defer { digestsInWork -= 1 }
+        guard digestsInWork.enter(.current) else { throw Problem(.overloaded, "too many digests are in work") }
+        defer { digestsInWork.leave(.current) }
         let end = MonotonicTime.now + Self.digestTime
         var digest = try await pages(of: query)
         while digest.hasMore, digest.pages.count < Int(query.limit), MonotonicTime.now < end {

@@ -56,7 +56,7 @@ extension Queries {
     /// What a write that succeeded says, as it is now: also for its repetitions.
     func answerWrite(_ request: RequestKey, _ write: Write) async {
         let head = ConversationQuery(write.conversation, reader: write.actor)
-        await finish(request) { [self] in
+        await finish(request, for: .user(write.actor)) { [self] in
             switch write.action {
             case .edit(let message, _), .setTapback(let message, _):
                 try await self.message(MessageQuery(head, message: message), by: MessageStatement.ofWriter)

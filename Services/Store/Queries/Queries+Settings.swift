@@ -38,6 +38,6 @@ extension Queries {
 
     /// The settings in force, also for a repetition.
     func answerSettings(_ request: RequestKey, of user: UserID) async {
-        await finish(request) { [self] in try await settings(SettingsQuery(user)) }
+        await finish(request, for: .user(user)) { [self] in try await settings(SettingsQuery(user)) }
     }
 }

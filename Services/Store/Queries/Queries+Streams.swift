@@ -2,6 +2,7 @@ import Bytes
 import JSON
 import Models
 import Postgres
+import Reactor
 import Wire
 
 // Changes by position: for clients that page through a gap, and for the sessions and streams of fanout.
@@ -85,7 +86,7 @@ extension Queries {
 
     private func bootstrapInOneState(_ query: BootstrapQuery) async throws -> [UInt8]? {
         let listing = ListConversations(reader: query.user, limit: Self.welcomeConversations, before: .start)
-        let results = try await connection.transaction { batch in
+        let results = try await connection.transaction(.heavy) { batch in
             batch.execute(ErasureStatements.isErased) { ErasureStatements.add(query.user, to: &$0) }
             batch.execute(BootstrapStatement.statement) { BootstrapStatement.add(query, to: &$0) }
             batch.execute(ConversationStatement.list) { ConversationStatement.add(listing, to: &$0) }
@@ -93,8 +94,9 @@ extension Queries {
         guard results[0].isEmpty else { throw Problem.erasedUser }
         let rows = results[1]
         guard let first = rows.first else { throw Problem(.unavailable, "the deployment is not set up") }
-        var stays = rows.compactMap(BootstrapStatement.stay)
-        let known = Dictionary(grouping: stays, by: \.conversation)
+        var stays = await stays(rows)
+        let listed = Set(results[2].map { $0[0] as ConversationID })
+        let known = Dictionary(grouping: stays.lazy.filter { listed.contains($0.conversation) }, by: \.conversation)
         let latest = try await conversations(
             results[2], of: query.user, limit: Int(Self.welcomeConversations), where: { known[$0.id] != nil })
         guard latest.conversations.allSatisfy({ $0.hasStays(known[$0.id] ?? []) }) else { return nil }
@@ -108,6 +110,20 @@ extension Queries {
             conversations: latest.json, showsPresence: BootstrapStatement.showsPresence(first)
         ).write(to: &buffer)
         return buffer.array
+    }
+
+    /// Stays that are decoded at a stretch.
+    private static let staysAtOnce = 2_000
+
+    /// In pieces, because some users have tens of thousands.
+    private func stays(_ rows: Rows) async -> [Bootstrap.Stay] {
+        var stays: [Bootstrap.Stay] = []
+        stays.reserveCapacity(rows.count)
+        for row in rows {
+            if let stay = BootstrapStatement.stay(row) { stays.append(stay) }
+            if stays.count % Self.staysAtOnce == Self.staysAtOnce - 1 { await Reactor.sleep(for: .zero) }
+        }
+        return stays
     }
 
     func positions(_ held: StreamPositions) async throws -> [UInt8] {

@@ -75,7 +75,7 @@ extension Queries {
     private func changedConversations(
         of user: UserID, _ cursor: inout SyncCursor
     ) async throws -> (json: [UInt8], hasMore: Bool) {
-        let rows = try await connection.query(ConversationStatement.changed) {
+        let rows = try await connection.query(ConversationStatement.changed, .heavy) {
             $0.add(user)
             $0.add(user.slot)
             $0.add(cursor.transaction)

@@ -6,11 +6,14 @@ import Reactor
 import ServiceKit
 import Wire
 
-/// Answers queries, on a connection of their own so that a long page never waits for a commit or delays one.
+/// Answers queries, on connections of their own so that a long page never waits for a commit or delays one, and by turns
+/// so that no asker waits for another's pages.
 @Reactor
 final class Queries {
-    /// Queries being answered at once. Beyond it a query is refused as overload.
+    /// Queries being answered at once, and bytes of them; an asker gets no more than is still free. Beyond it a query is
+    /// refused as overload.
     static let limit = 4_096
+    static let byteLimit = 64 * 1024 * 1024
 
     nonisolated static let statements =
         [
@@ -23,77 +26,92 @@ final class Queries {
             PositionsStatement.users, RevisionsStatement.statement, TapbacksStatement.statement,
             ReceiptsStatement.statement, ConversationStatement.changed, SyncStatement.position,
             SenderCountsStatement.recent, SenderCountsStatement.stays, SettingsStatement.ofUser,
-            SettingsStatement.inConversation,
+            SettingsStatement.inConversation, UnreadStatement.blocks, UnreadStatement.latest,
         ] + HistoryRows.statements + FormerReceipts.statements + ErasureStatements.queries
 
-    let connection: Connection
+    let connection: QueryConnections
     let searching: Search
+    let unread: UnreadWalk
     private let bus: Bus
     private let log: Log
+    private var room = SharedRoom(limit: Queries.limit, byteLimit: Queries.byteLimit)
     private(set) var inWork = 0
     private(set) var answered = 0
     private(set) var lastAnswer = MonotonicTime(nanoseconds: 0)
-    var digestsInWork = 0
+    var digestsInWork = SharedRoom(limit: Queries.digestsLimit)
     /// Where more stays are to be looked at, receipts are counted without a list of them.
     var recipientLimit = RecipientsStatement.limit
 
-    init(_ connection: Connection, search: Connection, bus: Bus, log: Log) {
-        self.connection = connection
-        searching = Search(search)
+    init(_ configuration: StoreConfiguration, bus: Bus, log: Log) {
+        connection = QueryConnections(configuration.queries, count: configuration.queryConnections)
+        searching = Search(QueryConnections(configuration.search, count: 1, depth: 1))
+        unread = UnreadWalk(connection)
         self.bus = bus
         self.log = log
     }
 
+    typealias Body = @Reactor () async throws -> [UInt8]
+
     /// A decoded query, ready to be answered.
-    typealias Query = @Reactor () async throws -> [UInt8]
+    struct Query {
+        let asker: Asker
+        /// Of its fields.
+        let byteCount: Int
+        let body: Body
+    }
 
     /// Decodes a query of this kind.
     func decode(_ kind: StoreRequestKind, _ reader: inout ByteReader) throws(WireError) -> Query {
-        switch kind {
-        case .listConversations: prepare(list, try ListConversations(from: &reader))
-        case .conversation: prepare(conversation, try ConversationQuery(from: &reader))
-        case .members: prepare(members, try MembersQuery(from: &reader))
-        case .history: prepare(history, try HistoryQuery(from: &reader))
-        case .message: prepare(message, try MessageQuery(from: &reader))
-        case .changes: prepare(changes, try ChangesQuery(from: &reader))
-        case .revisions: prepare(revisions, try MessageQuery(from: &reader))
-        case .tapbacks: prepare(tapbacks, try TapbacksQuery(from: &reader))
-        case .receipts: prepare(receipts, try ReceiptsQuery(from: &reader))
-        case .digest: prepare(digest, try DigestQuery(from: &reader))
-        case .search: prepare(search, try SearchQuery(from: &reader))
-        case .sync: prepare(sync, try SyncQuery(from: &reader))
-        case .settings: prepare(settings, try SettingsQuery(from: &reader))
-        case .conversationSettings: prepare(conversationSettings, try ConversationQuery(from: &reader))
-        case .bootstrap: prepare(bootstrap, try BootstrapQuery(from: &reader))
-        case .replay: prepare(replay, try ReplayQuery(from: &reader))
-        case .privateReplay: prepare(privateReplay, try PrivateReplayQuery(from: &reader))
-        case .positions: prepare(positions, try StreamPositions(from: &reader))
-        case .senderCounts: prepare(senderCounts, try SenderCountsQuery(from: &reader))
-        case .erasedUsers: prepare(erasedUsers, try ErasedUsersQuery(from: &reader))
+        let byteCount = reader.remaining
+        func prepare<Fields: WireCodable>(
+            _ body: @escaping @Reactor (Fields) async throws -> [UInt8], by asker: (Fields) -> Asker
+        ) throws(WireError) -> Query {
+            let fields = try Fields(from: &reader)
+            return Query(asker: asker(fields), byteCount: byteCount) { try await body(fields) }
+        }
+        return switch kind {
+        case .listConversations: try prepare(list) { .user($0.reader) }
+        case .conversation: try prepare(conversation) { .user($0.reader) }
+        case .members: try prepare(members) { .user($0.head.reader) }
+        case .history: try prepare(history) { .user($0.head.reader) }
+        case .message: try prepare(message) { .user($0.head.reader) }
+        case .changes: try prepare(changes) { .user($0.head.reader) }
+        case .revisions: try prepare(revisions) { .user($0.head.reader) }
+        case .tapbacks: try prepare(tapbacks) { .user($0.message.head.reader) }
+        case .receipts: try prepare(receipts) { .user($0.message.head.reader) }
+        case .digest: try prepare(digest) { .user($0.head.reader) }
+        case .search: try prepare(search) { .user($0.reader) }
+        case .sync: try prepare(sync) { .user($0.user) }
+        case .settings: try prepare(settings) { .user($0.user) }
+        case .conversationSettings: try prepare(conversationSettings) { .user($0.reader) }
+        case .bootstrap: try prepare(bootstrap) { .user($0.user) }
+        case .replay: try prepare(replay) { .conversation($0.conversation) }
+        case .privateReplay: try prepare(privateReplay) { .user($0.user) }
+        case .positions: try prepare(positions) { _ in .service }
+        case .senderCounts: try prepare(senderCounts) { .conversation($0.conversation) }
+        case .erasedUsers: try prepare(erasedUsers) { _ in .service }
         case .createConversation, .sendMessages, .write, .readMoved, .putSettings, .eraseUser, .eraseStep:
             preconditionFailure("commands go to the writer")
         }
     }
 
-    private func prepare<Fields>(_ body: @escaping @Reactor (Fields) async throws -> [UInt8], _ fields: Fields) -> Query
-    {
-        { try await body(fields) }
-    }
-
-    /// Begins to answer. False when too many queries are being answered.
-    func answer(_ request: RequestKey, _ query: @escaping Query) -> Bool {
-        guard inWork < Self.limit else { return false }
-        Reactor.spawn { [self] in await finish(request, query) }
+    /// Begins to answer. False when too many queries are being answered, by and large or for this asker.
+    func answer(_ request: RequestKey, _ query: Query) -> Bool {
+        guard room.enter(query.asker, bytes: query.byteCount) else { return false }
+        Reactor.spawn { [self] in
+            await finish(request, for: query.asker, query.body)
+            room.leave(query.asker, bytes: query.byteCount)
+        }
         return true
     }
 
     /// Answers `request` with what `body` makes. When the database fails, the request is given back: its repetition
     /// finds it working again, here or at another store, or runs into its deadline.
-    func finish(_ request: RequestKey, status: UInt16 = 200, _ body: Query) async {
+    func finish(_ request: RequestKey, status: UInt16 = 200, for asker: Asker, _ body: @escaping Body) async {
         inWork += 1
         defer { inWork -= 1 }
         do {
-            let payload = try await body()
+            let payload = try await Asker.$current.withValue(asker, operation: body)
             answered += 1
             lastAnswer = .now
             bus.answer(request, status: status) { $0.append(payload) }
@@ -109,7 +127,7 @@ final class Queries {
 
     /// A created conversation as its creator sees it: 201 when it is new, 200 when it existed with them as a member.
     func answerCreation(_ request: RequestKey, _ creation: CreateConversation, isNew: Bool) async {
-        await finish(request, status: isNew ? 201 : 200) { [self] in
+        await finish(request, status: isNew ? 201 : 200, for: .user(creation.creator)) { [self] in
             do {
                 return try await conversation(ConversationQuery(creation.conversation, reader: creation.creator))
             } catch let problem as Problem where problem.code == .notFound {
@@ -121,6 +139,8 @@ final class Queries {
     /// A sent message as it is now; nil when it cannot be read at the moment.
     func message(_ item: SendItem) async -> [UInt8]? {
         let head = ConversationQuery(item.conversation, reader: item.sender)
-        return try? await message(MessageQuery(head, message: item.message.id), by: MessageStatement.ofWriter)
+        return try? await Asker.$current.withValue(.user(item.sender)) {
+            try await message(MessageQuery(head, message: item.message.id), by: MessageStatement.ofWriter)
+        }
     }
 }

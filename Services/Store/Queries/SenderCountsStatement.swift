@@ -6,6 +6,8 @@ import Wire
 enum SenderCountsStatement {
     /// What lies further back is not counted: it bounds the work, and hardly moves any more.
     static let latestMessages: Int64 = 1_000
+    /// Rows that are looked at for them, those of deleted and system messages too.
+    private static let latestRows: Int64 = 4_096
 
     /// With the position of the conversation's status, read before anything that is counted. No row: nothing ever moved.
     /// A row without a message: there is none.
@@ -15,8 +17,11 @@ enum SenderCountsStatement {
         SELECT p.status_version, p.last_at, m.seq, m.sender_id
         FROM receipt.positions p
         LEFT JOIN LATERAL (
-            SELECT m.seq, m.sender_id FROM store.messages m
-            WHERE m.slot = $1 AND m.conversation_id = $2 AND m.kind <> 3 AND m.deleted_at IS NULL
+            SELECT m.seq, m.sender_id FROM (
+                SELECT * FROM store.messages m WHERE m.slot = $1 AND m.conversation_id = $2
+                ORDER BY m.seq DESC LIMIT \(latestRows)
+            ) m
+            WHERE m.kind <> 3 AND m.deleted_at IS NULL
             ORDER BY m.seq DESC LIMIT $3
         ) m ON true
         WHERE p.slot = $1 AND p.conversation_id = $2

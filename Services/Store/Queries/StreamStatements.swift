@@ -14,13 +14,24 @@ enum BootstrapStatement {
             coalesce((SELECT u.presence FROM store.user_settings u WHERE u.user_slot = $2 AND u.user_id = $1), true)
         FROM store.deployment d
         LEFT JOIN (
-            SELECT i.conversation_id, c.last_seq, m.joined_seq, coalesce(m.left_seq, 0) AS left_seq,
-                coalesce(p.status_version, 0) AS status_version, c.member_count
-            FROM store.inbox i
-            JOIN store.conversations c ON c.slot = i.slot AND c.id = i.conversation_id
-            JOIN store.memberships m ON m.slot = i.slot AND m.conversation_id = i.conversation_id AND m.user_id = $1
-            LEFT JOIN receipt.positions p ON p.slot = i.slot AND p.conversation_id = i.conversation_id
-            WHERE i.user_slot = $2 AND i.user_id = $1
+            SELECT i.conversation_id, c.last_seq, m.joined_seq, m.left_seq, coalesce(p.status_version, 0) AS status_version,
+                c.member_count
+            FROM (
+                SELECT i.slot, i.conversation_id FROM store.inbox i WHERE i.user_slot = $2 AND i.user_id = $1 OFFSET 0
+            ) i
+            -- Each looked up on its own (OFFSET 0): the planner might go through all that there are.
+            CROSS JOIN LATERAL (
+                SELECT c.last_seq, c.member_count FROM store.conversations c
+                WHERE c.slot = i.slot AND c.id = i.conversation_id OFFSET 0
+            ) c
+            CROSS JOIN LATERAL (
+                SELECT m.joined_seq, coalesce(m.left_seq, 0) AS left_seq FROM store.memberships m
+                WHERE m.slot = i.slot AND m.conversation_id = i.conversation_id AND m.user_id = $1 OFFSET 0
+            ) m
+            LEFT JOIN LATERAL (
+                SELECT p.status_version FROM receipt.positions p
+                WHERE p.slot = i.slot AND p.conversation_id = i.conversation_id OFFSET 0
+            ) p ON true
         ) s ON true
         """)
 

@@ -16,7 +16,9 @@ extension Queries {
         buffer.append(key: "results")
         buffer.beginArray()
         var written = 0
+        var piece = TextTurns.Piece()
         for result in page.results where buffer.count < Self.pageByteLimit {
+            await searching.texts.take(result.message.text?.count ?? 0, into: &piece)
             buffer.beginElement()
             buffer.append(result, receipts[MessageKey(result.message)])
             written += 1

@@ -27,7 +27,8 @@ struct FoldedScalar {
         case 0x27: self.init(0, .ignored)
         case ..<0x80: self.init(0, .separator)
         case ..<Self.tableEnd: self = Self.table[Int(scalar)]
-        default: self = Self.folded(scalar)
+        case 0x2E00...0xA63F, 0x1F000...: self = Self.folded(scalar)  // Most of it, and without letters that have case.
+        default: self = Self.letters[scalar] ?? Self.folded(scalar)
         }
     }
 
@@ -38,6 +39,26 @@ struct FoldedScalar {
 
     private static let tableEnd: UInt32 = 0x2000
     private static let table: [FoldedScalar] = (0..<tableEnd).map(folded)
+
+    /// Beyond the table the letters with case, because their names take microseconds each: a text of nothing else took tens
+    /// of milliseconds.
+    private static let letters: [UInt32: FoldedScalar] = {
+        let numbers = (tableEnd...0x1EFFF).filter { Unicode.Scalar($0).map(isCased) ?? false }
+        return Dictionary(uniqueKeysWithValues: numbers.map { ($0, folded($0)) })
+    }()
+
+    private static func isCased(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .uppercaseLetter, .titlecaseLetter, .lowercaseLetter: true
+        default: false
+        }
+    }
+
+    /// Makes the tables, which takes tens of milliseconds: before anybody waits for a text.
+    static func prepare() {
+        _ = table
+        _ = letters
+    }
 
     private static func folded(_ number: UInt32) -> FoldedScalar {
         guard let scalar = Unicode.Scalar(number), !isIgnored(number) else { return FoldedScalar(0, .ignored) }

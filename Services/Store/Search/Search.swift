@@ -3,16 +3,18 @@ import Postgres
 import Reactor
 import Wire
 
-/// Finds messages, on a connection of its own: a slow search delays other searches, and nothing else.
+/// Finds messages, on a connection of its own, and looks through texts in pieces: a slow search delays other searches of the
+/// same user, and hardly anything else.
 @Reactor
 final class Search {
     /// Searches at once. Beyond it a search is refused as overload.
     static let limit = 64
 
-    let connection: Connection
-    private var inWork = 0
+    let connection: QueryConnections
+    let texts = TextTurns()
+    private var room = SharedRoom(limit: Search.limit)
 
-    init(_ connection: Connection) { self.connection = connection }
+    init(_ connection: QueryConnections) { self.connection = connection }
 
     nonisolated static let statements = SearchStatements.statements
 
@@ -37,9 +39,8 @@ final class Search {
     /// The next page. What is found as words is all that is found; only where that is nothing, parts of words are looked
     /// for.
     func find(_ terms: SearchTerms, _ query: SearchQuery) async throws -> Page {
-        guard inWork < Self.limit else { throw Problem(.overloaded, "too many searches are in work") }
-        inWork += 1
-        defer { inWork -= 1 }
+        guard room.enter(.current) else { throw Problem(.overloaded, "too many searches are in work") }
+        defer { room.leave(.current) }
         do {
             if query.before?.isForParts != true {
                 let page = try await page(terms, .words, query)
@@ -59,17 +60,19 @@ final class Search {
             throw Problem.unknownConversation
         }
         var page = Page(mode: mode, rows: rows)
-        fill(&page, limit: Int(query.limit), terms)
+        await fill(&page, limit: Int(query.limit), terms)
         return page
     }
 
     /// Ends before the last one that the index has found, when that is one more than the limit: there may be others between
     /// it and what is not indexed.
-    private func fill(_ page: inout Page, limit: Int, _ terms: SearchTerms) {
+    private func fill(_ page: inout Page, limit: Int, _ terms: SearchTerms) async {
         var fromIndex = 0
+        var piece = TextTurns.Piece()
         for row in page.rows! {
             guard let message = SearchStatements.message(row) else { continue }
             if SearchStatements.isIndexed(row) { fromIndex += 1 }
+            await texts.take(message.text?.count ?? 0, into: &piece)
             let matches = message.text.flatMap { terms.matches(in: FoldedText($0), page.mode) }
             page.hasMore = fromIndex > limit || matches != nil && page.results.count == limit
             if page.hasMore { break }

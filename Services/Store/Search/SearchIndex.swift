@@ -1,5 +1,6 @@
 import Models
 import Postgres
+import Reactor
 import Wire
 
 /// How message texts come into the index and out of it.
@@ -30,12 +31,16 @@ enum SearchIndex {
         ORDER BY c.id LIMIT $3
         """)
 
+    /// Bytes of the texts of one batch, about: each conversation of it brings one text at least.
+    static let batchBytes = 1024 * 1024
+    private static let leastBytes = 16 * 1024
+
     /// Of each conversation the texts at its next $3 positions: of messages created there, and of earlier ones that were
-    /// edited there. A row without a text has the position alone.
+    /// edited there; no further than the one with which they are $4 bytes. A row without a text has the position alone.
     static let unindexed = Statement(
-        "search_unindexed", parameters: [.array(.int2), .array(.uuid), .int8],
+        "search_unindexed", parameters: [.array(.int2), .array(.uuid), .int8, .int8],
         """
-        SELECT p.conversation_id, p.through, p.last_seq, m.seq, m.body
+        SELECT p.conversation_id, coalesce(m.next_position - 1, p.through), p.last_seq, m.seq, m.body
         FROM (
             SELECT c.slot, c.id AS conversation_id, n.indexed_seq, c.last_seq, least(c.last_seq, n.indexed_seq + $3) AS through
             FROM unnest($1::smallint[], $2::uuid[]) AS i(slot, conversation_id)
@@ -45,17 +50,27 @@ enum SearchIndex {
             WHERE n.indexed_seq < c.last_seq
         ) p
         LEFT JOIN LATERAL (
-            SELECT m.seq, m.body FROM store.messages m
-            WHERE m.slot = p.slot AND m.conversation_id = p.conversation_id AND m.seq > p.indexed_seq AND m.seq <= p.through
-              AND m.body IS NOT NULL
-            UNION ALL
-            SELECT m.seq, m.body FROM (
-                SELECT DISTINCT h.message_id FROM store.changes h
-                WHERE h.slot = p.slot AND h.conversation_id = p.conversation_id
-                  AND h.seq > p.indexed_seq AND h.seq <= p.through AND h.kind = \(ChangeKind.messageEdited.rawValue)
-            ) h
-            JOIN store.messages m ON m.slot = p.slot AND m.conversation_id = p.conversation_id AND m.id = h.message_id
-            WHERE m.seq <= p.indexed_seq AND m.body IS NOT NULL
+            SELECT * FROM (
+                SELECT m.*, min(m.position) FILTER (WHERE m.before >= $4) OVER () AS next_position
+                FROM (
+                    SELECT m.*, sum(octet_length(m.body)) OVER (ORDER BY m.position) - octet_length(m.body) AS before
+                    FROM (
+                        SELECT m.seq AS position, m.seq, m.body FROM store.messages m
+                        WHERE m.slot = p.slot AND m.conversation_id = p.conversation_id
+                          AND m.seq > p.indexed_seq AND m.seq <= p.through AND m.body IS NOT NULL
+                        UNION ALL
+                        SELECT h.position, m.seq, m.body FROM (
+                            SELECT h.message_id, min(h.seq) AS position FROM store.changes h
+                            WHERE h.slot = p.slot AND h.conversation_id = p.conversation_id
+                              AND h.seq > p.indexed_seq AND h.seq <= p.through AND h.kind = \(ChangeKind.messageEdited.rawValue)
+                            GROUP BY h.message_id
+                        ) h
+                        JOIN store.messages m ON m.slot = p.slot AND m.conversation_id = p.conversation_id AND m.id = h.message_id
+                        WHERE m.seq <= p.indexed_seq AND m.body IS NOT NULL
+                    ) m
+                ) m
+            ) m
+            WHERE m.before < $4
         ) m ON true
         """)
 
@@ -101,6 +116,45 @@ enum SearchIndex {
         let through: Int64
         let lastSeq: Int64
         var texts: [(seq: Int64, body: UnsafeRawBufferPointer)] = []
+
+        fileprivate mutating func add(_ row: Row) {
+            if !row.isNull(3) { texts.append((row[3], row[4])) }
+        }
+    }
+
+    /// A text as it comes into the index.
+    struct Entry {
+        let conversation: ConversationID
+        let seq: Int64
+        let body: UnsafeRawBufferPointer
+        let lexemes: String
+        let text: String
+    }
+
+    static func addUnindexed(
+        _ conversations: [ConversationID], positions: Int, to parameters: inout Parameters
+    ) {
+        LockStatement.add(conversations, to: &parameters)
+        parameters.add(Int64(max(1, positions / conversations.count)))
+        parameters.add(Int64(max(leastBytes, batchBytes / conversations.count)))
+    }
+
+    /// Folds the texts, in pieces.
+    @Reactor
+    static func entries(_ portions: [Portion], in turns: TextTurns) async -> [Entry] {
+        var entries: [Entry] = []
+        var piece = TextTurns.Piece()
+        for portion in portions {
+            for (seq, body) in portion.texts {
+                await turns.take(body.count, into: &piece)
+                let folded = FoldedText(body)
+                entries.append(
+                    Entry(
+                        conversation: portion.conversation, seq: seq, body: body, lexemes: folded.lexemes,
+                        text: folded.text))
+            }
+        }
+        return entries
     }
 
     /// The texts live as long as the rows.
@@ -108,37 +162,33 @@ enum SearchIndex {
         var portions: [ConversationID: Portion] = [:]
         for row in rows {
             let conversation: ConversationID = row[0]
-            var portion =
-                portions[conversation] ?? Portion(conversation: conversation, through: row[1], lastSeq: row[2])
-            if !row.isNull(3) { portion.texts.append((row[3], row[4])) }
-            portions[conversation] = portion
+            portions[
+                conversation, default: Portion(conversation: conversation, through: row[1], lastSeq: row[2])
+            ].add(row)
         }
         return Array(portions.values)
     }
 
     /// Puts the texts of `portions` into the index and says so.
-    static func add(_ portions: [Portion], to batch: inout Batch) {
+    static func add(_ portions: [Portion], _ entries: [Entry], to batch: inout Batch) {
         batch.execute(LockStatement.searches) { LockStatement.add(portions.lazy.map(\.conversation), to: &$0) }
-        let texts = portions.flatMap { portion in
-            portion.texts.map { (portion.conversation, $0.seq, $0.body, FoldedText($0.body)) }
-        }
-        if !texts.isEmpty {
-            batch.execute(add) { parameters in
-                LockStatement.add(texts.lazy.map(\.0), to: &parameters)
-                parameters.addArray(of: .int8)
-                for text in texts { parameters.append(text.1) }
-                parameters.addArray(of: .text)
-                for text in texts { parameters.append(text.2) }
-                parameters.addArray(of: .text)
-                for text in texts { parameters.append(text.3.lexemes) }
-                parameters.addArray(of: .text)
-                for text in texts { parameters.append(text.3.text) }
-            }
-        }
+        if !entries.isEmpty { batch.execute(add) { add(entries, to: &$0) } }
         batch.execute(advance) { parameters in
             LockStatement.add(portions.lazy.map(\.conversation), to: &parameters)
             parameters.addArray(of: .int8)
             for portion in portions { parameters.append(portion.through) }
         }
+    }
+
+    private static func add(_ entries: [Entry], to parameters: inout Parameters) {
+        LockStatement.add(entries.lazy.map(\.conversation), to: &parameters)
+        parameters.addArray(of: .int8)
+        for entry in entries { parameters.append(entry.seq) }
+        parameters.addArray(of: .text)
+        for entry in entries { parameters.append(entry.body) }
+        parameters.addArray(of: .text)
+        for entry in entries { parameters.append(entry.lexemes) }
+        parameters.addArray(of: .text)
+        for entry in entries { parameters.append(entry.text) }
     }
 }

@@ -35,6 +35,7 @@ final class SearchIndexer {
     private static let backlogPage = 1_000
 
     let connection: Connection
+    private let texts: TextTurns
     private let isWriterIdle: @Reactor () -> Bool
     private let lastRead: @Reactor () -> MonotonicTime
     private let log: Log
@@ -51,12 +52,15 @@ final class SearchIndexer {
     private var isWorking = false
     private(set) var indexed = 0
 
-    /// - Parameter lastRead: when a query was answered last.
+    /// - Parameters:
+    ///   - texts: shared with the searches.
+    ///   - lastRead: when a query was answered last.
     init(
-        _ connection: Connection, log: Log, isWriterIdle: @escaping @Reactor () -> Bool,
+        _ connection: Connection, texts: TextTurns, log: Log, isWriterIdle: @escaping @Reactor () -> Bool,
         lastRead: @escaping @Reactor () -> MonotonicTime
     ) {
         self.connection = connection
+        self.texts = texts
         self.log = log
         self.isWriterIdle = isWriterIdle
         self.lastRead = lastRead
@@ -170,15 +174,15 @@ final class SearchIndexer {
     private func index(
         _ conversations: [ConversationID], _ since: MonotonicTime, _ isQuiet: Bool
     ) async throws(DatabaseError) {
-        let rows = try await connection.query(SearchIndex.unindexed) { parameters in
-            LockStatement.add(conversations, to: &parameters)
-            let positions = isQuiet ? Self.batchPositions : Self.batchPositionsAmongWrites
-            parameters.add(Int64(max(1, positions / conversations.count)))
+        let positions = isQuiet ? Self.batchPositions : Self.batchPositionsAmongWrites
+        let rows = try await connection.query(SearchIndex.unindexed) {
+            SearchIndex.addUnindexed(conversations, positions: positions, to: &$0)
         }
         defer { extendLifetime(rows) }  // The texts lie in them.
         let portions = SearchIndex.portions(rows)
         guard !portions.isEmpty else { return }
-        _ = try await connection.transaction { SearchIndex.add(portions, to: &$0) }
+        let entries = await SearchIndex.entries(portions, in: texts)
+        _ = try await connection.transaction { SearchIndex.add(portions, entries, to: &$0) }
         note(portions.lazy.filter { $0.through < $0.lastSeq }.map(\.conversation), since: since)
         let count = portions.reduce(0) { $0 + $1.texts.count }
         indexed += count

@@ -14,6 +14,8 @@ enum SearchStatements {
     private static let firstStep = 32
     /// Texts that are not in the index yet and are looked through by one search, the newest ones.
     private static let unindexedLimit = 4_096
+    /// Bytes of these texts.
+    private static let unindexedBytes = 1024 * 1024
 
     /// $1 reader · $2 their slot · $3 one more than the limit, which tells whether there are more · before: $4 time ·
     /// $5 conversation · $6 position · $7 what to find by · $8 patterns that all must hold · $9 patterns that all hold in
@@ -113,11 +115,15 @@ enum SearchStatements {
             least(c.last_seq, s.left_seq) AS last_seq, coalesce(p.indexed_seq, 0) AS indexed_seq, c.last_at,
             max(coalesce(s.left_seq, \(Int64.max))) OVER (PARTITION BY c.slot, c.id) AS position,
             row_number() OVER (ORDER BY c.last_at DESC, c.id DESC, s.joined_seq DESC) AS place
-        FROM store.inbox i
-        JOIN store.conversations c ON c.slot = i.slot AND c.id = i.conversation_id
-        JOIN store.memberships s ON s.slot = i.slot AND s.conversation_id = i.conversation_id AND s.user_id = i.user_id
+        FROM (SELECT i.slot, i.conversation_id, i.user_id FROM store.inbox i WHERE \(inbox) OFFSET 0) i
+        CROSS JOIN LATERAL (
+            SELECT * FROM store.conversations c WHERE c.slot = i.slot AND c.id = i.conversation_id OFFSET 0
+        ) c
+        CROSS JOIN LATERAL (
+            SELECT * FROM store.memberships s
+            WHERE s.slot = i.slot AND s.conversation_id = i.conversation_id AND s.user_id = i.user_id OFFSET 0
+        ) s
         LEFT JOIN store.search_progress p ON p.slot = i.slot AND p.conversation_id = i.conversation_id
-        WHERE \(inbox)
         """
     }
 
@@ -149,7 +155,17 @@ enum SearchStatements {
     /// A message is edited within minutes, so what comes long after the reader left is not looked at for that. A change
     /// may take a mention of an erased user away and leave the text as it was: then the index has found it.
     private static let unindexed = """
-        SELECT m.slot, m.conversation_id, m.seq, s.position
+        SELECT u.slot, u.conversation_id, u.seq, u.position
+        FROM (
+            SELECT u.*, sum(u.bytes) OVER (ORDER BY u.place) - u.bytes AS before
+            FROM (\(unindexedTexts)) u
+        ) u
+        WHERE u.before < \(unindexedBytes)
+        """
+
+    private static let unindexedTexts = """
+        SELECT m.slot, m.conversation_id, m.seq, s.position, octet_length(t.body) AS bytes,
+            row_number() OVER (ORDER BY m.created_at DESC, m.conversation_id DESC, m.seq DESC) AS place
         FROM last_step l
         JOIN stays s ON s.place <= l.done AND (s.indexed_seq < s.last_seq OR s.position < \(Int64.max))
         CROSS JOIN LATERAL (
@@ -177,7 +193,7 @@ enum SearchStatements {
         WHERE m.body IS NOT NULL AND \(isBefore("m.created_at", "m.seq")) AND \(isNotHidden("m.seq"))
           AND (octet_length(t.body) > char_length(t.body)
                OR lower(replace(t.body, '''', '') COLLATE "C") LIKE ALL ($9))
-        ORDER BY m.created_at DESC, m.conversation_id DESC, m.seq DESC LIMIT \(unindexedLimit)
+        ORDER BY place LIMIT \(unindexedLimit)
         """
 
     private static func isBefore(_ at: String, _ seq: String) -> String {
@@ -185,10 +201,7 @@ enum SearchStatements {
     }
 
     private static func isNotHidden(_ seq: String) -> String {
-        """
-        (SELECT true FROM store.hidden d
-         WHERE d.slot = s.slot AND d.conversation_id = s.conversation_id AND d.user_id = $1 AND d.seq = \(seq)) IS NULL
-        """
+        HiddenMessages.isNone(at: seq, slot: "s.slot", conversation: "s.conversation_id", reader: "$1")
     }
 
     // MARK: Parameters and rows

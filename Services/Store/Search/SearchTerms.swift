@@ -18,6 +18,28 @@ struct SearchTerms {
         /// Whether it may be the beginning of a longer word.
         let isPrefix: Bool
         let text: String
+        /// How much of the term ends, and begins it, at each of its scalars (Knuth, Morris, Pratt): nothing of a text is
+        /// compared twice, however alike the two are.
+        let overlaps: [Int]
+
+        init(kind: FoldedText.Kind, scalars: [UInt32], isPrefix: Bool, text: String) {
+            self.kind = kind
+            self.scalars = scalars
+            self.isPrefix = isPrefix
+            self.text = text
+            overlaps = Self.overlaps(scalars)
+        }
+
+        private static func overlaps(_ scalars: [UInt32]) -> [Int] {
+            var overlaps = Array(repeating: 0, count: scalars.count)
+            var length = 0
+            for index in scalars.indices.dropFirst() {
+                while length > 0, scalars[index] != scalars[length] { length = overlaps[length - 1] }
+                if scalars[index] == scalars[length] { length += 1 }
+                overlaps[index] = length
+            }
+            return overlaps
+        }
     }
 
     /// Words and runs that are looked for; further ones are not.
@@ -30,11 +52,12 @@ struct SearchTerms {
     init(_ query: String) {
         let folded = FoldedText(query)
         let words = folded.words.prefix(Self.limit)
-        terms = words.enumerated().map { index, word in
+        let all = words.enumerated().map { index, word in
             Term(
                 kind: word.kind, scalars: Array(folded.scalars[word.range]),
                 isPrefix: index == folded.words.count - 1 && word.kind == .word, text: folded.string(word.range))
         }
+        terms = all.indices.filter { !all[..<$0].contains(all[$0]) }.map { all[$0] }
     }
 
     var isEmpty: Bool { terms.isEmpty }
@@ -72,33 +95,69 @@ struct SearchTerms {
 
     // MARK: In a text
 
-    /// Where the terms stand in a text, as ranges of its bytes in ascending order; nil where one of them is missing.
+    /// Places of one term that are looked for in a text: more than a snippet shows behind the first.
+    static let placeLimit = 256
+
+    /// Where the terms stand in a text, as ranges of its bytes in ascending order that do not overlap; nil where one of them
+    /// is missing.
     func matches(in text: FoldedText, _ mode: Mode) -> [Range<Int>]? {
         var found: [Range<Int>] = []
         for term in terms {
-            let places = text.words.flatMap { term.places(in: text, $0, mode) }
+            let places = term.places(in: text, mode)
             guard !places.isEmpty else { return nil }
             found += places.map { Int(text.starts[$0.lowerBound])..<Int(text.ends[$0.upperBound - 1]) }
         }
-        return found.sorted { ($0.lowerBound, $0.upperBound) < ($1.lowerBound, $1.upperBound) }
+        return found.sorted { $0.lowerBound < $1.lowerBound }.merged
     }
 }
 
 extension SearchTerms.Term {
-    /// Where it stands in one word of a text, as ranges of its scalars.
-    fileprivate func places(in text: FoldedText, _ word: FoldedText.Word, _ mode: SearchTerms.Mode) -> [Range<Int>] {
-        guard word.kind == kind, word.range.count >= scalars.count else { return [] }
-        let start = word.range.lowerBound
-        if kind == .unspaced || mode == .parts {
-            return (start...(word.range.upperBound - scalars.count)).filter { stands(at: $0, in: text) }.map {
-                $0..<($0 + scalars.count)
+    /// Where it stands first in a text, as ranges of its scalars.
+    fileprivate func places(in text: FoldedText, _ mode: SearchTerms.Mode) -> [Range<Int>] {
+        var places: [Range<Int>] = []
+        for word in text.words where word.kind == kind && word.range.count >= scalars.count {
+            if kind == .unspaced || mode == .parts {
+                addPlaces(anywhereIn: word.range, of: text, to: &places)
+            } else if isPrefix || word.range.count == scalars.count {
+                addPlace(atStartOf: word.range, of: text, to: &places)
             }
+            if places.count >= SearchTerms.placeLimit { break }
         }
-        guard stands(at: start, in: text), isPrefix || word.range.count == scalars.count else { return [] }
-        return [start..<(start + scalars.count)]
+        return places
     }
 
-    private func stands(at index: Int, in text: FoldedText) -> Bool {
-        text.scalars[index..<(index + scalars.count)].elementsEqual(scalars)
+    private func addPlace(atStartOf word: Range<Int>, of text: FoldedText, to places: inout [Range<Int>]) {
+        let start = word.lowerBound
+        for index in scalars.indices where text.scalars[start + index] != scalars[index] { return }
+        places.append(start..<(start + scalars.count))
+    }
+
+    private func addPlaces(anywhereIn word: Range<Int>, of text: FoldedText, to places: inout [Range<Int>]) {
+        var length = 0
+        for index in word {
+            while length > 0, text.scalars[index] != scalars[length] { length = overlaps[length - 1] }
+            if text.scalars[index] == scalars[length] { length += 1 }
+            guard length == scalars.count else { continue }
+            places.appendMerging((index + 1 - length)..<(index + 1))
+            if places.count >= SearchTerms.placeLimit { return }
+            length = overlaps[length - 1]
+        }
+    }
+}
+
+extension [Range<Int>] {
+    /// Of ranges in ascending order those that overlap as one.
+    fileprivate var merged: Self {
+        var merged: Self = []
+        for range in self { merged.appendMerging(range) }
+        return merged
+    }
+
+    fileprivate mutating func appendMerging(_ range: Range<Int>) {
+        if let last, range.lowerBound < last.upperBound {
+            self[count - 1] = last.lowerBound..<Swift.max(last.upperBound, range.upperBound)
+        } else {
+            append(range)
+        }
     }
 }

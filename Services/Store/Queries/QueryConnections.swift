@@ -1,0 +1,103 @@
+import Postgres
+import Reactor
+
+/// The connections on which queries read, shared by turns among those for whom they are answered (`QueryTurns`).
+///
+/// A turn ends when its rows are there, so at most two answers a connection are on their way at once, whoever asks for how
+/// much.
+@Reactor
+final class QueryConnections {
+    private let connections: [Connection]
+    private var turns: QueryTurns
+    private var waiting: [QueryTurns.Ticket: UnsafeContinuation<QueryTurns.Turn?, Never>] = [:]
+
+    /// - Parameter depth: turns on their way at one connection.
+    init(_ configuration: ConnectionConfiguration, count: Int, depth: Int = 2) {
+        connections = (0..<count).map { _ in Connection(configuration) }
+        turns = QueryTurns(connections: count, depth: depth)
+        for connection in connections {
+            connection.onUp { [weak self] in self?.giveTurns() }
+            connection.onLoss { [weak self] _ in self?.dismissIfDown() }
+        }
+    }
+
+    /// Whether there is a connection to read on.
+    var isUp: Bool { connections.contains(where: \.isUp) }
+
+    var waitingCount: Int { waiting.count }
+
+    func open() { for connection in connections { connection.open() } }
+    func close() { for connection in connections { connection.close() } }
+
+    /// Calls `body` each time one of the connections has come up.
+    func onUp(_ body: @escaping @Reactor () -> Void) { for connection in connections { connection.onUp(body) } }
+
+    /// Calls `body` each time one of the connections was lost.
+    func onLoss(_ body: @escaping @Reactor () -> Void) {
+        for connection in connections { connection.onLoss { _ in body() } }
+    }
+
+    // MARK: Reading
+
+    func query(
+        _ statement: Statement, _ weight: QueryTurns.Weight = .light, _ build: (inout Parameters) -> Void = { _ in }
+    ) async throws(DatabaseError) -> Rows {
+        try await transaction(weight) { $0.execute(statement, build) }[0]
+    }
+
+    /// Runs a batch, in a turn of whom the task works for, and returns the rows of each statement.
+    func transaction(
+        _ weight: QueryTurns.Weight = .light, _ build: (inout Batch) -> Void
+    ) async throws(DatabaseError) -> [Rows] {
+        guard let turn = await turn(of: .current, weight) else { throw .notConnected }
+        guard connections[turn.connection].isUp else {
+            end(turn)
+            throw .notConnected
+        }
+        let outcome = await withUnsafeContinuation { (continuation: UnsafeContinuation<BatchOutcome, Never>) in
+            connections[turn.connection].submit(build) { [self] outcome in
+                end(turn)
+                continuation.resume(returning: outcome)
+            }
+        }
+        switch outcome {
+        case .committed(let rows): return rows
+        case .failed(let error, _), .unknown(let error): throw error
+        }
+    }
+
+    // MARK: Turns
+
+    /// Nil when there is no connection.
+    private func turn(of asker: Asker, _ weight: QueryTurns.Weight) async -> QueryTurns.Turn? {
+        guard isUp else { return nil }
+        let ticket = turns.wait(asker, weight)
+        if let turn = giveTurns(except: ticket) { return turn }
+        return await withUnsafeContinuation { waiting[ticket] = $0 }
+    }
+
+    /// Gives all turns that can be given now. The one of `ticket`, who does not wait yet, is returned.
+    @discardableResult
+    private func giveTurns(except ticket: QueryTurns.Ticket? = nil) -> QueryTurns.Turn? {
+        var own: QueryTurns.Turn?
+        while let turn = turns.next(at: .now, isUp: { connections[$0].isUp }) {
+            if turn.ticket == ticket {
+                own = turn
+            } else {
+                waiting.removeValue(forKey: turn.ticket)?.resume(returning: turn)
+            }
+        }
+        return own
+    }
+
+    private func end(_ turn: QueryTurns.Turn) {
+        turns.ended(turn, at: .now)
+        giveTurns()
+    }
+
+    /// Who waits learns at once that there is no connection: their request is repeated, here or at another store.
+    private func dismissIfDown() {
+        guard !isUp else { return }
+        for ticket in turns.dismissAll() { waiting.removeValue(forKey: ticket)?.resume(returning: nil) }
+    }
+}

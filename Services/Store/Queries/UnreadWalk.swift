@@ -1,0 +1,78 @@
+import Models
+import Postgres
+import Reactor
+import Wire
+
+/// Goes on where `ConversationStatement` has stopped: back through the blocks of a conversation, a few in each turn at a
+/// connection, until enough is found, and past the blocks that are known to have nothing. A bot that wrote a million
+/// messages and read none has them counted once; then a look at the newest of them does.
+@Reactor
+final class UnreadWalk {
+    /// Blocks of one turn: a few thousand rows.
+    private static let blocksPerTurn = 4
+    /// Blocks of one request. What it has learnt is kept, so its repetition gets further.
+    private static let blockLimit = 4_096
+
+    private let connection: QueryConnections
+    private var known = EmptyBlocks()
+    /// Blocks that were read.
+    private(set) var blocksRead = 0
+
+    init(_ connection: QueryConnections) {
+        self.connection = connection
+        // The database that comes back may be a restored one.
+        connection.onLoss { [weak self] in self?.known = EmptyBlocks() }
+    }
+
+    /// Brings each of the walks to its end.
+    func finish(_ walks: inout [BlockWalk], for reader: UserID) async throws {
+        var blocks = 0
+        while true {
+            let steps = steps(of: &walks)
+            guard !steps.isEmpty else { return }
+            blocks += steps.count
+            guard blocks <= Self.blockLimit else {
+                throw Problem(.unavailable, "the unread messages are still being counted")
+            }
+            try await take(steps, &walks, reader)
+        }
+    }
+
+    private typealias Steps = [(walk: Int, step: BlockWalk.Step)]
+
+    private func steps(of walks: inout [BlockWalk]) -> Steps {
+        var steps: Steps = []
+        for index in walks.indices {
+            while steps.count < Self.blocksPerTurn, let step = walks[index].step(past: &known) {
+                steps.append((index, step))
+            }
+        }
+        return steps
+    }
+
+    private func take(_ steps: Steps, _ walks: inout [BlockWalk], _ reader: UserID) async throws {
+        blocksRead += steps.count
+        let ranges = steps.map { (conversation: walks[$0.walk].conversation, seqs: $0.step.seqs) }
+        let rows = try await connection.query(UnreadStatement.blocks, .heavy) {
+            UnreadStatement.add(ranges, for: reader, to: &$0)
+        }
+        for row in rows {
+            let (index, step) = steps[Int(row[0] as Int32) - 1]
+            walks[index].found(Int(row[1] as Int32), isEmpty: row[2], in: step, &known)
+        }
+    }
+
+    /// The position of the last message that the reader sees; nil: there is none.
+    func latest(_ walk: BlockWalk, for reader: UserID) async throws -> Int64? {
+        var walk = walk
+        for _ in 0..<Self.blockLimit {
+            guard let step = walk.step(past: &known) else { return walk.latest }
+            blocksRead += 1
+            let rows = try await connection.query(UnreadStatement.latest, .heavy) {
+                UnreadStatement.add([(walk.conversation, step.seqs)], for: reader, to: &$0)
+            }
+            for row in rows { walk.found(row[1], in: step, &known) }
+        }
+        throw Problem(.unavailable, "the latest message is still being looked for")
+    }
+}

@@ -1,0 +1,247 @@
+import Bytes
+import Foundation
+import Models
+import Postgres
+import Reactor
+import TestSupport
+import Testing
+import Wire
+
+@testable import Store
+
+/// Counts of unread messages and the latest message, however far back they lie: exact, and found without reading the same
+/// rows twice.
+@Suite(.timeLimit(.minutes(2)))
+struct UnreadTests {
+    private let conversation = ConversationID(.random)
+
+    init() { ReactorThread.start() }
+
+    /// A conversation of alice, bob and carol at position `lastSeq`, so far without messages.
+    @Reactor private func begin(lastSeq: Int64, _ store: StoreUnderTest) throws {
+        try store.database.execute(
+            """
+            INSERT INTO store.conversations (slot, id, kind, creator_id, created_at, last_seq, last_at, member_count)
+            VALUES (\(key), 1, 'alice', now(), \(lastSeq), now(), 3);
+            INSERT INTO store.memberships (slot, conversation_id, user_id, joined_seq, role)
+            SELECT \(key), name, 1, 1 FROM unnest('{alice,bob,carol}'::text[]) name
+            """)
+    }
+
+    private var key: String { "\(conversation.slot.number), '\(conversation)'" }
+    private var isHere: String { "slot = \(conversation.slot.number) AND conversation_id = '\(conversation)'" }
+
+    /// Messages at the positions of a query `seq, sender, kind, is_deleted`.
+    @Reactor private func insertMessages(_ query: String, _ store: StoreUnderTest) throws {
+        try store.database.execute(
+            """
+            INSERT INTO store.messages (slot, conversation_id, seq, id, changed_seq, sender_id, kind, body, sent_at, created_at, deleted_at)
+            SELECT \(key), seq, gen_random_uuid(), seq, sender, kind, CASE WHEN kind <> 3 AND NOT is_deleted THEN 'text' END,
+                now(), now(), CASE WHEN is_deleted THEN now() END
+            FROM (\(query)) m(seq, sender, kind, is_deleted)
+            """)
+    }
+
+    @Reactor private func unread(_ reader: String, _ store: StoreUnderTest) async -> Int? {
+        await store.conversation(conversation, for: reader)?.field("unreadCount") as? Int
+    }
+
+    // MARK: Work
+
+    @Test(
+        "what does not count for its reader is walked through once: then a count costs a few rows",
+        arguments: [
+            "SELECT n, 'bob', 1, false FROM generate_series(3, 200000) n",
+            "SELECT n, 'alice', 1, true FROM generate_series(3, 200000) n",
+            "SELECT n, 'alice', 3, false FROM generate_series(3, 200000) n",
+            "SELECT n, CASE n % 2 WHEN 0 THEN 'bob' ELSE 'alice' END, 1, n % 2 = 1 FROM generate_series(3, 200000) n",
+        ])
+    @Reactor func longTail(messages: String) async throws {
+        let store = try await StoreUnderTest()
+        defer { store.close() }
+        try begin(lastSeq: 200_000, store)
+        try insertMessages("SELECT 2, 'alice', 1, false UNION ALL \(messages)", store)
+        let walk = store.store.queries.unread
+        #expect(await unread("bob", store) == 1)
+        #expect(walk.blocksRead <= 197)
+        let first = walk.blocksRead
+        for _ in 0..<3 { #expect(await unread("bob", store) == 1) }
+        // The block that the message is in, and the one in which the first statement has stopped.
+        #expect(walk.blocksRead - first <= 6)
+    }
+
+    @Test("what nobody can count is walked through once for all readers")
+    @Reactor func deletedForAll() async throws {
+        let store = try await StoreUnderTest()
+        defer { store.close() }
+        try begin(lastSeq: 200_000, store)
+        try insertMessages("SELECT n, 'alice', 1, true FROM generate_series(2, 200000) n", store)
+        #expect(await unread("bob", store) == 0)
+        let first = store.store.queries.unread.blocksRead
+        #expect(await unread("carol", store) == 0)
+        #expect(store.store.queries.unread.blocksRead - first <= 2)
+    }
+
+    @Test("what its reader hid is walked through once, for the count and for the latest message")
+    @Reactor func hidden() async throws {
+        let store = try await StoreUnderTest()
+        defer { store.close() }
+        try begin(lastSeq: 50_000, store)
+        try insertMessages("SELECT n, 'alice', 1, false FROM generate_series(2, 50000) n", store)
+        try store.database.execute(
+            "INSERT INTO store.hidden SELECT \(key), 'bob', n FROM generate_series(3, 50000) n")
+        let walk = store.store.queries.unread
+        let page = try #require(await store.conversation(conversation, for: "bob"))
+        #expect(page.field("unreadCount") as? Int == 1)
+        #expect(page.field("lastMessage", "seq") as? Int == 2)
+        #expect(walk.blocksRead <= 100)
+        let first = walk.blocksRead
+        #expect(await unread("bob", store) == 1)
+        #expect(walk.blocksRead - first <= 4)
+        #expect(await unread("carol", store) == 100)
+        #expect(walk.blocksRead - first <= 4, "hundred are found by the first statement")
+    }
+
+    @Test("the statement itself looks at no more rows than it must, however long the conversation is")
+    @Reactor func statementRows() async throws {
+        let store = try await StoreUnderTest()
+        defer { store.close() }
+        try begin(lastSeq: 100_000, store)
+        try insertMessages("SELECT n, 'bob', 1, n % 3 = 0 FROM generate_series(2, 100000) n", store)
+        try store.database.execute(
+            "INSERT INTO store.hidden SELECT \(key), 'bob', n FROM generate_series(50000, 100000) n; ANALYZE")
+        let connection = try store.database.connect()
+        try connection.execute("SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off")
+        let head = ConversationQuery(conversation, reader: UserID("bob")!)
+        let plan = try connection.query("EXPLAIN ANALYZE \(ConversationStatement.single.sql)") {
+            ConversationStatement.add(head, to: &$0)
+        }
+        let rows = Self.rows(of: "messages", in: plan.map { $0[0] })
+        #expect(rows > 0 && rows <= 3 * ConversationStatement.nearbyRows, "\(rows) rows were read")
+    }
+
+    /// What the nodes of a plan that read a table have read.
+    private static func rows(of table: String, in plan: [String]) -> Int {
+        plan.filter { $0.contains(" on \(table) ") }.reduce(0) { sum, line in
+            guard let match = line.firstMatch(of: /actual .*rows=(\d+) loops=(\d+)/) else { return sum }
+            return sum + Int(match.1)! * Int(match.2)!
+        }
+    }
+
+    // MARK: Exactness
+
+    /// What the contract says, row by row.
+    private var naive: String {
+        """
+        SELECT (SELECT count(*)::int FROM (
+                SELECT FROM visible m WHERE m.sender_id <> 'bob' AND m.kind <> 3 AND m.deleted_at IS NULL
+                  AND m.seq > coalesce((SELECT read_seq FROM receipt.horizons WHERE \(isHere) AND user_id = 'bob'), 0) LIMIT 100
+            ) u), (SELECT coalesce(max(seq), 0) FROM visible)
+        FROM (SELECT) one
+        """
+    }
+
+    private var visible: String {
+        """
+        WITH visible AS MATERIALIZED (
+            SELECT m.* FROM store.messages m WHERE \(isHere)
+              AND EXISTS (SELECT FROM store.memberships s WHERE \(isHere) AND s.user_id = 'bob'
+                          AND m.seq BETWEEN s.joined_seq AND coalesce(s.left_seq, m.seq))
+              AND m.seq > (SELECT max(cleared_seq) FROM store.memberships s WHERE \(isHere) AND s.user_id = 'bob')
+              AND NOT EXISTS (SELECT FROM store.hidden d WHERE d.conversation_id = m.conversation_id AND d.user_id = 'bob'
+                              AND d.seq = m.seq)
+        )
+        """
+    }
+
+    @Reactor private func compare(_ store: StoreUnderTest, _ note: String) async throws {
+        let expected = try #require(try store.database.query("\(visible) \(naive)").first)
+        let page = try #require(await store.conversation(conversation, for: "bob"))
+        #expect(page.field("unreadCount") as? Int == Int(expected[0] as Int32), "\(note)")
+        #expect(page.field("lastMessage", "seq") as? Int ?? 0 == Int(expected[1] as Int64), "\(note)")
+    }
+
+    /// Stretches of a conversation, in each of which one thing is the rule and a few are exceptions.
+    @Test(
+        "counts and latest messages are those of a naive count, whatever was written, deleted and hidden",
+        arguments: UInt64(0)..<16)
+    @Reactor func generated(seed: UInt64) async throws {
+        let store = try await StoreUnderTest()
+        defer { store.close() }
+        let lastSeq: Int64 = 9_000
+        try begin(lastSeq: lastSeq, store)
+        try insertMessages(
+            """
+            SELECT n, CASE WHEN rule = 0 OR r < 0.004 THEN 'bob' ELSE 'alice' END,
+                CASE WHEN rule = 2 AND r < 0.98 THEN 3 ELSE 1 END, rule IN (1, 5) AND r BETWEEN 0.003 AND 0.999
+            FROM (SELECT n, rules[1 + n / 700] AS rule, random() AS r
+                  FROM setseed(\(Double(seed) / 100)), (SELECT array_agg((random() * 5)::int) AS rules FROM generate_series(0, 13)) rules,
+                      generate_series(2, \(lastSeq)) n) m
+            WHERE rule <> 3 OR r < 0.01
+            """, store)
+        var random = SeededRandom(seed: seed)
+        var cuts = (0..<6).map { _ in Int64.random(in: 1...lastSeq, using: &random) }.sorted()
+        if seed % 2 == 0 { cuts[5] = lastSeq + 1 }
+        try store.database.execute(
+            """
+            DELETE FROM store.memberships WHERE \(isHere) AND user_id = 'bob';
+            INSERT INTO store.memberships (slot, conversation_id, user_id, joined_seq, left_seq, role, cleared_seq)
+            SELECT DISTINCT ON (joined) \(key), 'bob', joined, left_seq, 1, \(seed % 3 == 0 ? cuts[2] : 0)
+            FROM (VALUES (1::bigint, \(cuts[0])::bigint), (\(cuts[1] + 1), \(cuts[3] + 1)),
+                (\(cuts[4] + 2), \(seed % 2 == 0 ? "NULL" : "\(lastSeq + 2)"))) s(joined, left_seq);
+            INSERT INTO store.hidden SELECT \(key), 'bob', seq FROM store.messages
+            WHERE \(isHere) AND (seq % 1400 > 900 OR seq > \(seed % 4 == 0 ? 6_000 : lastSeq));
+            INSERT INTO receipt.horizons (slot, conversation_id, user_id, delivered_seq, read_seq, shown_seq, version)
+            VALUES (\(key), 'bob', 100000, \(seed % 5 == 0 ? cuts[1] : 0), 0, 1)
+            """)
+        try await compare(store, "seed \(seed), at first")
+        try await compare(store, "seed \(seed), with what is known")
+        // What counted is deleted, hidden and read; and others write on.
+        try store.database.execute(
+            "UPDATE store.messages SET deleted_at = now(), body = NULL WHERE \(isHere) AND kind = 1 AND seq % 3 = 0")
+        try await compare(store, "seed \(seed), after deletions")
+        try store.database.execute(
+            "UPDATE store.conversations SET last_seq = \(lastSeq + 400) WHERE slot = \(conversation.slot.number) AND id = '\(conversation)'"
+        )
+        try insertMessages(
+            "SELECT n, 'alice', 1, n % 4 > 0 FROM generate_series(\(lastSeq + 1), \(lastSeq + 400)) n", store)
+        try await compare(store, "seed \(seed), after more messages")
+        try store.database.execute(
+            """
+            INSERT INTO store.hidden SELECT \(key), 'bob', seq FROM store.messages WHERE \(isHere) AND seq % 5 = 1
+            ON CONFLICT DO NOTHING;
+            UPDATE receipt.horizons SET read_seq = read_seq + 1500 WHERE \(isHere) AND user_id = 'bob'
+            """)
+        try await compare(store, "seed \(seed), after more was hidden and read")
+    }
+
+    // MARK: Without a database
+
+    @Test("runs of blocks are those that were inserted, in whatever order", arguments: UInt64(0)..<100)
+    func runs(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        var runs = BlockRuns()
+        var expected: Set<Int64> = []
+        for _ in 0..<60 {
+            let block = Int64.random(in: 0..<80, using: &random)
+            runs.insert(block)
+            expected.insert(block)
+            #expect(Set(runs.runs.joined()) == expected)
+            #expect(zip(runs.runs, runs.runs.dropFirst()).allSatisfy { $0.upperBound + 1 < $1.lowerBound })
+        }
+        for block in Int64(0)..<80 { #expect((runs.run(containing: block) != nil) == expected.contains(block)) }
+    }
+
+    @Test("what is remembered has a bound, and what is used stays")
+    func memory() {
+        var known = EmptyBlocks()
+        let used = EmptyBlocks.Key.unread(UserID("bob")!, conversation)
+        for _ in 0..<(3 * EmptyBlocks.limit) {
+            known.insert(7, of: .forAnybody(ConversationID(.random)))
+            known.insert(1, of: used)
+        }
+        #expect(known.size <= 3 * EmptyBlocks.limit)
+        let run = known.run(containing: 1, of: used)
+        #expect(run == 1...1)
+    }
+}
