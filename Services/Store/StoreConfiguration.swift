@@ -6,6 +6,7 @@ struct StoreConfiguration: Sendable {
     let databaseURL: String
     let listen: ListenAddress
     let bus: BusConfiguration
+    let conversationLimit: ConversationLimit
     /// In a simulation, what plays PostgreSQL.
     var simulatedServer: (any SimulatedServer)?
 
@@ -13,6 +14,7 @@ struct StoreConfiguration: Sendable {
         databaseURL = try environment.requiredString("PARLEY_DATABASE_URL")
         listen = try environment.address("PARLEY_LISTEN", default: "127.0.0.1:8082")
         bus = try BusConfiguration(.store, environment: &environment)
+        conversationLimit = ConversationLimit(ofUser: Int32(try environment.conversationsPerUser()))
     }
 
     /// The statements of a batch are written for index lookups, whatever the planner believes about the size of an
