@@ -12,6 +12,7 @@ struct ClientLimits: Sendable {
     var membersPerRequest = 1000
     var titleCharacters = 200
     var mentionsPerMessage = 100
+    var conversationsPerUser = 20_000
 
     static let membersPerConversation = 10_000
     static let pageBytes = 512 * 1024
@@ -35,6 +36,7 @@ struct ClientLimits: Sendable {
         batchMessages = try environment.integer("PARLEY_BATCH_MESSAGES", default: batchMessages, in: 1...batchMessages)
         membersPerRequest = try environment.integer(
             "PARLEY_MEMBERS_PER_REQUEST", default: membersPerRequest, in: 1...membersPerRequest)
+        conversationsPerUser = try environment.conversationsPerUser()
     }
 
     func write(to buffer: inout ByteBuffer) {
@@ -45,6 +47,7 @@ struct ClientLimits: Sendable {
         buffer.append(key: "batchMessages", json: batchMessages)
         buffer.append(key: "membersPerRequest", json: membersPerRequest)
         buffer.append(key: "membersPerConversation", json: Self.membersPerConversation)
+        buffer.append(key: "conversationsPerUser", json: conversationsPerUser)
         buffer.append(key: "titleCharacters", json: titleCharacters)
         buffer.append(key: "mentionsPerMessage", json: mentionsPerMessage)
         buffer.append(key: "pageBytes", json: Self.pageBytes)

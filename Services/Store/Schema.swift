@@ -27,8 +27,8 @@ enum Schema {
                 Migration(9, "erasure", sql: PackageResources._009_erasure_sql),
                 Migration(10, "search", sql: PackageResources._010_search_sql),
                 Migration(11, "leavers", sql: PackageResources._011_leavers_sql),
-                // 17 once 12 to 16 of other branches are here: they count from 1.
-                Migration(12, "former members", sql: PackageResources._017_former_members_sql),
+                Migration(12, "requests", sql: PackageResources._012_requests_sql),
+                Migration(13, "former members", sql: PackageResources._013_former_members_sql),
             ])
     }
 }

@@ -8,6 +8,7 @@ struct StoreConfiguration: Sendable {
     let bus: BusConfiguration
     /// On which queries are answered.
     let queryConnections: Int
+    let conversationLimit: ConversationLimit
     /// In a simulation, what plays PostgreSQL.
     var simulatedServer: (any SimulatedServer)?
 
@@ -16,6 +17,7 @@ struct StoreConfiguration: Sendable {
         listen = try environment.address("PARLEY_LISTEN", default: "127.0.0.1:8082")
         bus = try BusConfiguration(.store, environment: &environment)
         queryConnections = try environment.integer("PARLEY_QUERY_CONNECTIONS", default: 2, in: 1...16)
+        conversationLimit = ConversationLimit(ofUser: Int32(try environment.conversationsPerUser()))
     }
 
     /// The statements of a batch are written for index lookups, whatever the planner believes about the size of an

@@ -18,6 +18,7 @@ final class StoreService {
     let indexer: SearchIndexer
     let slots: OwnedSlots
     let erasures: Erasures
+    let recentOutcomes: RecentOutcomes
     private let bus: Bus
     private(set) var entriesRefused = 0
 
@@ -29,8 +30,12 @@ final class StoreService {
         erasures = Erasures(bus: bus, slots: slots, connection: queries.connection, log: log)
         let outcomes = CommandOutcomes(
             bus: bus, announcer: Announcer(bus: bus, slots: slots, log: log), queries: queries, erasures: erasures)
-        writer = Writer(writing, bus: bus, outcomes: outcomes, log: log)
-        backgroundWriter = Writer(Connection(configuration.writer), bus: bus, outcomes: outcomes, log: log)
+        writer = Writer(
+            writing, bus: bus, outcomes: outcomes, conversationLimit: configuration.conversationLimit, log: log)
+        backgroundWriter = Writer(
+            Connection(configuration.writer), bus: bus, outcomes: outcomes,
+            conversationLimit: configuration.conversationLimit, log: log)
+        recentOutcomes = RecentOutcomes(backgroundWriter.connection, slots: slots)
         indexer = SearchIndexer(
             Connection(configuration.indexer), texts: queries.searching.texts, log: log,
             isWriterIdle: { [writer] in writer.isIdle },
@@ -129,7 +134,11 @@ final class StoreService {
             [slots] in
             Double(slots.endedSessions)
         }
-        metrics.gauge("parley_store_rows_waiting", "Rows waiting for a batch") { [writer] in Double(writer.waitingRows)
+        metrics.gauge("parley_store_rows_waiting", "Rows waiting for a batch") { [writer] in Double(writer.waiting.rows)
+        }
+        metrics.gauge("parley_store_bytes_waiting", "Bytes of frames kept for commands that wait for a batch") {
+            [writer, backgroundWriter] in
+            Double(writer.waiting.bytes + backgroundWriter.waiting.bytes)
         }
         metrics.gauge("parley_store_erasures", "Erasures of users under way") { [erasures] in
             Double(erasures.underWay)

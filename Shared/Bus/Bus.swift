@@ -47,7 +47,7 @@ public final class Bus {
         self.context = context
         self.keys = keys
         outbox = Outbox(origin: instance)
-        requests = RequestTable(now: .now)
+        requests = RequestTable(now: .now, size: \.entry.count)
         if let keys {
             doorkeeper = try Doorkeeper(listeners: keys.listeners, in: context) { [unowned self] in
                 counters.strangersRefused += 1
@@ -63,7 +63,7 @@ public final class Bus {
         context = nil
         keys = nil
         outbox = Outbox(origin: instance)
-        requests = RequestTable(now: .now)
+        requests = RequestTable(now: .now, size: \.entry.count)
         publisher = medium
         subscribers[nil] = medium
         subscribe(.answer(instance))

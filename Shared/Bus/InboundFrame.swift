@@ -66,4 +66,9 @@ public struct FrameSlice: @unchecked Sendable {
         self.frame = frame
         self.bytes = bytes
     }
+
+    /// How much memory it keeps alive: that of the whole frame, however small the part.
+    public var keptBytes: Int { frame.count }
+
+    public func isOfSameFrame(as other: FrameSlice) -> Bool { frame === other.frame }
 }

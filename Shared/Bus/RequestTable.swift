@@ -8,6 +8,8 @@ import Wire
 struct RequestTable<Payload> {
     /// Requests in flight. Beyond it a request is refused at once, as overload.
     static var capacity: Int { 65_536 }
+    /// Bytes kept to be published again: more than that, and it is full, too. What begins below it is taken whole.
+    static var bytesLimit: Int { 128 << 20 }
     /// The first wait for an answer, where nothing else is said; each further one is twice as long …
     static var firstWait: Duration { .milliseconds(100) }
     /// … up to this: whoever takes over from a dead process should not have to wait for longer to be asked.
@@ -31,10 +33,17 @@ struct RequestTable<Payload> {
     private var free: [UInt32] = []
     private var wheel: TimerWheel
     private(set) var count = 0
+    /// Kept by the payloads.
+    private(set) var bytes = 0
+    private let size: (Payload) -> Int
 
-    init(now: MonotonicTime) { wheel = TimerWheel(now: now) }
+    /// - Parameter size: how many bytes a payload keeps.
+    init(now: MonotonicTime, size: @escaping (Payload) -> Int = { _ in 0 }) {
+        wheel = TimerWheel(now: now)
+        self.size = size
+    }
 
-    var isFull: Bool { count == Self.capacity }
+    var isFull: Bool { count == Self.capacity || bytes >= Self.bytesLimit }
 
     /// Takes a request in, which is being published for the first time. The table must not be full.
     mutating func start(
@@ -46,6 +55,7 @@ struct RequestTable<Payload> {
         let number = RequestNumber(UInt64(generations[place]) << 32 | UInt64(place))
         let pending = Pending(payload: payload(number), deadline: now + deadline, wait: firstWait)
         wheel.insert(number, at: min(now + pending.wait, pending.deadline))
+        bytes += size(pending.payload)
         places[place] = pending
         count += 1
         return number
@@ -58,7 +68,7 @@ struct RequestTable<Payload> {
             places[place] = pending
             return nil
         }
-        release(place)
+        release(place, pending.payload)
         return pending.payload
     }
 
@@ -70,7 +80,7 @@ struct RequestTable<Payload> {
     private mutating func lookAgain(_ number: RequestNumber, _ now: MonotonicTime) -> Action? {
         guard let place = place(of: number), var pending = places[place].take() else { return nil }
         if pending.deadline <= now {
-            release(place)
+            release(place, pending.payload)
             return .timedOut(pending.payload)
         }
         pending.wait = min(pending.wait * 2, Self.longestWait)
@@ -93,7 +103,8 @@ struct RequestTable<Payload> {
     }
 
     /// Gives back a place whose request was taken out.
-    private mutating func release(_ place: Int) {
+    private mutating func release(_ place: Int, _ payload: Payload) {
+        bytes -= size(payload)
         generations[place] &+= 1
         free.append(UInt32(place))
         count -= 1

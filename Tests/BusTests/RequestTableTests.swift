@@ -73,6 +73,21 @@ import Wire
         #expect(!table.isFull)
     }
 
+    @Test("and so it does by the bytes that it keeps, until those are answered or given up")
+    func fullOfBytes() {
+        let part = RequestTable<Int>.bytesLimit / 4
+        var table = RequestTable<Int>(now: Self.time(0), size: { _ in part })
+        let numbers = (0..<4).map { index in
+            #expect(!table.isFull)
+            return table.start({ _ in index }, deadline: .seconds(1), now: Self.time(0))
+        }
+        #expect(table.isFull && table.count == 4)
+        _ = table.answer(numbers[1])
+        #expect(!table.isFull)
+        _ = table.advance(to: Self.time(9_000))
+        #expect(table.bytes == 0)
+    }
+
     @Test("every request ends exactly once, whatever is answered when", arguments: UInt64(0)..<100)
     func everyRequestEndsOnce(seed: UInt64) {
         var random = SeededRandom(seed: seed)

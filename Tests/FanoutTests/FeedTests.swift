@@ -14,6 +14,7 @@ final class TestReader {
 struct TestEntry: StreamEntry {
     var position: Int64
     var removedUser: Int?
+    var byteCount = 100
     func isLast(for reader: TestReader) -> Bool { reader.user == removedUser }
 }
 

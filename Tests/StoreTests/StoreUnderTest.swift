@@ -28,7 +28,11 @@ final class StoreUnderTest {
     private(set) var privateChanges: [(user: UserID, useq: Int64, json: String)] = []
     private(set) var digests: [DigestEntry] = []
 
-    init(layout: Layout = .plain) async throws {
+    private let settings: [String: String]
+
+    /// - Parameter settings: of the store's environment.
+    init(layout: Layout = .plain, settings: [String: String] = [:]) async throws {
+        self.settings = settings
         database = try TestDatabase()
         _ = try Store.Schema.migrator.apply(toDatabaseAt: database.url, layout: layout)
         // The store's queries read the horizons.
@@ -38,17 +42,21 @@ final class StoreUnderTest {
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         bus = try Bus(bind: "ipc://\(directory)/store.sock")
         client = try Bus(bind: "ipc://\(directory)/client.sock")
-        store = try Self.makeStore(database, bus)
+        store = try Self.makeStore(database, bus, settings)
         try listen()
         try await start()
     }
 
-    private static func makeStore(_ database: TestDatabase, _ bus: Bus) throws -> StoreService {
-        StoreService(try makeConfiguration(database), bus: bus, log: Log(service: "store", level: .error))
+    private static func makeStore(
+        _ database: TestDatabase, _ bus: Bus, _ settings: [String: String]
+    ) throws -> StoreService {
+        StoreService(try makeConfiguration(database, settings), bus: bus, log: Log(service: "store", level: .error))
     }
 
-    private static func makeConfiguration(_ database: TestDatabase) throws -> StoreConfiguration {
-        var environment = Environment(["PARLEY_DATABASE_URL": database.url])
+    private static func makeConfiguration(
+        _ database: TestDatabase, _ settings: [String: String] = [:]
+    ) throws -> StoreConfiguration {
+        var environment = Environment(settings.merging(["PARLEY_DATABASE_URL": database.url]) { $1 })
         return try StoreConfiguration(environment: &environment)
     }
 
@@ -73,7 +81,7 @@ final class StoreUnderTest {
         bus.close()
         store.closeConnections()
         bus = try Bus(bind: "ipc://\(directory)/store-\(UInt64.random(in: 0 ... .max)).sock")
-        store = try Self.makeStore(database, bus)
+        store = try Self.makeStore(database, bus, settings)
         try await start()
     }
 
@@ -157,6 +165,25 @@ final class StoreUnderTest {
                 value = Int(key).map { index in (value as? [Any])?[index] } ?? (value as? [String: Any])?[key]
             }
             return value
+        }
+    }
+
+    /// Publishes a request once, under a number of the test's own. Its answer is nobody's.
+    func publish(
+        _ kind: StoreRequestKind, in slot: Slot, _ number: RequestNumber, fields: (inout ByteBuffer) -> Void
+    ) {
+        client.append(to: .command(slot.group)) {
+            RequestEntry.write(number, slot, kind: kind.rawValue, to: &$0, fields: fields)
+        }
+    }
+
+    /// Waits until everything that was published is done: what is published later arrives later.
+    func settle() async {
+        _ = await client.request(StoreRequestKind.positions, in: Slot(0), deadline: .seconds(10)) {
+            $0.append(bigEndian: UInt32(0))
+        }
+        while !store.writer.isIdle || !store.backgroundWriter.isIdle || store.queries.inWork > 0 {
+            await Reactor.sleep(for: .milliseconds(1))
         }
     }
 

@@ -2,6 +2,8 @@
 protocol StreamEntry {
     associatedtype Subscriber: AnyObject
     var position: Int64 { get }
+    /// How much memory it takes.
+    var byteCount: Int { get }
     /// Whether `subscriber` may see nothing behind this entry.
     func isLast(for subscriber: Subscriber) -> Bool
     /// Whether the owner of the feed has to know of it (`FeedHost.passed`).
@@ -17,6 +19,7 @@ extension StreamEntry {
 struct DenseStream<Entry: StreamEntry> {
     /// Entries that came early and wait for those before them. What comes beyond is fetched later.
     static var earlyLimit: Int { 256 }
+    static var earlyBytesLimit: Int { 1 << 20 }
     /// How long what is missing may still come by itself.
     static var patience: Duration { .milliseconds(10) }
     /// Before asking again when the answer brought nothing.
@@ -37,6 +40,7 @@ struct DenseStream<Entry: StreamEntry> {
     /// Everything up to here exists.
     private var known: Int64
     private var early: [Int64: Entry] = [:]
+    private var earlyBytes = 0
     private var repair = Repair.none
 
     init(last: Int64) {
@@ -53,14 +57,20 @@ struct DenseStream<Entry: StreamEntry> {
             last += 1
             return .next
         }
-        if early.count < Self.earlyLimit { early[entry.position] = entry }
+        keep(entry)
         return .early
+    }
+
+    private mutating func keep(_ entry: Entry) {
+        guard early.count < Self.earlyLimit, earlyBytes + entry.byteCount <= Self.earlyBytesLimit else { return }
+        if early.updateValue(entry, forKey: entry.position) == nil { earlyBytes += entry.byteCount }
     }
 
     /// The entry that waited for the one delivered last.
     mutating func takeNext() -> Entry? {
         guard !early.isEmpty else { return nil }
         guard let entry = early.removeValue(forKey: last + 1) else { return nil }
+        earlyBytes -= entry.byteCount
         last += 1
         return entry
     }
@@ -84,6 +94,7 @@ struct DenseStream<Entry: StreamEntry> {
         }
         repair = .asked(after: last)
         early = early.filter { $0.key > last }
+        earlyBytes = early.values.reduce(0) { $0 + $1.byteCount }
         return (last, (early.keys.min() ?? known + 1) - 1)
     }
 

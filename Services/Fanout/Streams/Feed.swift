@@ -12,6 +12,7 @@ struct Feed<Entry: StreamEntry> {
 
     /// The latest entries kept while somebody is catching up.
     static var recentLimit: Int { 1024 }
+    static var recentBytesLimit: Int { 1 << 20 }
 
     /// What the owner of the feed has to do.
     struct Work {
@@ -48,6 +49,7 @@ struct Feed<Entry: StreamEntry> {
     private var catchUps: [CatchUp] = []
     /// Contiguous, up to the stream's last entry.
     private var recent: ContiguousArray<Entry> = []
+    private var recentBytes = 0
 
     init(last: Int64) { stream = DenseStream(last: last) }
 
@@ -110,8 +112,16 @@ struct Feed<Entry: StreamEntry> {
 
     private mutating func remember(_ entry: Entry) {
         // Dropped by half, so that moving the rest costs nothing on average.
-        if recent.count == Self.recentLimit { recent.removeFirst(Self.recentLimit / 2) }
+        if recent.count == Self.recentLimit { forgetOlderHalf() }
         recent.append(entry)
+        recentBytes += entry.byteCount
+        while recentBytes > Self.recentBytesLimit { forgetOlderHalf() }
+    }
+
+    private mutating func forgetOlderHalf() {
+        let older = recent.prefix((recent.count + 1) / 2)
+        recentBytes -= older.reduce(0) { $0 + $1.byteCount }
+        recent.removeFirst(older.count)
     }
 
     private mutating func finish(_ work: inout Work, _ deliver: Deliver) {
@@ -236,6 +246,6 @@ struct Feed<Entry: StreamEntry> {
     }
 
     private mutating func forgetRecentIfUnused() {
-        if catchUps.isEmpty, !recent.isEmpty { recent = [] }
+        if catchUps.isEmpty, !recent.isEmpty { (recent, recentBytes) = ([], 0) }
     }
 }

@@ -10,8 +10,7 @@ final class FetchQueue {
     private static let limit = 64
 
     private var running = 0
-    private var waiting: ContiguousArray<Fetch> = []
-    private var next = 0
+    private var waiting = FIFO<Fetch>()
 
     func run(_ fetch: @escaping Fetch) {
         waiting.append(fetch)
@@ -19,18 +18,12 @@ final class FetchQueue {
     }
 
     private func startWaiting() {
-        while running < Self.limit, next < waiting.count {
-            let fetch = waiting[next]
-            next += 1
+        while running < Self.limit, let fetch = waiting.popFirst() {
             running += 1
             fetch { [self] in
                 running -= 1
                 startWaiting()
             }
-        }
-        if next == waiting.count || next >= 1024 {
-            waiting.removeFirst(next)
-            next = 0
         }
     }
 }

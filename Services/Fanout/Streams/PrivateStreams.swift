@@ -23,6 +23,8 @@ struct PrivateFrame: StreamEntry {
         showsPresence = isOwnSetting ? entry.detail == 1 : nil
     }
 
+    var byteCount: Int { frame.count }
+
     func isLast(for _: Session) -> Bool { false }
 }
 

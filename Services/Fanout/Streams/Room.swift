@@ -28,6 +28,9 @@ struct ChangeFrame: StreamEntry {
         withheld = entry.messageSeq.flatMap { $0 == entry.seq ? nil : WithheldMessage(at: $0, entry.head) }
     }
 
+    /// Other sessions may need it without its message, too.
+    var byteCount: Int { withheld == nil ? frame.count : 2 * frame.count }
+
     func isLast(for session: Session) -> Bool { removed != nil && removed == session.user }
     var concernsHost: Bool { joined != 0 }
 }

@@ -47,6 +47,12 @@ struct Command {
             }
     }
 
+    /// Bytes that it keeps alive: its frame's.
+    var keptBytes: Int { frame.keptBytes }
+
+    /// Whether both came in one frame.
+    func sharesFrame(with other: Command) -> Bool { frame.isOfSameFrame(as: other.frame) }
+
     /// How many rows it adds to a batch.
     var rowCount: Int {
         switch action {

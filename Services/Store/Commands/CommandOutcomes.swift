@@ -170,11 +170,9 @@ final class CommandOutcomes {
 
     private func answerCreation(_ command: Command, _ rows: Rows) {
         guard case .create(let creation) = command.action else { return }
-        let joined = rows.map(CreateStatement.decode)
+        let (joined, obstacle) = CreateStatement.decode(rows)
         if let at = joined.first?.at { announcer.announce(creation, at: at, joined, command.trace) }
-        Reactor.spawn { [self] in
-            await queries.answerCreation(command.request, creation, isNew: !joined.isEmpty)
-        }
+        Reactor.spawn { [self] in await queries.answerCreation(command.request, creation, obstacle) }
     }
 }
 

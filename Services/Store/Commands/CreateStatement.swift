@@ -2,20 +2,39 @@ import Models
 import Postgres
 import Wire
 
-/// Creates a conversation with its first members, and tells each of them on their private stream. Returns no row when
-/// the id is taken or one of them was erased, and else one per member.
+/// Creates a conversation with its first members, and tells each of them on their private stream. Returns one row per
+/// member; and when the id is taken, one of them was erased, or has too many conversations, one that has no user and says
+/// which.
+///
+/// $1 slot · $2 conversation · $3 kind · $4 title · $5 creator · $6 members · $7 their slots · $8 how many conversations a
+/// user may have · $9 how many of these others may make.
 enum CreateStatement {
     static let statement = Statement(
         "create_conversation",
-        parameters: [.int2, .uuid, .int2, .text, .text, .array(.text), .array(.int2)],
+        parameters: [.int2, .uuid, .int2, .text, .text, .array(.text), .array(.int2), .int4, .int4],
         """
-        WITH fresh AS (
+        WITH joining AS MATERIALIZED (
+            SELECT u.user_id, u.user_slot, coalesce(
+                    (SELECT s.conversation_count FROM store.user_streams s
+                     WHERE s.user_slot = u.user_slot AND s.user_id = u.user_id),
+                    (SELECT count(*) FROM store.inbox i
+                     WHERE i.user_slot = u.user_slot AND i.user_id = u.user_id)::integer) AS count,
+                (SELECT true FROM store.erasures e
+                 WHERE e.user_slot = u.user_slot AND e.user_id = u.user_id) IS NOT NULL AS is_erased
+            FROM unnest($6::text[], $7::smallint[]) AS u(user_id, user_slot)
+        ), verdict AS MATERIALIZED (
+            SELECT CASE
+                    WHEN bool_or(is_erased) THEN 1
+                    WHEN bool_or(user_id = $5 AND count >= $8) THEN 2
+                    WHEN bool_or(user_id <> $5 AND count >= $9) THEN 3
+                    ELSE 0
+                END AS obstacle
+            FROM joining
+        ), fresh AS (
             INSERT INTO store.conversations (slot, id, kind, title, creator_id, created_at, last_seq, last_at, member_count)
             SELECT $1::smallint, $2::uuid, $3::smallint, $4::text, $5::text, now.at, 1, now.at, cardinality($6::text[])
             FROM (SELECT date_trunc('milliseconds', clock_timestamp()) AS at) now
-            WHERE NOT EXISTS (
-                SELECT FROM unnest($6::text[], $7::smallint[]) AS u(user_id, user_slot)
-                WHERE (SELECT true FROM store.erasures e WHERE e.user_slot = u.user_slot AND e.user_id = u.user_id))
+            WHERE (SELECT obstacle FROM verdict) = 0
             ON CONFLICT DO NOTHING
             RETURNING slot, id, created_at
         ), change AS (
@@ -28,19 +47,21 @@ enum CreateStatement {
             INSERT INTO store.inbox (user_slot, user_id, conversation_id, slot)
             SELECT u.user_slot, u.user_id, f.id, f.slot FROM fresh f, unnest($6::text[], $7::smallint[]) AS u(user_id, user_slot)
         ), stream AS (
-            INSERT INTO store.user_streams AS s (user_slot, user_id, last_useq)
-            SELECT u.user_slot, u.user_id, 1 FROM fresh f, unnest($6::text[], $7::smallint[]) AS u(user_id, user_slot)
-            ORDER BY u.user_id
-            ON CONFLICT (user_id, user_slot) DO UPDATE SET last_useq = s.last_useq + 1
+            INSERT INTO store.user_streams AS s (user_slot, user_id, last_useq, conversation_count)
+            SELECT j.user_slot, j.user_id, 1, j.count + 1 FROM fresh f, joining j
+            ON CONFLICT (user_id, user_slot)
+            DO UPDATE SET last_useq = s.last_useq + 1, conversation_count = excluded.conversation_count
             RETURNING user_slot, user_id, last_useq
         ), told AS (
             INSERT INTO store.user_changes (user_slot, user_id, useq, kind, at, slot, conversation_id, seq)
             SELECT s.user_slot, s.user_id, s.last_useq, 3, f.created_at, f.slot, f.id, 0 FROM stream s, fresh f
         )
         SELECT s.user_id, s.last_useq, f.created_at FROM stream s, fresh f
+        UNION ALL
+        SELECT NULL, v.obstacle::bigint, NULL FROM verdict v WHERE NOT EXISTS (SELECT FROM fresh)
         """)
 
-    static func add(to batch: inout Batch, _ creation: CreateConversation) {
+    static func add(to batch: inout Batch, _ creation: CreateConversation, _ limit: ConversationLimit) {
         let members = creation.members + [creation.creator]
         batch.execute(statement) { parameters in
             parameters.add(creation.conversation.slot)
@@ -52,6 +73,8 @@ enum CreateStatement {
             for member in members { parameters.append(member) }
             parameters.addArray(of: .int2)
             for member in members { parameters.append(member.slot) }
+            parameters.add(limit.ofUser)
+            parameters.add(limit.whenAddedByOthers)
         }
     }
 
@@ -61,5 +84,18 @@ enum CreateStatement {
         let at: Timestamp
     }
 
-    static func decode(_ row: Row) -> Joined { Joined(user: row[0], useq: row[1], at: row[2]) }
+    /// Why nothing was created. Where the conversation is there, and its creator in it, that is no fault.
+    enum Obstacle: Int64 {
+        case idIsTaken = 0
+        case memberIsErased = 1
+        case creatorHasTooMany = 2
+        case memberHasTooMany = 3
+    }
+
+    static func decode(_ rows: Rows) -> (joined: [Joined], obstacle: Obstacle?) {
+        guard let first = rows.first, first.isNull(0) else {
+            return (rows.map { Joined(user: $0[0], useq: $0[1], at: $0[2]) }, nil)
+        }
+        return ([], Obstacle(rawValue: first[1]) ?? .idIsTaken)
+    }
 }

@@ -5,8 +5,8 @@ import Wire
 /// Tells users' own devices how far they have read: where a position is beyond what was told, it goes onto the private
 /// stream, and one row per entry that was told comes back.
 ///
-/// Entries come in the order of their keys, which is the order of locking, and each key once. An update that waited for
-/// another one looks at `told_read_seq` again, so of two racing positions the lower is never told behind the higher.
+/// Each key comes once, and its user's stream is locked, so of two racing positions the lower is never told behind the
+/// higher.
 enum ReadStatement {
     static let statement = Statement(
         "tell_read", parameters: [.array(.int2), .array(.text), .array(.uuid), .array(.int8)],

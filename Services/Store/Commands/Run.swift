@@ -48,8 +48,14 @@ struct BatchPlan {
     private(set) var conversationsToLock: Set<ConversationID> = []
     /// Those of them in which texts change or go.
     private(set) var searchesToLock: Set<ConversationID> = []
-    /// The keys under which writes are repeated.
+    /// The keys under which writes are repeated, and the ids of the conversations that may be new.
     private(set) var keysToLock: Set<WriteKey> = []
+    /// Whose private streams it writes to. Read positions move the listings that stand behind them, too.
+    private(set) var streamsToLock: Set<UserID> = []
+    /// Those of them that may not be there yet.
+    private(set) var streamsToBegin: Set<UserID> = []
+    /// The users whose erasures it counts in.
+    private(set) var erasuresToLock: Set<UserID> = []
     /// The slots of users who must not become erased, or erased ones, meanwhile; true: who is to be erased.
     private(set) var userSlotsToLock: [Slot: Bool] = [:]
     private var runStart = 0
@@ -76,13 +82,19 @@ struct BatchPlan {
             runs.append(.settings(index))
             if let key = settings.key { keysToLock.insert(WriteKey(user: settings.user, key: key)) }
             lock(settings.user)
+            begin(settings.user)
         case .create(let creation):
             endRun()
             runs.append(.create(index))
             // A repetition finds it there, and says so only when its commit has reached the standby: the lock is a write,
             // behind which this batch's own commit waits too.
             conversationsToLock.insert(creation.conversation)
-            for member in creation.members + [creation.creator] { lock(member) }
+            // And two that create it at once wait for each other before they have anything else.
+            keysToLock.insert(WriteKey(user: nil, key: creation.conversation.uuid))
+            for member in creation.members + [creation.creator] {
+                lock(member)
+                begin(member)
+            }
         case .write(let write):
             endRun()
             runs.append(.write(index))
@@ -92,7 +104,11 @@ struct BatchPlan {
                 keysToLock.insert(WriteKey(user: write.actor, key: key))
                 lock(write.actor)
             }
-            if case .putMember(let user, _) = write.action { lock(user) }
+            if case .putMember(let user, _) = write.action {
+                lock(user)
+                begin(user)
+            }
+            if let user = write.toldPrivately { streamsToLock.insert(user) }
         case .beginErasure(let erasure):
             endRun()
             runs.append(.beginErasure(index))
@@ -100,6 +116,8 @@ struct BatchPlan {
         case .erase(let step):
             endRun()
             runs.append(.erase(index, isAnnounced: step.isAnnounced))
+            erasuresToLock.insert(step.user)
+            streamsToLock.insert(step.user)
             if let conversation = step.conversation {
                 conversationsToLock.insert(conversation)
                 searchesToLock.insert(conversation)
@@ -127,7 +145,13 @@ struct BatchPlan {
         var merged: [ReadPositions.Entry] = []
         for entry in reads where merged.last.map({ !$0.isAboutTheSame(as: entry) }) ?? true { merged.append(entry) }
         reads = merged
+        for entry in reads { streamsToLock.insert(entry.user) }
         runs.append(.read)
+    }
+
+    private mutating func begin(_ user: UserID) {
+        streamsToBegin.insert(user)
+        streamsToLock.insert(user)
     }
 
     private mutating func lock(_ user: UserID, alone: Bool = false) {
@@ -148,8 +172,8 @@ extension ReadPositions.Entry {
     }
 }
 
-/// An `Idempotency-Key`, which belongs to its user.
+/// An `Idempotency-Key`, which belongs to its user; or the id of a conversation, which belongs to nobody.
 struct WriteKey: Hashable {
-    let user: UserID
+    let user: UserID?
     let key: UUIDBytes
 }

@@ -9,16 +9,17 @@ import Wire
 /// one, so a lone command never waits and a crowd shares its commit.
 @Reactor
 final class Writer {
-    /// Rows waiting for a batch. Beyond it a command is refused as overload; at 30,000 rows/s this is a second's work.
-    static let waitingRowsLimit = 32_768
-    /// Rows in one batch.
-    static let batchRowsLimit = 1_000
+    /// What may wait for a batch. Beyond it a command is refused as overload; at 30,000 rows/s this is a second's work.
+    static let waitingLimit = CommandQueue.Size(rows: 32_768, bytes: 64 << 20)
+    /// What one batch takes, so that libpq, which never gives memory back, holds no more than a few of these.
+    static let batchLimit = CommandQueue.Size(rows: 1_000, bytes: 4 << 20)
     /// Two: PostgreSQL has its next batch while this process encodes the answers of the last one.
     static let batchesInFlight = 2
 
     let connection: Connection
     private let outcomes: CommandOutcomes
     private let bus: Bus
+    private let conversationLimit: ConversationLimit
     private let log: Log
     /// Told what was committed.
     var onCommit: @Reactor (BatchPlan) -> Void = { _ in }
@@ -29,7 +30,10 @@ final class Writer {
     private var isKickPlanned = false
     private var inFlight = 0
 
-    init(_ connection: Connection, bus: Bus, outcomes: CommandOutcomes, log: Log) {
+    init(
+        _ connection: Connection, bus: Bus, outcomes: CommandOutcomes, conversationLimit: ConversationLimit, log: Log
+    ) {
+        self.conversationLimit = conversationLimit
         self.connection = connection
         self.bus = bus
         self.outcomes = outcomes
@@ -40,18 +44,16 @@ final class Writer {
 
     nonisolated static let statements =
         [
-            LockStatement.keys, LockStatement.users, LockStatement.conversations, LockStatement.searches,
             SendStatement.statement, SendOneStatement.statement, CreateStatement.statement, ReadStatement.statement,
             SettingsStatement.put,
-        ] + WriteStatement.all + ErasureStatements.commands
+        ] + LockStatement.all + WriteStatement.all + ErasureStatements.commands + [RecentOutcomes.sweep]
 
-    var waitingRows: Int { queue.rowCount }
+    var waiting: CommandQueue.Size { queue.size }
     var isIdle: Bool { inFlight == 0 && queue.isEmpty }
 
     /// Takes a command, to be committed with what else arrives in this turn. False when too many are waiting.
     func add(_ command: Command) -> Bool {
-        guard queue.rowCount + command.rowCount <= Self.waitingRowsLimit else { return false }
-        queue.append(command)
+        guard queue.append(command, limit: Self.waitingLimit) else { return false }
         planKick()
         return true
     }
@@ -67,7 +69,7 @@ final class Writer {
 
     private func kick() {
         while connection.isUp, inFlight < Self.batchesInFlight,
-            let commands = queue.nextBatch(rows: Self.batchRowsLimit)
+            let commands = queue.nextBatch(limit: Self.batchLimit)
         {
             submit(commands)
         }
@@ -92,11 +94,17 @@ final class Writer {
         switch run {
         case .send(let range, let layout): SendStatement.add(to: &batch, plan.items[range], layout)
         case .create(let index):
-            if case .create(let creation) = commands[index].action { CreateStatement.add(to: &batch, creation) }
+            if case .create(let creation) = commands[index].action {
+                CreateStatement.add(to: &batch, creation, conversationLimit)
+            }
         case .write(let index):
-            if case .write(let write) = commands[index].action { WriteStatement.add(write, to: &batch) }
+            if case .write(let write) = commands[index].action {
+                WriteStatement.add(write, commands[index].request, conversationLimit, to: &batch)
+            }
         case .settings(let index):
-            if case .settings(let settings) = commands[index].action { SettingsStatement.add(settings, to: &batch) }
+            if case .settings(let settings) = commands[index].action {
+                SettingsStatement.add(settings, commands[index].request, to: &batch)
+            }
         case .read: ReadStatement.add(to: &batch, plan.reads)
         case .beginErasure(let index):
             if case .beginErasure(let erasure) = commands[index].action { ErasureStatements.add(erasure, to: &batch) }
@@ -141,7 +149,7 @@ final class Writer {
     }
 
     private func abandonWaiting() {
-        while let commands = queue.nextBatch(rows: Self.batchRowsLimit) {
+        while let commands = queue.nextBatch(limit: Self.batchLimit) {
             for command in commands { bus.abandon(command.request) }
         }
     }

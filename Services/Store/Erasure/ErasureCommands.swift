@@ -37,7 +37,7 @@ extension ErasureStatements {
         case .leave(let conversation):
             let leaving = Write(conversation, by: step.user, key: nil, .removeMember(step.user))
             batch.execute(leave) { parameters in
-                WriteStatement.addCommon(leaving, to: &parameters)
+                WriteStatement.addCommon(leaving, nil, to: &parameters)
                 parameters.add(step.user)
                 parameters.add(step.user.slot)
             }

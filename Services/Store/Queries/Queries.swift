@@ -126,12 +126,14 @@ final class Queries {
     // MARK: For commands
 
     /// A created conversation as its creator sees it: 201 when it is new, 200 when it existed with them as a member.
-    func answerCreation(_ request: RequestKey, _ creation: CreateConversation, isNew: Bool) async {
-        await finish(request, status: isNew ? 201 : 200, for: .user(creation.creator)) { [self] in
+    func answerCreation(
+        _ request: RequestKey, _ creation: CreateConversation, _ obstacle: CreateStatement.Obstacle?
+    ) async {
+        await finish(request, status: obstacle == nil ? 201 : 200, for: .user(creation.creator)) { [self] in
             do {
                 return try await conversation(ConversationQuery(creation.conversation, reader: creation.creator))
             } catch let problem as Problem where problem.code == .notFound {
-                throw Problem(.conflict, "another conversation has this id, or a member was erased")
+                throw obstacle?.problem ?? problem
             }
         }
     }

@@ -25,13 +25,26 @@ enum ConversationWrites {
         ),
         """
 
-    /// $8 user · $9 their slot · $10 role or NULL. Any member adds members; owners add owners and change roles. `told`:
-    /// how many members there are with the new one.
+    /// What user $8 has in their list. Their stream is locked, so both are true until the commit.
+    private static let listing = """
+         listing AS MATERIALIZED (
+            SELECT coalesce(
+                    (SELECT s.conversation_count FROM store.user_streams s WHERE s.user_slot = $9 AND s.user_id = $8),
+                    (SELECT count(*) FROM store.inbox i WHERE i.user_slot = $9 AND i.user_id = $8)::integer) AS count,
+                (SELECT true FROM store.inbox i
+                 WHERE i.user_slot = $9 AND i.user_id = $8 AND i.conversation_id = $2) IS NOT NULL AS is_there
+        ),
+        """
+
+    /// $8 user · $9 their slot · $10 role or NULL · $11 how many conversations others may put into a user's list. Any member
+    /// adds members; owners add owners and change roles. Who comes back takes no new place. `told`: how many members there
+    /// are with the new one.
     static let putMember = WriteStatement.statement(
-        "put_member", parameters: [.text, .int2, .int2], facts: conversation + stay,
+        "put_member", parameters: [.text, .int2, .int2, .int4], facts: conversation + stay + listing,
         problem: """
             \(isDirect)
             WHEN EXISTS (SELECT FROM store.erasures e WHERE e.user_slot = $9 AND e.user_id = $8) THEN \(conflict)
+            WHEN (SELECT NOT l.is_there AND l.count >= $11 FROM listing l) THEN \(conflict)
             WHEN NOT actor.is_owner AND coalesce($10 <> coalesce((SELECT s.role FROM stay s), 1), false) THEN \(forbidden)
             WHEN NOT EXISTS (SELECT FROM stay) AND (SELECT c.member_count >= \(membersLimit) FROM conversation c)
                 THEN \(Problem.Code.tooLarge.rawValue)
@@ -58,9 +71,10 @@ enum ConversationWrites {
                     $3, moved.last_at, $8, coalesce($10, 1)
                 FROM moved
             )\(WriteStatement.systemMessage), stream AS (
-                INSERT INTO store.user_streams AS s (user_slot, user_id, last_useq)
-                SELECT $9, $8, 1 FROM joined
-                ON CONFLICT (user_id, user_slot) DO UPDATE SET last_useq = s.last_useq + 1
+                INSERT INTO store.user_streams AS s (user_slot, user_id, last_useq, conversation_count)
+                SELECT $9, $8, 1, l.count + CASE WHEN l.is_there THEN 0 ELSE 1 END FROM joined, listing l
+                ON CONFLICT (user_id, user_slot)
+                DO UPDATE SET last_useq = s.last_useq + 1, conversation_count = excluded.conversation_count
                 RETURNING last_useq
             ), told AS (
                 INSERT INTO store.user_changes (user_slot, user_id, useq, kind, at, slot, conversation_id, seq)

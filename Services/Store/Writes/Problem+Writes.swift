@@ -19,7 +19,7 @@ extension Problem.Code {
         case (.conflict, .putMember):
             Problem(
                 self,
-                "a direct conversation cannot be changed, the user was erased, or the Idempotency-Key was used for another request"
+                "a direct conversation cannot be changed, the user was erased or is in too many conversations, or the Idempotency-Key was used for another request"
             )
         case (.conflict, _):
             Problem(

@@ -9,25 +9,33 @@ enum SettingsStatement {
     /// different settings both are heard. The outcome of a repetition is locked, which is a write: its commit, and with it
     /// the answer, waits for a synchronous standby as the first one did.
     ///
-    /// $1 user · $2 their slot · $3 key or NULL · $4 read receipts · $5 presence (NULL: as it is).
+    /// $1 user · $2 their slot · $3 what it is known by (see `WriteStatement`) · $4 read receipts · $5 presence (NULL: as
+    /// it is).
     static let put = Statement(
-        "put_settings", parameters: [.text, .int2, .uuid, .bool, .bool],
+        "put_settings", parameters: [.text, .int2, .array(.uuid), .bool, .bool],
         """
         WITH prior AS MATERIALIZED (
             SELECT CASE WHEN o.action = \(PutSettings.number) THEN o.problem
                 ELSE \(Problem.Code.conflict.rawValue) END::smallint AS problem
             FROM (
-                SELECT * FROM store.outcomes WHERE user_slot = $2 AND user_id = $1 AND key = $3 FOR NO KEY UPDATE
+                SELECT * FROM store.outcomes WHERE user_slot = $2 AND user_id = $1 AND key = $3[1] FOR NO KEY UPDATE
             ) o
             WHERE NOT EXISTS (SELECT FROM store.erasures e WHERE e.user_slot = $2 AND e.user_id = $1)
+            UNION ALL
+            SELECT r.problem FROM store.recent_outcomes r
+            WHERE r.slot = $2 AND r.request = $3[2]
+              AND NOT EXISTS (SELECT FROM store.erasures e WHERE e.user_slot = $2 AND e.user_id = $1)
             UNION ALL
             SELECT \(Problem.Code.unauthenticated.rawValue)::smallint FROM store.erasures e
             WHERE e.user_slot = $2 AND e.user_id = $1
         ), kept AS (
             INSERT INTO store.outcomes (user_slot, user_id, key, action, conversation_id, problem, at)
-            SELECT $2, $1, $3, \(PutSettings.number), '00000000-0000-0000-0000-000000000000', 0,
+            SELECT $2, $1, $3[1], \(PutSettings.number), '00000000-0000-0000-0000-000000000000', 0,
                 date_trunc('milliseconds', clock_timestamp())
-            WHERE $3 IS NOT NULL AND NOT EXISTS (SELECT FROM prior)
+            WHERE $3[1] IS NOT NULL AND NOT EXISTS (SELECT FROM prior)
+        ), kept_awhile AS (
+            INSERT INTO store.recent_outcomes (slot, request, problem, at)
+            SELECT $2, $3[2], 0, clock_timestamp() WHERE $3[2] IS NOT NULL AND NOT EXISTS (SELECT FROM prior)
         ), changed AS (
             INSERT INTO store.user_settings AS s (user_slot, user_id, read_receipts, presence)
             SELECT $2, $1, coalesce($4, true), coalesce($5, true)
@@ -52,11 +60,11 @@ enum SettingsStatement {
         FROM (VALUES (1)) one LEFT JOIN changed ON true LEFT JOIN stream ON true
         """)
 
-    static func add(_ command: PutSettings, to batch: inout Batch) {
+    static func add(_ command: PutSettings, _ request: RequestKey, to batch: inout Batch) {
         batch.execute(put) { parameters in
             parameters.add(command.user)
             parameters.add(command.user.slot)
-            parameters.add(command.key)
+            WriteStatement.addName(command.key, request, to: &parameters)
             parameters.add(command.readReceipts.valueForUser)
             parameters.add(command.presence.valueForUser)
         }

@@ -8,19 +8,28 @@ import Wire
 /// its `problem` is 0. The conversation's row is locked before, so nothing decided on can change meanwhile; the writer
 /// of the batch's outcomes is alone with a key, because keys are locked too.
 ///
-/// Parameters of all: $1 slot · $2 conversation · $3 actor · $4 the actor's slot · $5 key or NULL · $6 action number ·
-/// $7 subject (the message; a hash of the member's name; or NULL); those of the action follow.
+/// Parameters of all: $1 slot · $2 conversation · $3 actor · $4 the actor's slot · $5 what it is known by (see `addName`) ·
+/// $6 action number · $7 subject (the message; a hash of the member's name; or NULL); those of the action follow.
 enum WriteStatement {
-    static let commonParameters: [PostgresType] = [.int2, .uuid, .text, .int2, .uuid, .int2, .uuid]
+    static let commonParameters: [PostgresType] = [.int2, .uuid, .text, .int2, .array(.uuid), .int2, .uuid]
 
-    static func addCommon(_ write: Write, to parameters: inout Parameters) {
+    /// - Parameter request: what makes a write happen once that has no key. Nil: it may be repeated as it is.
+    static func addCommon(_ write: Write, _ request: RequestKey?, to parameters: inout Parameters) {
         parameters.add(write.conversation.slot)
         parameters.add(write.conversation)
         parameters.add(write.actor)
         parameters.add(write.actor.slot)
-        parameters.add(write.key)
+        addName(write.key, request, to: &parameters)
         parameters.add(Int16(write.action.number))
         parameters.add(write.action.subject)
+    }
+
+    /// What a write is known by when it comes again: two elements, of which one is NULL at least. The client's key is kept
+    /// for ever; the request, without a key, for as long as the bus may repeat it.
+    static func addName(_ key: UUIDBytes?, _ request: RequestKey?, to parameters: inout Parameters) {
+        parameters.addArray(of: .uuid)
+        parameters.append(key)
+        parameters.append(key == nil ? request?.uuid : nil)
     }
 
     /// Puts a statement together.
@@ -51,7 +60,9 @@ enum WriteStatement {
                     ELSE \(Problem.Code.conflict.rawValue)
                 END AS problem
                 FROM store.outcomes o
-                WHERE o.user_slot = $4 AND o.user_id = $3 AND o.key = $5
+                WHERE o.user_slot = $4 AND o.user_id = $3 AND o.key = $5[1]
+                UNION ALL
+                SELECT r.problem FROM store.recent_outcomes r WHERE r.slot = $1 AND r.request = $5[2]
             ), actor AS MATERIALIZED (
                 SELECT count(*) > 0 AS was_member, coalesce(bool_or(s.left_seq IS NULL), false) AS is_member,
                     coalesce(bool_or(s.left_seq IS NULL AND s.role = 2), false) AS is_owner
@@ -80,9 +91,13 @@ enum WriteStatement {
                     CASE WHEN \(positions) = 0 THEN date_trunc('milliseconds', clock_timestamp()) ELSE c.last_at END AS told_at
             ), kept AS (
                 INSERT INTO store.outcomes (user_slot, user_id, key, action, conversation_id, subject, problem, at)
-                SELECT $4, $3, $5, $6, $2, $7, v.problem, date_trunc('milliseconds', clock_timestamp())
+                SELECT $4, $3, $5[1], $6, $2, $7, v.problem, date_trunc('milliseconds', clock_timestamp())
                 FROM verdict v
-                WHERE $5 IS NOT NULL AND NOT v.is_repeat AND v.problem <> \(Problem.Code.unauthenticated.rawValue)
+                WHERE $5[1] IS NOT NULL AND NOT v.is_repeat AND v.problem <> \(Problem.Code.unauthenticated.rawValue)
+            ), kept_awhile AS (
+                INSERT INTO store.recent_outcomes (slot, request, problem, at)
+                SELECT $1, $5[2], v.problem, clock_timestamp() FROM verdict v
+                WHERE $5[2] IS NOT NULL AND NOT v.is_repeat
             )\(effects)
             SELECT v.problem::smallint, v.is_repeat, v.is_due, moved.last_seq, moved.told_at, (\(positions))::bigint, \(useq), \(told)
             FROM verdict v LEFT JOIN moved ON true
@@ -200,44 +215,68 @@ extension WriteStatement {
     ]
 
     /// The write, and behind it what it changed, for the announcement.
-    static func add(_ write: Write, to batch: inout Batch) {
-        switch write.action {
-        case .edit(_, let text): execute(MessageWrites.edit, write, &batch) { $0.add(text) }
-        case .deleteForEveryone: execute(MessageWrites.deleteForEveryone, write, &batch)
-        case .hide: execute(MessageWrites.hide, write, &batch)
-        case .setTapback(_, let kind): execute(MessageWrites.setTapback, write, &batch) { $0.add(kind) }
-        case .removeTapback: execute(MessageWrites.removeTapback, write, &batch)
-        case .putMember(let user, let role):
-            execute(ConversationWrites.putMember, write, &batch) { parameters in
-                parameters.add(user)
-                parameters.add(user.slot)
-                parameters.add(role.map { Int16($0.rawValue) })
-            }
-        case .removeMember(let user):
-            execute(ConversationWrites.removeMember, write, &batch) { parameters in
-                parameters.add(user)
-                parameters.add(user.slot)
-            }
-        case .rename(let title): execute(ConversationWrites.rename, write, &batch) { $0.add(title) }
-        case .clearHistory(let through): execute(ConversationWrites.clearHistory, write, &batch) { $0.add(through) }
-        case .putSettings(let readReceipts):
-            execute(SettingsStatement.putInConversation, write, &batch) { parameters in
-                parameters.add(readReceipts != .leave)
-                parameters.add(readReceipts.value)
-            }
+    static func add(_ write: Write, _ request: RequestKey, _ limit: ConversationLimit, to batch: inout Batch) {
+        batch.execute(write.action.statement) { parameters in
+            addCommon(write, request, to: &parameters)
+            write.action.addFields(limit, to: &parameters)
         }
         batch.execute(FeedStatement.latest) { parameters in
             parameters.add(write.conversation.slot)
             parameters.add(write.conversation)
         }
     }
+}
 
-    private static func execute(
-        _ statement: Statement, _ write: Write, _ batch: inout Batch, _ fields: (inout Parameters) -> Void = { _ in }
-    ) {
-        batch.execute(statement) { parameters in
-            addCommon(write, to: &parameters)
-            fields(&parameters)
+extension Write.Action {
+    fileprivate var statement: Statement {
+        switch self {
+        case .edit: MessageWrites.edit
+        case .deleteForEveryone: MessageWrites.deleteForEveryone
+        case .hide: MessageWrites.hide
+        case .setTapback: MessageWrites.setTapback
+        case .removeTapback: MessageWrites.removeTapback
+        case .putMember: ConversationWrites.putMember
+        case .removeMember: ConversationWrites.removeMember
+        case .rename: ConversationWrites.rename
+        case .clearHistory: ConversationWrites.clearHistory
+        case .putSettings: SettingsStatement.putInConversation
+        }
+    }
+
+    fileprivate func addFields(_ limit: ConversationLimit, to parameters: inout Parameters) {
+        switch self {
+        case .deleteForEveryone, .hide, .removeTapback: break
+        case .edit(_, let text): parameters.add(text)
+        case .setTapback(_, let kind): parameters.add(kind)
+        case .putMember(let user, let role):
+            parameters.add(user)
+            parameters.add(user.slot)
+            parameters.add(role.map { Int16($0.rawValue) })
+            parameters.add(limit.whenAddedByOthers)
+        case .removeMember(let user):
+            parameters.add(user)
+            parameters.add(user.slot)
+        case .rename(let title): parameters.add(title)
+        case .clearHistory(let through): parameters.add(through)
+        case .putSettings(let readReceipts):
+            parameters.add(readReceipts != .leave)
+            parameters.add(readReceipts.value)
+        }
+    }
+}
+
+extension RequestKey {
+    /// As the database knows it.
+    var uuid: UUIDBytes { UUIDBytes(high: origin.number, low: number.rawValue) }
+}
+
+extension Write {
+    /// On whose private stream it is told.
+    var toldPrivately: UserID? {
+        switch action {
+        case .hide, .clearHistory, .putSettings: actor
+        case .putMember(let user, _), .removeMember(let user): user
+        case .edit, .deleteForEveryone, .setTapback, .removeTapback, .rename: nil
         }
     }
 }

@@ -16,14 +16,22 @@ struct Arguments {
 
     /// See `Parameters` for the layout.
     func array<Value: PostgresValue>(_ index: Int) -> [Value] {
+        optionals(index).map { element in
+            guard let element else { preconditionFailure("parameter \(index) has NULLs") }
+            return element
+        }
+    }
+
+    /// The same where elements may be NULL.
+    func optionals<Value: PostgresValue>(_ index: Int) -> [Value?] {
         guard let bytes = values[index] else { preconditionFailure("parameter \(index) is NULL") }
         return bytes.withUnsafeBytes { bytes in
             let count = Int32(bigEndian: bytes.loadUnaligned(fromByteOffset: 12, as: Int32.self))
             var offset = 20
             return (0..<count).map { _ in
                 let length = Int(Int32(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: Int32.self)))
-                precondition(length >= 0, "no array of the simulation has NULLs")
-                defer { offset += 4 + length }
+                defer { offset += 4 + max(0, length) }
+                guard length >= 0 else { return nil }
                 return Value(decoding: UnsafeRawBufferPointer(rebasing: bytes[(offset + 4)..<(offset + 4 + length)]))
             }
         }

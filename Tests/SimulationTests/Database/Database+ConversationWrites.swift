@@ -4,7 +4,7 @@ import Wire
 
 // Members, clearing and settings: `ConversationWrites`, `SettingsStatement`, `ReadStatement`.
 extension Database {
-    /// $8 user · $9 their slot · $10 role
+    /// $8 user · $9 their slot · $10 role · $11 how many conversations they may have, which nobody has here
     func putMember(_ arguments: Arguments) -> [SimulatedRow] {
         write(arguments) { writing in
             let user: UserID = arguments.value(7)
@@ -88,20 +88,20 @@ extension Database {
         }
     }
 
-    /// $1 user · $2 their slot · $3 key · $4 read receipts · $5 presence (NULL: as it is)
+    /// $1 user · $2 their slot · $3 name · $4 read receipts · $5 presence (NULL: as it is)
     func putSettings(_ arguments: Arguments) -> [SimulatedRow] {
         let user: UserID = arguments.value(0)
-        let key: UUIDBytes? = arguments.value(2)
+        let name = WriteName(arguments.optionals(2))
         let outcome = Tables.Outcome(
             action: Int16(PutSettings.number), conversation: nil, subject: nil, problem: 0)
         var row = [
             SimulatedValue(0 as Int16), null(Bool.self), null(Bool.self), null(Int64.self), null(Timestamp.self),
         ]
-        if let prior = priorProblem(user, key, outcome) {
+        if let prior = priorProblem(user, name, outcome) {
             row[0] = SimulatedValue(prior)
             return [row]
         }
-        keep(outcome, user, key)
+        keep(outcome, user, name)
         let old = tables.users[user]?.settings ?? Tables.UserSettings()
         let new = Tables.UserSettings(
             readReceipts: arguments.value(3) ?? old.readReceipts, presence: arguments.value(4) ?? old.presence)

@@ -100,7 +100,7 @@ extension Database {
     // MARK: What they do
 
     func append(_ content: Tables.Entry.Content, _ writing: Writing) -> Tables.Entry {
-        append(content, by: writing.actor, to: writing.conversation, key: writing.key)
+        append(content, by: writing.actor, to: writing.conversation, key: writing.name.key ?? writing.name.request)
     }
 
     private func change(

@@ -4,11 +4,19 @@ import Wire
 
 // What is the same of all writes: `WriteStatement`.
 extension Database {
+    /// What a write is known by when it comes again: its client's key, or its request.
+    struct WriteName {
+        let key: UUIDBytes?
+        let request: UUIDBytes?
+
+        init(_ elements: [UUIDBytes?]) { (key, request) = (elements[0], elements[1]) }
+    }
+
     /// A write, and what it is about as the statement sees it.
     struct Writing {
         let conversation: ConversationID
         let actor: UserID
-        let key: UUIDBytes?
+        let name: WriteName
         let subject: UUIDBytes?
         let stored: Tables.Conversation
 
@@ -44,20 +52,20 @@ extension Database {
         var told: Int64?
     }
 
-    /// $1 slot · $2 conversation · $3 actor · $4 their slot · $5 key · $6 action · $7 subject · those of the action.
+    /// $1 slot · $2 conversation · $3 actor · $4 their slot · $5 name · $6 action · $7 subject · those of the action.
     func write(_ arguments: Arguments, _ carryOut: (Writing) -> Verdict) -> [SimulatedRow] {
         let conversation: ConversationID = arguments.value(1)
         let actor: UserID = arguments.value(2)
-        let key: UUIDBytes? = arguments.value(4)
+        let name = WriteName(arguments.optionals(4))
         let subject: UUIDBytes? = arguments.value(6)
         var outcome = Tables.Outcome(
             action: arguments.value(5), conversation: conversation, subject: subject, problem: 0)
-        if let prior = priorProblem(actor, key, outcome) { return [row(.repeated(prior), conversation)] }
+        if let prior = priorProblem(actor, name, outcome) { return [row(.repeated(prior), conversation)] }
         let verdict = judge(actor, conversation) { stored in
-            carryOut(Writing(conversation: conversation, actor: actor, key: key, subject: subject, stored: stored))
+            carryOut(Writing(conversation: conversation, actor: actor, name: name, subject: subject, stored: stored))
         }
         if case .refused(let code) = verdict { outcome.problem = Int16(code.rawValue) }
-        keep(outcome, actor, key)
+        keep(outcome, actor, name)
         return [row(.new(verdict), conversation)]
     }
 
@@ -70,16 +78,22 @@ extension Database {
         return stored.isMember(actor) ? carryOut(stored) : .refused(.forbidden)
     }
 
-    /// The problem, or 0, that an earlier request under the key was answered with; a conflict when that was another one.
-    func priorProblem(_ user: UserID, _ key: UUIDBytes?, _ outcome: Tables.Outcome) -> Int16? {
-        guard let key, let prior = tables.outcomes[Tables.OutcomeKey(user: user, key: key)] else { return nil }
+    /// The problem, or 0, that an earlier request under the name was answered with; a conflict when that was another one.
+    func priorProblem(_ user: UserID, _ name: WriteName, _ outcome: Tables.Outcome) -> Int16? {
+        if let request = name.request { return tables.recentOutcomes[request] }
+        guard let key = name.key, let prior = tables.outcomes[Tables.OutcomeKey(user: user, key: key)] else {
+            return nil
+        }
         var same = outcome
         same.problem = prior.problem
         return prior == same ? prior.problem : Int16(Problem.Code.conflict.rawValue)
     }
 
-    func keep(_ outcome: Tables.Outcome, _ user: UserID, _ key: UUIDBytes?) {
-        guard let key, world.mutation != .keysAreForgotten else { return }
+    func keep(_ outcome: Tables.Outcome, _ user: UserID, _ name: WriteName) {
+        if let request = name.request, world.mutation != .requestsAreForgotten {
+            tables.recentOutcomes[request] = outcome.problem
+        }
+        guard let key = name.key, world.mutation != .keysAreForgotten else { return }
         tables.outcomes[Tables.OutcomeKey(user: user, key: key)] = outcome
     }
 

@@ -133,6 +133,8 @@ struct Tables {
     var conversations: [ConversationID: Conversation] = [:]
     var users: [UserID: User] = [:]
     var outcomes: [OutcomeKey: Outcome] = [:]
+    /// `store.recent_outcomes`: the problems of writes without a key, by their requests.
+    var recentOutcomes: [UUIDBytes: Int16] = [:]
     /// Of each schema: the slots that there are, and their epochs …
     var epochs: [String: [Slot: Int64]] = [:]
     /// … and the services that have been seen, and when.

@@ -23,11 +23,15 @@ struct Operation {
     let conversation: ConversationID
     let key: UUIDBytes
     let kind: Kind
+    /// Whether the client leaves its key away, where it may: then each time it asks is a request of its own.
+    var leavesKeyAway = false
 
-    /// Whether it is done once under its key. The others are the same however often they are done.
+    /// Whether it is done once under its key. The others are the same however often they are done, or done as often as
+    /// they are asked for.
     var isKeyed: Bool {
         switch kind {
         case .send, .sendBatch, .read: false
+        case .edit, .setTapback, .removeTapback, .add, .remove: !leavesKeyAway
         default: true
         }
     }

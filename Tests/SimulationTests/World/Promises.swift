@@ -84,7 +84,9 @@ extension Promises.Done {
     private func isKept(in ledger: Ledger) -> Bool {
         switch operation.kind {
         case .send(let id, let text, _): return isStored(id, text, ledger)
-        case .edit: return ledger.keys.contains(operation.key)
+        case .edit(let id, let text):
+            guard operation.isKeyed else { return ledger.messages[id]?.texts.contains { $0.text == text } ?? false }
+            return ledger.keys.contains(operation.key)
         case .setTapback(let id, let kind): return was { ledger.messages[id]?.tapback(of: user, at: $0) == kind }
         case .removeTapback(let id): return was { ledger.messages[id]?.tapback(of: user, at: $0) == nil }
         case .add(let member): return was { ledger.isMember(member, at: $0) }

@@ -115,7 +115,8 @@ final class Work {
     }
 
     private func perform(_ kind: Operation.Kind, _ conversation: ConversationID, by user: Int) {
-        let operation = Operation(conversation: conversation, key: newID(0), kind: kind)
+        let operation = Operation(
+            conversation: conversation, key: newID(0), kind: kind, leavesKeyAway: world.chance(0.3))
         system.clients[user].perform(operation)
     }
 }

@@ -126,6 +126,8 @@ enum Mutation: String, CaseIterable {
     case horizonsAreSet
     /// A write is done again when it is repeated under its key.
     case keysAreForgotten
+    /// A write without a key is done again when its request comes again on the bus.
+    case requestsAreForgotten
     /// A deletion of what is not there yet is forgotten.
     case earlyDeletionsAreForgotten
     /// What was deleted can be edited.

@@ -1,0 +1,76 @@
+import Models
+import Postgres
+import Reactor
+import Slots
+
+/// Forgets what became of writes without a key when the bus cannot repeat them any more: a few rows at a time, one slot
+/// after the other.
+@Reactor
+final class RecentOutcomes {
+    /// A request is published again for as long as its asker waits, seconds; but a frame may wait in queues, and in a process
+    /// that stands still, for as long as that keeps its slots.
+    nonisolated private static let keptFor = "interval '15 minutes'"
+    nonisolated static let rowsPerStep = 1_000
+    private static let pause = Duration.seconds(1)
+    /// While there is more: 20,000 rows a second.
+    private static let shortPause = Duration.milliseconds(50)
+
+    /// $1 slot. How many went.
+    nonisolated static let sweep = Statement(
+        "sweep_recent_outcomes", parameters: [.int2],
+        """
+        WITH gone AS (
+            DELETE FROM store.recent_outcomes r WHERE r.slot = $1 AND r.request IN (
+                SELECT o.request FROM store.recent_outcomes o
+                WHERE o.slot = $1 AND o.at < statement_timestamp() - \(keptFor)
+                ORDER BY o.at LIMIT \(rowsPerStep))
+            RETURNING 1
+        )
+        SELECT count(*) FROM gone
+        """)
+
+    private let connection: Connection
+    private let slots: OwnedSlots
+    private var slot = Slot(0)
+    private(set) var forgotten = 0
+
+    init(_ connection: Connection, slots: OwnedSlots) {
+        self.connection = connection
+        self.slots = slots
+        planStep(after: Self.pause)
+    }
+
+    private func planStep(after pause: Duration) {
+        Reactor.after(pause) { [weak self] in self?.step() }
+    }
+
+    private func step() {
+        guard connection.isUp, let next = slots.next(from: slot) else { return planStep(after: Self.pause) }
+        slot = next
+        connection.submit {
+            $0.execute(Self.sweep) { $0.add(next) }
+        } completion: { [weak self] in
+            self?.swept($0)
+        }
+    }
+
+    private func swept(_ outcome: BatchOutcome) {
+        var count = 0
+        if case .committed(let rows) = outcome, let row = rows.first?.first { count = Int(row[0] as Int64) }
+        forgotten += count
+        if count == Self.rowsPerStep { return planStep(after: Self.shortPause) }
+        slot = slot.following
+        planStep(after: Self.pause)
+    }
+}
+
+extension Slot {
+    fileprivate var following: Slot { Slot(number &+ 1) }
+}
+
+extension OwnedSlots {
+    /// The first owned slot at `start` or behind it, around the end.
+    fileprivate func next(from start: Slot) -> Slot? {
+        (0..<Slot.count).lazy.map { Slot(start.number &+ UInt8($0)) }.first(where: contains)
+    }
+}

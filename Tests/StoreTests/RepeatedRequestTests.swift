@@ -1,0 +1,188 @@
+import Bytes
+import Foundation
+import Models
+import Postgres
+import Reactor
+import TestSupport
+import Testing
+import Wire
+
+@testable import Store
+
+/// Every kind of command, published twice: at once, behind its answer, and to the store that took over. The bus repeats
+/// what is not answered within 100 ms, so a repetition may be on its way when the answer is.
+@Suite(.timeLimit(.minutes(3)))
+struct RepeatedRequestTests {
+    init() { ReactorThread.start() }
+
+    /// A command, and what happens behind its answer that makes its repetition show.
+    private struct Case: Sendable {
+        let kind: StoreRequestKind
+        let slot: Slot
+        let fields: @Sendable (inout ByteBuffer) -> Void
+        let behind: @Reactor () async -> Void
+
+        init(
+            _ kind: StoreRequestKind, in slot: Slot, _ fields: some WireCodable & Sendable,
+            behind: @escaping @Reactor () async -> Void = {}
+        ) {
+            self.kind = kind
+            self.slot = slot
+            self.fields = { fields.write(to: &$0) }
+            self.behind = behind
+        }
+    }
+
+    private static func name(_ user: String) -> UserID { UserID(user)! }
+
+    /// - Parameter conversation: of alice, its owner, bob and carol, with a message of alice.
+    @Reactor private static func cases(
+        _ store: StoreUnderTest, _ conversation: ConversationID, _ message: MessageID
+    ) -> [Case] {
+        func write(_ action: Write.Action, by actor: String = "alice", key: UUIDBytes? = nil) async {
+            _ = await store.write(action, by: actor, in: conversation, key: key)
+        }
+        func once(
+            _ action: Write.Action, by actor: String = "alice", behind: @escaping @Reactor () async -> Void
+        ) -> Case {
+            Case(
+                .write, in: conversation.slot, Write(conversation, by: name(actor), key: nil, action), behind: behind)
+        }
+        let other = MessageID(.random), fresh = ConversationID(.random), direct = ConversationID(.random)
+        return [
+            once(.edit(message, text: "second")) { await write(.edit(message, text: "third")) },
+            once(.setTapback(message, "love"), by: "bob") { await write(.setTapback(message, "like"), by: "bob") },
+            once(.removeTapback(message), by: "bob") { await write(.setTapback(message, "laugh"), by: "bob") },
+            once(.putMember(name("dave"), nil)) { await write(.removeMember(name("dave"))) },
+            once(.removeMember(name("carol"))) { await write(.putMember(name("carol"), nil)) },
+            once(.rename("second")) { await write(.rename("third")) },
+            // Refused; and then it would not be.
+            once(.rename("fourth"), by: "erin") { await write(.putMember(name("erin"), nil)) },
+            once(.clearHistory(through: 0), by: "bob") {
+                _ = await store.send(.init(text: "for bob, too"), from: "alice", to: conversation)
+            },
+            once(.hide(message), by: "bob") {},
+            once(.putSettings(readReceipts: .no)) { await write(.putSettings(readReceipts: .yes)) },
+            once(.deleteForEveryone(other)) {
+                _ = await store.send(.init(id: other), from: "alice", to: conversation)
+            },
+            once(.deleteForEveryone(message)) {},
+            Case(
+                .putSettings, in: name("bob").slot,
+                PutSettings(name("bob"), key: nil, readReceipts: .no, presence: .leave)
+            ) { _ = await store.put(readReceipts: .yes, by: "bob") },
+            // Whose stream is not there yet.
+            Case(
+                .putSettings, in: name("newcomer").slot,
+                PutSettings(name("newcomer"), key: nil, readReceipts: .no, presence: .no)
+            ) { _ = await store.put(presence: .yes, by: "newcomer") },
+            Case(
+                .createConversation, in: fresh.slot,
+                CreateConversation(
+                    conversation: fresh, kind: .group, creator: name("alice"), title: "", members: [name("frank")])
+            ) { _ = await store.write(.removeMember(name("frank")), by: "alice", in: fresh) },
+            Case(
+                .createConversation, in: direct.slot,
+                CreateConversation(
+                    conversation: direct, kind: .direct, creator: name("alice"), title: "", members: [name("grace")])
+            ) {},
+            Case(
+                .readMoved, in: name("bob").slot,
+                ReadPositions([.init(name("bob"), conversation, readSeq: 2)])
+            ) {
+                let further = ReadPositions([.init(name("bob"), conversation, readSeq: 3)])
+                _ = await store.ask(.readMoved, in: name("bob").slot, further)
+            },
+            // Anybody may ask for a step of an erasure at any time; nobody is being erased here.
+            Case(.eraseStep, in: conversation.slot, EraseStep(name("zoe"), .leave(conversation))),
+            Case(.eraseStep, in: conversation.slot, EraseStep(name("zoe"), .content(conversation, after: 0))),
+        ]
+    }
+
+    /// All that repetitions could change.
+    @Reactor private func contents(of store: StoreUnderTest) throws -> [String] {
+        let tables = [
+            "conversations", "memberships", "messages", "changes", "revisions", "tapbacks", "hidden", "early_deletions",
+            "inbox", "user_streams", "user_changes", "user_settings", "conversation_settings", "outcomes",
+            "recent_outcomes",
+        ]
+        return try tables.map { table in
+            let row = try store.database.query(
+                "SELECT coalesce(string_agg(t::text, ' ' ORDER BY t::text), '') FROM store.\(table) t")
+            return "\(table): \(row[0][0] as String)"
+        }
+    }
+
+    @Reactor private func withConversation(
+        layout: Layout = .plain, _ body: (StoreUnderTest, [Case]) async throws -> Void
+    ) async throws {
+        let store = try await StoreUnderTest(layout: layout)
+        defer { store.close() }
+        let conversation = ConversationID(.random), draft = StoreUnderTest.Draft()
+        _ = await store.create(conversation, by: "alice", with: ["bob", "carol", "zoe"])
+        #expect(await store.send(draft, from: "alice", to: conversation).first?.status == 201)
+        try await body(store, Self.cases(store, conversation, draft.id))
+    }
+
+    @Reactor private func publish(_ item: Case, _ number: Int, times: Int = 1, to store: StoreUnderTest) async {
+        for _ in 0..<times {
+            store.publish(item.kind, in: item.slot, RequestNumber(1 << 40 | UInt64(number)), fields: item.fields)
+        }
+        await store.settle()
+    }
+
+    @Test("a command that comes again, with its first copy or behind its answer, is carried out once")
+    @Reactor func behindTheAnswer() async throws {
+        try await withConversation { store, cases in
+            for (number, item) in cases.enumerated() {
+                await publish(item, number, times: 2, to: store)
+                await item.behind()
+                let before = try contents(of: store)
+                for _ in 0..<2 { await publish(item, number, to: store) }
+                #expect(try contents(of: store) == before, "\(item.kind), case \(number)")
+            }
+        }
+    }
+
+    @Test("and so it is by the store that took the slot over", arguments: [Layout.plain, .partitions(8)])
+    @Reactor func afterTakeOver(layout: Layout) async throws {
+        try await withConversation(layout: layout) { store, cases in
+            for (number, item) in cases.enumerated() {
+                await publish(item, number, to: store)
+                await item.behind()
+            }
+            let before = try contents(of: store)
+            try await store.crash()
+            for (number, item) in cases.enumerated() { await publish(item, number, to: store) }
+            #expect(try contents(of: store) == before)
+        }
+    }
+
+    @Test("what became of writes without a key is forgotten after a while, piece by piece; that of keyed ones is not")
+    @Reactor func forgotten() async throws {
+        let store = try await StoreUnderTest()
+        defer { store.close() }
+        let conversation = ConversationID(.random)
+        _ = await store.create(conversation, by: "alice", with: [])
+        _ = await store.write(.rename("with a key"), by: "alice", in: conversation, key: .random)
+        _ = await store.write(.rename("without"), by: "alice", in: conversation)
+        #expect(try count("recent_outcomes", store) == 1)
+        try store.database.execute(
+            """
+            INSERT INTO store.recent_outcomes SELECT 7, gen_random_uuid(), 0, now() - interval '20 minutes'
+            FROM generate_series(1, \(RecentOutcomes.rowsPerStep + 500));
+            UPDATE store.outcomes SET at = at - interval '1 year'
+            """)
+        let old = RecentOutcomes.rowsPerStep + 500
+        for _ in 0..<2_000 where store.store.recentOutcomes.forgotten < old {
+            await Reactor.sleep(for: .milliseconds(10))
+        }
+        #expect(store.store.recentOutcomes.forgotten == old)
+        #expect(try count("recent_outcomes", store) == 1)
+        #expect(try count("outcomes", store) == 1)
+    }
+
+    @Reactor private func count(_ table: String, _ store: StoreUnderTest) throws -> Int64 {
+        try store.database.query("SELECT count(*) FROM store.\(table)")[0][0]
+    }
+}
