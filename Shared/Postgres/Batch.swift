@@ -1,7 +1,7 @@
 /// The statements of one transaction while they are being sent.
 public struct Batch: ~Copyable {
     private let session: any ServerSession
-    private(set) var statementCount = 0
+    public private(set) var statementCount = 0
 
     init(_ session: any ServerSession) { self.session = session }
 

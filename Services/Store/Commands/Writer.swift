@@ -3,6 +3,7 @@ import Models
 import Postgres
 import Reactor
 import ServiceKit
+import Slots
 import Wire
 
 /// Commits commands in batches, by back-pressure: what arrives while the batches before are on their way forms the next
@@ -20,6 +21,8 @@ final class Writer {
     private let outcomes: CommandOutcomes
     private let bus: Bus
     private let log: Log
+    /// Which conversations are not indexed yet; nil: nobody asks.
+    var notes: WorkNotes?
     /// Told what was committed.
     var onCommit: @Reactor (BatchPlan) -> Void = { _ in }
     /// Told of which slots something may have been committed that nobody is told of.
@@ -42,8 +45,8 @@ final class Writer {
         [
             LockStatement.keys, LockStatement.users, LockStatement.conversations, LockStatement.searches,
             SendStatement.statement, SendOneStatement.statement, CreateStatement.statement, ReadStatement.statement,
-            SettingsStatement.put,
-        ] + WriteStatement.all + ErasureStatements.commands
+            SettingsStatement.put, PrivateTail.trim,
+        ] + WriteStatement.all + ErasureStatements.commands + SearchIndex.notes.all
 
     var waitingRows: Int { queue.rowCount }
     var isIdle: Bool { inFlight == 0 && queue.isEmpty }
@@ -78,12 +81,15 @@ final class Writer {
         let start = MonotonicTime.now
         inFlight += 1
         var lockCount = 0
+        var hasNote = false
         connection.submit { batch in
-            lockCount = LockStatement.add(to: &batch, for: plan)
+            hasNote = notes?.begin(plan.conversationsToLock, in: &batch) == 1
+            lockCount = (hasNote ? 1 : 0) + LockStatement.add(to: &batch, for: plan)
             for run in plan.runs { add(run, of: plan, commands, to: &batch) }
         } completion: { [self] outcome in
             inFlight -= 1
             metrics.observe(rows: plan.items.count + plan.reads.count, time: .now - start)
+            notes?.end(plan.conversationsToLock, hasNote ? outcome.firstRows : nil)
             finish(commands, plan, outcome, lockCount)
         }
     }
@@ -145,6 +151,11 @@ final class Writer {
             for command in commands { bus.abandon(command.request) }
         }
     }
+}
+
+extension BatchOutcome {
+    /// What the first statement of a committed batch returned.
+    fileprivate var firstRows: Rows? { if case .committed(let rows) = self { rows.first } else { nil } }
 }
 
 extension DatabaseError {

@@ -11,7 +11,7 @@ enum ConversationStatement {
         WITH page AS (
             SELECT c.* FROM store.inbox i
             JOIN store.conversations c ON c.slot = i.slot AND c.id = i.conversation_id
-            WHERE i.user_slot = $2 AND i.user_id = $1 AND (c.last_at, c.id) < ($3, $4)
+            WHERE i.user_slot = $2 AND i.user_id = $1 AND NOT i.is_removed AND (c.last_at, c.id) < ($3, $4)
             ORDER BY c.last_at DESC, c.id DESC LIMIT $5
         )
         \(columns(orderedBy: "c.last_at DESC, c.id DESC"))
@@ -26,7 +26,7 @@ enum ConversationStatement {
         WITH page AS (
             SELECT c.* FROM store.inbox i
             JOIN store.conversations c ON c.slot = i.slot AND c.id = i.conversation_id
-            WHERE i.user_slot = $2 AND i.user_id = $1 AND i.conversation_id > $4
+            WHERE i.user_slot = $2 AND i.user_id = $1 AND NOT i.is_removed AND i.conversation_id > $4
               AND ($3 = 0 OR age(c.xmin) <= age(($3 & 4294967295)::text::xid))
             ORDER BY i.conversation_id LIMIT $5
         )

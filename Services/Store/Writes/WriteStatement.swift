@@ -27,6 +27,7 @@ enum WriteStatement {
     ///
     /// - Parameters:
     ///   - byErased: whether erased users may do it, as others may not.
+    ///   - byFormer: whether it is for those who have left, and not for members.
     ///   - facts: CTEs that `problem` looks at, each with a comma behind it.
     ///   - problem: the WHENs of a CASE, for a present member and a new key; `Problem.Code` numbers.
     ///   - isVoid: a condition under which there is nothing to do, though it is no problem.
@@ -37,7 +38,8 @@ enum WriteStatement {
     ///   - useq: the new position of the private stream that is told, an SQL expression.
     ///   - told: the position in the conversation that it is told of, or what else there is to tell; an SQL expression.
     static func statement(
-        _ name: String, parameters: [PostgresType] = [], byErased: Bool = false, facts: String, problem: String,
+        _ name: String, parameters: [PostgresType] = [], byErased: Bool = false, byFormer: Bool = false,
+        facts: String, problem: String,
         isVoid: String,
         positions: String, sets: String = "", effects: String, useq: String = "NULL::bigint",
         told: String = "NULL::bigint"
@@ -64,7 +66,7 @@ enum WriteStatement {
                         \(byErased ? "" : actorIsErased)
                         WHEN EXISTS (SELECT FROM prior) THEN (SELECT p.problem FROM prior p)
                         WHEN NOT actor.was_member THEN \(Problem.Code.notFound.rawValue)
-                        WHEN NOT actor.is_member THEN \(Problem.Code.forbidden.rawValue)
+                        \(byFormer ? actorIsMember : actorHasLeft)
                         \(problem)
                         ELSE 0
                     END AS problem
@@ -93,6 +95,9 @@ enum WriteStatement {
         WHEN EXISTS (SELECT FROM store.erasures e WHERE e.user_slot = $4 AND e.user_id = $3)
             THEN \(Problem.Code.unauthenticated.rawValue)
         """
+
+    private static let actorHasLeft = "WHEN NOT actor.is_member THEN \(Problem.Code.forbidden.rawValue)"
+    private static let actorIsMember = "WHEN actor.is_member THEN \(Problem.Code.conflict.rawValue)"
 
     /// The message that a write names, where its actor may see it; `t` in conditions.
     static let visibleTarget = target(
@@ -194,7 +199,8 @@ extension WriteStatement {
     static let all = [
         MessageWrites.edit, MessageWrites.deleteForEveryone, MessageWrites.hide, MessageWrites.setTapback,
         MessageWrites.removeTapback, ConversationWrites.putMember, ConversationWrites.removeMember,
-        ConversationWrites.rename, ConversationWrites.clearHistory, SettingsStatement.putInConversation,
+        ConversationWrites.rename, ConversationWrites.clearHistory, ConversationWrites.unlist,
+        SettingsStatement.putInConversation,
         FeedStatement.latest,
     ]
 
@@ -219,6 +225,7 @@ extension WriteStatement {
             }
         case .rename(let title): execute(ConversationWrites.rename, write, &batch) { $0.add(title) }
         case .clearHistory(let through): execute(ConversationWrites.clearHistory, write, &batch) { $0.add(through) }
+        case .unlist: execute(ConversationWrites.unlist, write, &batch)
         case .putSettings(let readReceipts):
             execute(SettingsStatement.putInConversation, write, &batch) { parameters in
                 parameters.add(readReceipts != .leave)
@@ -244,7 +251,7 @@ extension WriteStatement {
 extension Write.Action {
     var answersWithoutBody: Bool {
         switch self {
-        case .deleteForEveryone, .hide, .removeTapback, .removeMember, .clearHistory: true
+        case .deleteForEveryone, .hide, .removeTapback, .removeMember, .clearHistory, .unlist: true
         case .edit, .setTapback, .putMember, .rename, .putSettings: false
         }
     }
@@ -271,7 +278,7 @@ extension Write.Action {
         case .edit(let message, _), .deleteForEveryone(let message), .hide(let message), .setTapback(let message, _),
             .removeTapback(let message):
             message
-        case .putMember, .removeMember, .rename, .clearHistory, .putSettings: nil
+        case .putMember, .removeMember, .rename, .clearHistory, .putSettings, .unlist: nil
         }
     }
 }
