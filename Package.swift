@@ -112,7 +112,7 @@ let package = Package(
                 .embedInCode("Migrations/0007_windows.sql"), .embedInCode("Migrations/0008_removals.sql"),
                 .embedInCode("Migrations/0009_erasure.sql"), .embedInCode("Migrations/0010_search.sql"),
                 .embedInCode("Migrations/0011_leavers.sql"), .embedInCode("Migrations/0012_requests.sql"),
-                .embedInCode("Migrations/0013_former_members.sql"),
+                .embedInCode("Migrations/0013_former_members.sql"), .embedInCode("Migrations/0014_growth.sql"),
             ]),
         executable(
             "Receipt", "Services/Receipt",
@@ -120,7 +120,7 @@ let package = Package(
             resources: [
                 .embedInCode("Migrations/0001_ownership.sql"), .embedInCode("Migrations/0002_horizons.sql"),
                 .embedInCode("Migrations/0003_shown_reads.sql"), .embedInCode("Migrations/0004_completions.sql"),
-                .embedInCode("Migrations/0005_last_seen.sql"),
+                .embedInCode("Migrations/0005_last_seen.sql"), .embedInCode("Migrations/0006_untold.sql"),
             ]),
         executable(
             "Fanout", "Services/Fanout",

@@ -114,7 +114,8 @@ final class IngestService: HTTPHandler {
         case .settings: settings(user, exchange)
         case .putSettings: try putSettings(request, user, exchange)
         case .conversationSettings: settings(in: try route.conversation(), user, exchange)
-        case .rename, .putMember, .removeMember, .clearHistory, .putConversationSettings, .edit, .delete, .setTapback,
+        case .rename, .unlist, .putMember, .removeMember, .clearHistory, .putConversationSettings, .edit, .delete,
+            .setTapback,
             .removeTapback:
             try write(request, route, query, user, exchange)
         }

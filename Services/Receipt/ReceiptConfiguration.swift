@@ -47,7 +47,8 @@ struct ReceiptConfiguration: Sendable {
                 ("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off"),
                 ("default_transaction_read_only", "on"), ("statement_timeout", "5s"),
             ],
-            statements: StatusStatements.all + [UntoldStatement.statement, LastSeenStatements.ofPeers])
+            statements: StatusStatements.all + UntoldStatements.all + UntoldStatements.notes.all
+                + [LastSeenStatements.ofPeers])
     }
 
     private func connection(

@@ -17,6 +17,7 @@ final class ReceiptService {
     private let writing: Connection
     let teller: ReadTeller
     let search: UntoldSearch
+    let notes: WorkNotes
     let completions: CompletionKeeper
     private let announcer: StatusAnnouncer
     private let erasure: ReceiptErasure
@@ -31,12 +32,15 @@ final class ReceiptService {
         announcer = StatusAnnouncer(bus: bus, slots: slots)
         teller = ReadTeller(bus: bus, traffic: traffic)
         completions = CompletionKeeper(Connection(configuration.completions), log: log)
+        notes = WorkNotes(
+            UntoldStatements.notes, writer: writing, remover: writing, slots: slots, isDone: teller.isTold)
+        teller.onDropped = { [notes] in notes.hold($0) }
         writer = HorizonWriter(
-            writing, bus: bus, announcer: announcer, teller: teller, completions: completions, traffic: traffic,
-            window: configuration.window, log: log)
+            writing, bus: bus, announcer: announcer, teller: teller, completions: completions, notes: notes,
+            traffic: traffic, window: configuration.window, log: log)
         queries = StatusQueries(Connection(configuration.queries), bus: bus, log: log)
         lastSeen = LastSeenKeeper(writing: writing, reading: queries.connection, bus: bus, log: log)
-        search = UntoldSearch(queries.connection, owns: { [slots] in slots.contains($0) }, teller, log: log)
+        search = UntoldSearch(queries.connection, slots: slots, notes: notes, teller, log: log)
         slots.onAcquired { [search] in search.look(in: $0) }
         slots.onDoubt { [search] in search.look(in: $0) }
         slots.onEndedSession = { log.warning("ended the session of a silent receipt service", [LogField("pid", $0)]) }
@@ -162,6 +166,12 @@ final class ReceiptService {
         }
         metrics.counter("parley_receipt_completions_total", "Dates kept of messages that everybody has, or has read") {
             [completions] in Double(completions.rangesKept)
+        }
+        metrics.counter("parley_receipt_horizons_searched_total", "Horizons looked at in searches") { [search] in
+            Double(search.looked)
+        }
+        metrics.counter("parley_receipt_notes_total", "Conversations noted as not told completely") { [notes] in
+            Double(notes.written)
         }
         metrics.gauge("parley_receipt_reads_untold", "Read positions waiting to be told, or told a moment ago") {
             [teller] in Double(teller.count)

@@ -18,6 +18,7 @@ enum Schema {
                 Migration(3, "shown reads", sql: PackageResources._003_shown_reads_sql),
                 Migration(4, "completions", sql: PackageResources._004_completions_sql),
                 Migration(5, "last seen", sql: PackageResources._005_last_seen_sql),
+                Migration(6, "untold", sql: PackageResources._006_untold_sql),
             ])
     }
 }

@@ -13,11 +13,13 @@ import Wire
 final class Announcer {
     private let bus: Bus
     private let slots: OwnedSlots
+    private let trimmer: StreamTrimmer
     private let log: Log
 
-    init(bus: Bus, slots: OwnedSlots, log: Log) {
+    init(bus: Bus, slots: OwnedSlots, trimmer: StreamTrimmer, log: Log) {
         self.bus = bus
         self.slots = slots
+        self.trimmer = trimmer
         self.log = log
     }
 
@@ -93,6 +95,7 @@ final class Announcer {
             fields.write(to: &buffer, of: told.user, joinedAfter: fields.lastSeq)
         }
         slots.note(StreamPosition(.user(told.user), fields.useq), in: slot)
+        trimmer.moved(told.user, to: fields.useq)
     }
 
     private func announce(_ change: ChangeFields, about user: String = "", _ trace: TraceContext?) {
@@ -150,6 +153,7 @@ private struct PrivateChange {
                 user: user,
                 fields: fields(.conversationJoined, lastSeq: result.seq - 1, memberCount: Int(result.told ?? 0)))
         case .removeMember(let user): self.init(user: user, fields: fields(.conversationLeft))
+        case .unlist: self.init(user: write.actor, fields: fields(.conversationRemoved))
         case .putSettings:
             let settings = ConversationSettings(told: result.told ?? 0)
             self.init(user: write.actor, fields: fields(.settingsChanged, settings: .inConversation(settings)))

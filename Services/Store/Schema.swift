@@ -29,6 +29,7 @@ enum Schema {
                 Migration(11, "leavers", sql: PackageResources._011_leavers_sql),
                 Migration(12, "requests", sql: PackageResources._012_requests_sql),
                 Migration(13, "former members", sql: PackageResources._013_former_members_sql),
+                Migration(14, "growth", sql: PackageResources._014_growth_sql),
             ])
     }
 }

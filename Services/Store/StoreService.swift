@@ -11,7 +11,7 @@ import Wire
 @Reactor
 final class StoreService {
     let writer: Writer
-    /// Read positions and erasures have a connection of their own, so that neither a crowd of readers nor the traces of a
+    /// Read positions, erasures and the trimming of private streams have a connection of their own, so that neither a crowd of readers nor the traces of a
     /// user of years delay messages.
     let backgroundWriter: Writer
     let queries: Queries
@@ -19,6 +19,7 @@ final class StoreService {
     let slots: OwnedSlots
     let erasures: Erasures
     let recentOutcomes: RecentOutcomes
+    let trimmer: StreamTrimmer
     private let bus: Bus
     private(set) var entriesRefused = 0
 
@@ -28,13 +29,15 @@ final class StoreService {
         slots = OwnedSlots(bus, .store, connection: writing, schema: Schema.name, lockClass: Schema.slotLocks)
         queries = Queries(configuration, bus: bus, log: log)
         erasures = Erasures(bus: bus, slots: slots, connection: queries.connection, log: log)
+        let background = Connection(configuration.writer)
+        trimmer = StreamTrimmer(background)
         let outcomes = CommandOutcomes(
-            bus: bus, announcer: Announcer(bus: bus, slots: slots, log: log), queries: queries, erasures: erasures)
+            bus: bus, announcer: Announcer(bus: bus, slots: slots, trimmer: trimmer, log: log), queries: queries,
+            erasures: erasures)
         writer = Writer(
             writing, bus: bus, outcomes: outcomes, conversationLimit: configuration.conversationLimit, log: log)
         backgroundWriter = Writer(
-            Connection(configuration.writer), bus: bus, outcomes: outcomes,
-            conversationLimit: configuration.conversationLimit, log: log)
+            background, bus: bus, outcomes: outcomes, conversationLimit: configuration.conversationLimit, log: log)
         recentOutcomes = RecentOutcomes(backgroundWriter.connection, slots: slots)
         indexer = SearchIndexer(
             Connection(configuration.indexer), texts: queries.searching.texts, log: log,
@@ -44,6 +47,11 @@ final class StoreService {
             writer.onCommit = { [indexer] in indexer.committed($0.conversationsToLock, messages: $0.items.count) }
             writer.onDoubt = { [slots] in slots.doubt($0) }
         }
+        for writer in [writer, backgroundWriter] {
+            writer.notes = WorkNotes(
+                SearchIndex.notes, writer: writer.connection, remover: background, slots: slots, isDone: indexer.isDone)
+        }
+        if let notes = writer.notes { indexer.follow(notes, epochs: slots.epochs) }
         slots.onAcquired { [indexer] in indexer.takeOver($0) }
         slots.onDoubt { [indexer] in indexer.takeOver($0) }
         slots.onEndedSession = { log.warning("ended the session of a silent store", [LogField("pid", $0)]) }
@@ -129,6 +137,9 @@ final class StoreService {
         metrics.gauge("parley_store_index_lag_seconds", "How long the one that waits longest for the index has") {
             [indexer] in indexer.lag.milliseconds / 1000
         }
+        metrics.counter("parley_store_backlog_searched_total", "Conversations looked at for the index at takeovers") {
+            [indexer] in Double(indexer.looked)
+        }
         metrics.gauge("parley_store_slots", "Slots owned") { [slots] in Double(slots.count) }
         metrics.counter("parley_store_sessions_ended_total", "Sessions of silent stores that this one ended") {
             [slots] in
@@ -145,6 +156,9 @@ final class StoreService {
         }
         metrics.gauge("parley_store_query_turns_waiting", "Queries that wait for their turn at a connection") {
             [queries] in Double(queries.connection.waitingCount)
+        }
+        metrics.counter("parley_store_private_changes_trimmed_total", "Old changes removed from private streams") {
+            [trimmer] in Double(trimmer.trimmed)
         }
         metrics.gauge("parley_store_queries_in_work", "Queries being answered") { [queries] in Double(queries.inWork) }
     }

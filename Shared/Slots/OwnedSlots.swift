@@ -34,6 +34,10 @@ public final class OwnedSlots: SlotOwnerDelegate {
     public func onAcquired(_ body: @escaping @Reactor (Slot) -> Void) { acquisitionObservers.append(body) }
     private var acquisitionObservers: [@Reactor (Slot) -> Void] = []
 
+    /// Told of each slot that is given up or lost: nothing is sent to the database for it from now on.
+    public func onLost(_ body: @escaping @Reactor (Slot) -> Void) { lossObservers.append(body) }
+    private var lossObservers: [@Reactor (Slot) -> Void] = []
+
     /// Told of each owned slot of which something may have been committed that nobody was told of.
     public func onDoubt(_ body: @escaping @Reactor (Slot) -> Void) { doubtObservers.append(body) }
     private var doubtObservers: [@Reactor (Slot) -> Void] = []
@@ -51,6 +55,13 @@ public final class OwnedSlots: SlotOwnerDelegate {
     }
 
     public func contains(_ slot: Slot) -> Bool { isOwned[Int(slot.number)] }
+
+    /// The epochs under which these slots are owned, those of them that are.
+    public func epochs(of slots: some Sequence<Slot>) -> [Slot: Int64] {
+        var epochs: [Slot: Int64] = [:]
+        for slot in slots { epochs[slot] = owner.epochs[slot] }
+        return epochs
+    }
 
     /// Notes for the digest that a transaction of `slot` moved a stream.
     public func note(_ position: StreamPosition, in slot: Slot) { digests.note(position, in: slot) }
@@ -94,6 +105,7 @@ public final class OwnedSlots: SlotOwnerDelegate {
         let group = slot.group
         ownedInGroup[Int(group.number)] -= 1
         if ownedInGroup[Int(group.number)] == 0 { bus.unsubscribe(topics.requests(group)) }
+        for observer in lossObservers { observer(slot) }
     }
 
     public func ended(session: Int32) {

@@ -94,6 +94,7 @@ public enum PrivateKind: UInt8, CaseIterable, Sendable {
     case conversationLeft = 4
     case readMoved = 5
     case settingsChanged = 6
+    case conversationRemoved = 7
 
     public var name: StaticString {
         switch self {
@@ -103,6 +104,7 @@ public enum PrivateKind: UInt8, CaseIterable, Sendable {
         case .conversationLeft: "conversation.left"
         case .readMoved: "read.moved"
         case .settingsChanged: "settings.changed"
+        case .conversationRemoved: "conversation.removed"
         }
     }
 }

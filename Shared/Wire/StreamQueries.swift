@@ -114,7 +114,8 @@ public struct ReplayQuery: WireCodable, Hashable {
 
 /// `privateReplay`: the private changes of a user after `after`, at most `limit`.
 ///
-/// Layout: user name · after 8 · limit 4. Answer: last useq of the user 8 · entries as in `PrivateEntry`, to the end.
+/// Layout: user name · after 8 · limit 4. Answer: last useq of the user 8 · entries as in `PrivateEntry`, to the end. Where
+/// the first of them is not the one behind `after`, those between are not kept any more.
 public struct PrivateReplayQuery: WireCodable, Hashable {
     public var user: UserID
     public var after: Int64
@@ -151,7 +152,8 @@ public struct BootstrapQuery: WireCodable, Hashable {
 /// The state of a user in one snapshot of the database.
 ///
 /// Layout: log id 16 · server time 8 (ms) · useq 8 · more 1 (whether there are more conversations than the JSON has) ·
-/// count 4 × stay · length 4 · JSON array of the 100 latest conversations · shows presence 1 (the user's setting).
+/// count 4 × stay · length 4 · JSON array of the 100 latest conversations · shows presence 1 (the user's setting) · first
+/// useq that is replayed 8 (missing: 1).
 public struct Bootstrap: WireCodable {
     /// One stay of the user in a conversation. Layout: conversation 16 · last seq of the conversation 8 · from 8 ·
     /// to 8 (0: a present member) · status version 8 · member count 4.
@@ -184,12 +186,15 @@ public struct Bootstrap: WireCodable {
     public var stays: [Stay]
     public var conversations: [UInt8]
     public var showsPresence: Bool
+    /// Private changes before this one are not replayed.
+    public var firstUseq: Int64
 
     public init(
         logID: UUIDBytes, serverTime: Timestamp, useq: Int64, hasMore: Bool, stays: [Stay], conversations: [UInt8],
-        showsPresence: Bool
+        showsPresence: Bool, firstUseq: Int64 = 1
     ) {
         self.showsPresence = showsPresence
+        self.firstUseq = firstUseq
         self.logID = logID
         self.serverTime = serverTime
         self.useq = useq
@@ -207,6 +212,7 @@ public struct Bootstrap: WireCodable {
         for _ in 0..<(try reader.number(UInt32.self)) { stays.append(try Stay(from: &reader)) }
         conversations = Array(try reader.long())
         showsPresence = try reader.number(UInt8.self) == 1
+        firstUseq = reader.isAtEnd ? 1 : try reader.position()
     }
 
     public func write(to buffer: inout ByteBuffer) {
@@ -218,6 +224,7 @@ public struct Bootstrap: WireCodable {
         for stay in stays { stay.write(to: &buffer) }
         conversations.withUnsafeBytes { buffer.append(long: $0) }
         buffer.append(showsPresence ? 1 : 0 as UInt8)
+        buffer.append(bigEndian: firstUseq)
     }
 }
 

@@ -40,6 +40,8 @@ public struct Write: WireCodable, Hashable {
         case clearHistory(through: Int64)
         /// 200 with the settings in force. Fields: read receipts 1.
         case putSettings(readReceipts: SettingChange)
+        /// 204. Of a conversation that the actor has left. No fields.
+        case unlist
 
         /// Kept with outcomes: retired, never reused.
         public var number: UInt8 {
@@ -54,6 +56,7 @@ public struct Write: WireCodable, Hashable {
             case .rename: 8
             case .clearHistory: 9
             case .putSettings: 10
+            case .unlist: 11
             }
         }
     }
@@ -102,6 +105,7 @@ extension Write.Action: WireCodable {
             case 8: .rename(reader.rest())
             case 9: .clearHistory(through: try reader.position())
             case 10: .putSettings(readReceipts: try reader.settingChange())
+            case 11: .unlist
             default: throw .unknownValue(field: "action", UInt64(number))
             }
     }
@@ -128,6 +132,7 @@ extension Write.Action: WireCodable {
             buffer.append(bigEndian: through)
         case .putSettings(let readReceipts):
             buffer.append(readReceipts.rawValue)
+        case .unlist: break
         }
     }
 }

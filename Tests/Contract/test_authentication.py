@@ -120,6 +120,7 @@ CALLS = [
     ("PUT", f"{CONVERSATION}/members/ben"),
     ("DELETE", f"{CONVERSATION}/members/ben"),
     ("DELETE", f"{CONVERSATION}/history"),
+    ("DELETE", CONVERSATION),
     ("PATCH", MESSAGE),
     ("DELETE", MESSAGE),
     ("GET", f"{MESSAGE}/revisions"),

@@ -30,6 +30,7 @@ def calls(group):
         ("PUT", f"{conversation}/members/dora", None),
         ("DELETE", f"{conversation}/members/dora", None),
         ("DELETE", f"{conversation}/history", None),
+        ("DELETE", conversation, None),
         ("PATCH", f"{conversation}/messages/{MESSAGE}", {"text": "Hello"}),
         ("DELETE", f"{conversation}/messages/{MESSAGE}", None),
         ("GET", f"{conversation}/messages/{MESSAGE}/revisions", None),

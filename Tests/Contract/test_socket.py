@@ -162,6 +162,26 @@ def test_a_long_gap_is_left_to_paging(anna, ben, group):
         assert changes(socket, group) == [1202]
 
 
+def test_private_changes_that_are_no_longer_kept_are_a_reload(ben):
+    with ben.socket() as socket:
+        useq = socket.welcome["useq"]
+    cursor = ben.get("/v1/sync").json()["cursor"]
+    for number in range(1001):
+        assert ben.http.put("/v1/settings", json={"presence": number % 2 == 1}).status_code == 200
+    with ben.socket(useq=useq + 1) as socket:
+        # A thousand are kept.
+        kept = [socket.expect("private")["useq"] for _ in range(1000)]
+        assert kept == list(range(useq + 2, useq + 1002))
+    with ben.socket(useq=useq) as socket:
+        assert socket.expect("reload") == {"type": "reload", "useq": useq + 1001}
+        assert ben.http.put("/v1/settings", json={"presence": True}).status_code == 200
+        assert socket.expect("private")["useq"] == useq + 1002
+    page = ben.get("/v1/sync", params={"since": cursor}).json()
+    assert page["reload"] is True and page["private"] == []
+    page = ben.get("/v1/sync", params={"since": page["cursor"]}).json()
+    assert "reload" not in page and page["private"] == []
+
+
 def test_a_gap_of_a_thousand_is_replayed(anna, ben, group):
     for _ in range(2):
         messages = [{"conversationId": group, "id": new_id(), "text": "Hello"} for _ in range(500)]

@@ -150,6 +150,46 @@ def test_an_id_in_the_path_that_is_none_is_refused(anna, name, wrong):
     assert problem(write(anna, method, path, body)) == (400, "invalid")
 
 
+def listed(person):
+    return [each["id"] for each in person.get("/v1/conversations").json()["conversations"]]
+
+
+def test_who_has_left_takes_a_conversation_out_of_the_list_until_they_are_added_again(anna, ben, group, message):
+    path, key = f"/v1/conversations/{group}", str(uuid.uuid4())
+    assert problem(write(ben, "DELETE", path)) == (409, "conflict")
+    assert problem(write(ben, "DELETE", "/v1/conversations/x")) == (400, "invalid")
+    remove_member(anna, group, ben)
+    cursor = ben.get("/v1/sync").json()["cursor"]
+    assert group in listed(ben)
+    for each in (key, key, None, str(uuid.uuid4())):
+        assert write(ben, "DELETE", path, None, each).status_code == 204
+    assert group not in listed(ben) and group in listed(anna)
+    page = ben.get("/v1/sync", params={"since": cursor}).json()
+    assert [each["kind"] for each in page["private"]] == ["conversation.removed"]
+    assert page["private"][0]["conversationId"] == group
+    assert group not in [each["id"] for each in page["conversations"]]
+    # What they have seen they can still read.
+    assert conversation_of(ben, group)["id"] == group and history(ben, group)
+    done(anna, "PUT", f"{path}/members/{ben.name}")
+    assert group in listed(ben)
+    # The outcome of a key stays, whatever has happened since.
+    assert write(ben, "DELETE", path, None, key).status_code == 204
+    assert group in listed(ben)
+    assert problem(write(ben, "DELETE", path)) == (409, "conflict")
+
+
+def test_deletions_of_messages_that_have_not_come_are_limited_and_say_so(anna, ben, group):
+    ids = [new_id() for _ in range(101)]
+    paths = [f"/v1/conversations/{group}/messages/{each}?scope=everyone" for each in ids]
+    assert {write(anna, "DELETE", path).status_code for path in paths[:100]} == {204}
+    refused = write(anna, "DELETE", paths[100])
+    assert problem(refused) == (409, "conflict") and refused.json()["detail"].startswith("messageId: 100 ")
+    assert write(anna, "DELETE", paths[0]).status_code == 204 and write(ben, "DELETE", paths[100]).status_code == 204
+    sent = anna.post(f"/v1/conversations/{group}/messages", json={"id": ids[0], "text": "Never seen"})
+    assert sent.status_code == 201 and sent.json()["deletedForEveryone"] is True
+    assert write(anna, "DELETE", paths[100]).status_code == 204
+
+
 WRONG_BODIES = {
     "rename": ("title", [{}, {"title": None}, {"title": ""}, {"title": " \u2003"}, {"title": 1}, {"title": "a\0b"}]),
     "putMember": ("role", [{"role": "admin"}, {"role": ""}, {"role": 1}, {"role": ["owner"]}]),

@@ -43,6 +43,8 @@ final class ScriptedStore {
     var losesDigests = false
     /// Requests are not answered while this is set.
     var isSilent = false
+    /// So many of a user's latest private changes are kept.
+    var privateTail = 1_000
     /// Runs between the snapshot of a bootstrap and its answer.
     var behindSnapshot: @Reactor () -> Void = {}
 
@@ -215,7 +217,11 @@ final class ScriptedStore {
         return Bootstrap(
             logID: logID, serverTime: Timestamp(milliseconds: 0), useq: Int64(privateChanges[user]?.count ?? 0),
             hasMore: false, stays: found, conversations: Array("[]".utf8),
-            showsPresence: !hidden.contains(user))
+            showsPresence: !hidden.contains(user), firstUseq: firstUseq(user))
+    }
+
+    private func firstUseq(_ user: UserID) -> Int64 {
+        Int64(max(1, (privateChanges[user]?.count ?? 0) - privateTail + 1))
     }
 
     private func memberCount(_ conversation: ConversationID) -> Int {
@@ -237,7 +243,8 @@ final class ScriptedStore {
         bus.answer(request, status: 200) { buffer in
             buffer.append(bigEndian: last)
             guard query.after < last else { return }
-            for useq in query.after + 1...min(last, query.after + Int64(query.limit)) {
+            let first = max(query.after + 1, firstUseq(query.user))
+            for useq in first...min(last, first - 1 + Int64(query.limit)) {
                 write(query.user, useq, to: &buffer)
             }
         }

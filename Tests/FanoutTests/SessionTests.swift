@@ -124,6 +124,46 @@ import Testing
         #expect(client.numbers("seq", in: "change") == [1_003])
     }
 
+    @Test(
+        "private changes that are not kept any more are a reload of the private stream, and the session goes on behind it"
+    )
+    @Reactor func privateReload() async throws {
+        let system = try await TestSystem()
+        defer { system.close() }
+        system.store.privateTail = 4
+        for _ in 1...10 { system.store.decide("anna", showsPresence: true) }
+        let client = await system.session("anna", hello: #","useq":5"#)
+        let within = await system.session("anna", hello: #","useq":6"#)
+        system.store.decide("anna", showsPresence: true)
+        await waitUntil { client.numbers("useq", in: "private") == [11] }
+        await waitUntil { within.numbers("useq", in: "private") == [7, 8, 9, 10, 11] }
+        #expect(client.frames(of: "reload") == [#"{"type":"reload","useq":10}"#])
+        #expect(within.frames(of: "reload").isEmpty)
+    }
+
+    @Test("a session that misses more private changes than are kept is sent away, and its next one starts anew")
+    @Reactor func privateHole() async throws {
+        let system = try await TestSystem()
+        defer { system.close() }
+        system.store.privateTail = 4
+        let client = await system.session("anna")
+        await system.quiet(client)
+        system.store.losesAnnouncements = true
+        // In what is missing may be a joining.
+        system.store.create(Self.first, members: ["anna"])
+        for _ in 1...10 { system.store.decide("anna", showsPresence: true) }
+        system.store.publishDigests()
+        await waitUntil { !client.frames(of: "bye").isEmpty }
+        #expect(client.frames(of: "bye")[0].contains(#""code":"draining""#))
+        #expect(client.frames(of: "private").isEmpty)
+        system.store.losesAnnouncements = false
+        let next = await system.session("anna", hello: #","useq":0"#)
+        system.store.send(to: Self.first)
+        system.store.decide("anna", showsPresence: true)
+        await waitUntil { next.numbers("seq", in: "change") == [2] && next.numbers("useq", in: "private") == [12] }
+        #expect(next.frames(of: "reload") == [#"{"type":"reload","useq":11}"#])
+    }
+
     @Test("a cursor beyond the end resets its conversation, another log or a useq beyond the end everything")
     @Reactor func reset() async throws {
         let system = try await TestSystem()

@@ -211,7 +211,38 @@ import Wire
         }
     }
 
-    @Test("who takes slots over finds what was read and never told, whatever number of horizons there are")
+    @Test("who takes slots over looks at the conversations in which somebody was reading, not at all horizons")
+    @Reactor func searchesNoted() async throws {
+        try await withReceipt(window: 0) { receipt in
+            try receipt.create(conversation, members: ["ann", "bob"], lastSeq: 9)
+            for member in ["ann", "bob"] { try receipt.list(conversation, of: member, toldReadSeq: 0) }
+            try receipt.database.execute(
+                """
+                INSERT INTO receipt.horizons (slot, conversation_id, user_id, delivered_seq, read_seq, shown_seq, version)
+                SELECT g & 255, ('00000000-0000-7000-8000-' || lpad(to_hex(g), 12, '0'))::uuid, 'user', 9, 9, 9, 1
+                FROM generate_series(1, 5000) g
+                """)
+            await waitUntil { receipt.services[0].search.isDone }
+            let before = receipt.services[0].search.looked
+            // Delivered only, and by who is a stranger: nothing is noted.
+            _ = await receipt.signal(conversation, "ann", delivered: 9)
+            _ = await receipt.signal(ConversationID(UUIDBytes(high: 9, low: 9)), "ann", read: 9)
+            #expect(try receipt.noted() == 0)
+            receipt.answersReads = false
+            for seq in Int64(1)...3 { #expect(await receipt.signal(conversation, "bob", read: seq) == 202) }
+            #expect(try receipt.noted() == 1)
+            // As a killed service would: what it has in memory is not told, and what it had taken for noted is forgotten.
+            try receipt.database.endSessions(of: "parley-receipt-writer")
+            await waitUntil { receipt.services[0].search.found > 0 && receipt.services[0].search.isDone }
+            #expect(receipt.services[0].search.looked - before == 2)
+            // Behind a takeover a conversation is noted anew.
+            await waitUntil { receipt.services[0].slots.count == Slot.count }
+            #expect(await receipt.signal(conversation, "bob", read: 4) == 202)
+            #expect(try receipt.noted() == 2)
+        }
+    }
+
+    @Test("behind an owner of an older version everything is looked at, whatever number of horizons there are")
     @Reactor func searchesUntold() async throws {
         try await withReceipt { receipt in
             let members = (0..<4_500).map { "user\($0)" }
@@ -232,8 +263,16 @@ import Wire
             for member in members.prefix(20) + members.suffix(20) + [members[2_222]] {
                 try receipt.list(conversation, of: member, toldReadSeq: untold.contains(member) ? 4 : 5)
             }
+            await waitUntil { receipt.services[0].search.isDone }
+            // It has owned the slots, and noted nothing.
+            try receipt.database.execute("UPDATE receipt.slots SET noted_epoch = noted_epoch - 1")
+            receipt.answersReads = false
             try receipt.database.endSessions(of: "parley-receipt-writer")
-            await waitUntil { receipt.told.count >= untold.count && receipt.services[0].search.isDone }
+            await waitUntil { receipt.services[0].search.found >= untold.count && receipt.services[0].search.isDone }
+            // What is found is noted before the search is said to be complete.
+            #expect(try receipt.noted() == 1)
+            receipt.answersReads = true
+            await waitUntil { receipt.told.count >= untold.count }
             #expect(Set(receipt.told.map(\.user.name)) == Set(untold))
             #expect(receipt.told.allSatisfy { $0.readSeq == 5 && $0.conversation == conversation })
         }

@@ -235,6 +235,9 @@ final class ReceiptUnderTest {
         }
     }
 
+    /// Conversations that are noted as not told completely.
+    func noted() throws -> Int64 { try database.query("SELECT count(*) FROM receipt.untold")[0][0] }
+
     /// What others see of the reading of a user.
     func shown(_ conversation: ConversationID, _ user: String) throws -> Int64? {
         try database.query(

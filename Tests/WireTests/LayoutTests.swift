@@ -209,10 +209,12 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
             conversation: conversation, lastSeq: 9, from: 2, through: nil, statusVersion: 3, memberCount: 4)
         let start = Bootstrap(
             logID: conversation.uuid, serverTime: Timestamp(milliseconds: 5), useq: 7, hasMore: true, stays: [stay],
-            conversations: Array("[]".utf8), showsPresence: true)
+            conversations: Array("[]".utf8), showsPresence: true, firstUseq: 3)
         let read = try decode(Bootstrap.self, encoded(start))
         #expect(read.stays == [stay] && read.useq == 7 && read.hasMore && read.conversations == Array("[]".utf8))
-        #expect(read.showsPresence)
+        #expect(read.showsPresence && read.firstUseq == 3)
+        // A store of before says nothing about it.
+        #expect(try decode(Bootstrap.self, encoded(start).dropLast(8)).firstUseq == 1)
     }
 
     @Test("counts have their golden bytes, read back sender by sender, and are refused when cut")
@@ -325,7 +327,7 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
         let actions: [Write.Action] = [
             .edit(message, text: "té"), .deleteForEveryone(message), .hide(message), .setTapback(message, "🎉"),
             .removeTapback(message), .putMember(bob, nil), .putMember(bob, .owner), .removeMember(bob), .rename("T"),
-            .clearHistory(through: 7), .putSettings(readReceipts: .inherit), .putSettings(readReceipts: .no),
+            .clearHistory(through: 7), .putSettings(readReceipts: .inherit), .putSettings(readReceipts: .no), .unlist,
         ]
         for action in actions {
             let write = Write(conversation, by: alice, key: message.uuid, action)

@@ -220,6 +220,8 @@ final class LiveSession: WebSocketOwner {
 
     /// Pages through a gap that is too large for the socket, which goes on behind `lastSeq` meanwhile.
     private func reload(_ frame: ServerFrame) {
+        // Of the private stream: nothing of it is kept here.
+        if frame.conversation == nil, frame.lastSeq == nil { return }
         guard let conversation = frame.conversation, let lastSeq = frame.lastSeq else {
             owner?.broken("a reload names no conversation and position")
             return

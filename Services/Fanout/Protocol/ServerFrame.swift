@@ -69,6 +69,11 @@ enum ServerFrame {
         }
     }
 
+    /// The private stream goes on behind `useq`; what is missing before it is not kept any more.
+    static func reload(useq: Int64) -> WebSocketFrame {
+        object("reload") { $0.append(key: "useq", json: useq) }
+    }
+
     static func typing(_ conversation: ConversationID, _ user: UserID, isActive: Bool) -> WebSocketFrame {
         object("typing") { frame in
             frame.append(key: "conversationId", json: conversation)

@@ -93,7 +93,16 @@ final class SessionStarter {
         session.showsPresence = bootstrap.showsPresence
         presence.started(session)
         let stream = streams.open(session.user, useq: bootstrap.useq)
-        stream.add(session, after: hello.useq ?? bootstrap.useq, .unlimited)
+        stream.add(session, after: privateStart(session, hello.useq, bootstrap), .unlimited)
+    }
+
+    /// Behind which position the session's private changes begin.
+    private func privateStart(_ session: Session, _ useq: Int64?, _ bootstrap: Bootstrap) -> Int64 {
+        guard let useq else { return bootstrap.useq }
+        guard useq + 1 < bootstrap.firstUseq else { return useq }
+        counters.reloads += 1
+        session.send(ServerFrame.reload(useq: bootstrap.useq))
+        return bootstrap.useq
     }
 
     private func place(

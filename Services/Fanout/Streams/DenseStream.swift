@@ -78,6 +78,13 @@ struct DenseStream<Entry: StreamEntry> {
     /// Takes in that everything up to `position` exists.
     mutating func learn(_ position: Int64) { known = max(known, position) }
 
+    /// Takes in that what is missing up to `position` cannot be had any more.
+    mutating func skip(through position: Int64) {
+        last = max(last, position)
+        known = max(known, last)
+        early = early.filter { $0.key > last }
+    }
+
     /// When to look whether entries are still missing; nil when none are, or it is planned already.
     mutating func planRepair(after delay: Duration = Self.patience) -> Duration? {
         guard isBehind, repair == .none else { return nil }

@@ -89,6 +89,18 @@ struct Feed<Entry: StreamEntry> {
         return work
     }
 
+    /// What is missing up to `position` cannot be had any more. Returns the subscribers who lack it, and are subscribers no
+    /// more.
+    mutating func skip(through position: Int64) -> [Subscriber] {
+        guard position > last else { return [] }
+        let missing = live + catchUps.lazy.filter { $0.position < position }.map(\.subscriber)
+        live = []
+        catchUps.removeAll { $0.position < position }
+        recent = []
+        stream.skip(through: position)
+        return Array(missing)
+    }
+
     private mutating func take(_ entry: Entry, _ work: inout Work, _ deliver: Deliver) {
         guard stream.announce(entry) == .next else { return }
         pass(entry, &work, deliver)

@@ -5,6 +5,8 @@ struct Page<Entry> {
     var entries: [Entry] = []
     /// Where the stream was when the page was read.
     var last: Int64 = 0
+    /// Everything up to here, which was asked for, is not kept any more; nil: the page has what was asked for.
+    var lostThrough: Int64?
 }
 
 /// Owns a feed and does for it what it cannot do itself: wait, fetch, send.
@@ -22,6 +24,8 @@ protocol FeedHost: AnyObject {
     func passed(_ entry: Entry)
     /// The session has seen all it may see.
     func ended(_ session: Session)
+    /// What the session should see next is not kept any more. It is out of the feed.
+    func lost(_ session: Session)
     /// Asks for the entries behind `after` and up to `through`, or a first part of them; nil when that failed.
     func fetch(after: Int64, through: Int64, then: @escaping @Reactor (Page<Entry>?) -> Void)
 }
@@ -36,6 +40,8 @@ extension FeedHost {
     }
 
     func passed(_ entry: Entry) {}
+
+    func lost(_: Session) {}
 
     private func perform(_ work: Feed<Entry>.Work) {
         for entry in work.passed { passed(entry) }
@@ -55,6 +61,7 @@ extension FeedHost {
                 done()
                 if let page, !page.entries.isEmpty { counters.repairs += 1 }
                 let page = page ?? Page()
+                for session in feed.skip(through: page.lostThrough ?? 0) { lost(session) }
                 perform(feed.repaired(page.entries, last: page.last) { deliver($0, to: $1) })
             }
         }
@@ -83,6 +90,10 @@ extension FeedHost {
     private func caughtUp(_ session: Session, _ page: Page<Entry>?) {
         guard let page else { return perform(feed.fetchFailed(for: session)) }
         counters.catchUpPages += 1
+        guard page.lostThrough == nil else {
+            feed.remove(session)
+            return lost(session)
+        }
         perform(feed.fetched(page.entries, for: session) { deliver($0, to: $1) })
     }
 

@@ -87,11 +87,18 @@ final class PrivateStream: FeedHost {
 
     func ended(_: Session) {}
 
+    /// It may have missed that the user joined a conversation. Its next session starts from what is there then.
+    func lost(_ session: Session) {
+        session.end(.draining, reason: "more has happened than is kept: connect again", retryAfter: 1)
+    }
+
     func fetch(after: Int64, through _: Int64, then: @escaping @Reactor (Page<PrivateFrame>?) -> Void) {
         let query = PrivateReplayQuery(user, after: after, limit: Rooms.pageSize)
         let fields: (inout ByteBuffer) -> Void = { query.write(to: &$0) }
         streams.bus.request(.privateReplay, in: user.slot, deadline: Rooms.deadline, fields: fields) { outcome in
-            then(outcome.page { (reader) throws(WireError) in PrivateFrame(try PrivateEntry(from: &reader)) })
+            var page = outcome.page { (reader) throws(WireError) in PrivateFrame(try PrivateEntry(from: &reader)) }
+            if let first = page?.entries.first?.position, first > after + 1 { page?.lostThrough = first - 1 }
+            then(page)
         }
     }
 }

@@ -19,6 +19,7 @@ extension IngestService {
     ) throws(Problem) -> Write.Action {
         switch route.call {
         case .rename: .rename(try WriteFields.title(body, limits))
+        case .unlist: .unlist
         case .putMember: .putMember(try route.member(), try WriteFields.role(body))
         case .removeMember: .removeMember(try route.member())
         case .clearHistory:

@@ -8,7 +8,7 @@ enum Call: CaseIterable {
     case limits, document
     case createConversation, listConversations, conversation, members
     case send, sendBatch, history, message, changes, digest, receipts
-    case rename, putMember, removeMember, clearHistory
+    case rename, unlist, putMember, removeMember, clearHistory
     case sync, search
     case settings, putSettings, conversationSettings, putConversationSettings
     case eraseUser
@@ -110,7 +110,8 @@ extension Route {
         switch method {
         case .get: .route(Route(.conversation, conversation: identifier))
         case .patch: .route(Route(.rename, conversation: identifier))
-        default: .methodNotAllowed(allowed: "GET, HEAD, PATCH")
+        case .delete: .route(Route(.unlist, conversation: identifier))
+        default: .methodNotAllowed(allowed: "GET, HEAD, PATCH, DELETE")
         }
     }
 

@@ -5,7 +5,7 @@ import Wire
 /// The statements of a batch of signals. The first ones lock: only then does the last, with a fresh snapshot, move the
 /// horizons.
 enum HorizonStatements {
-    static let all = [insertPositions, lockPositions, AdvanceStatement.statement]
+    static let all = [insertPositions, lockPositions, AdvanceStatement.statement] + UntoldStatements.notes.all
 
     /// Gives conversations their first position. Of two inserting at once the second waits for the first, and finds its
     /// row when it locks.
@@ -33,14 +33,21 @@ enum HorizonStatements {
         """)
 
     /// Adds the statements of a batch in which each key occurs once, and the signals of a conversation stand together, in
-    /// the order of the conversations' keys. `isKnown` tells the conversations that are known to have a position.
+    /// the order of the conversations' keys. `isKnown` tells the conversations that are known to have a position; `note`
+    /// adds what notes them, and returns how many statements that is.
+    ///
+    /// - Returns: which statement notes them; nil: none.
     static func add(
-        _ signals: [MergedSignal], _ layout: SignalLayout, to batch: inout Batch, isKnown: (ConversationID) -> Bool
-    ) {
+        _ signals: [MergedSignal], _ layout: SignalLayout, to batch: inout Batch, isKnown: (ConversationID) -> Bool,
+        note: (inout Batch) -> Int
+    ) -> Int? {
         let unknown = layout.conversations.filter { !isKnown($0) }
         if !unknown.isEmpty { batch.execute(insertPositions) { add(unknown, to: &$0) } }
+        let place = batch.statementCount
+        let hasNote = note(&batch) > 0
         batch.execute(lockPositions) { add(layout.conversations, to: &$0) }
         batch.execute(AdvanceStatement.statement) { AdvanceStatement.add(signals, layout, to: &$0) }
+        return hasNote ? place : nil
     }
 
     static func add(_ conversations: [ConversationID], to parameters: inout Parameters) {

@@ -3,6 +3,7 @@ import Models
 import Postgres
 import Reactor
 import ServiceKit
+import Slots
 import Wire
 
 /// Commits signals in batches, by back-pressure: what is ready while the batches before are on their way forms the next.
@@ -18,6 +19,7 @@ final class HorizonWriter {
     private let announcer: StatusAnnouncer
     private let teller: ReadTeller
     private let completions: CompletionKeeper
+    private let notes: WorkNotes
     private let traffic: MessageTraffic
     private let log: Log
     private var pace = BatchPace()
@@ -32,13 +34,14 @@ final class HorizonWriter {
 
     init(
         _ connection: Connection, bus: Bus, announcer: StatusAnnouncer, teller: ReadTeller,
-        completions: CompletionKeeper, traffic: MessageTraffic, window: Duration, log: Log
+        completions: CompletionKeeper, notes: WorkNotes, traffic: MessageTraffic, window: Duration, log: Log
     ) {
         self.connection = connection
         self.bus = bus
         self.announcer = announcer
         self.teller = teller
         self.completions = completions
+        self.notes = notes
         self.traffic = traffic
         self.log = log
         merger = SignalMerger(window: window)
@@ -120,11 +123,16 @@ final class HorizonWriter {
         metrics.batches += 1
         let begun = MonotonicTime.now
         let layout = SignalLayout(signals)
+        let read = layout.conversationsRead(by: signals)
+        var notePlace: Int?
         connection.submit {
-            HorizonStatements.add(signals, layout, to: &$0, isKnown: known.contains)
+            notePlace = HorizonStatements.add(signals, layout, to: &$0, isKnown: known.contains) { [notes] batch in
+                notes.begin(read, in: &batch)
+            }
         } completion: { [self] outcome in
             inFlight -= 1
             pace.ended(begun: begun, at: .now)
+            notes.end(read, outcome.rows(of: notePlace))
             finish(signals, layout, outcome)
         }
     }
@@ -222,6 +230,14 @@ extension DatabaseError {
     /// Whether the same statement would fail for ever: a value that PostgreSQL cannot take, or a constraint (classes 22
     /// and 23).
     fileprivate var isFaultOfData: Bool { sqlState.category == "22" || sqlState.category == "23" }
+}
+
+extension BatchOutcome {
+    /// What a statement of a committed batch returned.
+    fileprivate func rows(of place: Int?) -> Rows? {
+        guard case .committed(let rows) = self, let place else { return nil }
+        return rows[place]
+    }
 }
 
 extension [MergedSignal] {

@@ -22,6 +22,15 @@ struct SignalLayout {
         }
     }
 
+    /// The conversations in which somebody reads.
+    func conversationsRead(by signals: [MergedSignal]) -> [ConversationID] {
+        var isRead = Array(repeating: false, count: conversations.count)
+        for (index, signal) in signals.enumerated() where signal.horizons.read > 0 {
+            isRead[conversationOfSignal[index]] = true
+        }
+        return conversations.indices.filter { isRead[$0] }.map { conversations[$0] }
+    }
+
     private mutating func find(_ user: UserID, _ known: inout [UserID: Int]) -> Int {
         if let index = known[user] { return index }
         known[user] = users.count

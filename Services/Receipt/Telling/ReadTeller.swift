@@ -12,6 +12,8 @@ final class ReadTeller {
 
     private(set) var told = 0
     private(set) var dropped = 0
+    /// Told of each conversation of which a position was dropped.
+    var onDropped: @Reactor (ConversationID) -> Void = { _ in }
     private let bus: Bus
     private let traffic: MessageTraffic
     private var reads = UntoldReads()
@@ -29,8 +31,13 @@ final class ReadTeller {
 
     /// A position that is committed. What there is no room for is found again by the search that has to follow.
     func tell(_ key: HorizonKey, _ seq: Int64) {
-        if reads.add(key, seq) { planFlush() } else { dropped += 1 }
+        if reads.add(key, seq) { return planFlush() }
+        dropped += 1
+        onDropped(key.conversation)
     }
+
+    /// Whether all that is known here of a conversation was told.
+    func isTold(_ conversation: ConversationID) -> Bool { reads.isTold(conversation) }
 
     private func planFlush() {
         guard !isFlushPlanned else { return }

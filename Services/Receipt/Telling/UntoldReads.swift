@@ -28,6 +28,8 @@ struct UntoldReads {
     var interval = shortestInterval
 
     private var readings: [HorizonKey: Reading] = [:]
+    /// How many keys of each conversation are in `readings`.
+    private var keyCounts: [ConversationID: Int] = [:]
     /// What may be told, by the user's slot, where each key is once.
     private var ready: [Slot: [HorizonKey]] = [:]
     /// Of equal length at any time, so the order of their beginnings is that of their ends.
@@ -39,6 +41,9 @@ struct UntoldReads {
     /// Slots with something to tell.
     var readySlots: [Slot] { Array(ready.keys) }
 
+    /// Whether all that is known of a conversation was told.
+    func isTold(_ conversation: ConversationID) -> Bool { keyCounts[conversation] == nil }
+
     /// False when there is no room.
     mutating func add(_ key: HorizonKey, _ seq: Int64) -> Bool {
         if readings[key] != nil {
@@ -47,6 +52,7 @@ struct UntoldReads {
         }
         guard readings.count < Self.capacity else { return false }
         readings[key] = Reading(waiting: seq)
+        keyCounts[key.conversation, default: 0] += 1
         makeReady(key)
         return true
     }
@@ -70,8 +76,14 @@ struct UntoldReads {
     mutating func endRests(at now: MonotonicTime) {
         while let rest = rests.first, rest.begin + interval <= now {
             _ = rests.popFirst()
-            if readings[rest.key]!.waiting == nil { readings[rest.key] = nil } else { makeReady(rest.key) }
+            if readings[rest.key]!.waiting == nil { forget(rest.key) } else { makeReady(rest.key) }
         }
+    }
+
+    private mutating func forget(_ key: HorizonKey) {
+        readings[key] = nil
+        let left = keyCounts[key.conversation]! - 1
+        keyCounts[key.conversation] = left == 0 ? nil : left
     }
 
     private mutating func makeReady(_ key: HorizonKey) { ready[key.user.slot, default: []].append(key) }

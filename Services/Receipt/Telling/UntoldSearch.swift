@@ -2,12 +2,14 @@ import Models
 import Postgres
 import Reactor
 import ServiceKit
+import Slots
 
 /// Finds what users have read and their devices were not told: what a former owner of a slot had committed and not told
 /// when it died, what this one had no room for, and commits in doubt.
 ///
-/// Nothing is written per reading for it. It looks through the horizons of the slots once after they were taken over, page
-/// by page, on the connection of the queries.
+/// It looks through the horizons of the conversations that are noted as such (`WorkNotes`), once after their slots were taken
+/// over, page by page, on the connection of the queries. Only where an owner of an older version, which noted nothing, may
+/// have left something it looks through all horizons.
 @Reactor
 final class UntoldSearch {
     /// Slots come one after the other at a takeover: they are searched together.
@@ -15,10 +17,15 @@ final class UntoldSearch {
     private static let pause = Duration.seconds(1)
     /// While so many positions wait to be told, no more are looked for.
     private static let backlog = UntoldReads.capacity / 2
+    /// Conversations that are asked about in one round trip.
+    private static let conversationsAtOnce = 16
 
     private(set) var found = 0
+    /// Horizons that were looked at.
+    private(set) var looked = 0
     private let connection: Connection
-    private let slots: @Reactor (Slot) -> Bool
+    private let slots: OwnedSlots
+    private let notes: WorkNotes
     private let teller: ReadTeller
     private let log: Log
     private var wanted: Set<Slot> = []
@@ -26,9 +33,10 @@ final class UntoldSearch {
     private var isRunning = false
     private var droppedBefore = 0
 
-    init(_ connection: Connection, owns slots: @escaping @Reactor (Slot) -> Bool, _ teller: ReadTeller, log: Log) {
+    init(_ connection: Connection, slots: OwnedSlots, notes: WorkNotes, _ teller: ReadTeller, log: Log) {
         self.connection = connection
         self.slots = slots
+        self.notes = notes
         self.teller = teller
         self.log = log
     }
@@ -46,7 +54,7 @@ final class UntoldSearch {
     func checkDropped() {
         guard teller.dropped > droppedBefore, teller.count < Self.backlog else { return }
         droppedBefore = teller.dropped
-        wanted.formUnion(Slot.all.filter(slots))
+        wanted.formUnion(Slot.all.filter { slots.contains($0) })
         plan(after: Self.patience)
     }
 
@@ -61,7 +69,7 @@ final class UntoldSearch {
 
     private func run() async {
         isRunning = true
-        let searched = wanted.filter(slots)
+        let searched = wanted.filter { slots.contains($0) }
         wanted = []
         do throws(DatabaseError) {
             try await search(searched)
@@ -74,59 +82,51 @@ final class UntoldSearch {
     }
 
     private func search(_ searched: Set<Slot>) async throws(DatabaseError) {
-        var place: UntoldStatement.Place? = .start
-        while let from = place, !searched.isEmpty {
-            while teller.count > Self.backlog { await Reactor.sleep(for: Self.pause) }
-            let page = try await UntoldStatement.page(searched, behind: from, on: connection)
-            for (key, seq) in page.untold { teller.tell(key, seq) }
-            found += page.untold.count
+        guard !searched.isEmpty else { return }
+        try await notes.search(
+            slots.epochs(of: searched), on: connection,
+            noted: { (conversations) async throws(DatabaseError) in try await search(conversations) },
+            everything: { (slots) async throws(DatabaseError) in try await searchEverything(slots) })
+    }
+
+    // MARK: What is noted
+
+    private func search(_ conversations: [ConversationID]) async throws(DatabaseError) {
+        var places = conversations.map { UntoldStatements.Place(conversation: $0) }
+        while !places.isEmpty {
+            await makeRoom()
+            let asked = Array(places.prefix(Self.conversationsAtOnce))
+            let results = try await connection.transaction { UntoldStatements.add(asked, to: &$0) }
+            places.removeFirst(asked.count)
+            for (place, rows) in zip(asked, results) {
+                let page = UntoldStatements.page(rows, of: place)
+                take(page)
+                // Next, not last: the others may be many.
+                if let next = page.next { places.insert(next, at: 0) }
+            }
+        }
+    }
+
+    // MARK: All there is
+
+    private func searchEverything(_ slots: Set<Slot>) async throws(DatabaseError) {
+        var place: UntoldStatements.Place? = UntoldStatements.Place.start
+        while let from = place {
+            await makeRoom()
+            let page = try await UntoldStatements.page(slots, behind: from, on: connection)
+            try await notes.keep(Set(page.untold.map(\.0.conversation)), on: connection)
+            take(page)
             place = page.next
         }
     }
-}
 
-/// One page of the horizons of some slots, and which of them are beyond what the user's devices were told.
-///
-/// Fans out over slots: what was told lies in the users' slots.
-enum UntoldStatement {
-    static let pageSize = 2_000
-
-    static let statement = Statement(
-        "untold_reads", parameters: [.uuid, .text, .array(.int2), .int8],
-        """
-        WITH page AS MATERIALIZED (
-            SELECT h.conversation_id, h.user_id, h.read_seq FROM receipt.horizons h
-            WHERE (h.conversation_id, h.user_id) > ($1, $2) AND h.slot = ANY ($3)
-            ORDER BY h.conversation_id, h.user_id LIMIT $4
-        )
-        SELECT p.conversation_id, p.user_id, p.read_seq, coalesce(p.read_seq > (
-            SELECT i.told_read_seq FROM store.inbox i
-            WHERE i.user_id = p.user_id AND i.conversation_id = p.conversation_id
-        ), false)
-        FROM page p ORDER BY p.conversation_id, p.user_id
-        """)
-
-    struct Place {
-        var conversation: ConversationID
-        var user: String
-
-        /// Before the first.
-        static let start = Place(conversation: ConversationID(.zero), user: "")
+    private func makeRoom() async {
+        while teller.count > Self.backlog { await Reactor.sleep(for: Self.pause) }
     }
 
-    /// `next` is where the next page begins; nil: this was the last.
-    static func page(
-        _ slots: Set<Slot>, behind place: Place, on connection: Connection
-    ) async throws(DatabaseError) -> (untold: [(HorizonKey, Int64)], next: Place?) {
-        let rows = try await connection.query(statement) { parameters in
-            parameters.add(place.conversation)
-            parameters.add(place.user)
-            parameters.addArray(of: .int2)
-            for slot in slots { parameters.append(slot) }
-            parameters.add(Int64(pageSize))
-        }
-        let untold = rows.filter { $0[3] }.map { (HorizonKey(conversation: $0[0], user: $0[1]), $0[2] as Int64) }
-        guard rows.count == pageSize, let last = rows.last else { return (untold, nil) }
-        return (untold, Place(conversation: last[0], user: last[1]))
+    private func take(_ page: UntoldStatements.Page) {
+        for (key, seq) in page.untold { teller.tell(key, seq) }
+        found += page.untold.count
+        looked += page.looked
     }
 }

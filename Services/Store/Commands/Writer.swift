@@ -3,6 +3,7 @@ import Models
 import Postgres
 import Reactor
 import ServiceKit
+import Slots
 import Wire
 
 /// Commits commands in batches, by back-pressure: what arrives while the batches before are on their way forms the next
@@ -21,6 +22,8 @@ final class Writer {
     private let bus: Bus
     private let conversationLimit: ConversationLimit
     private let log: Log
+    /// Which conversations are not indexed yet; nil: nobody asks.
+    var notes: WorkNotes?
     /// Told what was committed.
     var onCommit: @Reactor (BatchPlan) -> Void = { _ in }
     /// Told of which slots something may have been committed that nobody is told of.
@@ -45,8 +48,8 @@ final class Writer {
     nonisolated static let statements =
         [
             SendStatement.statement, SendOneStatement.statement, CreateStatement.statement, ReadStatement.statement,
-            SettingsStatement.put,
-        ] + LockStatement.all + WriteStatement.all + ErasureStatements.commands + [RecentOutcomes.sweep]
+            SettingsStatement.put, PrivateTail.trim, RecentOutcomes.sweep,
+        ] + LockStatement.all + WriteStatement.all + ErasureStatements.commands + SearchIndex.notes.all
 
     var waiting: CommandQueue.Size { queue.size }
     var isIdle: Bool { inFlight == 0 && queue.isEmpty }
@@ -80,12 +83,15 @@ final class Writer {
         let start = MonotonicTime.now
         inFlight += 1
         var lockCount = 0
+        var hasNote = false
         connection.submit { batch in
-            lockCount = LockStatement.add(to: &batch, for: plan)
+            hasNote = notes?.begin(plan.conversationsToLock, in: &batch) == 1
+            lockCount = (hasNote ? 1 : 0) + LockStatement.add(to: &batch, for: plan)
             for run in plan.runs { add(run, of: plan, commands, to: &batch) }
         } completion: { [self] outcome in
             inFlight -= 1
             metrics.observe(rows: plan.items.count + plan.reads.count, time: .now - start)
+            notes?.end(plan.conversationsToLock, hasNote ? outcome.firstRows : nil)
             finish(commands, plan, outcome, lockCount)
         }
     }
@@ -153,6 +159,11 @@ final class Writer {
             for command in commands { bus.abandon(command.request) }
         }
     }
+}
+
+extension BatchOutcome {
+    /// What the first statement of a committed batch returned.
+    fileprivate var firstRows: Rows? { if case .committed(let rows) = self { rows.first } else { nil } }
 }
 
 extension DatabaseError {

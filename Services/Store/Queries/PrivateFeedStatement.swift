@@ -3,7 +3,8 @@ import Postgres
 import Wire
 
 /// A user's private changes after a position, with the position the stream is at, in one snapshot. Always at least one
-/// row; its change is missing when there is none.
+/// row; its change is missing when there is none. What is no longer kept is left out, so the first one may lie higher than
+/// asked for.
 enum PrivateFeedStatement {
     static let statement = Statement(
         "private_feed", parameters: [.int2, .text, .int8, .int8],
@@ -41,6 +42,13 @@ enum PrivateFeedStatement {
     }
 
     static func lastUseq(_ row: Row) -> Int64 { row[0] }
+
+    /// Whether the stream cannot be followed from `useq`: what came next is not kept, or too much came.
+    static func isTooOld(_ useq: Int64, _ rows: Rows) -> Bool {
+        guard let row = rows.first else { return false }
+        let first: Int64? = row[1]
+        return lastUseq(row) - useq > PrivateTail.kept || first ?? 0 > useq + 1
+    }
 
     /// The last position before the stay, of who joined.
     static func start(_ row: Row) -> Int64? { row[5] }

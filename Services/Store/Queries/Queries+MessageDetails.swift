@@ -63,7 +63,7 @@ extension Queries {
             case .putMember(let user, _): try await member(user, head)
             case .rename: try await conversation(head)
             case .putSettings: try await conversationSettings(head)
-            case .deleteForEveryone, .hide, .removeTapback, .removeMember, .clearHistory: []
+            case .deleteForEveryone, .hide, .removeTapback, .removeMember, .clearHistory, .unlist: []
             }
         }
     }

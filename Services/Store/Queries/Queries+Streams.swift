@@ -107,7 +107,8 @@ extension Queries {
         var buffer = ByteBuffer(capacity: 4096)
         Bootstrap(
             logID: first[0], serverTime: first[1], useq: first[2], hasMore: latest.hasMore, stays: stays,
-            conversations: latest.json, showsPresence: BootstrapStatement.showsPresence(first)
+            conversations: latest.json, showsPresence: BootstrapStatement.showsPresence(first),
+            firstUseq: BootstrapStatement.firstUseq(first)
         ).write(to: &buffer)
         return buffer.array
     }

@@ -12,7 +12,9 @@ extension Queries {
     /// half their space.
     private static let oldestTransaction: Int64 = 1 << 30
 
-    /// `{conversations, private, cursor, more}`
+    /// `{conversations, private, reload?, cursor, more}`
+    ///
+    /// A cursor whose private changes are no longer kept begins anew, with all conversations, and the answer says so.
     ///
     /// The position is read first and the contents second, so what changes in between comes again with the next cursor.
     func sync(_ query: SyncQuery) async throws -> [UInt8] {
@@ -26,6 +28,7 @@ extension Queries {
         buffer.append(changed.json)
         buffer.append(key: "private")
         buffer.append(privately.json)
+        if privately.isReload { buffer.append(key: "reload", json: true) }
         buffer.append(key: "cursor", json: cursor.text)
         buffer.append(key: "more", json: changed.hasMore || privately.hasMore)
         buffer.endObject()
@@ -52,24 +55,34 @@ extension Queries {
 
     private func privateChanges(
         of user: UserID, after useq: Int64?, _ cursor: inout SyncCursor
-    ) async throws -> (json: [UInt8], hasMore: Bool) {
+    ) async throws -> PrivateChanges {
+        guard let useq else { return PrivateChanges() }
+        let feed = PrivateReplayQuery(user, after: useq, limit: Self.syncPrivateChanges)
+        let rows = try await connection.query(PrivateFeedStatement.statement) {
+            PrivateFeedStatement.add(feed, to: &$0)
+        }
+        let last = rows.first.map(PrivateFeedStatement.lastUseq) ?? 0
+        if PrivateFeedStatement.isTooOld(useq, rows) {
+            cursor.beginAnew(useq: last)
+            return PrivateChanges(isReload: true)
+        }
         var buffer = ByteBuffer()
         buffer.beginArray()
-        var last: Int64 = 0
-        if let useq {
-            let feed = PrivateReplayQuery(user, after: useq, limit: Self.syncPrivateChanges)
-            let rows = try await connection.query(PrivateFeedStatement.statement) {
-                PrivateFeedStatement.add(feed, to: &$0)
-            }
-            for change in rows.compactMap(PrivateChangeFields.init) {
-                buffer.beginElement()
-                buffer.append(change)
-                cursor.useq = change.useq
-            }
-            last = rows.first.map(PrivateFeedStatement.lastUseq) ?? 0
+        for change in rows.compactMap(PrivateChangeFields.init) {
+            buffer.beginElement()
+            buffer.append(change)
+            cursor.useq = change.useq
         }
         buffer.endArray()
-        return (buffer.array, cursor.useq < last)
+        return PrivateChanges(json: buffer.array, hasMore: cursor.useq < last)
+    }
+
+    /// The private changes of one answer.
+    private struct PrivateChanges {
+        var json = Array("[]".utf8)
+        var hasMore = false
+        /// There is more than can be told of one by one.
+        var isReload = false
     }
 
     private func changedConversations(
@@ -90,5 +103,14 @@ extension Queries {
             cursor.after = ConversationID(.zero)
         }
         return (page.json, page.hasMore)
+    }
+}
+
+extension SyncCursor {
+    /// All conversations are to come, from the first one on.
+    fileprivate mutating func beginAnew(useq: Int64) {
+        self.useq = useq
+        transaction = 0
+        after = ConversationID(.zero)
     }
 }

@@ -9,9 +9,10 @@ enum BootstrapStatement {
         "bootstrap", parameters: [.text, .int2],
         """
         SELECT d.log_id, clock_timestamp(),
-            coalesce((SELECT u.last_useq FROM store.user_streams u WHERE u.user_slot = $2 AND u.user_id = $1), 0),
+            \(lastUseq),
             s.conversation_id, s.last_seq, s.joined_seq, s.left_seq, s.status_version, s.member_count,
-            coalesce((SELECT u.presence FROM store.user_settings u WHERE u.user_slot = $2 AND u.user_id = $1), true)
+            coalesce((SELECT u.presence FROM store.user_settings u WHERE u.user_slot = $2 AND u.user_id = $1), true),
+            \(PrivateTail.first(of: ("$2", "$1"), last: lastUseq))
         FROM store.deployment d
         LEFT JOIN (
             SELECT i.conversation_id, c.last_seq, m.joined_seq, m.left_seq, coalesce(p.status_version, 0) AS status_version,
@@ -35,6 +36,10 @@ enum BootstrapStatement {
         ) s ON true
         """)
 
+    private static let lastUseq = """
+        coalesce((SELECT u.last_useq FROM store.user_streams u WHERE u.user_slot = $2 AND u.user_id = $1), 0)
+        """
+
     static func add(_ query: BootstrapQuery, to parameters: inout Parameters) {
         parameters.add(query.user)
         parameters.add(query.user.slot)
@@ -49,6 +54,8 @@ enum BootstrapStatement {
     }
 
     static func showsPresence(_ row: Row) -> Bool { row[9] }
+
+    static func firstUseq(_ row: Row) -> Int64 { row[10] }
 }
 
 /// Which of the streams that a subscriber holds are further on in the database.

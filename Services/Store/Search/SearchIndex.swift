@@ -1,6 +1,7 @@
 import Models
 import Postgres
 import Reactor
+import Slots
 import Wire
 
 /// How message texts come into the index and out of it.
@@ -19,8 +20,10 @@ enum SearchIndex {
         )
         """
 
+    static let notes = NoteStatements(Schema.name, "unindexed", existence: (table: "store.conversations", id: "id"))
+
     /// After conversation $2, those of the slots $1 that are not indexed completely. Reads the progress of all: for a
-    /// store that takes slots over.
+    /// store that takes slots over from one that noted nothing.
     static let backlog = Statement(
         "search_backlog", parameters: [.array(.int2), .uuid, .int8],
         """
@@ -107,7 +110,7 @@ enum SearchIndex {
     /// Merges what was collected: a search would read all of it.
     static let merge = Statement("search_merge", "SELECT store.merge_search_index()")
 
-    static let statements = [LockStatement.searches, backlog, unindexed, add, advance, merge]
+    static let statements = [LockStatement.searches, backlog, unindexed, add, advance, merge] + notes.all
 
     /// A conversation's texts of one round.
     struct Portion {

@@ -2,6 +2,7 @@ import Models
 import Postgres
 import Reactor
 import ServiceKit
+import Slots
 
 /// Brings message texts into the index behind the writes, in batches, on a connection of its own.
 ///
@@ -43,6 +44,13 @@ final class SearchIndexer {
     private var waiting = FIFO<(conversation: ConversationID, since: MonotonicTime)>()
     private var isWaiting: Set<ConversationID> = []
     private var takenOver: Set<Slot> = []
+    /// What is noted as not indexed, and which slots are owned under which epochs. Without notes all is looked for.
+    private var notes: WorkNotes?
+    private var epochs: @Reactor (Set<Slot>) -> [Slot: Int64] = { _ in [:] }
+    /// Those that are being indexed.
+    private var underWay: Set<ConversationID> = []
+    /// Conversations that takeovers had to look at.
+    private(set) var looked = 0
     private var lastCommit = MonotonicTime.now
     /// The largest of the latest batches, forgotten by and by: some are small in a crowd, too.
     private var batchSize = 0
@@ -65,6 +73,17 @@ final class SearchIndexer {
         self.isWriterIdle = isWriterIdle
         self.lastRead = lastRead
         connection.onUp { [unowned self] in plan() }
+    }
+
+    /// Takeovers look at what is noted from now on.
+    func follow(_ notes: WorkNotes, epochs: @escaping @Reactor (Set<Slot>) -> [Slot: Int64]) {
+        self.notes = notes
+        self.epochs = epochs
+    }
+
+    /// Whether nothing of a conversation that was committed is to be indexed.
+    func isDone(_ conversation: ConversationID) -> Bool {
+        !isWaiting.contains(conversation) && !underWay.contains(conversation)
     }
 
     /// Conversations with something that may not be indexed yet.
@@ -133,6 +152,8 @@ final class SearchIndexer {
         let since = waiting.first?.since ?? .now
         let isQuiet = isQuiet
         let conversations = takeWaiting(isQuiet ? Self.batchConversations : Self.batchConversationsAmongWrites)
+        underWay = Set(conversations)
+        defer { underWay = [] }
         do throws(DatabaseError) {
             if !takenOver.isEmpty { try await findBacklog() }
             if !conversations.isEmpty { try await index(conversations, since, isQuiet) }
@@ -155,6 +176,23 @@ final class SearchIndexer {
 
     private func findBacklog() async throws(DatabaseError) {
         let slots = takenOver
+        if let notes {
+            let owned = epochs(slots)
+            try await notes.search(
+                owned, on: connection,
+                noted: { (conversations) in
+                    looked += conversations.count
+                    note(conversations)
+                },
+                everything: { (slots) async throws(DatabaseError) in try await findEverything(in: slots, notes) })
+        } else {
+            try await findEverything(in: slots, nil)
+        }
+        takenOver.subtract(slots)
+    }
+
+    /// Looks through the progress of all conversations.
+    private func findEverything(in slots: Set<Slot>, _ notes: WorkNotes?) async throws(DatabaseError) {
         var after = ConversationID(.zero)
         while true {
             let rows = try await connection.query(SearchIndex.backlog) { parameters in
@@ -163,11 +201,13 @@ final class SearchIndexer {
                 parameters.add(after)
                 parameters.add(Int64(Self.backlogPage))
             }
-            note(rows.map { $0[0] })
-            guard rows.count == Self.backlogPage, let last = rows.last else { break }
-            after = last[0]
+            let found = rows.map { $0[0] as ConversationID }
+            try await notes?.keep(found, on: connection)
+            looked += found.count
+            note(found)
+            guard rows.count == Self.backlogPage, let last = found.last else { break }
+            after = last
         }
-        takenOver.subtract(slots)
     }
 
     /// What of a conversation does not fit into the batch has waited for as long as the rest.

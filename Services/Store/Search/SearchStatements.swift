@@ -39,7 +39,9 @@ enum SearchStatements {
     private static let partsOfOne = one("search_parts_of_one", byParts)
 
     private static func all(_ name: String, _ condition: String) -> Statement {
-        Statement(name, parameters: parameters, search(in: "i.user_slot = $2 AND i.user_id = $1", condition))
+        Statement(
+            name, parameters: parameters,
+            search(in: "i.user_slot = $2 AND i.user_id = $1 AND NOT i.is_removed", condition))
     }
 
     private static func one(_ name: String, _ condition: String) -> Statement {

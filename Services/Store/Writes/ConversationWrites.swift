@@ -30,9 +30,10 @@ enum ConversationWrites {
          listing AS MATERIALIZED (
             SELECT coalesce(
                     (SELECT s.conversation_count FROM store.user_streams s WHERE s.user_slot = $9 AND s.user_id = $8),
-                    (SELECT count(*) FROM store.inbox i WHERE i.user_slot = $9 AND i.user_id = $8)::integer) AS count,
+                    (SELECT count(*) FROM store.inbox i
+                     WHERE i.user_slot = $9 AND i.user_id = $8 AND NOT i.is_removed)::integer) AS count,
                 (SELECT true FROM store.inbox i
-                 WHERE i.user_slot = $9 AND i.user_id = $8 AND i.conversation_id = $2) IS NOT NULL AS is_there
+                 WHERE i.user_slot = $9 AND i.user_id = $8 AND i.conversation_id = $2 AND NOT i.is_removed) IS NOT NULL AS is_there
         ),
         """
 
@@ -57,9 +58,9 @@ enum ConversationWrites {
                 SELECT $1, $2, $8, moved.last_seq, coalesce($10, 1) FROM moved WHERE NOT EXISTS (SELECT FROM stay)
                 RETURNING joined_seq
             ), listed AS (
-                INSERT INTO store.inbox (user_slot, user_id, conversation_id, slot)
+                INSERT INTO store.inbox AS i (user_slot, user_id, conversation_id, slot)
                 SELECT $9, $8, $2, $1 FROM joined
-                ON CONFLICT DO NOTHING
+                ON CONFLICT (user_id, conversation_id, user_slot) DO UPDATE SET is_removed = false WHERE i.is_removed
             ), promoted AS (
                 UPDATE store.memberships s SET role = $10 FROM moved
                 WHERE s.slot = $1 AND s.conversation_id = $2 AND s.user_id = $8 AND s.left_seq IS NULL
@@ -165,4 +166,21 @@ enum ConversationWrites {
                 .historyCleared, user: "$3", userSlot: "$4", message: "NULL::uuid", seq: "(SELECT through FROM cleared)"))
             """,
         useq: WriteStatement.toldUseq, told: "(SELECT through FROM cleared)")
+
+    /// Takes a conversation that the actor has left out of the actor's list, which frees its place there.
+    static let unlist = WriteStatement.statement(
+        "unlist_conversation", byFormer: true, facts: "", problem: "",
+        isVoid: """
+            (SELECT i.is_removed FROM store.inbox i
+             WHERE i.user_slot = $4 AND i.user_id = $3 AND i.conversation_id = $2)
+            """,
+        positions: "0",
+        effects: """
+            , unlisted AS (
+                UPDATE store.inbox i SET is_removed = true FROM moved
+                WHERE i.user_slot = $4 AND i.user_id = $3 AND i.conversation_id = $2
+            )\(WriteStatement.told(
+                .conversationRemoved, user: "$3", userSlot: "$4", message: "NULL::uuid", seq: "NULL::bigint", unlisted: 1))
+            """,
+        useq: WriteStatement.toldUseq)
 }

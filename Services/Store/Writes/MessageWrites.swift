@@ -31,7 +31,19 @@ enum MessageWrites {
             )\(SearchIndex.forget)\(WriteStatement.change(.messageEdited, columns: ", message_id", values: ", $7"))
             """)
 
-    /// Wins over whatever races it or comes later. Of a message that is not there yet it is remembered.
+    /// Deletions of one user in a conversation that are remembered until their messages come.
+    static let earlyDeletionsLimit = 100
+
+    /// Whether the message of an early deletion `w` has come.
+    private static let hasCome = """
+        (SELECT true FROM store.messages m
+         WHERE m.slot = $1 AND m.conversation_id = $2 AND m.id = w.message_id) IS NOT NULL
+        """
+
+    /// Wins over whatever races it or comes later. Of a message that is not there yet it is remembered; where those that
+    /// are remembered for the user are too many, it is refused, and those whose message has come are forgotten: a message
+    /// that is there needs none. (Before there was a limit there may have been any number: no more than twice as many are
+    /// looked at.)
     static let deleteForEveryone = WriteStatement.statement(
         "delete_message",
         facts: """
@@ -41,9 +53,17 @@ enum MessageWrites {
                     WHERE s.slot = $1 AND s.conversation_id = $2 AND s.user_id = $3
                       AND m.seq BETWEEN s.joined_seq AND coalesce(s.left_seq, m.seq)) AS is_visible
                 FROM store.messages m WHERE m.slot = $1 AND m.conversation_id = $2 AND m.id = $7
+            ), waiting AS MATERIALIZED (
+                SELECT e.message_id FROM store.early_deletions e
+                WHERE e.slot = $1 AND e.conversation_id = $2 AND e.user_id = $3 AND NOT EXISTS (SELECT FROM target)
+                LIMIT \(2 * earlyDeletionsLimit)
             ),
             """,
         problem: """
+            WHEN (SELECT count(*) FROM waiting w WHERE NOT \(hasCome)) >= \(earlyDeletionsLimit) AND (
+                SELECT true FROM store.early_deletions e
+                WHERE e.slot = $1 AND e.conversation_id = $2 AND e.message_id = $7 AND e.user_id = $3) IS NULL
+                THEN \(conflict)
             WHEN (SELECT t.sender_id <> $3 AND NOT t.is_visible FROM target t) THEN \(notFound)
             WHEN (SELECT t.sender_id <> $3 OR t.kind = 3 FROM target t) THEN \(forbidden)
             """,
@@ -54,6 +74,10 @@ enum MessageWrites {
                 INSERT INTO store.early_deletions (slot, conversation_id, message_id, user_id)
                 SELECT $1, $2, $7, $3 FROM moved WHERE NOT EXISTS (SELECT FROM target)
                 ON CONFLICT DO NOTHING
+            ), come AS (
+                DELETE FROM store.early_deletions e USING moved, waiting w
+                WHERE e.slot = $1 AND e.conversation_id = $2 AND e.message_id = w.message_id AND e.user_id = $3
+                  AND \(hasCome)
             ), erased AS (
                 UPDATE store.messages m
                 SET body = NULL, mentions = NULL, tapback_count = 0, deleted_at = moved.last_at, changed_seq = moved.last_seq

@@ -14,6 +14,16 @@ extension Problem.Code {
         case (.forbidden, _): .notAMember
         case (.conflict, .edit), (.conflict, .setTapback):
             Problem(self, "the message takes this no more, or the Idempotency-Key was used for another request")
+        case (.conflict, .deleteForEveryone):
+            Problem(
+                self,
+                """
+                messageId: \(MessageWrites.earlyDeletionsLimit) deletions of messages that have not come are remembered for you \
+                in this conversation, or the Idempotency-Key was used for another request
+                """)
+        case (.conflict, .unlist):
+            Problem(
+                self, "members leave before they remove it, or the Idempotency-Key was used for another request")
         case (.conflict, .putSettings):
             Problem(self, "the Idempotency-Key was used for another request")
         case (.conflict, .putMember):

@@ -36,6 +36,7 @@ enum WriteStatement {
     ///
     /// - Parameters:
     ///   - byErased: whether erased users may do it, as others may not.
+    ///   - byFormer: whether it is for those who have left, and not for members.
     ///   - facts: CTEs that `problem` looks at, each with a comma behind it.
     ///   - problem: the WHENs of a CASE, for a present member and a new key; `Problem.Code` numbers.
     ///   - isVoid: a condition under which there is nothing to do, though it is no problem.
@@ -46,7 +47,8 @@ enum WriteStatement {
     ///   - useq: the new position of the private stream that is told, an SQL expression.
     ///   - told: the position in the conversation that it is told of, or what else there is to tell; an SQL expression.
     static func statement(
-        _ name: String, parameters: [PostgresType] = [], byErased: Bool = false, facts: String, problem: String,
+        _ name: String, parameters: [PostgresType] = [], byErased: Bool = false, byFormer: Bool = false,
+        facts: String, problem: String,
         isVoid: String,
         positions: String, sets: String = "", effects: String, useq: String = "NULL::bigint",
         told: String = "NULL::bigint"
@@ -75,7 +77,7 @@ enum WriteStatement {
                         \(byErased ? "" : actorIsErased)
                         WHEN EXISTS (SELECT FROM prior) THEN (SELECT p.problem FROM prior p)
                         WHEN NOT actor.was_member THEN \(Problem.Code.notFound.rawValue)
-                        WHEN NOT actor.is_member THEN \(Problem.Code.forbidden.rawValue)
+                        \(byFormer ? actorIsMember : actorHasLeft)
                         \(problem)
                         ELSE 0
                     END AS problem
@@ -109,6 +111,9 @@ enum WriteStatement {
         WHEN EXISTS (SELECT FROM store.erasures e WHERE e.user_slot = $4 AND e.user_id = $3)
             THEN \(Problem.Code.unauthenticated.rawValue)
         """
+
+    private static let actorHasLeft = "WHEN NOT actor.is_member THEN \(Problem.Code.forbidden.rawValue)"
+    private static let actorIsMember = "WHEN actor.is_member THEN \(Problem.Code.conflict.rawValue)"
 
     /// The message that a write names, where its actor may see it; `t` in conditions.
     static let visibleTarget = target(
@@ -155,13 +160,17 @@ enum WriteStatement {
         )
         """
 
-    /// A private change of one user, at the time that is announced, too. `values` are conversation's message and position.
-    static func told(_ kind: PrivateKind, user: String, userSlot: String, message: String, seq: String) -> String {
+    /// A private change of one user, at the time that is announced, too. `values` are conversation's message and position;
+    /// `unlisted`: how many conversations left the user's list.
+    static func told(
+        _ kind: PrivateKind, user: String, userSlot: String, message: String, seq: String, unlisted: Int = 0
+    ) -> String {
         """
         , stream AS (
             INSERT INTO store.user_streams AS s (user_slot, user_id, last_useq)
             SELECT \(userSlot), \(user), 1 FROM moved
-            ON CONFLICT (user_id, user_slot) DO UPDATE SET last_useq = s.last_useq + 1
+            ON CONFLICT (user_id, user_slot)
+            DO UPDATE SET last_useq = s.last_useq + 1, conversation_count = s.conversation_count - \(unlisted)
             RETURNING last_useq
         ), told AS (
             INSERT INTO store.user_changes (user_slot, user_id, useq, kind, at, slot, conversation_id, message_id, seq)
@@ -210,7 +219,8 @@ extension WriteStatement {
     static let all = [
         MessageWrites.edit, MessageWrites.deleteForEveryone, MessageWrites.hide, MessageWrites.setTapback,
         MessageWrites.removeTapback, ConversationWrites.putMember, ConversationWrites.removeMember,
-        ConversationWrites.rename, ConversationWrites.clearHistory, SettingsStatement.putInConversation,
+        ConversationWrites.rename, ConversationWrites.clearHistory, ConversationWrites.unlist,
+        SettingsStatement.putInConversation,
         FeedStatement.latest,
     ]
 
@@ -239,13 +249,14 @@ extension Write.Action {
         case .removeMember: ConversationWrites.removeMember
         case .rename: ConversationWrites.rename
         case .clearHistory: ConversationWrites.clearHistory
+        case .unlist: ConversationWrites.unlist
         case .putSettings: SettingsStatement.putInConversation
         }
     }
 
     fileprivate func addFields(_ limit: ConversationLimit, to parameters: inout Parameters) {
         switch self {
-        case .deleteForEveryone, .hide, .removeTapback: break
+        case .deleteForEveryone, .hide, .removeTapback, .unlist: break
         case .edit(_, let text): parameters.add(text)
         case .setTapback(_, let kind): parameters.add(kind)
         case .putMember(let user, let role):
@@ -274,7 +285,7 @@ extension Write {
     /// On whose private stream it is told.
     var toldPrivately: UserID? {
         switch action {
-        case .hide, .clearHistory, .putSettings: actor
+        case .hide, .clearHistory, .putSettings, .unlist: actor
         case .putMember(let user, _), .removeMember(let user): user
         case .edit, .deleteForEveryone, .setTapback, .removeTapback, .rename: nil
         }
@@ -284,7 +295,7 @@ extension Write {
 extension Write.Action {
     var answersWithoutBody: Bool {
         switch self {
-        case .deleteForEveryone, .hide, .removeTapback, .removeMember, .clearHistory: true
+        case .deleteForEveryone, .hide, .removeTapback, .removeMember, .clearHistory, .unlist: true
         case .edit, .setTapback, .putMember, .rename, .putSettings: false
         }
     }
@@ -311,7 +322,7 @@ extension Write.Action {
         case .edit(let message, _), .deleteForEveryone(let message), .hide(let message), .setTapback(let message, _),
             .removeTapback(let message):
             message
-        case .putMember, .removeMember, .rename, .clearHistory, .putSettings: nil
+        case .putMember, .removeMember, .rename, .clearHistory, .putSettings, .unlist: nil
         }
     }
 }

@@ -15,6 +15,7 @@ extension Database {
             show(entry, #"{"kind":"member.added","userId":"\#(user)"}"#, writing)
             let stay = Tables.Stay(from: entry.seq, through: nil, role: role ?? 1)
             tables.conversations[writing.conversation]!.stays[user, default: []].append(stay)
+            tables.conversations[writing.conversation]!.removedBy.remove(user)
             let members = Int64(tables.conversations[writing.conversation]!.memberCount)
             var effect = tell(user, .conversationJoined, writing.conversation, entry.seq - 1, told: members)
             if tables.users[user]!.told[writing.conversation] == nil {
@@ -39,6 +40,14 @@ extension Database {
             var effect = tell(user, .conversationLeft, writing.conversation, entry.seq)
             effect.positions = 1
             return .due(effect)
+        }
+    }
+
+    /// Of who has left.
+    func unlist(_ arguments: Arguments) -> [SimulatedRow] {
+        write(arguments, byFormer: true) { writing in
+            let isNew = tables.conversations[writing.conversation]!.removedBy.insert(writing.actor).inserted
+            return isNew ? .due(tell(writing.actor, .conversationRemoved, writing.conversation)) : .void
         }
     }
 

@@ -11,6 +11,7 @@ extension Database {
             SimulatedValue(UUIDBytes(high: 1, low: 1)), SimulatedValue(clock),
             SimulatedValue(tables.users[user]?.useq ?? 0),
         ]
+        let first = SimulatedValue(tables.users[user]?.first ?? 1)
         var rows: [SimulatedRow] = []
         for (id, conversation) in tables.conversations.sorted(by: { $0.key.uuid < $1.key.uuid }) {
             for stay in conversation.stays[user] ?? [] {
@@ -18,13 +19,13 @@ extension Database {
                     head + [
                         SimulatedValue(id), SimulatedValue(conversation.lastSeq), SimulatedValue(stay.from),
                         SimulatedValue(stay.through ?? 0), SimulatedValue(conversation.statusVersion),
-                        SimulatedValue(Int32(conversation.memberCount)), SimulatedValue(showsPresence),
+                        SimulatedValue(Int32(conversation.memberCount)), SimulatedValue(showsPresence), first,
                     ])
             }
         }
         let nothing = [
             null(ConversationID.self), null(Int64.self), null(Int64.self), null(Int64.self), null(Int64.self),
-            null(Int32.self), SimulatedValue(showsPresence),
+            null(Int32.self), SimulatedValue(showsPresence), first,
         ]
         return rows.isEmpty ? [head + nothing] : rows
     }
@@ -51,7 +52,7 @@ extension Database {
         let user = tables.users[name] ?? Tables.User()
         let after: Int64 = arguments.value(2)
         let limit: Int64 = arguments.value(3)
-        let changes = user.changes.dropFirst(Int(after)).prefix(Int(limit))
+        let changes = user.changes.dropFirst(Int(max(after, user.first - 1))).prefix(Int(limit))
         if changes.isEmpty { return [[SimulatedValue(user.useq)] + noPrivateChange] }
         return changes.map { [SimulatedValue(user.useq)] + columns($0, of: name, user.settings) }
     }

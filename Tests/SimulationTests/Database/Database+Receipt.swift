@@ -89,6 +89,16 @@ extension Database {
         }
     }
 
+    /// $1 slot · $2 conversation · behind $3 user
+    func untoldOfOne(_ arguments: Arguments) -> [SimulatedRow] {
+        let id: ConversationID = arguments.value(1), after: String = arguments.value(2)
+        let horizons = tables.conversations[id]?.horizons.filter { $0.key.name > after } ?? [:]
+        return horizons.sorted { $0.key < $1.key }.map { user, horizon in
+            let isUntold = horizon.read > tables.users[user]?.told[id] ?? .max
+            return [SimulatedValue(user), SimulatedValue(horizon.read), SimulatedValue(isUntold)]
+        }
+    }
+
     /// $1, $2 behind this conversation and user · $3 slots
     func untoldReads(_ arguments: Arguments) -> [SimulatedRow] {
         let slots = Set(arguments.array(2) as [Slot])

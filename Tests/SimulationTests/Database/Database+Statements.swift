@@ -22,10 +22,12 @@ extension Database {
         case "set_tapback": return setTapback(arguments)
         case "remove_tapback": return removeTapback(arguments)
         case "clear_history": return clearHistory(arguments)
+        case "unlist_conversation": return unlist(arguments)
         case "put_conversation_settings": return putConversationSettings(arguments)
         case "put_settings": return putSettings(arguments)
         case "latest_changes": return latestChanges(arguments)
         case "tell_read": return tellRead(arguments)
+        case "trim_private": return [[SimulatedValue(0 as Int64)]]  // It always keeps less.
         // store: queries
         case "bootstrap": return bootstrap(arguments)
         case "list_conversations": return []  // A client that has cursors needs none.
@@ -55,6 +57,18 @@ extension Database {
         case "status": return status(arguments)
         case "status_positions": return statusPositions(arguments)
         case "untold_reads": return untoldReads(arguments)
+        case "untold_of_one": return untoldOfOne(arguments)
+        // both
+        case "note_unindexed": return note("unindexed", arguments)
+        case "note_untold": return note("untold", arguments)
+        case "forget_unindexed": return forget("unindexed", arguments)
+        case "forget_untold": return forget("untold", arguments)
+        case "noted_unindexed": return noted("unindexed", arguments)
+        case "noted_untold": return noted("untold", arguments)
+        case "unindexed_complete": return complete("unindexed", arguments)
+        case "untold_complete": return complete("untold", arguments)
+        case "unindexed_completed": return completed("unindexed", arguments)
+        case "untold_completed": return completed("untold", arguments)
         case "seen", "last_seen_of_peers": return []
 
         default: return own(statement.name, arguments, session)

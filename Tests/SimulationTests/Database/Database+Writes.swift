@@ -53,7 +53,9 @@ extension Database {
     }
 
     /// $1 slot · $2 conversation · $3 actor · $4 their slot · $5 name · $6 action · $7 subject · those of the action.
-    func write(_ arguments: Arguments, _ carryOut: (Writing) -> Verdict) -> [SimulatedRow] {
+    func write(
+        _ arguments: Arguments, byFormer: Bool = false, _ carryOut: (Writing) -> Verdict
+    ) -> [SimulatedRow] {
         let conversation: ConversationID = arguments.value(1)
         let actor: UserID = arguments.value(2)
         let name = WriteName(arguments.optionals(4))
@@ -61,7 +63,7 @@ extension Database {
         var outcome = Tables.Outcome(
             action: arguments.value(5), conversation: conversation, subject: subject, problem: 0)
         if let prior = priorProblem(actor, name, outcome) { return [row(.repeated(prior), conversation)] }
-        let verdict = judge(actor, conversation) { stored in
+        let verdict = judge(actor, byFormer: byFormer, conversation) { stored in
             carryOut(Writing(conversation: conversation, actor: actor, name: name, subject: subject, stored: stored))
         }
         if case .refused(let code) = verdict { outcome.problem = Int16(code.rawValue) }
@@ -70,12 +72,13 @@ extension Database {
     }
 
     private func judge(
-        _ actor: UserID, _ conversation: ConversationID, _ carryOut: (Tables.Conversation) -> Verdict
+        _ actor: UserID, byFormer: Bool, _ conversation: ConversationID, _ carryOut: (Tables.Conversation) -> Verdict
     ) -> Verdict {
         guard let stored = tables.conversations[conversation], stored.stays[actor] != nil else {
             return .refused(.notFound)
         }
-        return stored.isMember(actor) ? carryOut(stored) : .refused(.forbidden)
+        guard stored.isMember(actor) != byFormer else { return .refused(byFormer ? .conflict : .forbidden) }
+        return carryOut(stored)
     }
 
     /// The problem, or 0, that an earlier request under the name was answered with; a conflict when that was another one.

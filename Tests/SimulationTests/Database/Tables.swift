@@ -63,6 +63,8 @@ struct Tables {
         var earlyDeletions: Set<EarlyDeletion> = []
         /// `store.conversation_settings`; nil in it: inherited.
         var readReceipts: [UserID: Bool?] = [:]
+        /// Former members who do not want to see it in their list.
+        var removedBy: Set<UserID> = []
         // Of receipt:
         var horizons: [UserID: Horizon] = [:]
         var statusVersion: Int64 = 0
@@ -100,8 +102,13 @@ struct Tables {
     }
 
     struct User {
+        /// So few that sessions that were away miss some.
+        static let kept: Int64 = 8
+
         var useq: Int64 = 0
+        /// All there ever were, for the checks; the database has the latest of them.
         var changes: [PrivateChange] = []
+        var first: Int64 { max(1, useq - Self.kept + 1) }
         /// `store.inbox`: the conversations, and the position of reading the user's devices were told.
         var told: [ConversationID: Int64] = [:]
         /// Nil: they never decided.
@@ -135,6 +142,15 @@ struct Tables {
     var outcomes: [OutcomeKey: Outcome] = [:]
     /// `store.recent_outcomes`: the problems of writes without a key, by their requests.
     var recentOutcomes: [UUIDBytes: Int16] = [:]
+    /// Of `store.unindexed` and `receipt.untold`.
+    struct Note: Hashable {
+        let conversation: ConversationID
+        let number: Int64
+    }
+
+    var notes: [String: Set<Note>] = [:]
+    /// `noted_epoch`, by the table of the notes.
+    var notedEpochs: [String: [Slot: Int64]] = [:]
     /// Of each schema: the slots that there are, and their epochs …
     var epochs: [String: [Slot: Int64]] = [:]
     /// … and the services that have been seen, and when.

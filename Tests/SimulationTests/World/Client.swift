@@ -89,6 +89,7 @@ final class Client {
             case "change": if let change = frame.change { take(try ChangeState(document: change)) }
             case "private": take(try PrivateState(document: text))
             case "status": if let conversation = frame.conversation { try take(frame.status, in: conversation, text) }
+            case "reload" where frame.conversation == nil: reload(try ReloadState(document: text))
             case "reset", "reload": world.violated("\(user) was told \(frame.type)")
             case "bye": if frame.code != "draining" { world.violated("\(user) was sent away: \(frame.reason ?? "")") }
             default: break
@@ -115,6 +116,13 @@ final class Client {
         }
         // What was refused before may come late, by a repetition.
         if readsEverything { say("read", id) }
+    }
+
+    /// More private changes are missing than are kept.
+    private func reload(_ reload: ReloadState) {
+        system.privateReloads += 1
+        if reload.useq - useq <= Tables.User.kept { world.violated("\(user) was told to reload without need") }
+        useq = reload.useq
     }
 
     private func take(_ change: PrivateState) {

@@ -94,6 +94,15 @@ struct PrivateState: JSONObject {
     }
 }
 
+/// That private changes are missing up to a position.
+struct ReloadState: JSONObject {
+    var useq: Int64 = 0
+
+    mutating func read(_ key: JSONString, _ reader: inout JSONReader) throws(JSONError) {
+        if key == "useq" { useq = try reader.integer() } else { try reader.skip() }
+    }
+}
+
 /// `GET …/messages` and `GET …/changes`
 struct PageState: JSONObject {
     var messages: [MessageState] = []

@@ -14,6 +14,7 @@ struct Operation {
         case add(UserID)
         case remove(UserID)
         case clearHistory(through: Int64)
+        case unlist
         /// For this conversation; nil: as everywhere.
         case showReadingHere(Bool?)
         case showReading(Bool)
@@ -68,6 +69,7 @@ struct Operation {
         case .add(let user): return ("PUT", "\(base)/members/\(user)", "")
         case .remove(let user): return ("DELETE", "\(base)/members/\(user)", "")
         case .clearHistory(let seq): return ("DELETE", "\(base)/history?through=\(seq)", "")
+        case .unlist: return ("DELETE", base, "")
         case .showReadingHere(let shows):
             return ("PUT", "\(base)/settings", #"{"readReceipts":\#(shows.map(String.init) ?? "null")}"#)
         case .showReading(let shows): return ("PUT", "/v1/settings", #"{"readReceipts":\#(shows)}"#)

@@ -18,6 +18,8 @@ final class System {
     let conversations: [ConversationID]
     let users: [UserID]
     var promises = Promises()
+    /// Clients that were told that private changes they missed are not kept.
+    var privateReloads = 0
     private var ledgers: [ConversationID: (ledger: Ledger, read: Int)] = [:]
     private var processes: [(node: Node, service: Service)] = []
     private var counts: [Node.Kind: Int] = [.ingest: 2, .store: 2, .receipt: 1, .fanout: 2]

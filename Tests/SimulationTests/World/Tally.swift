@@ -8,6 +8,7 @@ final class Tally {
     private var refused = 0
     private var changes = 0
     private var doubled = 0
+    private var reloads = 0
 
     func count(_ system: System) {
         let answers = system.promises.done
@@ -15,9 +16,13 @@ final class Tally {
         done += answers.count { !$0.isRefused }
         changes += system.database.tables.conversations.values.reduce(0) { $0 + $1.entries.count }
         doubled += system.database.locks.doubled
+        reloads += system.privateReloads
     }
 
     var summary: String {
-        "\(done) requests were carried out and \(refused) refused, \(changes) changes told, \(doubled) slots had two owners"
+        """
+        \(done) requests were carried out and \(refused) refused, \(changes) changes told, \(reloads) private streams \
+        reloaded, \(doubled) slots had two owners
+        """
     }
 }

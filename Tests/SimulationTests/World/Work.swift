@@ -13,7 +13,7 @@ final class Work {
 
     func doSomething(_ number: Int) {
         let conversation = system.conversations[world.pick(0...1)]
-        switch world.pick(0...23) {
+        switch world.pick(0...24) {
         case 0: perform(.add(system.users[world.pick(2...3)]), conversation, by: 0)
         case 1: perform(.remove(system.users[world.pick(2...3)]), conversation, by: 0)
         case 2:
@@ -32,6 +32,7 @@ final class Work {
         case 15: system.clients[world.pick(0...3)].readChanges(conversation)
         case 16: reply(number)
         case 17: sendBatch(number, conversation)
+        case 18: perform(.unlist, conversation, by: world.pick(2...3))
         default: send(number, conversation)
         }
     }
