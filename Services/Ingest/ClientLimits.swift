@@ -12,6 +12,8 @@ struct ClientLimits: Sendable {
     var membersPerRequest = 1000
     var titleCharacters = 200
     var mentionsPerMessage = 100
+    /// Enforced by fanout.
+    var sessions = SessionLimits()
 
     static let membersPerConversation = 10_000
     static let pageBytes = 512 * 1024
@@ -35,6 +37,7 @@ struct ClientLimits: Sendable {
         batchMessages = try environment.integer("PARLEY_BATCH_MESSAGES", default: batchMessages, in: 1...batchMessages)
         membersPerRequest = try environment.integer(
             "PARLEY_MEMBERS_PER_REQUEST", default: membersPerRequest, in: 1...membersPerRequest)
+        sessions = try SessionLimits(environment: &environment)
     }
 
     func write(to buffer: inout ByteBuffer) {
@@ -57,6 +60,10 @@ struct ClientLimits: Sendable {
         buffer.append(key: "frameBytes", json: Self.frameBytes)
         buffer.append(key: "helloBytes", json: Self.helloBytes)
         buffer.append(key: "replayChanges", json: Self.replayChanges)
+        buffer.append(key: "sessionsPerUser", json: sessions.sessions)
+        buffer.append(key: "framesPerSecond", json: sessions.framesPerSecond)
+        buffer.append(key: "frameBurst", json: sessions.frameBurst)
+        buffer.append(key: "receiptsPerSecond", json: sessions.receiptsPerSecond)
         buffer.endObject()
     }
 }
