@@ -6,32 +6,47 @@ import ServiceKit
 import Wire
 
 /// Hands every frame from the bus to whom it concerns.
+///
+/// A frame of changes may concern a room of ten thousand sessions, many times. In a turn only so much is handed to sessions;
+/// what is left waits for the next one, and so does what comes behind it and could tell that it is missing.
 @Reactor
 final class BusReader {
-    private let bus: Bus
-    private let rooms: Rooms
-    private let streams: PrivateStreams
-    private let digests: Digests
-    private let typing: TypingRelay
-    private let presence: Presence
-    private let supersession: Supersession
-    private let erased: ErasedUsers
-    private let counters: Counters
-    /// Of this turn. They wait for its end, so that no message waits for them.
-    private var statuses: [InboundFrame] = []
+    /// Frames handed to sessions in a turn: about two milliseconds' work.
+    static let portion = 8_192
+    /// Bytes of frames that wait. What comes beyond is dropped, as the bus may do any time: streams repair themselves.
+    static let waitingBytes = 64 << 20
 
-    init(
-        bus: Bus, rooms: Rooms, streams: PrivateStreams, digests: Digests, typing: TypingRelay,
-        presence: Presence, supersession: Supersession, erased: ErasedUsers, counters: Counters
-    ) {
-        self.presence = presence
+    /// What the parts that listen to the bus are.
+    struct Listeners {
+        let rooms: Rooms
+        let streams: PrivateStreams
+        let digests: Digests
+        let typing: TypingRelay
+        let presence: Presence
+        let supersession: Supersession
+        let erased: ErasedUsers
+    }
+
+    /// A frame, read up to an entry.
+    private struct Waiting {
+        let frame: InboundFrame
+        var entries: FrameReader.Entries
+    }
+
+    private let bus: Bus
+    private let listeners: Listeners
+    private let counters: Counters
+    private var waiting = FIFO<Waiting>()
+    /// They wait for the end of the turn, so that no message waits for them.
+    private var statuses = FIFO<Waiting>()
+    private var bytes = 0
+    private var isTurnPlanned = false
+    /// Deliveries after which this turn's are enough.
+    private var end = 0
+
+    init(bus: Bus, listeners: Listeners, counters: Counters) {
         self.bus = bus
-        self.rooms = rooms
-        self.streams = streams
-        self.digests = digests
-        self.typing = typing
-        self.supersession = supersession
-        self.erased = erased
+        self.listeners = listeners
         self.counters = counters
     }
 
@@ -50,35 +65,80 @@ final class BusReader {
 
     private func receive(_ frame: InboundFrame) {
         switch frame.topic {
-        case .change: rooms.receiveChanges(frame)
-        case .privateChange: streams.receive(frame)
-        case .status: keep(frame)
-        case .digest: digests.receiveFromStore(frame)
-        case .receiptDigest: digests.receiveFromReceipt(frame)
+        case .change, .digest, .receiptDigest, .status: keep(frame)
+        case .privateChange: listeners.streams.receive(frame)
         case .ephemeral where frame.origin != bus.instance: receiveEphemeral(frame)
         case .ephemeral: break
-        case .erasure: erased.receive(frame)
+        case .erasure: listeners.erased.receive(frame)
         case .command, .receiptCommand, .answer: break
         }
     }
 
-    private func keep(_ status: InboundFrame) {
-        statuses.append(status)
-        guard statuses.count == 1 else { return }
-        Reactor.atEndOfTurn { [unowned self] in
-            for frame in statuses { rooms.receiveStatuses(frame) }
-            statuses = []
+    // MARK: As much as a turn may take
+
+    private func keep(_ frame: InboundFrame) {
+        guard bytes + frame.count <= Self.waitingBytes else { return counters.framesShed += 1 }
+        bytes += frame.count
+        planTurn()
+        let item = Waiting(frame: frame, entries: frame.entries)
+        if isStatus(frame) { statuses.append(item) } else { waiting.append(item) }
+        handle(&waiting)
+    }
+
+    private func isStatus(_ frame: InboundFrame) -> Bool {
+        switch frame.topic {
+        case .status, .receiptDigest: true
+        default: false
         }
     }
+
+    /// The first frame of a turn begins its portion; at the end of the turn come the receipts.
+    private func planTurn() {
+        guard !isTurnPlanned else { return }
+        isTurnPlanned = true
+        end = counters.deliveries + Self.portion
+        Reactor.atEndOfTurn { [unowned self] in
+            isTurnPlanned = false
+            handle(&waiting)
+            if waiting.isEmpty { handle(&statuses) }
+            if bytes > 0 { planTurn() }
+        }
+    }
+
+    private func handle(_ queue: inout FIFO<Waiting>) {
+        while counters.deliveries < end, let frame = queue.first?.frame {
+            var next: UnsafeRawBufferPointer?
+            queue.updateFirst { next = $0.entries.next() }
+            if let next {
+                handle(next, of: frame)
+            } else {
+                bytes -= frame.count
+                _ = queue.popFirst()
+            }
+        }
+    }
+
+    private func handle(_ entry: UnsafeRawBufferPointer, of frame: InboundFrame) {
+        switch frame.topic {
+        case .change: listeners.rooms.receiveChange(entry, of: frame)
+        case .status: listeners.rooms.receiveStatus(entry, of: frame)
+        case .digest: listeners.digests.receiveFromStore(entry, of: frame)
+        default: listeners.digests.receiveFromReceipt(entry, of: frame)
+        }
+    }
+
+    // MARK: What nobody is promised
 
     private func receiveEphemeral(_ frame: InboundFrame) {
         for bytes in frame.entries {
             var reader = ByteReader(bytes)
             switch try? EphemeralEntry(from: &reader) {
-            case .typing(let conversation, let user, let isActive): typing.receive(conversation, user, isActive)
-            case .superseded(let user, let device, let age): supersession.superseded(user, device: device, age: age)
-            case .presence(let list): presence.receive(list, from: frame.origin)
-            case .alive: presence.hear(frame.origin)
+            case .typing(let conversation, let user, let isActive):
+                listeners.typing.receive(conversation, user, isActive)
+            case .superseded(let user, let device, let age):
+                listeners.supersession.superseded(user, device: device, age: age)
+            case .presence(let list): listeners.presence.receive(list, from: frame.origin)
+            case .alive: listeners.presence.hear(frame.origin)
             case nil:
                 counters.entriesRefused += 1
                 bus.refuseEntry(of: frame)

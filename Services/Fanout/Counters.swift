@@ -17,8 +17,12 @@ final class Counters {
     var digestsBehind = 0
     /// Entries of the bus that this version cannot read.
     var entriesRefused = 0
-    /// Signals of clients dropped because too many were waiting.
-    var signalsDropped = 0
+    /// How often receipts of a client had to wait because too many had no answer yet.
+    var receiptsDelayed = 0
+    /// Clients sent away before their token was seen, because strangers held too much memory.
+    var strangersRefused = 0
+    /// Frames of the bus dropped because the sessions here could not be handed as much.
+    var framesShed = 0
     var reloads = 0
     var resets = 0
     var presenceFrames = 0
@@ -41,7 +45,9 @@ final class Counters {
             ("digests_seen", "Digests received", { $0.digestsSeen }),
             ("digests_behind", "Digests that showed something to be missing", { $0.digestsBehind }),
             ("entries_refused", "Entries of the bus that could not be read", { $0.entriesRefused }),
-            ("signals_dropped", "Receipts of clients dropped for want of room", { $0.signalsDropped }),
+            ("receipts_delayed", "Times that receipts of a client waited for room", { $0.receiptsDelayed }),
+            ("strangers_refused", "Clients sent away before their token was seen", { $0.strangersRefused }),
+            ("frames_shed", "Frames of the bus dropped for want of room", { $0.framesShed }),
             ("reloads", "Gaps too long to replay", { $0.reloads }),
             ("resets", "Cursors beyond the end", { $0.resets }),
             ("presence_frames", "Frames about who is online handed to sessions", { $0.presenceFrames }),

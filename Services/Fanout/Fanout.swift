@@ -10,40 +10,58 @@ final class Fanout {
     private static let drainDeadline = Duration.seconds(3)
 
     let counters = Counters()
-    let sessions = SessionTable()
+    let turns: Turns
+    let sessions: SessionTable
     let rooms: Rooms
     let gateway: Gateway
     let reader: BusReader
     let presence: Presence
     private let erased: ErasedUsers
 
-    init(
-        bus: Bus, tokens: TokenVerifier, log: Log, presence timing: PresenceTiming = PresenceTiming(),
-        typingLifetime: Duration = TypingTable.lifetime
-    ) {
+    /// What tests and simulations choose otherwise than life.
+    struct Settings {
+        var limits = SessionLimits()
+        var strangerBytes = FanoutConfiguration.strangerBytes
+        var presence = PresenceTiming()
+        var typingLifetime = TypingTable.lifetime
+        var turns = Turns.Size()
+    }
+
+    init(bus: Bus, tokens: TokenVerifier, log: Log, _ settings: Settings = Settings()) {
         let fetches = FetchQueue()
+        turns = Turns(settings.turns)
+        sessions = SessionTable(settings.limits)
         rooms = Rooms(bus: bus, fetches: fetches, counters: counters, log: log)
         let streams = PrivateStreams(bus: bus, fetches: fetches, counters: counters, rooms: rooms)
-        let typing = TypingRelay(bus: bus, rooms: rooms, counters: counters, lifetime: typingLifetime)
+        let typing = TypingRelay(bus: bus, rooms: rooms, counters: counters, lifetime: settings.typingLifetime)
         presence = Presence(
-            bus: bus, rooms: rooms, streams: streams, sessions: sessions, counters: counters, timing: timing)
-        let supersession = Supersession(bus: bus, sessions: sessions)
+            bus: bus, rooms: rooms, streams: streams, sessions: sessions, counters: counters, turns: turns,
+            timing: settings.presence)
+        let supersession = Supersession(bus: bus, sessions: sessions, turns: turns)
         erased = ErasedUsers(bus: bus)
+        let places = SessionStarter.Places(rooms: rooms, streams: streams, counters: counters, presence: presence)
+        let receipts = ReceiptSender(bus: bus, rooms: rooms, counters: counters, turns: turns)
         gateway = Gateway(
             tokens: tokens, erased: erased, sessions: sessions,
-            starter: SessionStarter(bus: bus, rooms: rooms, streams: streams, counters: counters, presence: presence),
-            streams: streams, receipts: ReceiptSender(bus: bus, rooms: rooms, counters: counters), typing: typing,
-            presence: presence, supersession: supersession)
+            starter: SessionStarter(bus: bus, places: places, turns: turns), streams: streams,
+            signals: Gateway.Signals(receipts: receipts, typing: typing, presence: presence, supersession: supersession),
+            counters: counters, turns: turns, strangerBytes: settings.strangerBytes)
+        let digests = Digests(bus: bus, rooms: rooms, streams: streams, counters: counters, turns: turns)
         reader = BusReader(
-            bus: bus, rooms: rooms, streams: streams,
-            digests: Digests(bus: bus, rooms: rooms, streams: streams, counters: counters), typing: typing,
-            presence: presence, supersession: supersession, erased: erased, counters: counters)
+            bus: bus,
+            listeners: BusReader.Listeners(
+                rooms: rooms, streams: streams, digests: digests, typing: typing, presence: presence,
+                supersession: supersession, erased: erased),
+            counters: counters)
     }
 
     func addMetrics(to metrics: Metrics) {
         counters.add(to: metrics)
         metrics.gauge("parley_fanout_sessions", "Open sessions") { [sessions] in Double(sessions.count) }
         metrics.gauge("parley_fanout_rooms", "Conversations with sessions") { [rooms] in Double(rooms.count) }
+        metrics.gauge("parley_fanout_stranger_bytes", "Bytes held for clients whose token was not seen yet") {
+            [gateway] in Double(gateway.strangerBytes)
+        }
         presence.addMetrics(to: metrics)
     }
 

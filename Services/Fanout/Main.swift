@@ -10,7 +10,9 @@ enum Main {
     static func main() {
         Service.run("fanout", configuredBy: FanoutConfiguration.init) { service, configuration in
             let bus = try service.openBus(configuration.bus)
-            let fanout = Fanout(bus: bus, tokens: configuration.tokens, log: service.log)
+            let fanout = Fanout(
+                bus: bus, tokens: configuration.tokens, log: service.log,
+                Fanout.Settings(limits: configuration.sessions, strangerBytes: configuration.strangerBytes))
             fanout.addMetrics(to: service.metrics)
             fanout.start()
 

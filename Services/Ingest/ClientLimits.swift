@@ -13,6 +13,8 @@ struct ClientLimits: Sendable {
     var titleCharacters = 200
     var mentionsPerMessage = 100
     var conversationsPerUser = 20_000
+    /// Enforced by fanout.
+    var sessions = SessionLimits()
 
     static let membersPerConversation = 10_000
     static let pageBytes = 512 * 1024
@@ -37,6 +39,7 @@ struct ClientLimits: Sendable {
         membersPerRequest = try environment.integer(
             "PARLEY_MEMBERS_PER_REQUEST", default: membersPerRequest, in: 1...membersPerRequest)
         conversationsPerUser = try environment.conversationsPerUser()
+        sessions = try SessionLimits(environment: &environment)
     }
 
     func write(to buffer: inout ByteBuffer) {
@@ -60,6 +63,10 @@ struct ClientLimits: Sendable {
         buffer.append(key: "frameBytes", json: Self.frameBytes)
         buffer.append(key: "helloBytes", json: Self.helloBytes)
         buffer.append(key: "replayChanges", json: Self.replayChanges)
+        buffer.append(key: "sessionsPerUser", json: sessions.sessions)
+        buffer.append(key: "framesPerSecond", json: sessions.framesPerSecond)
+        buffer.append(key: "frameBurst", json: sessions.frameBurst)
+        buffer.append(key: "receiptsPerSecond", json: sessions.receiptsPerSecond)
         buffer.endObject()
     }
 }

@@ -43,18 +43,45 @@ struct ConnectionTable {
 
 /// The connections with something to write, until the end of the turn: many answers to one connection leave by one
 /// system call.
+///
+/// When one message goes to ten thousand, they are written to over several turns, so that nobody else waits for all of
+/// them; what comes for them meanwhile leaves by the same call.
 @Reactor
 final class FlushQueue {
-    private var waiting: [any Connection] = []
+    /// Connections written to in a turn: about two milliseconds' work.
+    static let portion = 1_024
+
+    private var waiting = FIFO<any Connection>()
+    /// Those that are written to in this turn, however many there are.
+    private var urgent: [any Connection] = []
+    private var isPlanned = false
 
     func add(_ connection: any Connection) {
-        if waiting.isEmpty { Reactor.atEndOfTurn { self.flush() } }
+        plan()
         waiting.append(connection)
     }
 
+    func addUrgent(_ connection: any Connection) {
+        plan()
+        urgent.append(connection)
+    }
+
+    private func plan() {
+        guard !isPlanned else { return }
+        isPlanned = true
+        Reactor.atEndOfTurn { self.flush() }
+    }
+
     private func flush() {
-        let connections = waiting
-        waiting.removeAll(keepingCapacity: true)
+        isPlanned = false
+        let connections = urgent
+        urgent.removeAll(keepingCapacity: true)
         for connection in connections { connection.flush() }
+        var left = Self.portion
+        while left > 0, let connection = waiting.popFirst() {
+            connection.flush()
+            left -= 1
+        }
+        if !waiting.isEmpty { plan() }
     }
 }

@@ -176,7 +176,7 @@ public final class HTTPConnection: Connection, RequestConnection {
     private func scheduleFlush() {
         if isFlushScheduled { return }
         isFlushScheduled = true
-        server.flushQueue.add(self)
+        server.flushQueue.addUrgent(self)
     }
 
     func flush() {

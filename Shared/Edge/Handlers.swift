@@ -22,6 +22,10 @@ public protocol WebSocketHandler: AnyObject {
     /// A whole text message of valid UTF-8. The bytes are valid until this returns.
     func received(_ text: UnsafeRawBufferPointer, from socket: WebSocket)
 
+    /// Some bytes of the peer have been decoded, and what was whole has been received.
+    /// - Parameter otherFrames: frames among them that were no whole text message: control frames and fragments.
+    func decoded(otherFrames: Int, from socket: WebSocket)
+
     /// The queue of `socket` is over its bound. What was queued has been dropped; what is sent now is the last the
     /// peer gets before it is closed.
     func isTooSlow(_ socket: WebSocket)
@@ -35,4 +39,5 @@ public protocol WebSocketHandler: AnyObject {
 
 extension WebSocketHandler {
     public func drained(_: WebSocket) {}
+    public func decoded(otherFrames _: Int, from _: WebSocket) {}
 }

@@ -25,6 +25,10 @@ public final class WebSocket: Connection {
     private var queue = FrameQueue()
     private var state = State.open
     private var hasPeerClosed = false
+    /// What was read and waits for `resumeReading`; nil: reading goes on.
+    private var unread: [UInt8]?
+    private var isTaking = false
+    private var isResumePlanned = false
     private var isFlushScheduled = false
     private var interest = Interest.read
     /// In sweeps: when the peer was last heard, last pinged, and when the closing began.
@@ -62,6 +66,9 @@ public final class WebSocket: Connection {
         set { decoder.maximumMessageBytes = newValue }
     }
 
+    /// Bytes of a message that has not arrived as a whole.
+    public var heldInputBytes: Int { decoder.heldBytes }
+
     /// Queues `frame`; all of a turn leave by one system call. A peer that leaves more than the bound of the queue
     /// untaken is closed.
     public func send(_ frame: WebSocketFrame) {
@@ -80,14 +87,50 @@ public final class WebSocket: Connection {
         enqueue(.close(code, reason: reason))
         state = .closing
         closingSince = server.sweep
+        // In the middle of a message the peer's answer cannot be made out, and nothing is kept for who was sent away.
+        if decoder.heldBytes > 0 || unread != nil { endListening() }
+    }
+
+    private func endListening() {
+        state = .finished
+        scheduleFlush()
+        // What is being handled may lie in the decoder's memory.
+        if !isTaking { decoder.release() }
+        unread = nil
+        watch(for: interest.union(.read))
     }
 
     // MARK: Reading
 
+    /// Nothing more is read, and what was read is not handed on, until `resumeReading`: the peer has to wait. It is not
+    /// taken for silent meanwhile.
+    public func pauseReading() {
+        guard state == .open, unread == nil else { return }
+        unread = []
+        watch(for: interest.subtracting(.read))
+    }
+
+    public func resumeReading() {
+        guard state == .open, unread != nil, !isResumePlanned else { return }
+        isResumePlanned = true
+        // Not at once: whoever resumes is not prepared to be handed a message.
+        Reactor.atEndOfTurn { [self] in takeUnread() }
+    }
+
+    private func takeUnread() {
+        isResumePlanned = false
+        guard state == .open, var bytes = unread else { return }
+        unread = nil
+        bytes.withUnsafeMutableBytes { take($0) }
+        if state == .open, unread == nil { watch(for: interest.union(.read)) }
+    }
+
     public func ready(_ readiness: Readiness) {
         if readiness.contains(.write) { flush() }
         guard state != .closed, !readiness.isDisjoint(with: [.read, .hangup, .failure]) else { return }
-        switch socket.read(into: server.readBuffer) {
+        // Not asked for, so the connection is broken.
+        if unread != nil { return readiness.isDisjoint(with: [.hangup, .failure]) ? () : close() }
+        switch socket.read(into: UnsafeMutableRawBufferPointer(rebasing: server.readBuffer[..<Self.bytesPerRead])) {
         case .nothing: return
         case .end: close()
         case .bytes(let count): take(UnsafeMutableRawBufferPointer(rebasing: server.readBuffer[..<count]))
@@ -96,13 +139,37 @@ public final class WebSocket: Connection {
 
     func take(_ bytes: UnsafeMutableRawBufferPointer) {
         var input = bytes
+        var texts = 0
+        let framesBefore = decoder.frames
         lastHeard = server.sweep
+        isTaking = true
         do throws(WebSocketViolation) {
-            while state == .open || state == .closing, let event = try decoder.next(&input) { handle(event) }
+            while state == .open || state == .closing, unread == nil, let event = try decoder.next(&input) {
+                if case .text = event { texts += 1 }
+                handle(event)
+            }
         } catch {
             finish(error.code, error.reason)
         }
+        isTaking = false
+        ended(of: input, otherFrames: decoder.frames - framesBefore - texts)
     }
+
+    /// All that was read has been handled, or the rest has to wait.
+    private func ended(of rest: UnsafeMutableRawBufferPointer, otherFrames: Int) {
+        if state == .open { handler.decoded(otherFrames: otherFrames, from: self) }
+        switch state {
+        case .open: if unread != nil { unread = Array(rest) }
+        case .closing: if decoder.heldBytes > Self.closeFrameBytes { endListening() }
+        case .finished, .closed: decoder.release()
+        }
+    }
+
+    /// A close frame has fewer. A peer that was sent away is not heard out with more.
+    private static let closeFrameBytes = 256
+
+    /// Not more, so that a peer that is told to wait leaves little behind.
+    private static let bytesPerRead = 64 * 1024
 
     private func handle(_ event: WebSocketEvent) {
         switch event {
@@ -144,11 +211,11 @@ public final class WebSocket: Connection {
         isFlushScheduled = false
         guard state != .closed else { return }
         switch write() {
-        case .blocked: watch(for: [.read, .write])
+        case .blocked: watch(for: interest.union(.write))
         case .failed: close()
         case .done:
             let wasCongested = isCongested
-            watch(for: .read)
+            watch(for: interest.subtracting(.write))
             if wasCongested, state == .open { handler.drained(self) }
             if state == .finished { hasPeerClosed ? close() : socket.endWriting() }
         }
@@ -190,6 +257,7 @@ public final class WebSocket: Connection {
             if server.sweep &- closingSince > timeouts.close { close() }
         case .open:
             queue.releaseRoom()
+            if unread != nil { lastHeard = server.sweep }
             if server.sweep &- lastHeard > timeouts.silence { return close() }
             guard server.sweep &- lastPing >= timeouts.ping else { return }
             lastPing = server.sweep

@@ -32,6 +32,8 @@ struct WebSocketDecoder: ~Copyable {
     private var isMessageOpen = false
     private var areFragmentsDone = false
     private var utf8 = UTF8Validator()
+    /// Frames that were decoded: also those that make no event.
+    private(set) var frames = 0
 
     /// Memory that an idle WebSocket keeps of a larger message.
     private static let keptBytes = 512
@@ -42,10 +44,23 @@ struct WebSocketDecoder: ~Copyable {
     mutating func next(_ input: inout UnsafeMutableRawBufferPointer) throws(WebSocketViolation) -> WebSocketEvent? {
         releaseDelivered()
         while let frame = try nextFrame(&input) {
+            frames += 1
             if let event = try event(of: frame) { return event }
             releaseDelivered()
         }
         return nil
+    }
+
+    /// Bytes that are kept of a message that has not arrived as a whole.
+    var heldBytes: Int {
+        (isPartialFrameDone ? 0 : partialFrame.count) + (areFragmentsDone ? 0 : fragments.count)
+    }
+
+    /// Gives the memory back, for a peer that is listened to no more.
+    mutating func release() {
+        partialFrame = ByteBuffer(capacity: 16)
+        fragments = ByteBuffer(capacity: 16)
+        (isPartialFrameDone, areFragmentsDone) = (false, false)
     }
 
     private mutating func releaseDelivered() {

@@ -12,6 +12,13 @@ import Testing
         try Array(text.utf8).withUnsafeBytes { try body(try ClientFrame($0)) }
     }
 
+    /// As a gateway reads it: a hello by itself, once its token is known.
+    static func read(_ text: String) throws {
+        try Array(text.utf8).withUnsafeBytes { bytes in
+            if case .hello = try ClientFrame(bytes) { _ = try Hello(bytes) }
+        }
+    }
+
     @Test("a hello tells who it is and what it has, whatever the order of its members")
     func hello() throws {
         let text = """
@@ -19,9 +26,23 @@ import Testing
              "logId":null,"capabilities":["x"],"type":"hello"}
             """
         try Self.parse(text) { frame in
-            guard case .hello(let hello) = frame else { return #expect(Bool(false), "a hello") }
-            #expect(hello.token == "t" && hello.useq == 3 && hello.logID == nil)
+            guard case .hello(let token) = frame else { return #expect(Bool(false), "a hello") }
+            let hello = try Array(text.utf8).withUnsafeBytes { try Hello($0) }
+            #expect(token == "t" && hello.token == token && hello.useq == 3 && hello.logID == nil)
             #expect(hello.cursors == [Self.conversation: 7] && hello.statusVersions == nil)
+        }
+    }
+
+    @Test("a large hello is read a little at a time, and is the same")
+    func steps() throws {
+        let cursors = (0..<5_000).map { #""01890000-0000-7000-8000-\#(String(100_000_000_000 + $0))":\#($0)"# }
+        let text = #"{"cursors":{\#(cursors.joined(separator: ","))},"token":"t","type":"hello"}"#
+        try Array(text.utf8).withUnsafeBytes { bytes in
+            var reader = HelloReader(bytes)
+            var steps = 0
+            while try reader.readNext() { steps += 1 }
+            #expect(steps >= 5_000, "a position a step")
+            #expect(try reader.hello.cursors == Hello(bytes).cursors && reader.hello.cursors.count == 5_000)
         }
     }
 
@@ -80,7 +101,7 @@ import Testing
             ), (#"{"type":"ping"} x"#, "goes on"),
         ])
     func refused(text: String, named: String) {
-        let error = #expect(throws: JSONError.self) { try Self.parse(text) { _ in } }
+        let error = #expect(throws: JSONError.self) { try Self.read(text) }
         #expect(error?.description.contains(named) == true, "\(String(describing: error))")
     }
 
@@ -99,7 +120,10 @@ import Testing
                     using: &random)!
             }
             bytes.removeLast(.random(in: 0...3, using: &random))
-            bytes.withUnsafeBytes { _ = try? ClientFrame($0) }
+            bytes.withUnsafeBytes { bytes in
+                _ = try? ClientFrame(bytes)
+                _ = try? Hello(bytes)
+            }
         }
     }
 }

@@ -30,35 +30,62 @@ private let minute = Timestamp(milliseconds: 60_000)
         news.appeared(ben, in: first)
         news.appeared(anna, in: second)
         news.gone(anna, from: first, lastSeen: minute)
-        let (user, change) = news.take(1)[0]
+        let (user, change) = news.popFirst()!
         #expect(user == anna && change.appearedIn == [second] && change.goneFrom == [first])
         #expect(news.isOnline(anna) && news.isOnline(ben) && !news.isEmpty)
         news.gone(anna, from: second, lastSeen: minute)
         #expect(!news.isOnline(anna))
-        #expect(news.take(9).map(\.user) == [ben, anna] && news.isEmpty)
+        let rest = [news.popFirst()?.user, news.popFirst()?.user, news.popFirst()?.user]
+        #expect(rest == [ben, anna, nil] && news.isEmpty)
     }
 
     @Test("a departure ends after its time, in all conversations, unless the user comes back")
     func departures() {
         func time(_ seconds: Double) -> MonotonicTime { MonotonicTime(nanoseconds: UInt64(seconds * 1e9)) }
         var departures = Departures()
-        departures.add(anna, [first, second], lastSeen: minute, until: time(5))
-        departures.add(ben, [first], lastSeen: minute, until: time(6))
+        depart(anna, [first, second], until: time(5), &departures)
+        depart(ben, [first], until: time(6), &departures)
         #expect(departures.users(in: first) == [anna, ben] && departures.users(in: second) == [anna])
-        #expect(departures.takeEnded(at: time(4.9)).isEmpty)
-        #expect(departures.remove(ben) == [first] && departures.remove(ben).isEmpty)
-        #expect(departures.takeEnded(at: time(9)) == [first, second])
+        let early = departures.takeEnded(at: time(4.9))
+        #expect(early.isEmpty)
+        let back = [departures.remove(ben)?.conversations, departures.remove(ben)?.conversations]
+        #expect(back == [[first], nil])
+        #expect(departures.users(in: first) == [anna], "who is back departs from nowhere, at once")
+        let ended = departures.takeEnded(at: time(9))
+        #expect(ended.map(\.user) == [anna] && ended[0].conversations == [first, second])
+        for conversation in ended[0].conversations {
+            departures.leave(conversation, ended[0])
+            departures.end(anna, conversation, lastSeen: minute)
+        }
         #expect(departures.isEmpty && departures.users(in: first).isEmpty)
-        #expect(departures.takeEnded(in: first) == [PresenceList.Departure(anna, lastSeen: minute)])
-        #expect(departures.takeEnded(in: first).isEmpty)
+        let told = [departures.takeEnded(in: first), departures.takeEnded(in: first)]
+        #expect(told == [[PresenceList.Departure(anna, lastSeen: minute)], []])
+    }
+
+    private func depart(
+        _ user: UserID, _ conversations: [ConversationID], until ends: MonotonicTime, _ departures: inout Departures
+    ) {
+        let ticket = departures.begin(user, lastSeen: minute, until: ends)!
+        for conversation in conversations { _ = departures.add(conversation, to: ticket, of: user) }
+    }
+
+    @Test("who comes back while they are still leaving one conversation after the other leaves no more of them")
+    func backInBetween() {
+        var departures = Departures()
+        let ticket = departures.begin(anna, lastSeen: minute, until: MonotonicTime(nanoseconds: 5))!
+        let before = departures.add(first, to: ticket, of: anna)
+        _ = departures.remove(anna)
+        let after = departures.add(second, to: ticket, of: anna)
+        #expect(before && !after && departures.users(in: second).isEmpty)
     }
 
     @Test("beyond its capacity a departure ends at once")
     func capacity() {
         var departures = Departures()
-        for number in 0...Departures.capacity {
-            departures.add(UserID("user\(number)")!, [first], lastSeen: minute, until: MonotonicTime(nanoseconds: 1))
+        for number in 0..<Departures.capacity {
+            depart(UserID("user\(number)")!, [first], until: MonotonicTime(nanoseconds: 1), &departures)
         }
-        #expect(departures.takeEnded(in: first).map(\.user.name) == ["user\(Departures.capacity)"])
+        let ticket = departures.begin(anna, lastSeen: minute, until: MonotonicTime(nanoseconds: 1))
+        #expect(ticket == nil)
     }
 }

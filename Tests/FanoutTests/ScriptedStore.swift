@@ -45,6 +45,9 @@ final class ScriptedStore {
     var isSilent = false
     /// So many of a user's latest private changes are kept.
     var privateTail = 1_000
+    /// The same for some kinds of requests, and for signals of some users.
+    var isSilentAbout: Set<StoreRequestKind> = []
+    var isSilentAboutSignals: Set<String> = []
     /// Runs between the snapshot of a bootstrap and its answer.
     var behindSnapshot: @Reactor () -> Void = {}
 
@@ -177,9 +180,16 @@ final class ScriptedStore {
         for bytes in frame.entries where !isSilent {
             let entry = try! RequestEntry(bytes)
             let request = RequestKey(origin: frame.origin, number: entry.number)
-            guard bus.beginWork(on: request) == .new else { continue }
+            guard !isSilent(about: entry, in: frame), bus.beginWork(on: request) == .new else { continue }
             if case .command = frame.topic { answerStore(request, entry) } else { answerReceipt(request, entry) }
         }
+    }
+
+    private func isSilent(about entry: RequestEntry, in frame: InboundFrame) -> Bool {
+        if case .command = frame.topic { return StoreRequestKind(rawValue: entry.kind).map(isSilentAbout.contains)! }
+        guard ReceiptRequestKind(rawValue: entry.kind) == .signal, !isSilentAboutSignals.isEmpty else { return false }
+        var reader = ByteReader(entry.fields)
+        return isSilentAboutSignals.contains(try! ReceiptSignal(from: &reader).user.name)
     }
 
     private func answerStore(_ request: RequestKey, _ entry: RequestEntry) {

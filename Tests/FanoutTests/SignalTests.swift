@@ -8,6 +8,14 @@ import Wire
 private let conversation = ConversationID(UUIDBytes("01890000-0000-7000-8000-000000000011")!)
 private let anna = UserID("anna")!
 
+extension ReceiptSignals {
+    fileprivate mutating func takeAllReady() -> [ReceiptSignal] {
+        var ready: [ReceiptSignal] = []
+        while let signal = takeReady() { ready.append(signal) }
+        return ready
+    }
+}
+
 @Suite struct ReceiptSignalsTests {
     static let key = ReceiptSignals.Key(conversation: conversation, user: anna)
 
@@ -16,12 +24,12 @@ private let anna = UserID("anna")!
         var signals = ReceiptSignals()
         for seq in [3, 9, 5] as [Int64] { _ = signals.add(Self.key, delivered: seq) }
         _ = signals.add(Self.key, delivered: 4, read: 4)
-        let sent = signals.takeReady()
+        let sent = signals.takeAllReady()
         #expect(sent == [ReceiptSignal(conversation, user: anna, delivered: 9, read: 4)])
         _ = signals.add(Self.key, read: 8)
-        let readyMeanwhile = signals.takeReady()
+        let readyMeanwhile = signals.takeAllReady()
         let waits = signals.finished(sent[0])
-        let readyThen = signals.takeReady()
+        let readyThen = signals.takeAllReady()
         #expect(readyMeanwhile.isEmpty && waits)
         #expect(readyThen.map(\.read) == [8])
     }
@@ -30,30 +38,65 @@ private let anna = UserID("anna")!
     func failure() {
         var signals = ReceiptSignals()
         _ = signals.add(Self.key, delivered: 7)
-        let sent = signals.takeReady()
+        let sent = signals.takeAllReady()
         _ = signals.add(Self.key, delivered: 6, read: 6)
         let isFirst = signals.failed(sent[0])
         _ = signals.add(Self.key, read: 5)
-        let early = signals.takeReady()
+        let early = signals.takeAllReady()
         signals.resume()
-        let again = signals.takeReady()
+        let again = signals.takeAllReady()
         #expect(isFirst && early.isEmpty, "a busy process does not send it again with every turn")
         #expect(again == [ReceiptSignal(conversation, user: anna, delivered: 7, read: 6)])
     }
 
-    @Test("beyond the stated number signals are dropped, known ones are still merged")
+    static func key(_ number: Int, _ user: UserID = anna) -> ReceiptSignals.Key {
+        ReceiptSignals.Key(conversation: ConversationID(UUIDBytes(high: 0, low: UInt64(number))), user: user)
+    }
+
+    @Test("one user takes their share and no more, known signals are still merged, and others have room")
+    func share() {
+        var signals = ReceiptSignals()
+        for number in 0..<ReceiptSignals.share { _ = signals.add(Self.key(number), delivered: 1) }
+        let ben = UserID("ben")!
+        let added = [
+            signals.add(Self.key(-1 + ReceiptSignals.share), delivered: 2),
+            signals.add(Self.key(ReceiptSignals.share), delivered: 1), signals.add(Self.key(0, ben), delivered: 1),
+        ]
+        #expect(added == [true, false, true])
+        // What is on its way counts, too, until it is answered; what failed, until it was repeated.
+        let sent = signals.takeReady()!
+        #expect(!signals.hasRoom(for: anna))
+        _ = signals.failed(sent)
+        #expect(!signals.hasRoom(for: anna))
+        signals.resume()
+        _ = signals.takeReady().map { signals.finished($0) }
+        #expect(signals.hasRoom(for: anna))
+    }
+
+    @Test("beyond the stated number nothing is taken in, whoever says it")
     func full() {
         var signals = ReceiptSignals()
-        for number in 0..<UInt64(ReceiptSignals.capacity) {
-            let other = ConversationID(UUIDBytes(high: 0, low: number))
-            _ = signals.add(ReceiptSignals.Key(conversation: other, user: anna), delivered: 1)
+        for number in 0..<ReceiptSignals.capacity {
+            _ = signals.add(Self.key(number, UserID("user\(number % 16)")!), delivered: 1)
         }
-        let (isNewAdded, isKnownAdded) = (
-            signals.add(Self.key, delivered: 1),
-            signals.add(
-                ReceiptSignals.Key(conversation: ConversationID(UUIDBytes(high: 0, low: 5)), user: anna), delivered: 2)
-        )
-        #expect(!isNewAdded && isKnownAdded)
+        let isAdded = signals.add(Self.key, delivered: 1)
+        #expect(signals.count == ReceiptSignals.capacity && !isAdded)
+    }
+
+    @Test("every user's count is back at nothing when all is answered, whatever failed and was said meanwhile")
+    func counts() {
+        var signals = ReceiptSignals()
+        for round in 0..<3 {
+            for number in 0..<100 { _ = signals.add(Self.key(number), delivered: Int64(round + 1)) }
+            for (number, signal) in signals.takeAllReady().enumerated() {
+                if number % 2 == 0 { _ = signals.add(Self.key(number), delivered: Int64(round + 2)) }
+                if number % 3 == 0 { _ = signals.failed(signal) } else { _ = signals.finished(signal) }
+            }
+            signals.resume()
+        }
+        while signals.count > 0 { for signal in signals.takeAllReady() { _ = signals.finished(signal) } }
+        let added = (0..<ReceiptSignals.share).count { signals.add(Self.key($0), delivered: 9) }
+        #expect(added == ReceiptSignals.share && !signals.hasRoom(for: anna))
     }
 }
 

@@ -16,6 +16,7 @@ final class TestClient: DescriptorHandler {
 
     private let descriptor: CInt
     private var input: [UInt8] = []
+    private var output: [UInt8] = []
     private var isUpgraded = false
 
     init(port: Int) {
@@ -40,16 +41,30 @@ final class TestClient: DescriptorHandler {
                 """.utf8))
     }
 
-    /// Sends a text frame, masked with zeros (RFC 6455, 5.3).
-    func say(_ text: String) {
-        let payload = Array(text.utf8)
-        var frame: [UInt8] = [0x81]
-        if payload.count < 126 {
-            frame.append(0x80 | UInt8(payload.count))
+    /// Sends a text frame.
+    func say(_ text: String) { sayAll([text]) }
+
+    /// Sends text frames in one go.
+    func sayAll(_ texts: [String]) {
+        write(texts.flatMap { text in head(0x81, text.utf8.count) + Array(text.utf8) })
+    }
+
+    /// Begins a text frame of so many bytes, and leaves it at the first of them.
+    func begin(bytes: Int, with first: Int) { write(head(0x81, bytes) + [UInt8](repeating: 0x20, count: first)) }
+
+    func pingOften(_ count: Int) { write((0..<count).flatMap { _ in head(0x89, 0) }) }
+
+    /// The head of a frame, masked with zeros (RFC 6455, 5.3).
+    private func head(_ opcode: UInt8, _ count: Int) -> [UInt8] {
+        var frame: [UInt8] = [opcode]
+        if count < 126 {
+            frame.append(0x80 | UInt8(count))
+        } else if count < 1 << 16 {
+            frame += [0x80 | 126, UInt8(count >> 8), UInt8(count & 0xFF)]
         } else {
-            frame += [0x80 | 126, UInt8(payload.count >> 8), UInt8(payload.count & 0xFF)]
+            frame += [0x80 | 127] + (0..<8).map { UInt8(truncatingIfNeeded: count >> (56 - 8 * $0)) }
         }
-        write(frame + [0, 0, 0, 0] + payload)
+        return frame + [0, 0, 0, 0]
     }
 
     func close() {
@@ -126,8 +141,16 @@ final class TestClient: DescriptorHandler {
         return (input[start] & 0x0F, input[position..<position + length], position + length)
     }
 
+    /// What the socket's buffer has no room for goes when the server has read some.
     private func write(_ bytes: [UInt8]) {
-        let count = send(descriptor, bytes, bytes.count, CInt(MSG_NOSIGNAL))
-        precondition(count == bytes.count, "a short frame fits the socket's buffer")
+        output += bytes
+        flush()
+    }
+
+    private func flush() {
+        guard !hasEnded else { return }
+        let count = send(descriptor, output, output.count, CInt(MSG_NOSIGNAL | MSG_DONTWAIT))
+        if count > 0 { output.removeFirst(count) }
+        if !output.isEmpty { Reactor.after(.milliseconds(2)) { [weak self] in self?.flush() } }
     }
 }

@@ -28,23 +28,25 @@ final class TestSystem {
 
     init(
         fanouts count: Int = 1, areStrangers: Bool = false, limits: ServerLimits = ServerLimits(),
-        typingLifetime: Duration = TypingTable.lifetime
+        typingLifetime: Duration = TypingTable.lifetime, settings: Fanout.Settings = Fanout.Settings()
     ) async throws {
+        var settings = settings
+        settings.presence = Self.timing
+        settings.typingLifetime = typingLifetime
         var template = Array("/tmp/parley-fanout-XXXXXX".utf8CString)
         directory = String(cString: mkdtemp(&template)!)
         storeBus = try Bus(bind: "ipc://\(directory)/store-0.sock")
         store = ScriptedStore(storeBus)
-        for number in 0..<count { try open(number, limits, typingLifetime) }
+        for number in 0..<count { try open(number, limits, settings) }
         try storeBus.follow([.ipc(pattern: "\(directory)/fanout-*.sock")])
         try await settle(areStrangers)
     }
 
-    private func open(_ number: Int, _ limits: ServerLimits, _ typingLifetime: Duration) throws {
+    private func open(_ number: Int, _ limits: ServerLimits, _ settings: Fanout.Settings) throws {
         let bus = try Bus(bind: "ipc://\(directory)/fanout-\(number).sock")
         let tokens = TokenVerifier(key: try TokenKey(secret: Self.secret))
         let fanout = Fanout(
-            bus: bus, tokens: tokens, log: Log(service: "fanout", level: .error), presence: Self.timing,
-            typingLifetime: typingLifetime)
+            bus: bus, tokens: tokens, log: Log(service: "fanout", level: .error), settings)
         let server = Server(routes, webSockets: fanout.gateway, limits: limits)
         let port = try server.listen(at: "127.0.0.1:0")
         fanout.start()

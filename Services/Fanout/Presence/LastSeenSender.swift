@@ -12,27 +12,41 @@ final class LastSeenSender {
     private static let deadline = Duration.seconds(10)
 
     private let bus: Bus
+    private let turns: Turns
     private var waiting: [Slot: Set<UserID>] = [:]
     /// A reconnecting crowd asks for few users at a time.
     private let questions = FetchQueue()
 
-    init(bus: Bus) { self.bus = bus }
+    init(bus: Bus, turns: Turns) {
+        self.bus = bus
+        self.turns = turns
+    }
 
     func seen(_ user: UserID) {
-        if waiting.isEmpty { Reactor.after(Self.gathering) { [weak self] in self?.send() } }
+        if waiting.isEmpty { Reactor.after(Self.gathering) { [weak self] in self?.sendOverTurns() } }
         waiting[user.slot, default: []].insert(user)
     }
 
+    /// Sends all that waits, for the end of the process.
     func send() {
-        for (slot, users) in waiting {
-            let users = Array(users)
-            for start in stride(from: 0, to: users.count, by: SeenUsers.limit) {
-                let seen = SeenUsers(Array(users[start..<min(start + SeenUsers.limit, users.count)]))
-                let fields: (inout ByteBuffer) -> Void = { seen.write(to: &$0) }
-                bus.request(.seen, in: slot, deadline: Self.deadline, fields: fields) { _ in }
-            }
+        for (slot, users) in waiting { send(Array(users), slot) }
+        waiting = [:]
+    }
+
+    private func sendOverTurns() {
+        turns.forEach(waiting) { [weak self] slot, users in
+            self?.send(Array(users), slot)
+            self?.turns.spend(users.count / 16)
         }
         waiting = [:]
+    }
+
+    private func send(_ users: [UserID], _ slot: Slot) {
+        for start in stride(from: 0, to: users.count, by: SeenUsers.limit) {
+            let seen = SeenUsers(Array(users[start..<min(start + SeenUsers.limit, users.count)]))
+            let fields: (inout ByteBuffer) -> Void = { seen.write(to: &$0) }
+            bus.request(.seen, in: slot, deadline: Self.deadline, fields: fields) { _ in }
+        }
     }
 
     /// The others in a user's direct conversations who are known to have been online.

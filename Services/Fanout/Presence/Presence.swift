@@ -17,8 +17,9 @@ final class Presence {
     /// Groups with more members show nobody: in a large one somebody always comes or goes. The limit of frames that name
     /// members in receipts, too.
     static let membersLimit = 50
-    /// Lists published, users told of, and sessions greeted in one go: about a millisecond's work each.
-    static let portion = 512
+    /// Conversations looked at to find out whether a session sees a user who is in very many. Who is found nowhere else is
+    /// not told as gone then, and shown until they go offline.
+    static let searched = 4_096
 
     let bus: Bus
     let rooms: Rooms
@@ -29,13 +30,16 @@ final class Presence {
     private let sessions: SessionTable
     private let counters: Counters
     private let lastSeen: LastSeenSender
+    private let turns: Turns
     private var departures = Departures()
     /// Conversations whose list is to be told.
-    private var dirty: [ConversationID] = []
+    private var dirty = FIFO<ConversationID>()
     private var dirtySet: Set<ConversationID> = []
     /// Sessions that are to be told who is online in these of their rooms.
-    private var newcomers: [(session: Session, rooms: ContiguousArray<Room>)] = []
+    private var newcomers: [(session: Session, rooms: [Room])] = []
     private var isGathering = false
+    private var isTelling = false
+    private var telling: Telling?
     /// Other processes, and when each was last heard.
     private var processes: [Instance: MonotonicTime] = [:]
     private var heartbeats = 0
@@ -43,9 +47,10 @@ final class Presence {
     private var mark = 0
 
     init(
-        bus: Bus, rooms: Rooms, streams: PrivateStreams, sessions: SessionTable, counters: Counters,
+        bus: Bus, rooms: Rooms, streams: PrivateStreams, sessions: SessionTable, counters: Counters, turns: Turns,
         timing: PresenceTiming
     ) {
+        self.turns = turns
         self.sessions = sessions
         self.counters = counters
         outbox = PresenceOutbox(counters: counters)
@@ -53,7 +58,7 @@ final class Presence {
         self.rooms = rooms
         self.streams = streams
         self.timing = timing
-        lastSeen = LastSeenSender(bus: bus)
+        lastSeen = LastSeenSender(bus: bus, turns: turns)
         rooms.left = { [unowned self] in left($0, $1) }
         rooms.closed = { [unowned self] in closed($0) }
         rooms.resized = { [unowned self] in changed($0.conversation) }
@@ -80,52 +85,76 @@ final class Presence {
 
     // MARK: Sessions
 
-    /// A session is in its rooms.
+    /// A session is in one more of its rooms.
+    func placed(_ session: Session, _ room: Room) { if session.showsPresence { changed(room.conversation) } }
+
+    /// A session is in all of its rooms.
     func started(_ session: Session) {
-        for conversation in departures.remove(session.user) { changed(conversation) }
+        if let departure = departures.remove(session.user) {
+            turns.forEach(departure.conversations) { [self] conversation in
+                departures.leave(conversation, departure)
+                changed(conversation)
+            }
+        }
         guard session.showsPresence else { return }
-        for room in session.rooms { changed(room.conversation) }
-        newcomers.append((session, session.rooms))
+        greetLater(session, Array(session.rooms.values))
         // Later: who is online is known by then.
         Reactor.after(timing.gathering * 5) { [weak self] in self?.tellWhenPeersWereSeen(session) }
     }
 
+    private func greetLater(_ session: Session, _ rooms: [Room]) {
+        newcomers.append((session, rooms))
+        gather()
+    }
+
     private func tellWhenPeersWereSeen(_ session: Session) {
-        guard session.rooms.contains(where: \.isDirect) else { return }
-        lastSeen.ofPeers(session.user) { [weak self] departures in
-            guard let self, !session.hasEnded, session.showsPresence else { return }
-            for departure in departures where !session.sees(departure.user) {
-                outbox.tell(session, departure.user, ServerFrame.presence(departure.user, lastSeen: departure.lastSeen))
-            }
+        guard session.rooms.values.contains(where: \.isDirect) else { return }
+        lastSeen.ofPeers(session.user) { [turns] departures in
+            turns.forEach(departures) { [weak self] in self?.tell(session, $0) }
         }
     }
 
-    /// A session has left its rooms.
-    func ended(_ session: Session, _ rooms: ContiguousArray<Room>) {
+    private func tell(_ session: Session, _ departure: PresenceList.Departure) {
+        guard !session.hasEnded, session.showsPresence, !sees(session, departure.user) else { return }
+        outbox.tell(session, departure.user, ServerFrame.presence(departure.user, lastSeen: departure.lastSeen))
+    }
+
+    /// How a session leaves its rooms.
+    struct Leaving {
+        fileprivate let isLast: Bool
+        fileprivate let ticket: Departures.Ticket?
+    }
+
+    /// A session is going to leave its rooms. `isLast`: its user has no other one that is in its rooms.
+    func ending(_ session: Session, isLast: Bool) -> Leaving {
         outbox.forget(session)
-        guard session.showsPresence else { return }
-        let conversations = rooms.filter { $0.showsPresence && $0.hasMember(session) }.map(\.conversation)
-        if streams[session.user] == nil {
-            lastSeen.seen(session.user)
-            departures.add(
-                session.user, conversations, lastSeen: .thisMinute, until: MonotonicTime.now + timing.grace)
-        }
+        guard session.showsPresence, isLast else { return Leaving(isLast: false, ticket: nil) }
+        lastSeen.seen(session.user)
         gather()
-        for conversation in conversations { changed(conversation) }
+        let ends = MonotonicTime.now + timing.grace
+        return Leaving(isLast: true, ticket: departures.begin(session.user, lastSeen: .thisMinute, until: ends))
+    }
+
+    func leaving(_ session: Session, _ room: Room, _ leaving: Leaving) {
+        guard session.showsPresence, room.showsPresence, room.hasMember(session) else { return }
+        let conversation = room.conversation
+        let departs = leaving.ticket.map { departures.add(conversation, to: $0, of: session.user) } ?? false
+        if leaving.isLast, !departs { departures.end(session.user, conversation, lastSeen: .thisMinute) }
+        changed(conversation)
     }
 
     private func joined(_ session: Session, _ room: Room) {
         guard session.showsPresence else { return }
         changed(room.conversation)
-        room.presence.newcomers.append(ObjectIdentifier(session))
-        newcomers.append((session, [room]))
+        room.presence.newcomers.insert(ObjectIdentifier(session))
+        greetLater(session, [room])
     }
 
     /// The session's user is no member any more.
     private func left(_ session: Session, _ room: Room) {
         guard session.showsPresence else { return }
         changed(room.conversation)
-        for user in room.presence.users where user != session.user && !session.sees(user) {
+        for user in room.presence.users where user != session.user && !sees(session, user) {
             outbox.tell(session, user, ServerFrame.presence(user, lastSeen: nil))
         }
     }
@@ -133,9 +162,8 @@ final class Presence {
     private func decided(_ session: Session, shows: Bool) {
         guard session.showsPresence != shows else { return }
         session.showsPresence = shows
-        if shows { return started(session) }
-        outbox.forget(session)
-        for room in session.rooms { changed(room.conversation) }
+        if shows { started(session) } else { outbox.forget(session) }
+        turns.forEach(session.rooms.values) { [weak self] in self?.changed($0.conversation) }
     }
 
     // MARK: Lists
@@ -144,6 +172,11 @@ final class Presence {
     private func changed(_ conversation: ConversationID) {
         if dirtySet.insert(conversation).inserted { dirty.append(conversation) }
         gather()
+    }
+
+    private func changed(in slot: Slot, where isConcerned: (Room) -> Bool) {
+        turns.spend(rooms.count(in: slot) / 4)
+        rooms.forEach(in: slot) { if isConcerned($0) { changed($0.conversation) } }
     }
 
     private func publish(_ conversation: ConversationID) {
@@ -200,7 +233,7 @@ final class Presence {
     }
 
     private func closed(_ room: Room) {
-        for user in room.presence.users { news.forget(user) }
+        for user in room.presence.users { news.forget(user, in: room.conversation) }
     }
 
     // MARK: Other processes
@@ -208,7 +241,7 @@ final class Presence {
     func hear(_ process: Instance) {
         guard processes.updateValue(.now, forKey: process) == nil else { return }
         // It knows nothing yet of what is shown here.
-        rooms.forEach { changed($0.conversation) }
+        turns.forEach(Slot.all) { [weak self] in self?.changed(in: $0) { _ in true } }
     }
 
     private func beat() {
@@ -221,31 +254,36 @@ final class Presence {
     /// Nobody knows yet where its users are now: `receipt` is told that they were here.
     private func lose(_ process: Instance) {
         processes[process] = nil
+        turns.forEach(Slot.all) { [weak self] in self?.lose(process, in: $0) }
+    }
+
+    private func lose(_ process: Instance, in slot: Slot) {
+        turns.spend(rooms.count(in: slot) / 4)
         var expired: Set<UserID> = []
-        rooms.forEach { room in
+        rooms.forEach(in: slot) { room in
             let users = room.presence.list(of: process)
             guard !users.isEmpty else { return }
-            for user in users { lastSeen.seen(user) }
             expired.formUnion(users)
             let departed = users.map { PresenceList.Departure($0, lastSeen: .thisMinute) }
             take(PresenceList(room.conversation, asks: false, online: [], departed: departed), from: process)
         }
+        for user in expired { lastSeen.seen(user) }
         counters.presenceExpired += expired.count
     }
 
     /// Tells everything again, a part of the slots at each heartbeat.
     private func refresh() {
         let beats = max(1, Int(timing.refresh / timing.heartbeat))
-        for slot in Slot.all where Int(slot.number) % beats == heartbeats % beats {
-            rooms.forEach(in: slot) { room in
-                if !room.presence.list(of: bus.instance).isEmpty { changed(room.conversation) }
-            }
+        let slots = Slot.all.filter { Int($0.number) % beats == heartbeats % beats }
+        turns.forEach(slots) { [weak self] slot in
+            guard let self else { return }
+            changed(in: slot) { !$0.presence.list(of: self.bus.instance).isEmpty }
         }
         heartbeats += 1
     }
 
     private func tellWhoIsSeen() {
-        for session in sessions.all where session.showsPresence { lastSeen.seen(session.user) }
+        turns.forEach(sessions.all) { [lastSeen] in if $0.showsPresence { lastSeen.seen($0.user) } }
     }
 
     // MARK: Telling
@@ -256,64 +294,117 @@ final class Presence {
         Reactor.after(timing.gathering) { [weak self] in self?.tellNews() }
     }
 
+    /// One round after the other, each over as many turns as it takes.
     private func tellNews() {
         isGathering = false
-        for conversation in departures.takeEnded(at: .now) { changed(conversation) }
-        for conversation in takeDirty() { publish(conversation) }
-        for (user, change) in news.take(Self.portion) { tell(user, change) }
-        greet()
-        outbox.sendWaiting()
-        if !(dirty.isEmpty && news.isEmpty && newcomers.isEmpty && outbox.isEmpty && departures.isEmpty) { gather() }
+        guard !isTelling else { return }
+        isTelling = true
+        for departure in departures.takeEnded(at: .now) { end(departure) }
+        var lists = dirty.count
+        turns.run { [self] in
+            if lists > 0, let conversation = dirty.popFirst() {
+                lists -= 1
+                dirtySet.remove(conversation)
+                publish(conversation)
+                return true
+            }
+            if tellNext() { return true }
+            finishTelling()
+            return false
+        }
     }
 
-    private func tell(_ user: UserID, _ change: PresenceNews.Change) {
+    private func end(_ departure: Departures.Departure) {
+        turns.forEach(departure.conversations) { [weak self] conversation in
+            self?.departures.leave(conversation, departure)
+            self?.departures.end(departure.user, conversation, lastSeen: departure.lastSeen)
+            self?.changed(conversation)
+        }
+    }
+
+    private func finishTelling() {
+        isTelling = false
+        for (session, rooms) in newcomers { greet(session, rooms) }
+        newcomers = []
+        turns.forEach(outbox.sessions) { [self] in turns.spend(outbox.sendWaiting(to: $0) / 8) }
+        if !(dirty.isEmpty && news.isEmpty && outbox.isEmpty && departures.isEmpty) { gather() }
+    }
+
+    /// What is being told of one user.
+    private struct Telling {
+        let user: UserID
+        let isOnline: Bool
+        var appearedIn: [ConversationID]
+        let appeared: WebSocketFrame
+        var goneFrom: [ConversationID]
+        let gone: WebSocketFrame
+    }
+
+    /// Returns whether there was something to tell.
+    private func tellNext() -> Bool {
+        if telling == nil { telling = nextTelling() }
+        guard let current = telling else { return false }
+        if let conversation = telling?.appearedIn.popLast() {
+            tell(current, in: conversation, isThere: true, current.appeared)
+        } else if let conversation = telling?.goneFrom.popLast() {
+            tell(current, in: conversation, isThere: false, current.gone)
+        } else {
+            telling = nil
+        }
+        return true
+    }
+
+    private func nextTelling() -> Telling? {
+        guard let (user, change) = news.popFirst() else { return nil }
         mark += 1
         let isOnline = news.isOnline(user)
-        if !change.appearedIn.isEmpty {
-            tell(user, in: change.appearedIn, isThere: true, ServerFrame.presence(user))
-        }
-        if !change.goneFrom.isEmpty {
-            let frame = ServerFrame.presence(user, lastSeen: isOnline ? nil : change.lastSeen)
-            tell(user, in: change.goneFrom, isThere: false, frame)
-        }
+        return Telling(
+            user: user, isOnline: isOnline, appearedIn: change.appearedIn, appeared: ServerFrame.presence(user),
+            goneFrom: change.goneFrom, gone: ServerFrame.presence(user, lastSeen: isOnline ? nil : change.lastSeen))
     }
 
     /// Each session once, and only of what holds for it: who is gone from one conversation may be seen in another one.
-    private func tell(_ user: UserID, in conversations: [ConversationID], isThere: Bool, _ frame: WebSocketFrame) {
-        let isOnline = news.isOnline(user)
-        for room in conversations.compactMap({ rooms[$0] }) where room.presence.contains(user) == isThere {
-            room.feed.forEachSubscriber { session in
-                guard session.presenceMark != mark, session.user != user, session.showsPresence,
-                    room.hasMember(session),
-                    isThere || !(isOnline && session.sees(user) || room.isNew(session))
-                else { return }
-                session.presenceMark = mark
-                outbox.tell(session, user, frame)
+    private func tell(_ telling: Telling, in conversation: ConversationID, isThere: Bool, _ frame: WebSocketFrame) {
+        guard let room = rooms[conversation], room.presence.contains(telling.user) == isThere else { return }
+        turns.spend(room.feed.count / 8)
+        room.feed.forEachSubscriber { session in
+            guard session.presenceMark != mark, session.user != telling.user, session.showsPresence,
+                room.hasMember(session),
+                isThere || !(telling.isOnline && sees(session, telling.user) || room.isNew(session))
+            else { return }
+            session.presenceMark = mark
+            outbox.tell(session, telling.user, frame)
+        }
+    }
+
+    private func greet(_ session: Session, _ rooms: [Room]) {
+        var told: Set<UserID> = [session.user]
+        turns.forEach(rooms) { [self] room in
+            room.presence.newcomers.remove(ObjectIdentifier(session))
+            guard !session.hasEnded, session.showsPresence, room.showsPresence, room.hasMember(session) else { return }
+            for user in room.presence.users where told.insert(user).inserted {
+                outbox.tell(session, user, ServerFrame.presence(user))
             }
         }
     }
 
-    private func takeDirty() -> [ConversationID] {
-        let taken = Array(dirty.prefix(Self.portion))
-        dirty.removeFirst(taken.count)
-        for conversation in taken { dirtySet.remove(conversation) }
-        return taken
+    /// Whether a user is shown to a session, wherever: looked for where either of them is in fewer conversations.
+    private func sees(_ session: Session, _ user: UserID) -> Bool {
+        let places = news.conversations(of: user)
+        guard !places.isEmpty else { return false }
+        turns.spend(min(places.count, session.rooms.count, Self.searched) / 16)
+        if session.rooms.count < places.count {
+            return session.rooms.values.prefix(Self.searched).contains { shows(user, in: $0, to: session) }
+                || session.rooms.count > Self.searched
+        }
+        let isFound = places.prefix(Self.searched).contains { conversation in
+            rooms[conversation].map { session.isIn($0) && shows(user, in: $0, to: session) } ?? false
+        }
+        return isFound || places.count > Self.searched
     }
 
-    private func greet() {
-        let greeted = newcomers.prefix(Self.portion / 8)
-        newcomers.removeFirst(greeted.count)
-        for (session, rooms) in greeted {
-            for room in rooms { room.presence.newcomers.removeAll { $0 == ObjectIdentifier(session) } }
-        }
-        for (session, rooms) in greeted where !session.hasEnded && session.showsPresence {
-            var told: Set<UserID> = [session.user]
-            for room in rooms where room.showsPresence && room.hasMember(session) {
-                for user in room.presence.users where told.insert(user).inserted {
-                    outbox.tell(session, user, ServerFrame.presence(user))
-                }
-            }
-        }
+    private func shows(_ user: UserID, in room: Room, to session: Session) -> Bool {
+        room.presence.contains(user) && room.showsPresence && room.hasMember(session)
     }
 }
 
@@ -329,13 +420,6 @@ extension Room {
 
     /// A former member may still be here, to catch up.
     func hasMember(_ session: Session) -> Bool { session.windows.isMember(of: conversation) }
-}
-
-extension Session {
-    /// Whether a user is shown to this session, wherever.
-    func sees(_ user: UserID) -> Bool {
-        rooms.contains { $0.presence.contains(user) && $0.showsPresence && $0.hasMember(self) }
-    }
 }
 
 extension Timestamp {

@@ -1,20 +1,24 @@
 import Models
+import Reactor
 
 /// What has become of whom, to be told soon: everything about one user at once, so that who shares several conversations
 /// with them, or comes back at once, makes one frame or none.
 struct PresenceNews {
     struct Change {
-        fileprivate(set) var appearedIn: [ConversationID] = []
-        fileprivate(set) var goneFrom: [ConversationID] = []
+        /// By conversation, whether the user is there now.
+        fileprivate var places: [ConversationID: Bool] = [:]
         /// When the last session ended, if that is why.
         fileprivate(set) var lastSeen: Timestamp?
+
+        var appearedIn: [ConversationID] { places.filter(\.value).map(\.key) }
+        var goneFrom: [ConversationID] { places.filter { !$0.value }.map(\.key) }
     }
 
-    /// In how many conversations of this process a user is shown.
-    private var places: [UserID: Int] = [:]
+    /// In which conversations of this process a user is shown.
+    private var places: [UserID: Set<ConversationID>] = [:]
     private var changes: [UserID: Change] = [:]
     /// The users of `changes`, in the order of their first change.
-    private var order: [UserID] = []
+    private var order = FIFO<UserID>()
 
     var isEmpty: Bool { changes.isEmpty }
     /// Users shown somewhere.
@@ -22,34 +26,34 @@ struct PresenceNews {
 
     func isOnline(_ user: UserID) -> Bool { places[user] != nil }
 
+    /// Where a user is shown.
+    func conversations(of user: UserID) -> Set<ConversationID> { places[user] ?? [] }
+
     mutating func appeared(_ user: UserID, in conversation: ConversationID) {
-        places[user, default: 0] += 1
-        change(user) { change in
-            change.goneFrom.removeAll { $0 == conversation }
-            change.appearedIn.append(conversation)
-        }
+        places[user, default: []].insert(conversation)
+        change(user) { $0.places[conversation] = true }
     }
 
     mutating func gone(_ user: UserID, from conversation: ConversationID, lastSeen: Timestamp?) {
-        forget(user)
+        forget(user, in: conversation)
         change(user) { change in
-            change.appearedIn.removeAll { $0 == conversation }
-            change.goneFrom.append(conversation)
+            change.places[conversation] = false
             change.lastSeen = lastSeen
         }
     }
 
     /// A conversation in which the user was shown has nobody here any more.
-    mutating func forget(_ user: UserID) {
-        guard let count = places[user] else { return }
-        places[user] = count > 1 ? count - 1 : nil
+    mutating func forget(_ user: UserID, in conversation: ConversationID) {
+        places[user]?.remove(conversation)
+        if places[user]?.isEmpty == true { places[user] = nil }
     }
 
     /// Takes the oldest news out.
-    mutating func take(_ limit: Int) -> [(user: UserID, change: Change)] {
-        let users = order.prefix(limit)
-        order.removeFirst(users.count)
-        return users.compactMap { user in changes.removeValue(forKey: user).map { (user, $0) } }
+    mutating func popFirst() -> (user: UserID, change: Change)? {
+        while let user = order.popFirst() {
+            if let change = changes.removeValue(forKey: user) { return (user, change) }
+        }
+        return nil
     }
 
     private mutating func change(_ user: UserID, _ body: (inout Change) -> Void) {

@@ -9,31 +9,40 @@ struct PresenceOutbox {
     private static let capacity = 4_096
 
     private let counters: Counters
-    private var waiting: [ObjectIdentifier: (session: Session, frames: [UserID: WebSocketFrame])] = [:]
+    private var waiting = IdentityTable<Waiting>()
+
+    private struct Waiting {
+        let session: Session
+        var frames: [UserID: WebSocketFrame] = [:]
+    }
 
     init(counters: Counters) { self.counters = counters }
 
     var isEmpty: Bool { waiting.isEmpty }
 
     mutating func tell(_ session: Session, _ user: UserID, _ frame: WebSocketFrame) {
-        let id = ObjectIdentifier(session)
-        guard session.isCongested || waiting[id] != nil else { return send(frame, to: session) }
-        let takesOldPlace = waiting[id]?.frames[user] != nil
-        let isFull = waiting[id].map { $0.frames.count >= Self.capacity } ?? false
+        guard session.isCongested || waiting.contains(session) else { return send(frame, to: session) }
+        // Taken out and put back, so that its frames are changed in their place.
+        var entry = waiting.remove(session) ?? Waiting(session: session)
+        let takesOldPlace = entry.frames[user] != nil
+        let isFull = entry.frames.count >= Self.capacity
         if takesOldPlace || isFull { counters.presenceDropped += 1 }
-        if takesOldPlace || !isFull { waiting[id, default: (session, [:])].frames[user] = frame }
+        if takesOldPlace || !isFull { entry.frames[user] = frame }
+        waiting.append(session, entry)
     }
 
-    mutating func sendWaiting() {
-        for (id, (session, frames)) in waiting where !session.isCongested {
-            waiting[id] = nil
-            for frame in frames.values { send(frame, to: session) }
-        }
+    /// Those for whom something waits.
+    var sessions: [Session] { waiting.values.map(\.session) }
+
+    /// - Returns: how many frames went.
+    mutating func sendWaiting(to session: Session) -> Int {
+        guard !session.isCongested, let entry = waiting.remove(session) else { return 0 }
+        for frame in entry.frames.values { send(frame, to: session) }
+        return entry.frames.count
     }
 
     mutating func forget(_ session: Session) {
-        let forgotten = waiting.removeValue(forKey: ObjectIdentifier(session))
-        counters.presenceDropped += forgotten?.frames.count ?? 0
+        counters.presenceDropped += waiting.remove(session)?.frames.count ?? 0
     }
 
     private func send(_ frame: WebSocketFrame, to session: Session) {

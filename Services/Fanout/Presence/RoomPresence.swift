@@ -6,7 +6,7 @@ struct RoomPresence {
     /// Whether the other processes were asked for their lists: once, because from then on they tell by themselves.
     var isAsked = false
     /// Sessions of users who have just joined: who is gone was never shown to them.
-    var newcomers: [ObjectIdentifier] = []
+    var newcomers: Set<ObjectIdentifier> = []
     private var lists: ContiguousArray<(process: Instance, users: [UserID])> = []
     /// The latest of those whose removal has passed here. Who lists them has not heard of it yet, or lets them go as
     /// somebody who may come back at once: to members who join now they are nobody.

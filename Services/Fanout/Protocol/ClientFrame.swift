@@ -4,7 +4,8 @@ import Wire
 
 /// A frame from a client, as in api.md.
 enum ClientFrame {
-    case hello(Hello)
+    /// Read by itself (`HelloReader`), after its token.
+    case hello(token: String)
     case delivered([ReceiptItem])
     case read([ReceiptItem])
     case typing(ConversationID, isActive: Bool)
@@ -24,7 +25,7 @@ enum ClientFrame {
 
     init(_ json: UnsafeRawBufferPointer) throws(JSONError) {
         switch try Self.type(of: json) {
-        case "hello": self = .hello(try Hello(json))
+        case "hello": self = .hello(token: try Self.token(json))
         case "delivered": self = .delivered(try Self.receiptItems(json))
         case "read": self = .read(try Self.receiptItems(json))
         case "typing": self = try Self.typing(json)

@@ -1,3 +1,4 @@
+import Bytes
 import JSON
 import Models
 import Wire
@@ -12,26 +13,13 @@ struct Hello {
     var statusVersions: [ConversationID: Int64]?
     var logID: String?
 
-    private static let keys: JSONKeys = ["token", "cursors", "useq", "statusVersions", "logId"]
+    init() {}
 
+    /// Reads all of it at once.
     init(_ json: UnsafeRawBufferPointer) throws(JSONError) {
-        var reader = JSONReader(json)
-        var hasToken = false
-        var given = JSONKeys.Given()
-        try reader.beginObject()
-        while let key = try reader.nextKey(of: Self.keys, &given) {
-            switch key {
-            case "token":
-                token = try reader.string()
-                hasToken = true
-            case "cursors": cursors = try Self.positions(&reader) ?? [:]
-            case "useq": useq = try reader.consumeNull() ? nil : try reader.position()
-            case "statusVersions": statusVersions = try Self.positions(&reader)
-            case "logId": logID = try reader.consumeNull() ? nil : try reader.string()
-            default: try reader.skip()
-            }
-        }
-        guard hasToken else { throw reader.failure(.expected("a token"), at: 0) }
+        var reader = HelloReader(json)
+        while try reader.readNext() {}
+        self = reader.hello
     }
 
     /// The version up to which the client has the receipts of a conversation: 0 for one that it holds and names no version
@@ -40,19 +28,79 @@ struct Hello {
         guard let statusVersions else { return nil }
         return statusVersions[conversation] ?? (cursors[conversation] == nil ? nil : 0)
     }
+}
 
-    private static func positions(_ reader: inout JSONReader) throws(JSONError) -> [ConversationID: Int64]? {
-        if try reader.consumeNull() { return nil }
-        var positions: [ConversationID: Int64] = [:]
-        try reader.beginObject()
-        while let key = try reader.nextKey() {
-            guard let uuid = key.withBytes({ UUIDBytes(text: $0) }) else {
-                throw reader.failure(.invalidValue("a conversation id"))
-            }
-            guard positions.updateValue(try reader.position(), forKey: ConversationID(uuid)) == nil else {
-                throw reader.failure(.invalidValue("given once"))
-            }
+/// Reads a `hello` a member or a position at a time, because a large one takes longer than a turn may.
+struct HelloReader {
+    private(set) var hello = Hello()
+    private var reader: JSONReader
+    private var given = JSONKeys.Given()
+    private var hasBegun = false
+    private var hasToken = false
+    private enum List { case cursors, statusVersions }
+
+    /// The list that is being read, and what it has so far.
+    private var list: List?
+    private var positions: [ConversationID: Int64] = [:]
+
+    private static let keys: JSONKeys = ["token", "cursors", "useq", "statusVersions", "logId"]
+
+    /// It borrows the memory.
+    init(_ json: UnsafeRawBufferPointer) { reader = JSONReader(json) }
+
+    /// Returns whether there is more.
+    mutating func readNext() throws(JSONError) -> Bool {
+        if !hasBegun {
+            hasBegun = true
+            try reader.beginObject()
         }
-        return positions
+        if list == nil { return try readMember() }
+        if try !readPosition() { endList() }
+        return true
+    }
+
+    private mutating func readMember() throws(JSONError) -> Bool {
+        guard let key = try reader.nextKey(of: Self.keys, &given) else {
+            guard hasToken else { throw reader.failure(.expected("a token"), at: 0) }
+            return false
+        }
+        switch key {
+        case "token":
+            hello.token = try reader.string()
+            hasToken = true
+        case "cursors": try beginList(.cursors)
+        case "useq": hello.useq = try reader.consumeNull() ? nil : try reader.position()
+        case "statusVersions": try beginList(.statusVersions)
+        case "logId": hello.logID = try reader.consumeNull() ? nil : try reader.string()
+        default: try reader.skip()
+        }
+        return true
+    }
+
+    private mutating func beginList(_ list: List) throws(JSONError) {
+        if try reader.consumeNull() { return }
+        try reader.beginObject()
+        self.list = list
+    }
+
+    private mutating func endList() {
+        switch list {
+        case .cursors: hello.cursors = positions
+        case .statusVersions: hello.statusVersions = positions
+        case nil: break
+        }
+        (list, positions) = (nil, [:])
+    }
+
+    /// Returns false at the end of the list.
+    private mutating func readPosition() throws(JSONError) -> Bool {
+        guard let key = try reader.nextKey() else { return false }
+        guard let uuid = key.withBytes({ UUIDBytes(text: $0) }) else {
+            throw reader.failure(.invalidValue("a conversation id"))
+        }
+        guard positions.updateValue(try reader.position(), forKey: ConversationID(uuid)) == nil else {
+            throw reader.failure(.invalidValue("given once"))
+        }
+        return true
     }
 }

@@ -135,7 +135,7 @@ enum ServerFrame {
 
 /// Why the server ends a session, with the close code that follows the `bye` frame.
 enum Goodbye {
-    case unauthenticated, slowConsumer, draining, protocolError, superseded
+    case unauthenticated, slowConsumer, draining, protocolError, superseded, rateLimited, overloaded
 
     var name: StaticString {
         switch self {
@@ -144,6 +144,8 @@ enum Goodbye {
         case .draining: "draining"
         case .protocolError: "protocolError"
         case .superseded: "superseded"
+        case .rateLimited: "rateLimited"
+        case .overloaded: "overloaded"
         }
     }
 
@@ -154,6 +156,8 @@ enum Goodbye {
         case .draining: .goingAway
         case .protocolError: .policyViolation
         case .superseded: WebSocketCloseCode(rawValue: 4409)
+        case .rateLimited: WebSocketCloseCode(rawValue: 4430)
+        case .overloaded: WebSocketCloseCode(rawValue: 4503)
         }
     }
 }

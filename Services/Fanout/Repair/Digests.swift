@@ -16,7 +16,7 @@ final class Digests {
     private let privateChanges: PositionCheck
     private let statuses: PositionCheck
 
-    init(bus: Bus, rooms: Rooms, streams: PrivateStreams, counters: Counters) {
+    init(bus: Bus, rooms: Rooms, streams: PrivateStreams, counters: Counters, turns: Turns) {
         self.rooms = rooms
         self.streams = streams
         self.counters = counters
@@ -28,40 +28,44 @@ final class Digests {
             let kind = ReceiptRequestKind.positions
             bus.request(kind, in: slot, deadline: Rooms.deadline, fields: { held.write(to: &$0) }, completion: then)
         }
-        changes = PositionCheck(held: { rooms.positions(in: $0) }, ask: askStore) { rooms.learnChange($0) }
-        privateChanges = PositionCheck(held: { streams.positions(in: $0) }, ask: askStore) { streams.learn($0) }
-        statuses = PositionCheck(held: { rooms.statusPositions(in: $0) }, ask: askReceipt) { rooms.learnStatus($0) }
+        changes = PositionCheck(held: { rooms.positions(in: $0) }, ask: askStore, turns: turns) {
+            rooms.learnChange($0)
+        }
+        privateChanges = PositionCheck(held: { streams.positions(in: $0) }, ask: askStore, turns: turns) {
+            streams.learn($0)
+        }
+        statuses = PositionCheck(held: { rooms.statusPositions(in: $0) }, ask: askReceipt, turns: turns) {
+            rooms.learnStatus($0)
+        }
         rooms.doubtChanges = { [changes] in changes.doubt($0) }
         rooms.doubtStatuses = { [statuses] in statuses.doubt($0) }
         streams.doubt = { [privateChanges] in privateChanges.doubt($0) }
     }
 
     /// From a store: changes of the slot's conversations, and of the private streams that moved along with them.
-    func receiveFromStore(_ frame: InboundFrame) {
-        forEachEntry(of: frame) { digest in
-            switch verdict(of: digest, &stores) {
-            case .outdated: return
-            case .complete: break
-            case .incomplete: doubtChanges(in: digest.slot)
-            }
-            for position in digest.moved {
-                rooms.learnChange(position)
-                streams.learn(position)
-            }
+    func receiveFromStore(_ entry: UnsafeRawBufferPointer, of frame: InboundFrame) {
+        guard let digest = digest(entry, of: frame) else { return }
+        switch verdict(of: digest, &stores) {
+        case .outdated: return
+        case .complete: break
+        case .incomplete: doubtChanges(in: digest.slot)
+        }
+        for position in digest.moved {
+            rooms.learnChange(position)
+            streams.learn(position)
         }
     }
 
-    func receiveFromReceipt(_ frame: InboundFrame) {
-        forEachEntry(of: frame) { digest in
-            switch verdict(of: digest, &receipts) {
-            case .outdated: return
-            case .complete: break
-            case .incomplete:
-                rooms.statusWitness.missed(digest.slot)
-                statuses.doubt(digest.slot)
-            }
-            for position in digest.moved { rooms.learnStatus(position) }
+    func receiveFromReceipt(_ entry: UnsafeRawBufferPointer, of frame: InboundFrame) {
+        guard let digest = digest(entry, of: frame) else { return }
+        switch verdict(of: digest, &receipts) {
+        case .outdated: return
+        case .complete: break
+        case .incomplete:
+            rooms.statusWitness.missed(digest.slot)
+            statuses.doubt(digest.slot)
         }
+        for position in digest.moved { rooms.learnStatus(position) }
     }
 
     /// Any private stream may have moved along with a conversation of the slot.
@@ -80,16 +84,12 @@ final class Digests {
         return verdict
     }
 
-    private func forEachEntry(of frame: InboundFrame, _ body: (DigestEntry) -> Void) {
-        for bytes in frame.entries {
-            var reader = ByteReader(bytes)
-            guard let digest = try? DigestEntry(from: &reader) else {
-                counters.entriesRefused += 1
-                rooms.bus.refuseEntry(of: frame)
-                continue
-            }
-            body(digest)
-        }
+    private func digest(_ entry: UnsafeRawBufferPointer, of frame: InboundFrame) -> DigestEntry? {
+        var reader = ByteReader(entry)
+        if let digest = try? DigestEntry(from: &reader) { return digest }
+        counters.entriesRefused += 1
+        rooms.bus.refuseEntry(of: frame)
+        return nil
     }
 }
 

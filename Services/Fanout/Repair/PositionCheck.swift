@@ -18,14 +18,16 @@ final class PositionCheck {
     private let held: @Reactor (Slot) -> [StreamPosition]
     private let ask: Ask
     private let learn: @Reactor (StreamPosition) -> Void
+    private let turns: Turns
     private var doubtful: Set<Slot> = []
     private var isAllDoubtful = false
     private var isPlanned = false
 
     init(
         held: @escaping @Reactor (Slot) -> [StreamPosition], ask: @escaping Ask,
-        learn: @escaping @Reactor (StreamPosition) -> Void
+        turns: Turns, learn: @escaping @Reactor (StreamPosition) -> Void
     ) {
+        self.turns = turns
         self.held = held
         self.ask = ask
         self.learn = learn
@@ -52,11 +54,12 @@ final class PositionCheck {
         let slots = isAllDoubtful ? Set(Slot.all) : doubtful
         doubtful = []
         isAllDoubtful = false
-        for slot in slots { check(slot) }
+        turns.forEach(slots) { [weak self] in self?.check($0) }
     }
 
     private func check(_ slot: Slot) {
         let positions = held(slot)
+        turns.spend(positions.count / 8)
         for start in stride(from: 0, to: positions.count, by: Self.chunk) {
             let chunk = StreamPositions(Array(positions[start..<min(start + Self.chunk, positions.count)]))
             ask(slot, chunk) { [weak self] in self?.take($0, slot) }

@@ -9,7 +9,9 @@ import ServiceKit
 final class Gateway {
     private static let helloBytes = 1 << 20
     private static let frameBytes = 64 << 10
-    private static let helloPatience: Int64 = 10_000
+    private static let helloPatience = Duration.seconds(10)
+    /// More than anybody has reason to send before `hello`: pings, and the fragments of a large one.
+    private static let visitorFrames = 1_000
     /// How long before a token's end its client is told, in milliseconds.
     private static let expiryNotice: Int64 = 60_000
     /// Lifetimes are looked at this often.
@@ -17,57 +19,58 @@ final class Gateway {
     /// Clients told to leave come back spread over so many seconds.
     private static let returnSpread = 1...5
 
-    /// A WebSocket whose client has not said yet who it is.
-    private final class Visitor {
-        let socket: any SessionSocket
-        let arrival: Timestamp
-        init(_ socket: any SessionSocket) {
-            self.socket = socket
-            arrival = .now
-        }
+    /// What sessions take part in, besides their streams.
+    struct Signals {
+        let receipts: ReceiptSender
+        let typing: TypingRelay
+        let presence: Presence
+        let supersession: Supersession
     }
 
     private let sessions: SessionTable
-    private var visitors: [ObjectIdentifier: Visitor] = [:]
+    private var visitors = IdentityTable<Visitor>()
+    private var strangers: StrangerBudget<Visitor>
     private var tokens: TokenVerifier
     private let erased: ErasedUsers
     private let starter: SessionStarter
     private let streams: PrivateStreams
-    private let receipts: ReceiptSender
-    private let typing: TypingRelay
-    private let presence: Presence
-    private let supersession: Supersession
+    private let signals: Signals
+    private let counters: Counters
+    private let turns: Turns
     private var isDraining = false
+    private var isCheckingLifetimes = false
 
     init(
         tokens: TokenVerifier, erased: ErasedUsers, sessions: SessionTable, starter: SessionStarter,
-        streams: PrivateStreams, receipts: ReceiptSender, typing: TypingRelay, presence: Presence,
-        supersession: Supersession
+        streams: PrivateStreams, signals: Signals, counters: Counters, turns: Turns, strangerBytes: Int
     ) {
-        self.presence = presence
         self.tokens = tokens
         self.erased = erased
         self.sessions = sessions
         self.starter = starter
         self.streams = streams
-        self.receipts = receipts
-        self.typing = typing
-        self.supersession = supersession
+        self.signals = signals
+        self.counters = counters
+        self.turns = turns
+        strangers = StrangerBudget(limit: strangerBytes)
     }
+
+    /// Bytes that clients hold whose token has not been seen.
+    var strangerBytes: Int { strangers.used }
 
     /// Starts watching over lifetimes and erased users.
     func start() {
         erased.onErased = { [weak self] in self?.endSessions(of: $0) }
-        starter.onPlaced = { [receipts] in receipts.placed($0) }
-        supersession.start()
-        Reactor.every(Self.clockInterval) { [weak self] in self?.checkLifetimes(at: .now) }
+        starter.onPlaced = { [signals] in signals.receipts.placed($0) }
+        signals.supersession.start()
+        Reactor.every(Self.clockInterval) { [weak self] in self?.checkLifetimes() }
     }
 
     /// Asks every client to come back elsewhere, not all at the same time.
     func drain() {
         isDraining = true
-        for session in Array(sessions.all) { end(session.socket) }
-        for visitor in Array(visitors.values) { end(visitor.socket) }
+        turns.forEach(sessions.all) { [weak self] in self?.end($0.socket) }
+        turns.forEach(visitors.values) { [weak self] in self?.end($0.socket) }
     }
 
     private func end(_ socket: any SessionSocket) {
@@ -83,19 +86,41 @@ final class Gateway {
         let visitor = Visitor(socket)
         socket.userInfo = visitor
         socket.maximumMessageBytes = Self.helloBytes
-        visitors[ObjectIdentifier(visitor)] = visitor
+        visitors.append(visitor)
     }
 
     func received(_ text: UnsafeRawBufferPointer, from socket: any SessionSocket) {
         do throws(JSONError) {
             let frame = try ClientFrame(text)
             if let session = socket.userInfo as? Session {
-                receive(frame, from: session)
+                receive(frame, bytes: text.count, from: session)
             } else if let visitor = socket.userInfo as? Visitor {
-                receive(frame, from: visitor)
+                try receive(frame, text, from: visitor)
             }
         } catch {
             socket.end(.protocolError, reason: error.description)
+        }
+    }
+
+    /// What the decoder has done with bytes of the client, whoever that is: frames besides whole messages, and what it keeps
+    /// of one that has not arrived as a whole.
+    func decoded(otherFrames: Int, from socket: any SessionSocket) {
+        if let session = socket.userInfo as? Session {
+            if otherFrames > 0 { sessions.account(of: session.user).charge(Double(otherFrames), to: session) }
+        } else if let visitor = socket.userInfo as? Visitor, !visitor.isKnown, socket.isOpen {
+            visitor.frames += otherFrames
+            guard visitor.frames <= Self.visitorFrames else {
+                return socket.end(.protocolError, reason: "too many frames before hello")
+            }
+            hold(socket.heldInputBytes, for: visitor)
+        }
+    }
+
+    private func hold(_ bytes: Int, for visitor: Visitor) {
+        for leaver in strangers.hold(bytes, for: visitor, at: .now) {
+            counters.strangersRefused += 1
+            let seconds = Int.random(in: Self.returnSpread)
+            leaver.socket.end(.overloaded, reason: "too much is being read from clients without token", retryAfter: seconds)
         }
     }
 
@@ -103,56 +128,108 @@ final class Gateway {
         socket.end(.slowConsumer, reason: "too much was waiting for this client")
     }
 
-    func drained(_ socket: any SessionSocket) { (socket.userInfo as? Session)?.releaseStatuses() }
+    func drained(_ socket: any SessionSocket) { (socket.userInfo as? Session)?.releaseStatuses(turns) }
 
     func closed(_ socket: any SessionSocket) {
-        if let visitor = socket.userInfo as? Visitor { visitors[ObjectIdentifier(visitor)] = nil }
+        if let visitor = socket.userInfo as? Visitor { forget(visitor) }
         if let session = socket.userInfo as? Session { ended(session) }
+    }
+
+    private func forget(_ visitor: Visitor) {
+        strangers.release(visitor)
+        visitors.remove(visitor)
     }
 
     // MARK: Beginning
 
-    private func receive(_ frame: ClientFrame, from visitor: Visitor) {
-        guard case .hello(let hello) = frame else {
+    private func receive(
+        _ frame: ClientFrame, _ text: UnsafeRawBufferPointer, from visitor: Visitor
+    ) throws(JSONError) {
+        guard case .hello(let token) = frame else {
             return visitor.socket.end(.protocolError, reason: "the first frame must be hello")
         }
-        do throws(TokenError) {
-            let identity = try tokens.verify(hello.token)
-            guard !erased.contains(identity.user) else {
-                return visitor.socket.end(.unauthenticated, reason: "the token's user was erased")
-            }
-            begin(visitor, hello, identity)
-        } catch {
-            visitor.socket.end(.unauthenticated, reason: "the token is not valid")
+        // Much is read for those alone whose token is good; of little, what is wrong with it is worth more to know.
+        let hello = text.count > Self.frameBytes ? nil : try Hello(text)
+        guard let identity = verify(token, of: visitor) else { return }
+        strangers.release(visitor)
+        visitor.isKnown = true
+        if let hello {
+            begin(visitor, hello, identity, bytes: text.count)
+        } else {
+            read(HelloReading(copying: text), of: visitor, identity, bytes: text.count)
         }
     }
 
-    private func begin(_ visitor: Visitor, _ hello: Hello, _ identity: Identity) {
+    /// The user is asked for more patience when they have opened too many sessions of late.
+    private func verify(_ token: String, of visitor: Visitor) -> Identity? {
+        do throws(TokenError) {
+            let identity = try tokens.verify(token)
+            guard !erased.contains(identity.user) else {
+                visitor.socket.end(.unauthenticated, reason: "the token's user was erased")
+                return nil
+            }
+            if let seconds = sessions.account(of: identity.user).secondsInDebt {
+                let reason = "the user has said too much of late"
+                visitor.socket.end(.rateLimited, reason: reason, retryAfter: seconds)
+                return nil
+            }
+            return identity
+        } catch {
+            visitor.socket.end(.unauthenticated, reason: "the token is not valid")
+            return nil
+        }
+    }
+
+    /// Nothing else is read from the client meanwhile.
+    private func read(_ reading: HelloReading, of visitor: Visitor, _ identity: Identity, bytes: Int) {
+        visitor.socket.pauseReading()
+        turns.run { [weak self] in
+            guard let self, visitor.socket.isOpen else { return false }
+            do throws(JSONError) {
+                if try reading.readSome() { return true }
+                begin(visitor, reading.hello, identity, bytes: bytes)
+                visitor.socket.resumeReading()
+            } catch {
+                visitor.socket.end(.protocolError, reason: error.description)
+            }
+            return false
+        }
+    }
+
+    private func begin(_ visitor: Visitor, _ hello: Hello, _ identity: Identity, bytes: Int) {
         let socket = visitor.socket
-        visitors[ObjectIdentifier(visitor)] = nil
+        forget(visitor)
         let session = Session(
             socket, user: identity.user, device: identity.device, expiresAt: identity.expiresAt)
         socket.userInfo = session
         socket.maximumMessageBytes = Self.frameBytes
-        supersession.supersede(by: session)
+        signals.supersession.supersede(by: session)
         sessions.add(session)
+        sessions.account(of: session.user).charge(FrameCost.hello + FrameCost.frame(bytes: bytes), to: nil)
         starter.start(session, hello)
     }
 
     // MARK: Frames
 
-    private func receive(_ frame: ClientFrame, from session: Session) {
+    private func receive(_ frame: ClientFrame, bytes: Int, from session: Session) {
+        var cost = FrameCost.frame(bytes: bytes)
         switch frame {
         case .hello: session.end(.protocolError, reason: "hello is the first frame only")
         case .delivered(let items):
-            for item in items { receipts.delivered(item, by: session) }
+            signals.receipts.receive(items, isRead: false, by: session)
+            cost = FrameCost.receipts(items.count)
         case .read(let items):
-            for item in items { receipts.read(item, by: session) }
-        case .typing(let conversation, let isActive): typing.receive(conversation, isActive, from: session)
-        case .auth(let token): renew(session, token)
+            signals.receipts.receive(items, isRead: true, by: session)
+            cost = FrameCost.receipts(items.count)
+        case .typing(let conversation, let isActive):
+            cost = FrameCost.typing(audience: signals.typing.receive(conversation, isActive, from: session))
+        case .auth(let token):
+            renew(session, token)
+            cost = FrameCost.auth
         case .ping(let id): session.send(ServerFrame.pong(id: id))
         case .unknown: break
         }
+        sessions.account(of: session.user).charge(cost, to: session)
     }
 
     private func renew(_ session: Session, _ token: String) {
@@ -171,20 +248,32 @@ final class Gateway {
     // MARK: Ending
 
     private func endSessions(of user: UserID) {
-        for session in Array(sessions.all) where session.user == user {
-            session.end(.unauthenticated, reason: "the user was erased")
+        for session in sessions.sessions(of: user) { session.end(.unauthenticated, reason: "the user was erased") }
+    }
+
+    /// One round after the other, each over as many turns as it takes.
+    private func checkLifetimes() {
+        guard !isCheckingLifetimes else { return }
+        isCheckingLifetimes = true
+        turns.forEach(visitors.values) { [weak self] in self?.checkPatience($0) }
+        turns.forEach(sessions.absent) { [weak self] in self?.sessions.forgetIfIdle($0) }
+        turns.forEach(sessions.all) { [weak self] in
+            self?.checkLifetime($0, at: .now)
+        } end: { [weak self] in
+            self?.isCheckingLifetimes = false
         }
     }
 
-    private func checkLifetimes(at now: Timestamp) {
-        for visitor in visitors.values
-        where visitor.socket.isOpen && now.milliseconds - visitor.arrival.milliseconds >= Self.helloPatience {
-            visitor.socket.end(.protocolError, reason: "no hello within 10 s")
+    private func checkPatience(_ visitor: Visitor) {
+        guard !visitor.isKnown, visitor.socket.isOpen, MonotonicTime.now - visitor.arrival >= Self.helloPatience else {
+            return
         }
-        for session in sessions.all where session.socket.isOpen { checkLifetime(session, at: now) }
+        strangers.release(visitor)
+        visitor.socket.end(.protocolError, reason: "no hello within 10 s")
     }
 
     private func checkLifetime(_ session: Session, at now: Timestamp) {
+        guard session.socket.isOpen else { return }
         let left = session.expiresAt.milliseconds - now.milliseconds
         if left <= 0 {
             session.end(.unauthenticated, reason: "the token has expired")
@@ -194,17 +283,22 @@ final class Gateway {
         }
     }
 
-    /// A connection may end while its session is handed a change, so the streams are left afterwards.
+    /// A connection may end while its session is handed a change, so the streams are left afterwards, one room a step.
     private func ended(_ session: Session) {
         session.markEnded()
         sessions.remove(session)
-        Reactor.atEndOfTurn { [self] in
-            typing.ended(session)
-            let rooms = session.rooms
-            for room in rooms { room.leave(session) }
-            session.rooms = []
-            streams.leave(session)
-            presence.ended(session, rooms)
+        signals.receipts.ended(session)
+        let hasOther = sessions.sessions(of: session.user).contains(where: \.isPlaced)
+        let departure = signals.presence.ending(session, isLast: !hasOther)
+        turns.run { [self] in
+            guard let room = session.rooms.popLast() else {
+                streams.leave(session)
+                return false
+            }
+            signals.typing.ended(session, in: room)
+            signals.presence.leaving(session, room, departure)
+            room.leave(session)
+            return true
         }
     }
 }
@@ -214,6 +308,10 @@ extension Gateway: WebSocketHandler {
 
     func received(_ text: UnsafeRawBufferPointer, from socket: WebSocket) {
         received(text, from: socket as any SessionSocket)
+    }
+
+    func decoded(otherFrames: Int, from socket: WebSocket) {
+        decoded(otherFrames: otherFrames, from: socket as any SessionSocket)
     }
 
     func isTooSlow(_ socket: WebSocket) { isTooSlow(socket as any SessionSocket) }

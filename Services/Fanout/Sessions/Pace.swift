@@ -6,18 +6,24 @@ import Reactor
 @Reactor
 final class Pace {
     /// Pages on their way at once. They may have 512 KiB each; the queue holds 4 MiB.
-    private static let limit = 4
+    private static let pageLimit = 4
+    /// The same for answers of a few hundred bytes.
+    static let statusLimit = 16
     /// With more bytes than this waiting for the client, nothing more is fetched.
     private static let congestion = 512 * 1024
     /// How often to look whether a congested client has read.
     private static let patience = Duration.milliseconds(20)
 
     private let socket: any SessionSocket
+    private let limit: Int
     private var running = 0
     private var waiting: ContiguousArray<FetchQueue.Fetch> = []
     private var isLookingAgain = false
 
-    init(_ socket: any SessionSocket) { self.socket = socket }
+    init(_ socket: any SessionSocket, limit: Int = pageLimit) {
+        self.socket = socket
+        self.limit = limit
+    }
 
     /// Runs `fetch` when it is its turn, never after `stop`.
     func run(_ fetch: @escaping FetchQueue.Fetch) {
@@ -28,7 +34,7 @@ final class Pace {
     func stop() { waiting = [] }
 
     private func startWaiting() {
-        while running < Self.limit, !waiting.isEmpty {
+        while running < limit, !waiting.isEmpty {
             guard socket.queuedBytes < Self.congestion else { return lookAgain() }
             running += 1
             // The latest first: the order between streams does not matter, and the end of an array is cheap.

@@ -16,8 +16,8 @@ final class Session {
     private let openedAt = MonotonicTime.now
     var expiresAt: Timestamp
     var hasWarnedOfExpiry = false
-    /// Where the session takes part, to leave on its end. Few enough to be searched.
-    var rooms: ContiguousArray<Room> = []
+    /// Where the session takes part, to leave on its end.
+    var rooms = IdentityTable<Room>()
     /// What the user may see of conversations of which they do not see everything.
     var windows = SessionWindows()
     /// The user's setting: they are shown to others, and others to them. Not before the bootstrap is there.
@@ -26,14 +26,31 @@ final class Session {
     var presenceMark = 0
     /// Private changes up to here are in the bootstrap already.
     var bootstrapUseq: Int64 = .max
-    /// What the client said about receipts before the session was in its streams; nil since. Clients need not wait for
-    /// `welcome`.
-    var earlyReceipts: [ReceiptSender.EarlyReceipt]? = []
+    /// Whether it is in its streams. Clients need not wait for `welcome` before they speak.
+    var isPlaced = false
+    /// What the client said about receipts and there was no room for yet.
+    var unsaidReceipts = FIFO<ReceiptSender.Receipt>()
+    /// Why nothing is read from the client at the moment.
+    private var pauses: PauseReasons = []
     /// Receipts that were held back because the client reads too slowly: what it has of each conversation.
-    private var heldStatuses: [ConversationID: Int64] = [:]
+    private var heldStatuses = IdentityTable<HeldStatus>()
     private(set) var hasEnded = false
     /// Made when the session has something to catch up with; most never have.
     private lazy var pace = Pace(socket)
+    private lazy var statusPace = Pace(socket, limit: Pace.statusLimit)
+
+    struct HeldStatus {
+        let room: Room
+        var version: Int64
+    }
+
+    struct PauseReasons: OptionSet {
+        let rawValue: UInt8
+        /// The user has said more than their share (`UserAccount`).
+        static let rate = PauseReasons(rawValue: 1)
+        /// Receipts of theirs wait for room.
+        static let receipts = PauseReasons(rawValue: 2)
+    }
 
     init(_ socket: any SessionSocket, user: UserID, device: String?, expiresAt: Timestamp) {
         self.socket = socket
@@ -53,21 +70,39 @@ final class Session {
 
     /// Whether the client takes frames as they come. Otherwise messages alone wait for it, and of the receipts of a
     /// conversation only that it has them up to `version`: it gets the rest as one when it has taken the messages.
-    func takesStatus(of conversation: ConversationID, behind version: Int64) -> Bool {
+    func takesStatus(of room: Room, behind version: Int64) -> Bool {
         guard socket.isCongested else { return true }
-        heldStatuses[conversation] = min(heldStatuses[conversation] ?? version, version)
+        heldStatuses.set(room, HeldStatus(room: room, version: min(heldStatuses[room]?.version ?? version, version)))
         return false
     }
 
     /// The client has taken all that waited.
-    func releaseStatuses() {
+    func releaseStatuses(_ turns: Turns) {
         guard !heldStatuses.isEmpty else { return }
         let held = heldStatuses
-        heldStatuses = [:]
-        for room in rooms {
-            if let version = held[room.conversation] { room.catchUpStatus(self, after: version) }
+        heldStatuses.removeAll()
+        turns.forEach(held.values) { [weak self] held in
+            guard let self, !hasEnded, isIn(held.room) else { return }
+            held.room.catchUpStatus(self, after: held.version)
         }
     }
+
+    /// Whether nothing more need be done for the session: its client is gone, or is being sent away.
+    var isLeaving: Bool { hasEnded || !socket.isOpen }
+
+    // MARK: Reading
+
+    func pause(_ reason: PauseReasons) {
+        if pauses.isEmpty { socket.pauseReading() }
+        pauses.insert(reason)
+    }
+
+    func resume(_ reason: PauseReasons) {
+        guard pauses.remove(reason) != nil, pauses.isEmpty else { return }
+        socket.resumeReading()
+    }
+
+    // MARK: Ending
 
     /// Says why and closes. What was sent before still arrives.
     func end(_ goodbye: Goodbye, reason: String, retryAfter: Int? = nil) {
@@ -77,18 +112,16 @@ final class Session {
     func markEnded() {
         hasEnded = true
         pace.stop()
+        statusPace.stop()
     }
 
     /// Runs a fetch for this session as fast as its client reads.
     func fetch(_ fetch: @escaping FetchQueue.Fetch) { if !hasEnded { pace.run(fetch) } }
 
-    func isIn(_ room: Room) -> Bool { rooms.contains { $0 === room } }
+    /// The same for what moved in the receipts of a conversation, which is small.
+    func fetchStatus(_ fetch: @escaping FetchQueue.Fetch) { if !hasEnded { statusPace.run(fetch) } }
 
-    func forget(_ room: Room) {
-        guard let index = rooms.firstIndex(where: { $0 === room }) else { return }
-        rooms.swapAt(index, rooms.count - 1)
-        rooms.removeLast()
-    }
+    func isIn(_ room: Room) -> Bool { rooms.contains(room) }
 }
 
 extension SessionSocket {

@@ -10,8 +10,14 @@ protocol SessionSocket: AnyObject {
     var isCongested: Bool { get }
     var maximumMessageBytes: Int { get set }
 
+    /// Bytes of a message that has not arrived as a whole.
+    var heldInputBytes: Int { get }
+
     func send(_ frame: WebSocketFrame)
     func close(_ code: WebSocketCloseCode)
+    /// Nothing more is read, nor handed on of what was read, until `resumeReading`: the client has to wait.
+    func pauseReading()
+    func resumeReading()
 }
 
 extension WebSocket: SessionSocket {

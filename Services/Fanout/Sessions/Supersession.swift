@@ -23,11 +23,13 @@ final class Supersession {
 
     private let bus: Bus
     private let sessions: SessionTable
+    private let turns: Turns
     /// Repetitions by the second they are due in.
     private var wheel = [[Repetition]](repeating: [], count: longestPause)
     private var second = 0
 
-    init(bus: Bus, sessions: SessionTable) {
+    init(bus: Bus, sessions: SessionTable, turns: Turns) {
+        self.turns = turns
         self.bus = bus
         self.sessions = sessions
     }
@@ -65,10 +67,12 @@ final class Supersession {
         second = (second + 1) % Self.longestPause
         let due = wheel[second]
         wheel[second] = []
-        for repetition in due {
-            guard let session = repetition.session, !session.hasEnded, let name = session.device else { continue }
-            announce(session, name, age: max(1, session.age))
-            plan(session, after: min(2 * repetition.pause, Self.longestPause))
-        }
+        turns.forEach(due) { [weak self] in self?.repeatOne($0) }
+    }
+
+    private func repeatOne(_ repetition: Repetition) {
+        guard let session = repetition.session, !session.hasEnded, let name = session.device else { return }
+        announce(session, name, age: max(1, session.age))
+        plan(session, after: min(2 * repetition.pause, Self.longestPause))
     }
 }

@@ -5,14 +5,17 @@ import Reactor
 import Wire
 
 /// Brings what clients have received and read to `receipt`, merged per turn and repeated until it is there.
+///
+/// Nothing that a client says is dropped. What has no room yet, because the session is not in its streams or because too
+/// many signals have no answer, waits with the session; and so does the client, from which nothing more is read.
 @Reactor
 final class ReceiptSender {
     private static let deadline = Duration.seconds(30)
     private static let pause = Duration.seconds(1)
-    /// Receipts that one session may have waiting until it is placed.
-    private static let earlyLimit = 1_000
+    /// Receipts that a session may have waiting before nothing more is read from it.
+    private static let unsaidLimit = 1_000
 
-    struct EarlyReceipt {
+    struct Receipt {
         let item: ClientFrame.ReceiptItem
         let isRead: Bool
     }
@@ -20,62 +23,101 @@ final class ReceiptSender {
     private let bus: Bus
     private let rooms: Rooms
     private let counters: Counters
+    private let turns: Turns
     private var signals = ReceiptSignals()
-    private var isFlushPlanned = false
+    private var isSending = false
+    /// Sessions whose receipts wait for room, by user.
+    private var stalled: [UserID: IdentityTable<Session>] = [:]
+    /// Those users, each once, in the order in which they are looked at again.
+    private var stalledUsers = FIFO<UserID>()
+    private var queuedUsers: Set<UserID> = []
 
-    init(bus: Bus, rooms: Rooms, counters: Counters) {
+    init(bus: Bus, rooms: Rooms, counters: Counters, turns: Turns) {
         self.bus = bus
         self.rooms = rooms
         self.counters = counters
+        self.turns = turns
     }
 
-    func delivered(_ item: ClientFrame.ReceiptItem, by session: Session) {
-        guard !hold(EarlyReceipt(item: item, isRead: false), of: session) else { return }
-        add(item, session) { signals.add($0, delivered: item.seq) }
-    }
+    /// Signals that wait or are on their way.
+    var count: Int { signals.count }
 
-    func read(_ item: ClientFrame.ReceiptItem, by session: Session) {
-        guard !hold(EarlyReceipt(item: item, isRead: true), of: session) else { return }
-        // Who reads has received.
-        add(item, session) { signals.add($0, delivered: item.seq, read: item.seq) }
-    }
-
-    /// The session is in its streams.
-    func placed(_ session: Session) {
-        let early = session.earlyReceipts ?? []
-        session.earlyReceipts = nil
-        for receipt in early {
-            if receipt.isRead { read(receipt.item, by: session) } else { delivered(receipt.item, by: session) }
+    func receive(_ items: [ClientFrame.ReceiptItem], isRead: Bool, by session: Session) {
+        var rest = items[...]
+        if session.isPlaced, session.unsaidReceipts.isEmpty {
+            while let item = rest.first, say(Receipt(item: item, isRead: isRead), session) { rest.removeFirst() }
         }
+        guard !rest.isEmpty else { return }
+        for item in rest { session.unsaidReceipts.append(Receipt(item: item, isRead: isRead)) }
+        if session.isPlaced { stall(session) }
+        if session.isPlaced || session.unsaidReceipts.count >= Self.unsaidLimit { session.pause(.receipts) }
     }
 
-    /// Which conversations a session is in is not known before it is placed.
-    private func hold(_ receipt: EarlyReceipt, of session: Session) -> Bool {
-        guard let early = session.earlyReceipts else { return false }
-        if early.count < Self.earlyLimit {
-            session.earlyReceipts?.append(receipt)
+    /// The session is in its streams. Which conversations it is in was not known before.
+    func placed(_ session: Session) { sayUnsaid(of: session) }
+
+    func ended(_ session: Session) {
+        session.unsaidReceipts = FIFO()
+        stalled[session.user]?.remove(session)
+    }
+
+    private func sayUnsaid(of session: Session) {
+        while let receipt = session.unsaidReceipts.first, say(receipt, session) { _ = session.unsaidReceipts.popFirst() }
+        if session.unsaidReceipts.isEmpty {
+            session.resume(.receipts)
         } else {
-            counters.signalsDropped += 1
+            session.pause(.receipts)
+            stall(session)
         }
+    }
+
+    /// Returns false when it has to wait. About conversations the session is not in there is nothing to say.
+    private func say(_ receipt: Receipt, _ session: Session) -> Bool {
+        let item = receipt.item
+        guard item.seq > 0, let room = rooms[item.conversation], session.isIn(room) else { return true }
+        let key = ReceiptSignals.Key(conversation: item.conversation, user: session.user)
+        // Who reads has received.
+        guard signals.add(key, delivered: item.seq, read: receipt.isRead ? item.seq : 0) else { return false }
+        send()
         return true
     }
 
-    /// About conversations the session is not in there is nothing to say.
-    private func add(_ item: ClientFrame.ReceiptItem, _ session: Session, _ add: (ReceiptSignals.Key) -> Bool) {
-        guard item.seq > 0, let room = rooms[item.conversation], session.isIn(room) else { return }
-        if add(ReceiptSignals.Key(conversation: item.conversation, user: session.user)) {
-            planFlush()
-        } else {
-            counters.signalsDropped += 1
-        }
+    // MARK: Waiting for room
+
+    private func stall(_ session: Session) {
+        counters.receiptsDelayed += 1
+        queue(session.user)
+        stalled[session.user, default: IdentityTable()].set(session, session)
     }
 
-    private func planFlush() {
-        guard !isFlushPlanned else { return }
-        isFlushPlanned = true
-        Reactor.atEndOfTurn { [self] in
-            isFlushPlanned = false
-            for signal in signals.takeReady() { send(signal) }
+    private func queue(_ user: UserID) { if queuedUsers.insert(user).inserted { stalledUsers.append(user) } }
+
+    /// The user has room again, and so may somebody else.
+    private func goOn(after user: UserID) {
+        if stalled[user] != nil, signals.hasRoom(for: user) { goOn(user) }
+        guard signals.count < ReceiptSignals.capacity, let next = stalledUsers.popFirst() else { return }
+        queuedUsers.remove(next)
+        guard stalled[next] != nil else { return }
+        if signals.hasRoom(for: next) { goOn(next) } else { queue(next) }
+    }
+
+    private func goOn(_ user: UserID) {
+        guard let sessions = stalled.removeValue(forKey: user) else { return }
+        for session in sessions.values { sayUnsaid(of: session) }
+    }
+
+    // MARK: Sending
+
+    private func send() {
+        guard !isSending else { return }
+        isSending = true
+        turns.run { [self] in
+            guard let signal = signals.takeReady() else {
+                isSending = false
+                return false
+            }
+            send(signal)
+            return true
         }
     }
 
@@ -89,7 +131,8 @@ final class ReceiptSender {
     private func take(_ outcome: RequestOutcome, _ signal: ReceiptSignal) {
         // A refusal for good, as of somebody who has just left, is an answer too.
         if case .answered(let answer) = outcome, answer.status < 500 {
-            if signals.finished(signal) { planFlush() }
+            if signals.finished(signal) { send() }
+            if !stalled.isEmpty { goOn(after: signal.user) }
         } else if signals.failed(signal) {
             Reactor.after(Self.pause) { [weak self] in self?.resume() }
         }
@@ -97,6 +140,6 @@ final class ReceiptSender {
 
     private func resume() {
         signals.resume()
-        planFlush()
+        send()
     }
 }

@@ -27,12 +27,15 @@ final class TypingRelay {
         heard = TypingTable(lifetime: lifetime)
     }
 
-    func receive(_ conversation: ConversationID, _ isActive: Bool, from session: Session) {
-        guard let room = rooms[conversation], session.isIn(room), room.hasMember(session) else { return }
+    /// - Returns: how many sessions here it concerned.
+    @discardableResult
+    func receive(_ conversation: ConversationID, _ isActive: Bool, from session: Session) -> Int {
+        guard let room = rooms[conversation], session.isIn(room), room.hasMember(session) else { return 0 }
         let key = TypingTable.Key(conversation: conversation, user: session.user)
         let isNews = isActive ? table.started(key, at: .now) : table.stopped(key)
         if isNews { tell(key, isActive) }
         startClock()
+        return isNews ? room.feed.count : 0
     }
 
     /// From another process.
@@ -59,13 +62,12 @@ final class TypingRelay {
         }
     }
 
-    /// Called while the session still knows its rooms.
-    func ended(_ session: Session) {
+    /// The session has ended, and leaves the room.
+    func ended(_ session: Session, in room: Room) {
         guard !table.isEmpty else { return }
-        for room in session.rooms { stop(TypingTable.Key(conversation: room.conversation, user: session.user)) }
+        let key = TypingTable.Key(conversation: room.conversation, user: session.user)
+        if table.stopped(key) { tell(key, false) }
     }
-
-    private func stop(_ key: TypingTable.Key) { if table.stopped(key) { tell(key, false) } }
 
     private func tell(_ key: TypingTable.Key, _ isActive: Bool) {
         tellHere(key, isActive)

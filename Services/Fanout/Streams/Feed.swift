@@ -45,8 +45,11 @@ struct Feed<Entry: StreamEntry> {
     private enum Progress { case live, ended, waiting, fetch(Fetch) }
 
     private var stream: DenseStream<Entry>
-    private(set) var live: ContiguousArray<Subscriber> = []
-    private var catchUps: [CatchUp] = []
+    /// By subscriber, because they come and go by the thousand.
+    private var live = IdentityTable<Subscriber>()
+    private var catchUps = IdentityTable<CatchUp>()
+    /// Those of `catchUps` that no fetch brings further: they wait for the stream.
+    private var waiting = IdentityTable<Subscriber>()
     /// Contiguous, up to the stream's last entry.
     private var recent: ContiguousArray<Entry> = []
     private var recentBytes = 0
@@ -56,7 +59,10 @@ struct Feed<Entry: StreamEntry> {
     /// Everything up to here has been delivered to the live subscribers.
     var last: Int64 { stream.last }
     var isEmpty: Bool { live.isEmpty && catchUps.isEmpty }
+    var count: Int { live.count + catchUps.count }
     var catchingUp: Int { catchUps.count }
+    /// How many subscribers finding one of them looks at, for tests.
+    var searchLength: Int { live.searchLength + catchUps.searchLength }
 
     // MARK: Entries
 
@@ -109,15 +115,13 @@ struct Feed<Entry: StreamEntry> {
 
     /// Gives the stream's next entry to everyone who is live.
     private mutating func pass(_ entry: Entry, _ work: inout Work, _ deliver: Deliver) {
-        var hasLast = false
-        for subscriber in live {
+        var left: [Subscriber] = []
+        for subscriber in live.values {
             deliver(entry, subscriber)
-            if entry.isLast(for: subscriber) { hasLast = true }
+            if entry.isLast(for: subscriber) { left.append(subscriber) }
         }
-        if hasLast {
-            work.ended += live.filter { entry.isLast(for: $0) }
-            live.removeAll { entry.isLast(for: $0) }
-        }
+        for subscriber in left { live.remove(subscriber) }
+        work.ended += left
         if !catchUps.isEmpty { remember(entry) }
         if entry.concernsHost { work.passed.append(entry) }
     }
@@ -137,8 +141,13 @@ struct Feed<Entry: StreamEntry> {
     }
 
     private mutating func finish(_ work: inout Work, _ deliver: Deliver) {
+        planRepair(&work)
+        if !waiting.isEmpty { advanceWaiting(&work, deliver) }
+        forgetRecentIfUnused()
+    }
+
+    private mutating func planRepair(_ work: inout Work) {
         if work.repairIn == nil { work.repairIn = stream.planRepair() }
-        if !catchUps.isEmpty { advanceCatchUps(&work, deliver) }
     }
 
     // MARK: Subscribers
@@ -148,36 +157,35 @@ struct Feed<Entry: StreamEntry> {
     mutating func add(
         _ subscriber: Subscriber, after position: Int64, _ stays: Stays, isNew: Bool = false, _ deliver: Deliver
     ) -> Work {
+        var work = Work()
         if isNew {
-            catchUps.append(CatchUp(subscriber: subscriber, position: position, stays: stays))
-        } else if let index = catchUps.firstIndex(where: { $0.subscriber === subscriber }) {
-            catchUps[index].stays.append(from: stays.latestStart)
-        } else if let index = live.firstIndex(where: { $0 === subscriber }) {
+            proceed(CatchUp(subscriber: subscriber, position: position, stays: stays), &work, deliver)
+        } else if var catchUp = catchUps.remove(subscriber) {
+            catchUp.stays.append(from: stays.latestStart)
+            proceed(catchUp, &work, deliver)
+        } else if live.contains(subscriber) {
             // A stay that began before is the one the subscriber is in.
             guard stays.latestStart > last else { return Work() }
-            live.remove(at: index)
+            live.remove(subscriber)
             var both = Stays.unlimited
             both.append(from: stays.latestStart)
-            catchUps.append(CatchUp(subscriber: subscriber, position: last, stays: both))
+            proceed(CatchUp(subscriber: subscriber, position: last, stays: both), &work, deliver)
         } else {
-            catchUps.append(CatchUp(subscriber: subscriber, position: position, stays: stays))
+            proceed(CatchUp(subscriber: subscriber, position: position, stays: stays), &work, deliver)
         }
-        var work = Work()
-        finish(&work, deliver)
+        planRepair(&work)
         return work
     }
 
     func forEachSubscriber(_ body: (Subscriber) -> Void) {
-        live.forEach(body)
-        for catchUp in catchUps { body(catchUp.subscriber) }
+        live.values.forEach(body)
+        for catchUp in catchUps.values { body(catchUp.subscriber) }
     }
 
     mutating func remove(_ subscriber: Subscriber) {
-        if let index = live.firstIndex(where: { $0 === subscriber }) {
-            live.swapAt(index, live.count - 1)
-            live.removeLast()
-        }
-        catchUps.removeAll { $0.subscriber === subscriber }
+        live.remove(subscriber)
+        catchUps.remove(subscriber)
+        waiting.remove(subscriber)
         forgetRecentIfUnused()
     }
 
@@ -185,50 +193,59 @@ struct Feed<Entry: StreamEntry> {
 
     /// The entries that a `Fetch` asked for, or a first part of them.
     mutating func fetched(_ entries: [Entry], for subscriber: Subscriber, _ deliver: Deliver) -> Work {
-        guard let index = catchUps.firstIndex(where: { $0.subscriber === subscriber }) else { return Work() }
-        var catchUp = catchUps[index]
+        guard var catchUp = catchUps.remove(subscriber) else { return Work() }
         let before = catchUp.position
         for entry in entries { give(entry, to: &catchUp, deliver) }
         // Without progress it stays marked as fetching until `resume`.
         let hasStalled = catchUp.position == before && before < last
         catchUp.isFetching = hasStalled
-        catchUps[index] = catchUp
         var work = Work()
         if hasStalled { work.stalled.append(subscriber) }
+        proceed(catchUp, &work, deliver)
         finish(&work, deliver)
         return work
     }
 
     mutating func fetchFailed(for subscriber: Subscriber) -> Work {
         var work = Work()
-        if catchUps.contains(where: { $0.subscriber === subscriber }) { work.stalled.append(subscriber) }
+        if catchUps.contains(subscriber) { work.stalled.append(subscriber) }
         return work
     }
 
     /// Goes on after a pause.
     mutating func resume(_ subscriber: Subscriber, _ deliver: Deliver) -> Work {
-        guard let index = catchUps.firstIndex(where: { $0.subscriber === subscriber }) else { return Work() }
-        catchUps[index].isFetching = false
+        guard var catchUp = catchUps.remove(subscriber) else { return Work() }
+        catchUp.isFetching = false
         var work = Work()
+        proceed(catchUp, &work, deliver)
         finish(&work, deliver)
         return work
     }
 
-    private mutating func advanceCatchUps(_ work: inout Work, _ deliver: Deliver) {
-        var remaining: [CatchUp] = []
-        for var catchUp in catchUps {
-            switch advance(&catchUp, deliver) {
-            case .live: live.append(catchUp.subscriber)
-            case .ended: work.ended.append(catchUp.subscriber)
-            case .waiting: remaining.append(catchUp)
-            case .fetch(let fetch):
-                catchUp.isFetching = true
-                work.fetches.append(fetch)
-                remaining.append(catchUp)
-            }
+    /// A new entry concerns those alone who have what came before it. What the others fetch is no nearer with it.
+    private mutating func advanceWaiting(_ work: inout Work, _ deliver: Deliver) {
+        let subscribers = Array(waiting.values)
+        for subscriber in subscribers {
+            if let catchUp = catchUps.remove(subscriber) { proceed(catchUp, &work, deliver) }
         }
-        catchUps = remaining
-        forgetRecentIfUnused()
+    }
+
+    /// Takes a subscriber, who is in none of the tables, as far as what is here goes.
+    private mutating func proceed(_ catchUp: CatchUp, _ work: inout Work, _ deliver: Deliver) {
+        var catchUp = catchUp
+        let subscriber = catchUp.subscriber
+        waiting.remove(subscriber)
+        switch advance(&catchUp, deliver) {
+        case .live: live.append(subscriber)
+        case .ended: work.ended.append(subscriber)
+        case .waiting:
+            catchUps.append(subscriber, catchUp)
+            if !catchUp.isFetching { waiting.append(subscriber) }
+        case .fetch(let fetch):
+            catchUp.isFetching = true
+            work.fetches.append(fetch)
+            catchUps.append(subscriber, catchUp)
+        }
     }
 
     private func advance(_ catchUp: inout CatchUp, _ deliver: Deliver) -> Progress {

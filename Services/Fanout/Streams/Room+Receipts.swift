@@ -23,12 +23,12 @@ extension Room {
     }
 
     /// Without a frame: the members are too many to be named, and senders are told numbers. `version`: what those have
-    /// who have everything before.
+    /// who have everything before. Receipts are for members: who has left and still catches up with changes gets none.
     private func deliverStatus(_ frame: WebSocketFrame?, after version: Int64) {
         guard let frame else { return refreshCounts() }
         feed.forEachSubscriber { session in
-            guard behind.isEmpty || !isBehind(session) else { return }
-            guard session.takesStatus(of: conversation, behind: version) else { return }
+            guard hasMember(session), behind.isEmpty || !behind.contains(session) else { return }
+            guard session.takesStatus(of: self, behind: version) else { return }
             counters.deliveries += 1
             session.send(frame)
         }
@@ -73,27 +73,35 @@ extension Room {
 
     /// Tells a session what moved behind `version`, which is what it has.
     func catchUpStatus(_ session: Session, after version: Int64) {
-        guard !isBehind(session) else { return }
+        guard hasMember(session), !behind.contains(session) else { return }
         behind.append(session)
         fetchStatus(for: session, after: version)
     }
 
+    /// Some at a time for each session, so that who has very many conversations does not keep all others waiting.
     private func fetchStatus(for session: Session, after version: Int64) {
-        fetchStatus(after: version) { [weak self] answer in
-            guard let self, isBehind(session) else { return }
-            if let answer {
-                tell(session, answer, after: version)
-            } else {
-                fetchStatusLater(for: session, after: version)
+        session.fetchStatus { [weak self] sessionDone in
+            guard let self, behind.contains(session) else { return sessionDone() }
+            fetchStatus(after: version) { [weak self] answer in
+                self?.take(answer, for: session, after: version)
+                sessionDone()
             }
         }
     }
 
+    private func take(_ answer: MergedStatus?, for session: Session, after version: Int64) {
+        guard behind.contains(session) else { return }
+        if let answer {
+            tell(session, answer, after: version)
+        } else {
+            fetchStatusLater(for: session, after: version)
+        }
+    }
+
     private func tell(_ session: Session, _ answer: MergedStatus, after version: Int64) {
+        guard hasMember(session) else { return forgetBehind(session) }
         if let frame = answer.frame {
-            guard session.takesStatus(of: conversation, behind: version) else {
-                return behind.removeAll { $0 === session }
-            }
+            guard session.takesStatus(of: self, behind: version) else { return forgetBehind(session) }
             session.send(frame)
         } else if answer.version > version {
             counts.forget(session.user)
@@ -101,17 +109,17 @@ extension Room {
         }
         // Newer ones were held back from this session meanwhile.
         if answer.version < status.version { return fetchStatus(for: session, after: answer.version) }
-        behind.removeAll { $0 === session }
+        forgetBehind(session)
     }
 
     private func fetchStatusLater(for session: Session, after version: Int64) {
         Reactor.after(DenseStream<ChangeFrame>.pause) { [weak self] in
-            guard let self, isBehind(session) else { return }
+            guard let self, behind.contains(session) else { return }
             fetchStatus(for: session, after: version)
         }
     }
 
-    private func isBehind(_ session: Session) -> Bool { behind.contains { $0 === session } }
+    private func forgetBehind(_ session: Session) { behind.remove(session) }
 
     // MARK: Counts
 
@@ -146,8 +154,8 @@ extension Room {
     private func deliver(_ answer: SenderCounts) {
         guard let news = try? counts.news(in: answer), !news.isEmpty else { return }
         feed.forEachSubscriber { session in
-            guard let json = news[session.user] else { return }
-            guard session.takesStatus(of: conversation, behind: answer.version - 1) else { return }
+            guard let json = news[session.user], hasMember(session) else { return }
+            guard session.takesStatus(of: self, behind: answer.version - 1) else { return }
             counters.deliveries += 1
             session.send(
                 json.withUnsafeBytes { json in

@@ -58,7 +58,7 @@ final class Room: FeedHost {
     /// For `Room+Receipts`: where the receipts are …
     var status: StatusStream
     /// … sessions whose receipts are behind, each of which gets one merged frame before any other …
-    var behind: [Session] = []
+    var behind = IdentityTable<Session>()
     /// … and what takes the place of names where the members are too many.
     var counts = CountsRefresh()
     /// Who is online, and whether that is told (see `Presence`).
@@ -111,7 +111,7 @@ final class Room: FeedHost {
 
     func leave(_ session: Session) {
         feed.remove(session)
-        behind.removeAll { $0 === session }
+        behind.remove(session)
         rooms.removeIfEmpty(self)
     }
 
@@ -132,7 +132,7 @@ final class Room: FeedHost {
     }
 
     func ended(_ session: Session) {
-        session.forget(self)
+        session.rooms.remove(self)
         leave(session)
     }
 

@@ -41,7 +41,7 @@ final class Rooms {
 
     subscript(conversation: ConversationID) -> Room? { bySlot[Int(conversation.slot.number)][conversation] }
 
-    func forEach(_ body: (Room) -> Void) { for slot in Slot.all { forEach(in: slot, body) } }
+    func count(in slot: Slot) -> Int { bySlot[Int(slot.number)].count }
 
     func forEach(in slot: Slot, _ body: (Room) -> Void) { bySlot[Int(slot.number)].values.forEach(body) }
 
@@ -75,18 +75,15 @@ final class Rooms {
 
     // MARK: From the bus
 
-    func receiveChanges(_ frame: InboundFrame) {
-        for bytes in frame.entries {
-            var reader = ByteReader(bytes)
-            guard let entry = try? ChangeEntry(from: &reader) else {
-                counters.entriesRefused += 1
-                bus.refuseEntry(of: frame)
-                continue
-            }
-            let before = counters.deliveries
-            receive(entry)
-            if let trace = entry.trace { write(trace, entry, sessions: counters.deliveries - before) }
+    func receiveChange(_ bytes: UnsafeRawBufferPointer, of frame: InboundFrame) {
+        var reader = ByteReader(bytes)
+        guard let entry = try? ChangeEntry(from: &reader) else {
+            counters.entriesRefused += 1
+            return bus.refuseEntry(of: frame)
         }
+        let before = counters.deliveries
+        receive(entry)
+        if let trace = entry.trace { write(trace, entry, sessions: counters.deliveries - before) }
     }
 
     /// A change that came before its predecessors is held back, and goes to nobody yet.
@@ -109,19 +106,16 @@ final class Rooms {
         }
     }
 
-    func receiveStatuses(_ frame: InboundFrame) {
-        for bytes in frame.entries {
-            var reader = ByteReader(bytes)
-            guard let entry = try? StatusEntry(from: &reader) else {
-                counters.entriesRefused += 1
-                bus.refuseEntry(of: frame)
-                continue
-            }
-            if let room = self[entry.conversation] {
-                room.announce(entry)
-            } else {
-                statusWitness.saw(entry.conversation, entry.version)
-            }
+    func receiveStatus(_ bytes: UnsafeRawBufferPointer, of frame: InboundFrame) {
+        var reader = ByteReader(bytes)
+        guard let entry = try? StatusEntry(from: &reader) else {
+            counters.entriesRefused += 1
+            return bus.refuseEntry(of: frame)
+        }
+        if let room = self[entry.conversation] {
+            room.announce(entry)
+        } else {
+            statusWitness.saw(entry.conversation, entry.version)
         }
     }
 

@@ -94,16 +94,18 @@ extension Queries {
         guard results[0].isEmpty else { throw Problem.erasedUser }
         let rows = results[1]
         guard let first = rows.first else { throw Problem(.unavailable, "the deployment is not set up") }
-        var stays = await stays(rows)
+        var stays = try await staysByTurns(rows)
         let listed = Set(results[2].map { $0[0] as ConversationID })
         let known = Dictionary(grouping: stays.lazy.filter { listed.contains($0.conversation) }, by: \.conversation)
         let latest = try await conversations(
             results[2], of: query.user, limit: Int(Self.welcomeConversations), where: { known[$0.id] != nil })
         guard latest.conversations.allSatisfy({ $0.hasStays(known[$0.id] ?? []) }) else { return nil }
         let lastSeqs = Dictionary(uniqueKeysWithValues: latest.conversations.map { ($0.id, $0.lastSeq) })
-        for index in stays.indices where stays[index].through == nil {
+        await Reactor.sleep(for: .zero)
+        for index in stays.indices where stays[index].through == nil && listed.contains(stays[index].conversation) {
             stays[index].lastSeq = lastSeqs[stays[index].conversation] ?? stays[index].lastSeq
         }
+        await Reactor.sleep(for: .zero)
         var buffer = ByteBuffer(capacity: 4096)
         Bootstrap(
             logID: first[0], serverTime: first[1], useq: first[2], hasMore: latest.hasMore, stays: stays,
@@ -113,16 +115,15 @@ extension Queries {
         return buffer.array
     }
 
-    /// Stays that are decoded at a stretch.
-    private static let staysAtOnce = 2_000
+    /// Rows read in a turn: about a millisecond's work. A user may have very many conversations.
+    private static let staysPerTurn = 2_000
 
-    /// In pieces, because some users have tens of thousands.
-    private func stays(_ rows: Rows) async -> [Bootstrap.Stay] {
+    private func staysByTurns(_ rows: Rows) async throws -> [Bootstrap.Stay] {
         var stays: [Bootstrap.Stay] = []
         stays.reserveCapacity(rows.count)
-        for row in rows {
+        for (index, row) in rows.enumerated() {
+            if index > 0, index % Self.staysPerTurn == 0 { await Reactor.sleep(for: .zero) }
             if let stay = BootstrapStatement.stay(row) { stays.append(stay) }
-            if stays.count % Self.staysAtOnce == Self.staysAtOnce - 1 { await Reactor.sleep(for: .zero) }
         }
         return stays
     }

@@ -16,12 +16,15 @@ final class ClientConnection: SessionSocket {
     private var towards = Line()
     private var back = Line()
     private var isBroken = false
+    /// What the client said while the server read nothing; nil: it reads.
+    private var unread: [String]?
 
     // SessionSocket
     var userInfo: AnyObject?
     private(set) var isOpen = true
     var maximumMessageBytes = 0
     var queuedBytes: Int { 0 }
+    var heldInputBytes: Int { 0 }
     private(set) var isCongested = false
 
     init(_ client: Client, _ node: Node, _ gateway: Gateway, _ world: World) {
@@ -53,10 +56,17 @@ final class ClientConnection: SessionSocket {
     func say(_ text: String) {
         world.at(towards.arrival(world.now + delay)) { [self] in
             node.turn { [self] in
-                guard isOpen, !isBroken else { return }
-                Array(text.utf8).withUnsafeBytes { gateway.received($0, from: self as any SessionSocket) }
+                guard !isBroken else { return }
+                hear(text)
             }
         }
+    }
+
+    private func hear(_ text: String) {
+        guard isOpen else { return }
+        guard unread == nil else { return unread!.append(text) }
+        Array(text.utf8).withUnsafeBytes { gateway.received($0, from: self as any SessionSocket) }
+        if isOpen { gateway.decoded(otherFrames: 0, from: self as any SessionSocket) }
     }
 
     /// The connection breaks; each side learns of it by itself.
@@ -94,6 +104,16 @@ final class ClientConnection: SessionSocket {
                 isCongested = false
                 if isOpen { gateway.drained(self as any SessionSocket) }
             }
+        }
+    }
+
+    func pauseReading() { if unread == nil { unread = [] } }
+
+    func resumeReading() {
+        Reactor.atEndOfTurn { [self] in
+            let texts = unread ?? []
+            unread = nil
+            for text in texts { hear(text) }
         }
     }
 
