@@ -12,9 +12,6 @@ struct FanoutConfiguration: Sendable {
         listen = try environment.address("PARLEY_LISTEN", default: "0.0.0.0:8081")
         bus = try BusConfiguration(.fanout, environment: &environment)
         tokens = try TokenVerifier(environment: &environment)
-        var limits = ServerLimits()
-        limits.connections = try environment.integer(
-            "PARLEY_CONNECTIONS", default: limits.connections, in: 1...1_000_000)
-        self.limits = limits
+        limits = try ServerLimits(environment: &environment)
     }
 }

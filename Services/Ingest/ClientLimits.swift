@@ -37,7 +37,7 @@ struct ClientLimits: Sendable {
             "PARLEY_MEMBERS_PER_REQUEST", default: membersPerRequest, in: 1...membersPerRequest)
     }
 
-    func write(to buffer: inout ByteBuffer) {
+    func write(to buffer: inout ByteBuffer, _ user: UserLimit) {
         buffer.beginObject()
         buffer.append(key: "textBytes", json: textBytes)
         buffer.append(key: "bodyBytes", json: bodyBytes)
@@ -57,6 +57,12 @@ struct ClientLimits: Sendable {
         buffer.append(key: "frameBytes", json: Self.frameBytes)
         buffer.append(key: "helloBytes", json: Self.helloBytes)
         buffer.append(key: "replayChanges", json: Self.replayChanges)
+        buffer.append(key: "costPerSecond", json: user.rate.perSecond)
+        buffer.append(key: "costBurst", json: user.rate.burst)
+        buffer.append(key: "costInFlight", json: user.costInFlight)
+        buffer.append(key: "bytesInFlight", json: user.bytesInFlight)
+        buffer.append(key: "costs")
+        Call.writeCosts(to: &buffer)
         buffer.endObject()
     }
 }

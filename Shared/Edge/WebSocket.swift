@@ -82,6 +82,13 @@ public final class WebSocket: Connection {
         closingSince = server.sweep
     }
 
+    /// Notes that the peer brought no valid token: an address that does so again and again opens no more WebSockets for
+    /// a while.
+    public func authenticationFailed() {
+        server.statistics.failedAuthentications += 1
+        server.connections.failed(place, at: server.sweep)
+    }
+
     // MARK: Reading
 
     public func ready(_ readiness: Readiness) {

@@ -123,6 +123,7 @@ final class Gateway {
             }
             begin(visitor, hello, identity)
         } catch {
+            visitor.socket.authenticationFailed()
             visitor.socket.end(.unauthenticated, reason: "the token is not valid")
         }
     }

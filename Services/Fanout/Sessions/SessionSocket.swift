@@ -12,6 +12,11 @@ protocol SessionSocket: AnyObject {
 
     func send(_ frame: WebSocketFrame)
     func close(_ code: WebSocketCloseCode)
+    func authenticationFailed()
+}
+
+extension SessionSocket {
+    func authenticationFailed() {}
 }
 
 extension WebSocket: SessionSocket {
