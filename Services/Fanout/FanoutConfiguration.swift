@@ -21,9 +21,6 @@ struct FanoutConfiguration: Sendable {
         // Less would hold no whole hello.
         strangerBytes = try environment.integer(
             "PARLEY_STRANGER_BYTES", default: Self.strangerBytes, in: 2 << 20...1 << 40)
-        var limits = ServerLimits()
-        limits.connections = try environment.integer(
-            "PARLEY_CONNECTIONS", default: limits.connections, in: 1...1_000_000)
-        self.limits = limits
+        limits = try ServerLimits(environment: &environment)
     }
 }

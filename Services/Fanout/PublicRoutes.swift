@@ -11,7 +11,7 @@ final class PublicRoutes: HTTPHandler {
 
     init(_ service: Service) { self.service = service }
 
-    func maximumBodyBytes(for _: Request) -> Int { 0 }
+    func admit(_: Request) -> RequestAdmission { .admitted(bodyBytes: 0) }
 
     func handle(_ request: Request, _ responder: Responder) {
         guard !service.answerAdministration(request, responder) else { return }

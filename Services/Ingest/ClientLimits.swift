@@ -42,7 +42,7 @@ struct ClientLimits: Sendable {
         sessions = try SessionLimits(environment: &environment)
     }
 
-    func write(to buffer: inout ByteBuffer) {
+    func write(to buffer: inout ByteBuffer, _ user: UserLimit) {
         buffer.beginObject()
         buffer.append(key: "textBytes", json: textBytes)
         buffer.append(key: "bodyBytes", json: bodyBytes)
@@ -67,6 +67,12 @@ struct ClientLimits: Sendable {
         buffer.append(key: "framesPerSecond", json: sessions.framesPerSecond)
         buffer.append(key: "frameBurst", json: sessions.frameBurst)
         buffer.append(key: "receiptsPerSecond", json: sessions.receiptsPerSecond)
+        buffer.append(key: "costPerSecond", json: user.rate.perSecond)
+        buffer.append(key: "costBurst", json: user.rate.burst)
+        buffer.append(key: "costInFlight", json: user.costInFlight)
+        buffer.append(key: "bytesInFlight", json: user.bytesInFlight)
+        buffer.append(key: "costs")
+        Call.writeCosts(to: &buffer)
         buffer.endObject()
     }
 }

@@ -12,18 +12,23 @@ struct Exchange {
     private let responder: Responder
     private let metrics: IngestMetrics
     private let log: Log
+    let call: Call
+    /// Of who asks; nil for a call that needs nobody.
+    let account: UserAccount?
     /// Present when the request's journey is to be seen in the logs.
     let trace: TraceContext?
     private let begun = MonotonicTime.now
 
-    init(_ request: Request, _ responder: Responder, _ metrics: IngestMetrics, _ log: Log) {
+    init(_ request: Request, _ responder: Responder, _ call: Call, _ metrics: IngestMetrics, _ log: Log) {
         self.responder = responder
+        self.call = call
+        account = request.account as? UserAccount
         self.metrics = metrics
         self.log = log
         trace = request[.traceParent].flatMap { TraceContext(traceparent: $0) }
     }
 
-    func began(_ call: Call) {
+    func began() {
         if let trace { log.info("traced: received", trace, [LogField("call", describing: call)]) }
     }
 
@@ -41,18 +46,6 @@ struct Exchange {
         if status < 400 { return answer(Int(status), .json, [], payload) }
         var reader = ByteReader(payload)
         answer((try? Problem(from: &reader)) ?? .answerNotUnderstood)
-    }
-
-    /// The methods that the path has (RFC 9110, 15.5.6).
-    func answerMethodNotAllowed(_ allowed: StaticString) {
-        var body = ByteBuffer()
-        body.beginObject()
-        body.append(key: "status", json: 405)
-        body.append(key: "title", json: "The path has other methods" as StaticString)
-        body.append(key: "detail", json: "use one of \(allowed)")
-        body.append(key: "code", json: Problem.Code.invalid.name)
-        body.endObject()
-        answer(405, .problem, [ResponseHeader("Allow", allowed.description)], body.bytes)
     }
 
     private func answer(

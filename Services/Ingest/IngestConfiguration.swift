@@ -7,31 +7,42 @@ struct IngestConfiguration: Sendable {
     let bus: BusConfiguration
     let tokens: TokenVerifier
     let limits: ClientLimits
-    let rate: RateLimiter.Rate
+    let user: UserLimit
     let load: LoadLimit
 
     /// How long the store has to answer before the client is told to repeat: longer than it takes to replace a store.
     let deadline: Duration
-    let connections: Int
+    let serverLimits: ServerLimits
 
     init(environment: inout Environment) throws(ConfigurationError) {
         listen = try environment.address("PARLEY_LISTEN", default: "0.0.0.0:8080")
         bus = try BusConfiguration(.ingest, environment: &environment)
         tokens = try TokenVerifier(environment: &environment)
         limits = try ClientLimits(environment: &environment)
-        rate = RateLimiter.Rate(
-            perSecond: try environment.integer("PARLEY_RATE_PER_SECOND", default: 2000, in: 1...1_000_000),
-            burst: try environment.integer("PARLEY_RATE_BURST", default: 10_000, in: 1...1_000_000))
-        load = LoadLimit(
-            requests: try environment.integer("PARLEY_REQUESTS_IN_FLIGHT", default: 10_000, in: 1...60_000),
-            bytes: try environment.integer("PARLEY_BYTES_IN_FLIGHT", default: 64 << 20, in: 1 << 20...1 << 32))
+        load = try LoadLimit(environment: &environment, batchBytes: limits.batchBytes)
+        user = try UserLimit(environment: &environment, load)
         deadline = try environment.duration("PARLEY_REQUEST_DEADLINE", default: .seconds(5))
-        connections = try environment.integer("PARLEY_CONNECTIONS", default: 20_000, in: 1...1_000_000)
+        serverLimits = try ServerLimits(environment: &environment)
     }
+}
 
-    var serverLimits: ServerLimits {
-        var limits = ServerLimits()
-        limits.connections = connections
-        return limits
+extension LoadLimit {
+    fileprivate init(environment: inout Environment, batchBytes: Int) throws(ConfigurationError) {
+        requests = try environment.integer("PARLEY_REQUESTS_IN_FLIGHT", default: 10_000, in: 1...60_000)
+        bytes = try environment.integer("PARLEY_BYTES_IN_FLIGHT", default: 64 << 20, in: 1 << 20...1 << 32)
+        arrivingBytes = max(bytes / 2, batchBytes)
+    }
+}
+
+extension UserLimit {
+    /// A tenth of what the process takes on, so that a few who do their worst leave something to all others.
+    fileprivate init(environment: inout Environment, _ load: LoadLimit) throws(ConfigurationError) {
+        rate = TokenBucket.Rate(
+            perSecond: try environment.integer("PARLEY_RATE_PER_SECOND", default: 2000, in: 1...1_000_000),
+            burst: try environment.integer("PARLEY_RATE_BURST", default: 5000, in: 1...1_000_000))
+        costInFlight = try environment.integer(
+            "PARLEY_USER_COST_IN_FLIGHT", default: max(100, load.requests / 10), in: 1...1_000_000)
+        bytesInFlight = try environment.integer(
+            "PARLEY_USER_BYTES_IN_FLIGHT", default: max(1 << 20, load.bytes / 10), in: 1 << 16...1 << 32)
     }
 }

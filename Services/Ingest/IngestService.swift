@@ -9,32 +9,37 @@ import Wire
 /// Answers the calls of the client contract: decides what can be decided here, and asks the store or the receipt
 /// service for the rest.
 ///
-/// In this order: path and method, room for the request, the caller, how much the caller asks for, the fields. So a
-/// refusal costs as little as possible.
+/// In this order: path and method, size, room for the request, the caller, how much the caller asks for; all that by the
+/// head of a request, before its body is read; then the fields. So a refusal costs as little as possible.
 @Reactor
 final class IngestService: HTTPHandler {
     let bus: Bus
     let limits: ClientLimits
+    private let userLimit: UserLimit
     let deadline: Duration
     private let service: Service
     private let authenticator: Authenticator
     let erased: ErasedUsers
     private let metrics: IngestMetrics
-    private var rate: RateLimiter
-    var load: Load
+    private var accounts: UserAccounts
+    let load: Load
 
     init(_ service: Service, _ configuration: IngestConfiguration, bus: Bus) {
         self.service = service
         self.bus = bus
         limits = configuration.limits
+        userLimit = configuration.user
         deadline = configuration.deadline
         erased = ErasedUsers(bus: bus)
         authenticator = Authenticator(configuration.tokens, erased)
-        rate = RateLimiter(configuration.rate)
         load = Load(configuration.load)
+        accounts = UserAccounts(configuration.user, load)
         metrics = IngestMetrics(service.metrics)
         service.metrics.gauge("parley_ingest_requests_in_flight", "Requests waiting for an answer") { [unowned self] in
             Double(load.requests)
+        }
+        service.metrics.gauge("parley_ingest_bytes_in_flight", "Bytes of bodies, arriving or waiting for an answer") {
+            [unowned self] in Double(load.bytes + load.arrivingBytes)
         }
     }
 
@@ -44,47 +49,78 @@ final class IngestService: HTTPHandler {
         erased.start()
     }
 
-    func maximumBodyBytes(for request: Request) -> Int {
-        if case .route(let route) = Route.find(request.method, request.target.path), route.call == .sendBatch {
-            return limits.batchBytes
-        }
-        return limits.bodyBytes
-    }
+    // MARK: By the head
 
-    func handle(_ request: Request, _ responder: Responder) {
-        let exchange = Exchange(request, responder, metrics, service.log)
+    func admit(_ request: Request) -> RequestAdmission {
         switch Route.find(request.method, request.target.path) {
-        case .route(let route):
-            exchange.began(route.call)
-            answer(request, route, exchange)
-        case .methodNotAllowed(let allowed):
-            exchange.answerMethodNotAllowed(allowed)
-        case .notFound:
-            if service.answerAdministration(request, responder) { return }
-            exchange.answer(Problem(.notFound, "there is no such resource"))
+        case .route(let route): admit(request, route.call)
+        case .methodNotAllowed(let allowed): refused(.methodNotAllowed(allowed))
+        case .notFound where service.administers(request): .admitted(bodyBytes: 0)
+        case .notFound: refused(Refusal(Problem(.notFound, "there is no such resource")))
         }
     }
 
-    private func answer(_ request: Request, _ route: Route, _ exchange: Exchange) {
+    private func admit(_ request: Request, _ call: Call) -> RequestAdmission {
+        let limit = bodyLimit(of: call)
+        let size = request.announcedBodyBytes ?? 0
+        guard size <= UInt64(limit) else { return .bodyTooLarge }
+        guard call.needsToken else { return .admitted(bodyBytes: limit) }
         do throws(Problem) {
-            guard route.call.needsToken else { return answerPublicly(route.call, exchange) }
-            guard load.hasRoom(bytes: request.body.count) else {
-                throw Problem(.overloaded, "ingest has too much to do")
-            }
-            let user =
-                route.call == .eraseUser
-                ? try authenticator.administrator(of: request) : try authenticator.user(of: request)
-            if !route.call.isPaidByContent { try admit(user, cost: 1) }
-            try answer(request, route, user, exchange)
+            return .admitted(bodyBytes: limit, try account(for: request, call, bodyBytes: Int(size)))
         } catch {
             let headers = error.code == .unauthenticated ? [Authenticator.challenge(request)] : []
-            exchange.answer(error, headers: headers)
+            return refused(Refusal(error, headers: headers))
         }
     }
 
-    func admit(_ user: UserID, cost: Int) throws(Problem) {
-        guard rate.admit(user, cost: cost, at: .now) else {
-            throw Problem(.rateLimited, "more requests than a user may make")
+    private func bodyLimit(of call: Call) -> Int {
+        guard call.needsToken else { return 0 }
+        return call == .sendBatch ? limits.batchBytes : limits.bodyBytes
+    }
+
+    private func account(for request: Request, _ call: Call, bodyBytes: Int) throws(Problem) -> UserAccount {
+        guard load.hasRoom(bytes: bodyBytes) else { throw .tooMuchToDo }
+        let now = MonotonicTime.now
+        let account = accounts.account(of: try caller(of: request, call), at: now)
+        try account.pay(for: call, bodyBytes: bodyBytes, at: now)
+        return account
+    }
+
+    private func caller(of request: Request, _ call: Call) throws(Problem) -> UserID {
+        // What was verified before on its connection is served wherever it comes from.
+        if request.connection.userInfo == nil, request.connection.isDistrusted {
+            throw Problem(.rateLimited, "too many requests without a valid token came from this address")
+        }
+        do throws(Problem) {
+            return call == .eraseUser
+                ? try authenticator.administrator(of: request) : try authenticator.user(of: request)
+        } catch {
+            if error.code == .unauthenticated { request.connection.authenticationFailed() }
+            throw error
+        }
+    }
+
+    private func refused(_ refusal: Refusal) -> RequestAdmission {
+        metrics.answered(refusal.status, after: .zero)
+        return .refused(refusal)
+    }
+
+    // MARK: The whole request
+
+    func handle(_ request: Request, _ responder: Responder) {
+        guard case .route(let route) = Route.find(request.method, request.target.path) else {
+            _ = service.answerAdministration(request, responder)
+            return
+        }
+        let exchange = Exchange(request, responder, route.call, metrics, service.log)
+        exchange.began()
+        guard let account = exchange.account else { return answerPublicly(route.call, exchange) }
+        do throws(Problem) {
+            // While the body arrived, which may take a minute.
+            guard !erased.contains(account.user) else { throw Problem(.forbidden, "the user was erased") }
+            try answer(request, route, account.user, exchange)
+        } catch {
+            exchange.answer(error)
         }
     }
 
@@ -123,7 +159,7 @@ final class IngestService: HTTPHandler {
 
     private func answerPublicly(_ call: Call, _ exchange: Exchange) {
         var body = ByteBuffer()
-        if call == .limits { limits.write(to: &body) } else { body.append(PackageResources.openapi_json) }
+        if call == .limits { limits.write(to: &body, userLimit) } else { body.append(PackageResources.openapi_json) }
         exchange.answer(200, json: body)
     }
 }

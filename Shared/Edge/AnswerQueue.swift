@@ -10,6 +10,9 @@ struct AnswerQueue {
     private var start = 0
     private var firstTicket: UInt32 = 0
 
+    /// Bytes of answers that came before those of earlier requests.
+    private(set) var earlyBytes = 0
+
     var outstanding: Int { entries.count - start }
 
     /// Takes a place in the order.
@@ -31,6 +34,7 @@ struct AnswerQueue {
     /// Keeps an answer that came before those of earlier requests.
     mutating func hold(_ bytes: [UInt8], for ticket: UInt32) {
         entries[start + Int(ticket &- firstTicket)].early = bytes
+        earlyBytes += bytes.count
     }
 
     /// Forgets the oldest ticket, whose answer has left.
@@ -46,6 +50,7 @@ struct AnswerQueue {
     /// Takes out the oldest answer if it has come already.
     mutating func popEarly() -> [UInt8]? {
         guard outstanding > 0, let bytes = entries[start].early else { return nil }
+        earlyBytes -= bytes.count
         removeNext()
         return bytes
     }

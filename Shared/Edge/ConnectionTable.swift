@@ -13,13 +13,18 @@ protocol Connection: DescriptorHandler {
     func close()
 }
 
-/// The open connections. Each keeps its place, so that leaving and looking at some at a time cost the same for ten
-/// thousand as for ten.
+/// The open connections, and how many there are of each address. Each keeps its place, so that leaving and looking at
+/// some at a time cost the same for ten thousand as for ten.
 struct ConnectionTable {
     struct Place { fileprivate let index: Int }
 
     private var entries: [(any Connection)?] = []
+    /// Of each place, the address its connection counts for; nil where nobody counts.
+    private var addresses: [IPAddress?] = []
     private var free: [Int] = []
+    private var table: AddressTable
+
+    init(_ table: AddressTable) { self.table = table }
 
     var count: Int { entries.count - free.count }
     var size: Int { entries.count }
@@ -27,14 +32,36 @@ struct ConnectionTable {
     mutating func makePlace() -> Place {
         if let index = free.popLast() { return Place(index: index) }
         entries.append(nil)
+        addresses.append(nil)
         return Place(index: entries.count - 1)
     }
 
     mutating func replace(_ place: Place, with connection: any Connection) { entries[place.index] = connection }
 
     mutating func remove(_ place: Place) {
+        if let address = addresses[place.index].take() { table.close(address) }
         entries[place.index] = nil
         free.append(place.index)
+    }
+
+    // MARK: Addresses
+
+    /// Counts the connection at `place` for an address; false when that has its full number.
+    mutating func count(_ place: Place, for address: IPAddress) -> Bool {
+        guard table.open(address) else { return false }
+        addresses[place.index] = address
+        return true
+    }
+
+    /// Notes that the connection at `place` brought no valid token.
+    mutating func failed(_ place: Place, at sweep: UInt32) {
+        if let address = addresses[place.index] { table.failed(address, at: sweep) }
+    }
+
+    /// Whether no more attempts are taken from where the connection at `place` comes from.
+    mutating func isDistrusted(_ place: Place, at sweep: UInt32) -> Bool {
+        guard let address = addresses[place.index] else { return false }
+        return table.isDistrusted(address, at: sweep)
     }
 
     /// The connections in a range of places.

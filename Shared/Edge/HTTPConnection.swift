@@ -21,45 +21,70 @@ public final class HTTPConnection: Connection, RequestConnection {
 
     private let server: Server
     private let socket: StreamSocket
+    private let peer: IPAddress?
     private let place: ConnectionTable.Place
     private let parser: RequestParser
+    /// What a proxy has sent of its header; nil when none is awaited any more.
+    private var proxyBytes: [UInt8]?
+    /// Of the request whose body is arriving, and how much of it counts there.
+    private var account: (any RequestAccount)?
+    private var accountedBytes = 0
     private var answers = AnswerQueue()
     private var output = OutputBuffer()
     /// What was read beyond the bound on outstanding answers.
     private var held: [UInt8] = []
 
+    /// What this connection has added to `Server.keptBytes`.
+    private var countedBytes = 0
+
     private var state = State.open
+    private var hasAsked = false
     private var peerHasEnded = false
     private var owesContinue = false
     private var isFlushScheduled = false
     /// Whether the kernel has no room for more; it says when it has.
     private var isBlocked = false
     private var interest = Interest.read
-    /// In sweeps: when the current request began or the last one was answered, and when the peer last took bytes.
+    /// In sweeps: when the current request began or the last one was answered, and since when the peer is behind.
     private var lastStep: UInt32
-    private var lastProgress: UInt32
+    private var blockedSince: UInt32 = 0
+    /// Bytes that it took since then.
+    private var takenBytes = 0
 
-    init(_ socket: StreamSocket, at place: ConnectionTable.Place, of server: Server) {
+    init(
+        _ socket: StreamSocket, from peer: IPAddress?, behindProxy: Bool, at place: ConnectionTable.Place,
+        of server: Server
+    ) {
         self.server = server
         self.socket = socket
+        self.peer = peer
         self.place = place
+        proxyBytes = behindProxy ? [] : nil
         parser = RequestParser(headLimit: server.limits.headBytes)
         lastStep = server.sweep
-        lastProgress = server.sweep
         Reactor.watch(socket.descriptor, for: .read, handler: self)
     }
 
     public var isClosed: Bool { state == .closed }
 
+    public var isDistrusted: Bool { server.connections.isDistrusted(place, at: server.sweep) }
+
+    public func authenticationFailed() {
+        server.statistics.failedAuthentications += 1
+        server.connections.failed(place, at: server.sweep)
+    }
+
     /// Whether to read on would build up a queue.
     private var isFull: Bool {
-        answers.outstanding >= server.limits.outstandingAnswers || output.count >= server.limits.unreadAnswerBytes
+        answers.outstanding >= server.limits.outstandingAnswers || unreadBytes >= server.limits.unreadAnswerBytes
     }
+
+    private var unreadBytes: Int { output.count + answers.earlyBytes }
 
     /// Whether enough of the queue is gone for what was held back to be worth another look.
     private var hasRoom: Bool {
         2 * answers.outstanding <= server.limits.outstandingAnswers
-            && 2 * output.count <= server.limits.unreadAnswerBytes
+            && 2 * unreadBytes <= server.limits.unreadAnswerBytes
     }
 
     // MARK: Reading
@@ -79,8 +104,42 @@ public final class HTTPConnection: Connection, RequestConnection {
         case .nothing: return
         case .end: peerEnded()
         case .bytes(let count):
-            if state == .open { take(UnsafeMutableRawBufferPointer(rebasing: server.readBuffer[..<count])) }
+            let bytes = UnsafeMutableRawBufferPointer(rebasing: server.readBuffer[..<count])
+            if proxyBytes != nil { return takeProxyHeader(bytes) }
+            if state == .open { take(bytes) }
         }
+    }
+
+    /// What comes first on a connection of a proxy. Without the header it is one of the proxy's own, or no proxy at all:
+    /// a health check, or whoever collects the metrics.
+    private func takeProxyHeader(_ bytes: UnsafeMutableRawBufferPointer) {
+        guard state == .open, var read = proxyBytes else { return }
+        read.append(contentsOf: bytes)
+        switch read.withUnsafeBytes(ProxyHeader.init) {
+        case .incomplete:
+            proxyBytes = read
+            return
+        case .malformed: return close()
+        case .absent: proxyBytes = nil
+        case .complete(let source, let size):
+            proxyBytes = nil
+            read.removeFirst(size)
+            if let source { return begin(for: source, toldByProxy: true, &read) }
+        }
+        begin(for: peer, toldByProxy: false, &read)
+    }
+
+    private func begin(for client: IPAddress?, toldByProxy: Bool, _ read: inout [UInt8]) {
+        guard server.admits(place, from: client, toldByProxy: toldByProxy) else { return turnAway() }
+        read.withUnsafeMutableBytes { take($0) }
+    }
+
+    /// The client has its full number of connections.
+    private func turnAway() {
+        server.countRefusal(Server.fullForAddress)
+        state = .finishing
+        output.append { $0.append(Server.fullForAddress) }
+        scheduleFlush()
     }
 
     /// The peer sends no more, but may well wait for the answers.
@@ -92,7 +151,7 @@ public final class HTTPConnection: Connection, RequestConnection {
 
     private func take(_ bytes: UnsafeMutableRawBufferPointer) {
         var input = bytes
-        if !parser.isInRequest { lastStep = server.sweep }
+        let wasInRequest = parser.isInRequest
         while state == .open, !input.isEmpty {
             if isFull {
                 held = Array(input)
@@ -101,25 +160,56 @@ public final class HTTPConnection: Connection, RequestConnection {
             switch parser.next(&input) {
             case .needsMore: break
             case .head: headArrived()
+            case .request where parser.discardsBody: discarded()
             case .request where parser.asksForUpgrade && server.isWebSocketRequest(request):
                 upgrade(rest: input)
             case .request: requestArrived()
             case .failure(let reason): refuse(reason)
             }
         }
+        // Empty lines are no request: whoever sends them asks for nothing.
+        if !wasInRequest, parser.isInRequest { lastStep = server.sweep }
+        if state == .open { holdBody() }
+        countKeptBytes()
         updateInterest()
     }
 
-    private var request: Request { Request(connection: self, parser: parser) }
+    private var request: Request { Request(connection: self, parser: parser, account: account) }
 
+    /// Of a request with a body, which is kept only if the request will be served.
     private func headArrived() {
         let expectation = parser.isVersion10 ? nil : parser.value(of: .expect)
         if let expectation, !expectation.equalsIgnoringCase("100-continue") { return refuse(.expectationUnknown) }
-        let limit = server.http.maximumBodyBytes(for: request)
-        if let announced = parser.announcedBodyBytes, announced > UInt64(limit) { return refuse(.bodyTooLarge) }
-        parser.bodyLimit = limit
-        owesContinue = expectation != nil
-        sendContinue()
+        switch server.http.admit(request) {
+        case .bodyTooLarge: refuse(.bodyTooLarge)
+        case .refused(let refusal): refuse(refusal, mayGoOn: expectation == nil && isBodyShort)
+        case .admitted(let limit, let account):
+            if let announced = parser.announcedBodyBytes, announced > UInt64(limit) { return refuse(.bodyTooLarge) }
+            parser.bodyLimit = limit
+            self.account = account
+            owesContinue = expectation != nil
+            sendContinue()
+        }
+    }
+
+    /// Whether to read the body and throw it away is cheaper than a new connection.
+    private var isBodyShort: Bool {
+        parser.announcedBodyBytes.map { $0 <= UInt64(server.limits.discardedBodyBytes) } ?? false
+    }
+
+    /// Has the account pay for what is there of a body whose rest is still to come.
+    private func holdBody() {
+        guard let account, parser.isInRequest else { return }
+        let added = parser.body.count - accountedBytes
+        guard added > 0 else { return }
+        if let refusal = account.hold(bodyBytes: added) { return refuse(refusal, mayGoOn: false) }
+        accountedBytes += added
+    }
+
+    private func releaseBody() {
+        if accountedBytes > 0 { account?.release(bodyBytes: accountedBytes) }
+        accountedBytes = 0
+        account = nil
     }
 
     /// Asks for the body (RFC 9110, 10.1.1), once the answers to earlier requests have left.
@@ -130,9 +220,26 @@ public final class HTTPConnection: Connection, RequestConnection {
         scheduleFlush()
     }
 
+    /// The end of a body that nobody wanted: its request was answered when its head had arrived.
+    private func discarded() {
+        lastStep = server.sweep
+        hasAsked = true
+    }
+
     private func requestArrived() {
         lastStep = server.sweep
+        hasAsked = true
         owesContinue = false
+        if !parser.hasBody {
+            // With a body it was asked when its head had arrived.
+            switch server.http.admit(request) {
+            case .bodyTooLarge: return refuse(.bodyTooLarge)
+            case .refused(let refusal): return refuse(refusal, mayGoOn: true)
+            case .admitted(_, let account): self.account = account
+            }
+        }
+        let request = request
+        releaseBody()
         let closes = !parser.keepsAlive || server.isDraining
         let ticket = answers.open(
             AnswerTraits(
@@ -142,9 +249,24 @@ public final class HTTPConnection: Connection, RequestConnection {
         server.http.handle(request, Responder(connection: self, ticket: ticket))
     }
 
+    /// Answers as the handler says, before the body is there. The connection goes on with the next request if that costs
+    /// little.
+    private func refuse(_ refusal: Refusal, mayGoOn: Bool) {
+        let goesOn = mayGoOn && parser.keepsAlive && !server.isDraining
+        releaseBody()
+        owesContinue = false
+        parser.discardsBody = true
+        if !goesOn { state = .finishing }
+        let traits = AnswerTraits(
+            withoutBody: parser.isHead, closes: !goesOn, saysKeepAlive: parser.isVersion10 && goesOn)
+        let ticket = answers.open(traits)
+        refusal.body.withUnsafeBytes { answer(ticket, refusal.status, refusal.contentType, refusal.headers, $0) }
+    }
+
     /// Answers a request that cannot be served, behind those that can, and ends the connection.
     private func refuse(_ reason: RequestFailure) {
         server.statistics.refusedRequests += 1
+        releaseBody()
         owesContinue = false
         state = .finishing
         var body = ByteBuffer()
@@ -164,13 +286,22 @@ public final class HTTPConnection: Connection, RequestConnection {
             output.append { server.responseWriter.write(status, contentType, headers, body, traits, to: &$0) }
             answers.removeNext()
             while let early = answers.popEarly() { output.append { $0.append(early) } }
-            lastStep = server.sweep
+            // Not while a request arrives: its time counts from its own beginning.
+            if !parser.isInRequest { lastStep = server.sweep }
             scheduleFlush()
         } else {
             var early = ByteBuffer(capacity: 256 + body.count)
             server.responseWriter.write(status, contentType, headers, body, traits, to: &early)
             answers.hold(early.array, for: ticket)
+            countKeptBytes()
         }
+    }
+
+    private func countKeptBytes() {
+        guard state != .closed else { return }  // Then all was given back.
+        let bytes = unreadBytes + held.count + accountedBytes
+        server.keptBytes += bytes - countedBytes
+        countedBytes = bytes
     }
 
     private func scheduleFlush() {
@@ -186,19 +317,22 @@ public final class HTTPConnection: Connection, RequestConnection {
         send()
         if state == .finishing, answers.outstanding == 0, output.count == 0 { finished() }
         if state == .open, !held.isEmpty, hasRoom { takeHeld() }
+        guard state != .closed else { return }
+        countKeptBytes()
         updateInterest()
     }
 
     private func send() {
-        if !isBlocked { lastProgress = server.sweep }
+        let wasBlocked = isBlocked
         isBlocked = false
         while state != .closed, !isBlocked, output.count > 0 {
             switch socket.write(output.bytes) {
             case .bytes(let count):
                 output.removeFirst(count)
-                lastProgress = server.sweep
+                takenBytes += count
             case .full:
                 isBlocked = true
+                if !wasBlocked { (blockedSince, takenBytes) = (server.sweep, 0) }
                 if output.count > server.limits.unreadAnswerBytesAtMost { close() }
             case .failed:
                 close()
@@ -249,6 +383,9 @@ public final class HTTPConnection: Connection, RequestConnection {
         state = .closed
         userInfo = nil
         held = []
+        releaseBody()
+        server.keptBytes -= countedBytes
+        countedBytes = 0
         Reactor.forget(socket.descriptor)
         Glibc.close(socket.descriptor)
         server.connections.remove(place)
@@ -258,16 +395,30 @@ public final class HTTPConnection: Connection, RequestConnection {
     func checkTimeouts() {
         let waited = server.sweep &- lastStep
         let timeouts = server.timeouts
-        if isBlocked, server.sweep &- lastProgress > timeouts.write { return tooSlow() }
+        if isBlocked, isReadingTooSlowly { return tooSlow() }
         switch state {
         case .lingering where waited > timeouts.close: close()
         case .open where !held.isEmpty || isFull: break
+        case .open where !hasAsked && !parser.isInRequest && waited > timeouts.firstRequest: finish()
+        case .open where parser.isInRequest && !parser.isHeadComplete:
+            if waited > timeouts.head { refuse(.headTimeout) }
         case .open where parser.isInRequest:
-            if !parser.isHeadComplete, waited > timeouts.head { refuse(.headTimeout) }
-            if parser.isHeadComplete, waited > timeouts.request { refuse(.bodyTimeout) }
+            let patience = timeouts.patience(timeouts.bodyGrace, for: parser.body.count)
+            guard waited > min(timeouts.request, patience) else { return }
+            // One that is thrown away has its answer.
+            parser.discardsBody ? finish() : refuse(.bodyTimeout)
         case .open where answers.outstanding == 0 && waited > timeouts.idle: finish()
         default: break
         }
+    }
+
+    /// While too much is kept for all, nobody may be far behind.
+    private var isReadingTooSlowly: Bool {
+        if server.keptBytes > server.limits.keptBytes, output.count > server.limits.unreadAnswerBytes / 4 {
+            return true
+        }
+        let patience = server.timeouts.patience(server.timeouts.write, for: takenBytes)
+        return server.sweep &- blockedSince > patience
     }
 
     private func tooSlow() {
@@ -278,6 +429,8 @@ public final class HTTPConnection: Connection, RequestConnection {
     // MARK: Becoming a WebSocket
 
     private func upgrade(rest: UnsafeMutableRawBufferPointer) {
+        hasAsked = true
+        guard !isDistrusted else { return refuse(.distrusted) }
         guard answers.outstanding == 0 else { return refuse(.upgradeBehindRequests) }
         guard !server.isDraining, let handler = server.webSockets, handler.admits(request) else {
             return refuse(.webSocketRefused)
@@ -296,6 +449,7 @@ public final class HTTPConnection: Connection, RequestConnection {
         output.append { handshake.writeAnswer(to: &$0) }
         let opening = WebSocketFrame(raw: output.bytes)
         state = .closed
+        server.keptBytes -= countedBytes
         Reactor.forget(socket.descriptor)
         let webSocket = WebSocket(socket, at: place, of: server, handler: handler, opening: opening)
         server.connections.replace(place, with: webSocket)

@@ -1,13 +1,50 @@
+import Bytes
 import Reactor
 
 /// Answers the HTTP requests of a server.
 @Reactor
 public protocol HTTPHandler: AnyObject {
-    /// The most bytes the body of `request` may have. Asked when its head has arrived; more is answered 413.
-    func maximumBodyBytes(for request: Request) -> Int
+    /// Decides by its head whether a request is served at all. Asked once for each, before a byte of its body is kept.
+    func admit(_ request: Request) -> RequestAdmission
 
-    /// Must lead to one answer by `responder`, at once or later.
+    /// The whole request is there. Must lead to one answer by `responder`, at once or later.
     func handle(_ request: Request, _ responder: Responder)
+}
+
+/// What becomes of a request whose head has arrived.
+public enum RequestAdmission {
+    /// It may bring a body of so many bytes; more is answered 413. The account is kept with the request.
+    case admitted(bodyBytes: Int, (any RequestAccount)? = nil)
+    /// More bytes of body are announced than the call takes: 413.
+    case bodyTooLarge
+    /// Answered so, at once. Whatever there is of a body is not kept.
+    case refused(Refusal)
+}
+
+/// Who pays for a request while its body arrives.
+@Reactor
+public protocol RequestAccount: AnyObject {
+    /// So many more bytes of a body wait for the rest of it. Gives a refusal when there is no room for them, and then
+    /// they do not count.
+    func hold(bodyBytes: Int) -> Refusal?
+
+    /// So many bytes wait no longer: the body is complete, or given up.
+    func release(bodyBytes: Int)
+}
+
+/// An answer that is given before a request is handled.
+public struct Refusal: Sendable {
+    public let status: Int
+    let contentType: ContentType
+    let headers: [ResponseHeader]
+    let body: [UInt8]
+
+    public init(_ status: Int, _ contentType: ContentType, headers: [ResponseHeader], body: borrowing ByteBuffer) {
+        self.status = status
+        self.contentType = contentType
+        self.headers = headers
+        self.body = body.array
+    }
 }
 
 /// Takes part in the WebSockets of a server. One handler serves all; `WebSocket.userInfo` tells them apart.

@@ -14,7 +14,7 @@ public struct ListenError: Error, CustomStringConvertible {
 @Reactor
 final class Listener: DescriptorHandler {
     private let descriptor: CInt
-    private let accepted: @Reactor (StreamSocket) -> Void
+    private let accepted: @Reactor (StreamSocket, IPAddress?) -> Void
     private var isClosed = false
 
     /// How many connections a turn accepts, so that a rush does not starve those that are open.
@@ -24,7 +24,7 @@ final class Listener: DescriptorHandler {
     private static let pause = Duration.milliseconds(100)
 
     /// - Parameter address: `host:port`, `[v6]:port`, or a port of 0 for any free one.
-    init(_ address: String, accepted: @escaping @Reactor (StreamSocket) -> Void) throws(ListenError) {
+    init(_ address: String, accepted: @escaping @Reactor (StreamSocket, IPAddress?) -> Void) throws(ListenError) {
         descriptor = try Self.listen(address)
         self.accepted = accepted
         Reactor.watch(descriptor, for: .read, handler: self)
@@ -42,12 +42,20 @@ final class Listener: DescriptorHandler {
 
     func ready(_: Readiness) {
         for _ in 0..<Self.acceptsPerTurn where !isClosed {
-            let connection = linux_accept(descriptor, nil, nil)
+            var peer = sockaddr_storage()
+            let connection = accept(&peer)
             if connection >= 0 {
-                accepted(StreamSocket(descriptor: connection))
+                accepted(StreamSocket(descriptor: connection), IPAddress(peer))
             } else if errno != EINTR, errno != ECONNABORTED {
                 return pauseUnlessIdle(errno)
             }
+        }
+    }
+
+    private func accept(_ peer: inout sockaddr_storage) -> CInt {
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        return withUnsafeMutableBytes(of: &peer) { bytes in
+            linux_accept(descriptor, bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self), &length)
         }
     }
 

@@ -8,10 +8,19 @@ public protocol RequestConnection: AnyObject, Sendable {
     var userInfo: AnyObject? { get set }
     /// Whether nothing can reach the peer any more.
     var isClosed: Bool { get }
+    /// Whether too many requests without a valid token came from where this connection comes from.
+    var isDistrusted: Bool { get }
+    /// Notes that a request brought no valid token.
+    func authenticationFailed()
     /// Answers the request that got this ticket. What comes after the end, or a second time, is dropped.
     func answer(
         _ ticket: UInt32, _ status: Int, _ contentType: ContentType, _ headers: [ResponseHeader],
         _ body: UnsafeRawBufferPointer)
+}
+
+extension RequestConnection {
+    public var isDistrusted: Bool { false }
+    public func authenticationFailed() {}
 }
 
 /// A request as a handler sees it. Everything lies in the connection's buffers: valid until the handler returns.
@@ -19,15 +28,21 @@ public protocol RequestConnection: AnyObject, Sendable {
 public struct Request {
     /// The connection it came on, which outlives it.
     public let connection: any RequestConnection
+    /// What `HTTPHandler.admit` gave for it.
+    public let account: (any RequestAccount)?
     private let parser: RequestParser
 
-    init(connection: any RequestConnection, parser: RequestParser) {
+    init(connection: any RequestConnection, parser: RequestParser, account: (any RequestAccount)? = nil) {
         self.connection = connection
         self.parser = parser
+        self.account = account
     }
 
     public var method: Method { parser.method }
     public var target: RequestTarget { parser.target }
+
+    /// How long the body is, as the head says; nil when it comes in chunks.
+    public var announcedBodyBytes: UInt64? { parser.announcedBodyBytes }
 
     /// The body, decoded from chunks if it came in chunks.
     public var body: UnsafeRawBufferPointer { parser.body }

@@ -10,7 +10,7 @@ enum RequestFailure: Error, Equatable {
     case versionNotSupported, headTooLarge, bodyTooLarge, expectationUnknown
     case headTimeout, bodyTimeout
     case handshakeInvalid, webSocketVersion, webSocketProtocol, upgradeBehindRequests
-    case webSocketRefused
+    case webSocketRefused, distrusted
 
     var status: Int {
         switch self {
@@ -23,6 +23,7 @@ enum RequestFailure: Error, Equatable {
         case .headTimeout, .bodyTimeout: 408
         case .webSocketVersion: 426
         case .webSocketRefused: 503
+        case .distrusted: 429
         }
     }
 
@@ -30,6 +31,7 @@ enum RequestFailure: Error, Equatable {
         switch status {
         case 408: "The request did not arrive in time"
         case 413: "The body is too large"
+        case 429: "Too many requests"
         case 431: "The header fields are too large"
         case 503: "No WebSocket can be opened now"
         default: "The request is malformed or not supported"
@@ -40,6 +42,7 @@ enum RequestFailure: Error, Equatable {
     private var code: StaticString {
         switch status {
         case 413, 431: "tooLarge"
+        case 429: "rateLimited"
         case 503: "unavailable"
         default: "invalid"
         }
@@ -63,6 +66,7 @@ enum RequestFailure: Error, Equatable {
         case .webSocketVersion: "the header field Sec-WebSocket-Version must be 13"
         case .webSocketProtocol: "none of the subprotocols in Sec-WebSocket-Protocol is spoken here"
         case .upgradeBehindRequests: "an upgrade must wait for the answers of the requests before it"
+        case .distrusted: "too many requests without a valid token came from this address"
         case .webSocketRefused: "the server is full or shutting down: connect again"
         }
     }
@@ -71,7 +75,7 @@ enum RequestFailure: Error, Equatable {
         switch self {
         case .webSocketVersion:
             [ResponseHeader("Sec-WebSocket-Version", "13"), ResponseHeader("Upgrade", "websocket")]
-        case .webSocketRefused: [ResponseHeader("Retry-After", "1")]
+        case .webSocketRefused, .distrusted: [ResponseHeader("Retry-After", "1")]
         default: []
         }
     }

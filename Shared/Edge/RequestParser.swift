@@ -22,9 +22,16 @@ final class RequestParser {
     /// The most bytes the body of the current request may have. `next` fails beyond it.
     var bodyLimit = 0
 
+    /// Whether the body of the current request is thrown away as it comes.
+    var discardsBody = false
+
     private(set) var isInRequest = false
     private(set) var isHeadComplete = false
     private(set) var asksForUpgrade = false
+    /// Whether a body follows the head, and how long the head says it is: nil for one in chunks. Both are kept because
+    /// the library counts its own number down.
+    private(set) var hasBody = false
+    private(set) var announcedBodyBytes: UInt64? = 0
 
     private let headLimit: Int
     private let parser: UnsafeMutablePointer<http_parser>
@@ -94,9 +101,6 @@ final class RequestParser {
     /// Whether the connection stays open after the answer (RFC 9112, 9.3).
     var keepsAlive: Bool { http_should_keep_alive(parser) != 0 }
 
-    /// Nil for a chunked body.
-    var announcedBodyBytes: UInt64? { isChunked ? nil : parser.pointee.content_length }
-
     var target: RequestTarget { RequestTarget(UnsafeRawBufferPointer(rebasing: head.bytes[..<targetLength])) }
 
     var body: UnsafeRawBufferPointer { bodyBytes.bytes }
@@ -108,10 +112,6 @@ final class RequestParser {
 
     private var isChunked: Bool { parser.pointee.flags & F_CHUNKED.rawValue != 0 }
 
-    private var hasBody: Bool {
-        isChunked || (parser.pointee.content_length > 0 && parser.pointee.content_length != .max)
-    }
-
     // MARK: Callbacks. The result is false when the request is refused.
 
     private func began() -> Bool {
@@ -119,6 +119,7 @@ final class RequestParser {
         isHeadComplete = false
         isInValue = false
         (targetLength, headSize, bodyLimit) = (0, 0, 0)
+        discardsBody = false
         head.removeAll()
         name.removeAll()
         bodyBytes.count > Self.keptBodyBytes ? bodyBytes = ByteBuffer(capacity: 256) : bodyBytes.removeAll()
@@ -176,6 +177,7 @@ final class RequestParser {
     private func headEnded() -> Bool {
         if isInValue { endField() }
         isHeadComplete = true
+        measureBody()
         asksForUpgrade = parser.pointee.upgrade != 0 && !hasBody && parser.pointee.method == HTTP_GET.rawValue
         parser.pointee.upgrade = 0  // Or the library would take a body or the next request for another protocol.
         guard parser.pointee.http_major == 1 else { return refuse(.versionNotSupported) }
@@ -184,7 +186,14 @@ final class RequestParser {
         return true
     }
 
+    private func measureBody() {
+        let length = parser.pointee.content_length
+        announcedBodyBytes = isChunked ? nil : length == .max ? 0 : length
+        hasBody = announcedBodyBytes != 0
+    }
+
     private func bodyArrived(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        if discardsBody { return true }
         guard bytes.count <= bodyLimit - bodyBytes.count else { return refuse(.bodyTooLarge) }
         bodyBytes.append(bytes)
         return true

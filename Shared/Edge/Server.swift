@@ -10,8 +10,12 @@ public struct ServerStatistics: Sendable {
     public var webSockets = 0
     /// Connections beyond the bound.
     public var refusedConnections = 0
+    /// Connections beyond the bound of their address.
+    public var refusedOfAddress = 0
     /// Requests answered by the server itself: malformed, over a limit, too slow.
     public var refusedRequests = 0
+    /// Requests without a valid token.
+    public var failedAuthentications = 0
     /// HTTP connections closed because the peer did not read.
     public var slowReaders = 0
     /// WebSockets closed because their queue went over its bound.
@@ -34,7 +38,9 @@ public final class Server {
     /// Shared by all connections, because each takes or copies what it read before the next one reads.
     let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 * 1024, alignment: 16)
     let flushQueue = FlushQueue()
-    var connections = ConnectionTable()
+    var connections: ConnectionTable
+    /// What `ServerLimits.keptBytes` bounds.
+    public internal(set) var keptBytes = 0
     private(set) var responseWriter = ResponseWriter(second: time(nil))
     /// The clock of all timeouts: how many sweeps there have been.
     private(set) var sweep: UInt32 = 0
@@ -57,6 +63,10 @@ public final class Server {
         self.webSocketSubprotocol = webSocketSubprotocol
         self.limits = limits
         timeouts = SweepTimeouts(limits)
+        connections = ConnectionTable(
+            AddressTable(
+                connectionLimit: limits.connectionsPerAddress, failureLimit: limits.failuresPerAddress,
+                window: limits.sweeps(in: limits.failureWindow)))
     }
 
     isolated deinit { readBuffer.deallocate() }
@@ -68,7 +78,7 @@ public final class Server {
     @discardableResult
     public func listen(at address: String) throws(ListenError) -> Int {
         maximumConnections = connectionLimit()
-        let listener = try Listener(address) { [unowned self] in accept($0) }
+        let listener = try Listener(address) { [unowned self] in accept($0, from: $1) }
         self.listener = listener
         isSweeping = true
         scheduleSweep()
@@ -109,25 +119,52 @@ public final class Server {
 
     // MARK: Accepting
 
-    private func accept(_ socket: StreamSocket) {
-        guard connections.count < maximumConnections else { return turnAway(socket) }
+    private func accept(_ socket: StreamSocket, from peer: IPAddress?) {
+        guard connections.count < maximumConnections else { return turnAway(socket, Self.full) }
+        let isProxy = peer.map { peer in limits.trustedProxies.contains { $0.contains(peer) } } ?? false
+        let place = connections.makePlace()
+        guard isProxy || admits(place, from: peer, toldByProxy: false) else {
+            connections.remove(place)
+            return turnAway(socket, Self.fullForAddress)
+        }
         socket.setNoDelay()
         statistics.accepted += 1
-        let place = connections.makePlace()
-        connections.replace(place, with: HTTPConnection(socket, at: place, of: self))
+        let connection = HTTPConnection(socket, from: peer, behindProxy: isProxy, at: place, of: self)
+        connections.replace(place, with: connection)
     }
 
+    /// Counts a connection for its client's address; false when that has its full number.
+    func admits(_ place: ConnectionTable.Place, from client: IPAddress?, toldByProxy: Bool) -> Bool {
+        guard let client, toldByProxy || !client.isPrivate else { return true }
+        return connections.count(place, for: client.client)
+    }
+
+    static let full: StaticString = """
+        HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\nContent-Length: 108\r\n\
+        Retry-After: 1\r\nConnection: close\r\n\r\n\
+        {"status":503,"title":"Too many connections","detail":"the server has its full number","code":"overloaded"}\n
+        """
+
+    static let fullForAddress: StaticString = """
+        HTTP/1.1 429 Too Many Requests\r\nContent-Type: application/problem+json\r\nContent-Length: 111\r\n\
+        Retry-After: 1\r\nConnection: close\r\n\r\n\
+        {"status":429,"title":"Too many connections","detail":"this address has its full number","code":"rateLimited"}\n
+        """
+
     /// Says why in one attempt: whoever is one too many must not cost more.
-    private func turnAway(_ socket: StreamSocket) {
-        statistics.refusedConnections += 1
-        let answer: StaticString = """
-            HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\nContent-Length: 108\r\n\
-            Retry-After: 1\r\nConnection: close\r\n\r\n\
-            {"status":503,"title":"Too many connections","detail":"the server has its full number","code":"overloaded"}\n
-            """
+    private func turnAway(_ socket: StreamSocket, _ answer: StaticString) {
+        countRefusal(answer)
         _ = socket.write(UnsafeRawBufferPointer(answer))
         socket.endWriting()
         Glibc.close(socket.descriptor)
+    }
+
+    func countRefusal(_ answer: StaticString) {
+        if answer.utf8Start == Self.full.utf8Start {
+            statistics.refusedConnections += 1
+        } else {
+            statistics.refusedOfAddress += 1
+        }
     }
 
     /// Each connection is a descriptor, and the usual soft limit is 1,024. Some stay free for what else the process
@@ -169,9 +206,17 @@ public final class Server {
 
 /// The timeouts of `ServerLimits` in sweeps.
 struct SweepTimeouts {
-    let head, request, idle, write, close, ping, silence: UInt32
+    let head, request, firstRequest, bodyGrace, idle, write, close, ping, silence: UInt32
+    /// What the slowest rate that is put up with comes to in a sweep.
+    private let slowestBytes: Int
+
+    /// How long a peer may take for `bytes` after `grace`.
+    func patience(_ grace: UInt32, for bytes: Int) -> UInt32 { grace &+ UInt32(clamping: bytes / slowestBytes) }
 
     init(_ limits: ServerLimits) {
+        firstRequest = limits.sweeps(in: limits.firstRequestTimeout)
+        bodyGrace = limits.sweeps(in: limits.bodyGrace)
+        slowestBytes = max(1, Int(Double(limits.slowestRate) * (limits.sweepInterval / .seconds(1))))
         head = limits.sweeps(in: limits.headTimeout)
         request = limits.sweeps(in: limits.requestTimeout)
         idle = limits.sweeps(in: limits.idleTimeout)

@@ -3,6 +3,18 @@ public struct ServerLimits: Sendable {
     /// Open connections. One more is answered 503 `overloaded` and closed.
     public var connections = 20_000
 
+    /// Open connections of one client address (IPv6: of one /64); one more is answered 429 and closed. Addresses of
+    /// private networks count only when a proxy tells them: without that they are most likely proxies themselves.
+    public var connectionsPerAddress = 1000
+
+    /// Requests without a valid token from one such address within `failureWindow`. Beyond, only what was verified
+    /// before on its connection is served.
+    public var failuresPerAddress = 200
+    public var failureWindow = Duration.seconds(10)
+
+    /// Who may tell by a header of the PROXY protocol whom it connects for.
+    public var trustedProxies: [IPNetwork] = []
+
     /// Bytes of a request's target and header fields together; more is 431.
     public var headBytes = 16 * 1024
 
@@ -14,6 +26,14 @@ public struct ServerLimits: Sendable {
 
     /// … and it is closed above this, which only the answers already outstanding can bring about.
     public var unreadAnswerBytesAtMost = 64 * 1024 * 1024
+
+    /// Bytes kept for all HTTP connections: answers that wait, input that waits, bodies in arrival. Above it whoever does
+    /// not take what was sent is closed.
+    public var keptBytes = 256 * 1024 * 1024
+
+    /// Bytes of a body that is thrown away to keep the connection of a request that is refused; with more to come the
+    /// connection ends.
+    public var discardedBodyBytes = 128 * 1024
 
     /// Bytes queued for one WebSocket; above it the peer is too slow and is closed.
     public var webSocketQueueBytes = 4 * 1024 * 1024
@@ -27,10 +47,19 @@ public struct ServerLimits: Sendable {
     /// From the first byte of a request to the end of its body.
     public var requestTimeout = Duration.seconds(60)
 
+    /// From the acceptance of a connection to the first byte of its first request.
+    public var firstRequestTimeout = Duration.seconds(20)
+
+    /// Bytes a second that a body arrives with, or a peer that is behind takes, at least: on the average since …
+    public var slowestRate = 16 * 1024
+
+    /// … so long after the beginning of a request.
+    public var bodyGrace = Duration.seconds(10)
+
     /// Without a request on a connection that stays open.
     public var idleTimeout = Duration.seconds(75)
 
-    /// Without the peer taking any of the bytes it was sent.
+    /// Behind with what it was sent, before the rate at which a peer takes it counts.
     public var writeTimeout = Duration.seconds(30)
 
     /// For the peer to close after the server has: RFC 9112, 9.6 and RFC 6455, 7.1.1.

@@ -100,6 +100,13 @@ public final class WebSocket: Connection {
         watch(for: interest.union(.read))
     }
 
+    /// Notes that the peer brought no valid token: an address that does so again and again opens no more WebSockets for
+    /// a while.
+    public func authenticationFailed() {
+        server.statistics.failedAuthentications += 1
+        server.connections.failed(place, at: server.sweep)
+    }
+
     // MARK: Reading
 
     /// Nothing more is read, and what was read is not handed on, until `resumeReading`: the peer has to wait. It is not

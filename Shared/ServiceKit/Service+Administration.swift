@@ -17,6 +17,14 @@ extension Service {
         return true
     }
 
+    /// Whether `request` is for one of these routes.
+    public func administers(_ request: Request) -> Bool {
+        switch request.target.path {
+        case "/healthz", "/readyz", "/metrics": true
+        default: false
+        }
+    }
+
     /// Serves these routes alone, for `store` and `receipt`.
     public func serveAdministration(at address: ListenAddress) throws(ListenError) {
         let handler = AdministrationHandler(self)
@@ -62,7 +70,7 @@ final class AdministrationHandler: HTTPHandler {
 
     init(_ service: Service) { self.service = service }
 
-    func maximumBodyBytes(for _: Request) -> Int { 0 }
+    func admit(_: Request) -> RequestAdmission { .admitted(bodyBytes: 0) }
 
     func handle(_ request: Request, _ responder: Responder) {
         if !service.answerAdministration(request, responder) {

@@ -178,6 +178,103 @@ import Testing
         #expect(try client.receiveAnswer().status == 417)
     }
 
+    // MARK: By the head
+
+    @Test(
+        "what is refused by its head is answered before the body comes, and never asked to continue",
+        arguments: [
+            "Content-Length: 100", "Content-Length: 100000000", "Transfer-Encoding: chunked",
+            "Expect: 100-continue\r\nContent-Length: 100",
+        ])
+    func refusedByHead(framing: String) async throws {
+        let (server, port) = await TestServer.start()
+        let client = try RawClient(port: port)
+        try client.send("POST /refused HTTP/1.1\r\nHost: h\r\n\(framing)\r\n\r\n")
+        let answer = try client.receiveAnswer()
+        #expect(answer.status == 403 && answer.body == "no")
+        #expect(await server.server.statistics.requests == 0)
+    }
+
+    @Test("the body of a refused request is thrown away while it is short, and the connection goes on")
+    func discarded() async throws {
+        let (server, port) = await TestServer.start()
+        let client = try RawClient(port: port)
+        let body = String(repeating: "GET /a HTTP/1.1\r\n", count: 100)
+        for _ in 0..<3 {
+            try client.send("POST /refused HTTP/1.1\r\nHost: h\r\nContent-Length: \(body.utf8.count)\r\n\r\n")
+            #expect(try client.receiveAnswer().status == 403)
+            try client.send(body + "GET /a HTTP/1.1\r\nHost: h\r\n\r\n")
+            #expect(try client.receiveAnswer().body == "get ")
+        }
+        #expect(await server.server.statistics.requests == 3)
+        #expect(await server.server.keptBytes == 0)
+    }
+
+    @Test(
+        "with a long body, one in chunks, or a client that waits for its 100, a refusal ends the connection",
+        arguments: [
+            "Content-Length: 1000000", "Transfer-Encoding: chunked", "Expect: 100-continue\r\nContent-Length: 100",
+            "Connection: close\r\nContent-Length: 1",
+        ])
+    func refusedAndClosed(framing: String) async throws {
+        let (_, port) = await TestServer.start()
+        let client = try RawClient(port: port)
+        try client.send("POST /refused HTTP/1.1\r\nHost: h\r\n\(framing)\r\n\r\n")
+        #expect(try client.receiveAnswer()["Connection"] == "close")
+        #expect(try client.receiveToEnd() == "")
+    }
+
+    @Test("refusals keep their place among the answers")
+    func refusalOrder() async throws {
+        let (_, port) = await TestServer.start()
+        let client = try RawClient(port: port)
+        let refused = "POST /refused HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\nx"
+        try client.send("GET /later HTTP/1.1\r\nHost: h\r\n\r\n" + refused + "GET /refused HTTP/1.1\r\nHost: h\r\n\r\n")
+        let other = try RawClient(port: port)
+        try other.send("GET /release HTTP/1.1\r\nHost: h\r\n\r\n")
+        _ = try other.receiveAnswer()
+        #expect(try (0..<3).map { _ in try client.receiveAnswer().body } == ["later", "no", "no"])
+    }
+
+    @Test("each request is decided on once, however its body comes")
+    func admittedOnce() async throws {
+        let (server, port) = await TestServer.start()
+        let client = try RawClient(port: port)
+        try client.send(
+            "GET /a HTTP/1.1\r\nHost: h\r\n\r\nPOST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\nhi"
+                + "POST /a HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n"
+                + "POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n")
+        #expect(try (0..<4).map { _ in try client.receiveAnswer().body } == ["get ", "post hi", "post hi", "post "])
+        #expect(await server.admitted == 4)
+    }
+
+    @Test("the account pays for a body while it arrives, and no longer")
+    func heldBody() async throws {
+        let (server, port) = await TestServer.start()
+        let client = try RawClient(port: port)
+        let part = String(repeating: "x", count: 30_000)
+        for isCompleted in [true, false] {
+            try client.send("POST /held HTTP/1.1\r\nHost: h\r\nContent-Length: 60000\r\n\r\n" + part)
+            #expect(await eventually { server.account.held == 30_000 })
+            #expect(await server.server.keptBytes == 30_000)
+            if isCompleted { try client.send(part) } else { client.close() }
+            if isCompleted { #expect(try client.receiveAnswer().status == 200) }
+            #expect(await eventually { server.account.held == 0 && server.server.keptBytes == 0 })
+        }
+    }
+
+    @Test("a body that the account has no room for is refused in its middle")
+    func bodyWithoutRoom() async throws {
+        let (server, port) = await TestServer.start()
+        let client = try RawClient(port: port)
+        try client.send("POST /held HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n")
+        for _ in 0..<20 { try client.send("3a98\r\n" + String(repeating: "x", count: 15_000) + "\r\n") }
+        let answer = try client.receiveAnswer()
+        #expect(answer.status == 429 && answer["Connection"] == "close")
+        #expect(await server.account.most <= 100_000)
+        #expect(await eventually { server.account.held == 0 })
+    }
+
     @Test("what a handler keeps with a connection stays with that connection")
     func userInfo() async throws {
         let (_, port) = await TestServer.start()
@@ -244,6 +341,52 @@ import Testing
             await Reactor.sleep(for: .milliseconds(10))
         }
         #expect(try client.receiveAnswer().status == 408)
+    }
+
+    @Test("a body that comes more slowly than the least rate is given up, one that keeps to it is not")
+    func slowBody() async throws {
+        let (server, port) = await TestServer.start {
+            $0.sweepInterval = .milliseconds(5)
+            $0.bodyGrace = .milliseconds(50)
+            $0.slowestRate = 2000
+        }
+        let slow = try RawClient(port: port), steady = try RawClient(port: port)
+        let head = "POST /held HTTP/1.1\r\nHost: h\r\nContent-Length: 90000\r\n\r\n"
+        try slow.send(head)
+        try steady.send(head + String(repeating: "x", count: 80_000))
+        #expect(try slow.receiveAnswer().status == 408)
+        try steady.send(String(repeating: "x", count: 10_000))
+        #expect(try steady.receiveAnswer().status == 200)
+        #expect(await eventually { server.account.held == 0 })
+    }
+
+    @Test("a connection that asks for nothing is closed, and empty lines are nothing")
+    func neverAsks() async throws {
+        let (server, port) = await TestServer.start {
+            $0.sweepInterval = .milliseconds(5)
+            $0.firstRequestTimeout = .milliseconds(100)
+        }
+        let client = try RawClient(port: port)
+        #expect(await eventually { server.server.openConnections == 1 })
+        while await server.server.openConnections == 1 {
+            do { try client.send("\r\n") } catch { client.close() }
+            await Reactor.sleep(for: .milliseconds(10))
+        }
+    }
+
+    @Test("while too much is kept for all, who is far behind is closed")
+    func pressure() async throws {
+        let (server, port) = await TestServer.start {
+            $0.sweepInterval = .milliseconds(5)
+            $0.keptBytes = 2_000_000
+        }
+        let behind = try RawClient(port: port, receiveBuffer: 4096)
+        try behind.send(String(repeating: "GET /big HTTP/1.1\r\nHost: h\r\n\r\n", count: 5))
+        #expect(await eventually { server.server.statistics.slowReaders == 1 })
+        #expect(await server.server.keptBytes == 0)
+        let other = try RawClient(port: port)
+        try other.send("GET /a HTTP/1.1\r\nHost: h\r\n\r\n")
+        #expect(try other.receiveAnswer().body == "get ")
     }
 
     @Test("a connection without requests is closed after a while, one that waits for its answer is not")

@@ -1,3 +1,4 @@
+import Bytes
 import Edge
 import Reactor
 import TestSupport
@@ -12,6 +13,7 @@ final class TestServer: HTTPHandler, WebSocketHandler {
     private(set) var socketsTooSlow = 0
     private(set) var sockets: [WebSocket] = []
     var isAdmitting = true
+    private(set) var admitted = 0
 
     init(_ limits: ServerLimits = ServerLimits()) {
         server = Server(self, webSockets: self, limits: limits)
@@ -28,8 +30,23 @@ final class TestServer: HTTPHandler, WebSocketHandler {
         return (server, await server.port)
     }
 
-    func maximumBodyBytes(for request: Request) -> Int {
-        request.target.path.elementsEqual("/large".utf8) ? 100_000 : 1000
+    /// Of bodies to `/held`.
+    let account = TestAccount()
+
+    func admit(_ request: Request) -> RequestAdmission {
+        admitted += 1
+        switch String(decoding: request.target.path, as: UTF8.self) {
+        case "/large": return .admitted(bodyBytes: 100_000)
+        case "/held": return .admitted(bodyBytes: 10_000_000, account)
+        case "/refused":
+            var body = ByteBuffer()
+            body.append("no" as StaticString)
+            return .refused(Refusal(403, .text, headers: [], body: body))
+        case "/stranger":
+            request.connection.authenticationFailed()
+            return .admitted(bodyBytes: 0)
+        default: return .admitted(bodyBytes: 1000)
+        }
     }
 
     func handle(_ request: Request, _ responder: Responder) {
@@ -45,6 +62,7 @@ final class TestServer: HTTPHandler, WebSocketHandler {
             answer(responder, "second")
         case "/big": answer(responder, String(repeating: "x", count: 4_000_000))
         case "/count": count(request, responder)
+        case "/trust": answer(responder, request.connection.isDistrusted ? "distrusted" : "trusted")
         case "/size": answer(responder, "\(request.body.count)")
         default: answer(responder, "\(request.method) \(String(decoding: request.body, as: UTF8.self))")
         }
@@ -92,4 +110,24 @@ final class TestServer: HTTPHandler, WebSocketHandler {
     }
 
     func closed(_: WebSocket) { socketsClosed += 1 }
+}
+
+/// An account with room for 100,000 bytes.
+@Reactor
+final class TestAccount: RequestAccount {
+    private(set) var held = 0
+    private(set) var most = 0
+
+    nonisolated init() {}
+
+    func hold(bodyBytes: Int) -> Refusal? {
+        guard held + bodyBytes <= 100_000 else {
+            return Refusal(429, .text, headers: [], body: ByteBuffer())
+        }
+        held += bodyBytes
+        most = max(most, held)
+        return nil
+    }
+
+    func release(bodyBytes: Int) { held -= bodyBytes }
 }

@@ -116,7 +116,7 @@ final class TestSystem {
     }
 
     private final class NoRoutes: HTTPHandler {
-        func maximumBodyBytes(for _: Request) -> Int { 0 }
+        func admit(_: Request) -> RequestAdmission { .admitted(bodyBytes: 0) }
         func handle(_: Request, _ responder: Responder) { responder.answer(404) }
     }
 }

@@ -1,73 +1,174 @@
+import Edge
 import Models
 import Reactor
 import Testing
+import Wire
 
 @testable import Ingest
 
-/// A limiter that says what it did outside of the expression that expects it.
-private final class Limiter {
-    private var limiter: RateLimiter
-    init(perSecond: Int, burst: Int) { limiter = RateLimiter(RateLimiter.Rate(perSecond: perSecond, burst: burst)) }
+/// At so many milliseconds after some start.
+private func time(_ milliseconds: Int) -> MonotonicTime {
+    MonotonicTime(nanoseconds: UInt64(1_000_000 + milliseconds) * 1_000_000)
+}
 
-    var users: Int { limiter.count }
+/// A bucket that says what it did outside of the expression that expects it.
+private final class Bucket {
+    private let rate: TokenBucket.Rate
+    private var bucket: TokenBucket
 
-    /// At so many milliseconds after some start.
-    func admits(_ user: String = "anna", cost: Int = 1, at milliseconds: Int) -> Bool {
-        let time = MonotonicTime(nanoseconds: UInt64(1_000_000 + milliseconds) * 1_000_000)
-        return limiter.admit(UserID(user)!, cost: cost, at: time)
+    init(perSecond: Int, burst: Int) {
+        rate = TokenBucket.Rate(perSecond: perSecond, burst: burst)
+        bucket = TokenBucket(rate, at: time(0))
+    }
+
+    func takes(_ cost: Int = 1, paid: Int = 0, at milliseconds: Int) -> Bool {
+        bucket.take(cost, paid: paid, rate, at: time(milliseconds))
     }
 }
 
-@Suite struct RateLimiterTests {
-    @Test("a burst passes, then as much as the rate gives, and one user takes nothing from another")
+@Suite struct TokenBucketTests {
+    @Test("a burst passes, then as much as the rate gives")
     func burst() {
-        let limiter = Limiter(perSecond: 10, burst: 5)
-        for _ in 0..<5 { #expect(limiter.admits(at: 0)) }
-        #expect(!limiter.admits(at: 0))
-        #expect(limiter.admits("ben", at: 0))
-        #expect(!limiter.admits(at: 99))
-        #expect(limiter.admits(at: 100))
-        #expect(!limiter.admits(at: 100))
+        let bucket = Bucket(perSecond: 10, burst: 5)
+        for _ in 0..<5 { #expect(bucket.takes(at: 0)) }
+        #expect(!bucket.takes(at: 0))
+        #expect(!bucket.takes(at: 99))
+        #expect(bucket.takes(at: 100))
+        #expect(!bucket.takes(at: 100))
     }
 
     @Test("a bucket never holds more than the burst")
     func capped() {
-        let limiter = Limiter(perSecond: 1000, burst: 5)
-        #expect(limiter.admits(at: 0))
-        #expect((0..<100).filter { _ in limiter.admits(at: 1_000_000) }.count == 5)
+        let bucket = Bucket(perSecond: 1000, burst: 5)
+        #expect(bucket.takes(at: 0))
+        #expect((0..<100).filter { _ in bucket.takes(at: 1_000_000) }.count == 5)
     }
 
     @Test("over a long time exactly the rate passes", arguments: [1, 3, 7, 10, 50])
     func rate(perSecond: Int) {
-        let limiter = Limiter(perSecond: perSecond, burst: 1)
-        let admitted = (0..<100_000).filter { limiter.admits(at: $0) }
-        #expect(abs(admitted.count - perSecond * 100) <= 1)
+        let bucket = Bucket(perSecond: perSecond, burst: 1)
+        let taken = (0..<100_000).filter { bucket.takes(at: $0) }
+        #expect(abs(taken.count - perSecond * 100) <= 1)
     }
 
-    @Test("a batch costs as much as its messages, at most a full bucket")
+    @Test("what is large costs as much as it has items, at most a full bucket")
     func cost() {
-        let limiter = Limiter(perSecond: 10, burst: 100)
-        #expect(limiter.admits(cost: 90, at: 0))
-        #expect(!limiter.admits(cost: 20, at: 0))
-        #expect(limiter.admits(cost: 10, at: 0))
-        #expect(limiter.admits("ben", cost: 500, at: 0))
-        #expect(!limiter.admits("ben", at: 0))
+        let bucket = Bucket(perSecond: 10, burst: 100)
+        #expect(bucket.takes(90, at: 0))
+        #expect(!bucket.takes(20, at: 0))
+        #expect(bucket.takes(10, at: 0))
+        let other = Bucket(perSecond: 10, burst: 100)
+        #expect(other.takes(500, at: 0) && !other.takes(at: 0))
     }
 
-    @Test("users that have been quiet take no memory")
-    func cleaning() {
-        let limiter = Limiter(perSecond: 1000, burst: 10)
-        for number in 0..<100_000 { _ = limiter.admits("user-\(number)", at: number) }
-        #expect(limiter.users <= 4096)
+    @Test("what was paid by the head counts, and comes back when the rest is not there")
+    func paidBefore() {
+        let bucket = Bucket(perSecond: 1, burst: 10)
+        #expect(bucket.takes(1, at: 0) && bucket.takes(500, paid: 1, at: 0))
+        // It never had more than a full bucket, so who waits long enough passes.
+        #expect(bucket.takes(1, at: 5000) && !bucket.takes(500, paid: 1, at: 5000))
+        #expect(bucket.takes(1, at: 10_000) && bucket.takes(500, paid: 1, at: 10_000))
     }
 }
 
-@Suite struct LoadTests {
+@Suite struct CallCostTests {
+    @Test(
+        "what a call costs grows with what it asks for",
+        arguments: [
+            (Call.send, 0, 1), (.sendBatch, 500, 500), (.sendBatch, 0, 1), (.createConversation, 1000, 1001),
+            (.history, 50, 11), (.history, 200, 41), (.changes, 1000, 21), (.search, 0, 20), (.digest, 20, 100),
+        ])
+    func cost(call: Call, items: Int, cost: Int) { #expect(call.cost.of(items) == cost) }
+}
+
+@Suite @Reactor struct UserAccountTests {
+    private let load = Load(LoadLimit(requests: 1000, bytes: 1000, arrivingBytes: 500))
+    private let limit = UserLimit(
+        rate: TokenBucket.Rate(perSecond: 1000, burst: 1000), costInFlight: 100, bytesInFlight: 200)
+
+    private func account(_ name: String = "anna") -> UserAccount {
+        UserAccount(UserID(name)!, limit, load, at: time(0))
+    }
+
+    private func isRefused(_ body: () throws(Problem) -> Void) -> Bool {
+        do throws(Problem) { try body() } catch { return error.code == .rateLimited }
+        return false
+    }
+
+    @Test("a user has a share of what is in flight, by cost, and another user has their own")
+    func share() throws {
+        let anna = account(), ben = account("ben")
+        anna.begin(weight: 95, bytes: 0)
+        try anna.pay(for: .send, bodyBytes: 0, at: time(0))
+        #expect(isRefused { () throws(Problem) in _ = try anna.pay(for: .history, items: 50, at: time(0)) })
+        _ = try ben.pay(for: .history, items: 50, at: time(0))
+        anna.end(weight: 95, bytes: 0)
+        _ = try anna.pay(for: .createConversation, items: 900, at: time(0))
+    }
+
+    @Test("of what has few places a user gets a few at a time", arguments: [(Call.search, 8), (.digest, 4)])
+    func places(call: Call, atOnce: Int) throws {
+        let anna = account()
+        for _ in 0..<atOnce {
+            try anna.pay(for: call, bodyBytes: 0, at: time(0))
+            anna.begin(weight: anna.weight(of: call), bytes: 0)
+        }
+        #expect(isRefused { () throws(Problem) in try anna.pay(for: call, bodyBytes: 0, at: time(0)) })
+    }
+
+    @Test("a user has a share of the bytes, arriving or waiting; alone, one body of any size")
+    func bytes() throws {
+        let anna = account()
+        try anna.pay(for: .sendBatch, bodyBytes: 400, at: time(0))
+        #expect(anna.hold(bodyBytes: 150) == nil)
+        #expect(anna.hold(bodyBytes: 60)?.status == 429)
+        #expect(isRefused { () throws(Problem) in try anna.pay(for: .send, bodyBytes: 60, at: time(0)) })
+        #expect(load.arrivingBytes == 150)
+        anna.release(bodyBytes: 150)
+        anna.begin(weight: 1, bytes: 400)
+        #expect(load.arrivingBytes == 0 && load.bytes == 400)
+        #expect(isRefused { () throws(Problem) in try anna.pay(for: .send, bodyBytes: 1, at: time(0)) })
+        try anna.pay(for: .history, bodyBytes: 0, at: time(0))
+    }
+
+    @Test("bodies that are still arriving leave half of the room to whole ones")
+    func arriving() {
+        let users = (0..<5).map { account("user-\($0)") }
+        #expect(users.map { $0.hold(bodyBytes: 150)?.status } == [nil, nil, nil, 503, 503])
+        #expect(load.hasRoom(bytes: 550) && !load.hasRoom(bytes: 551))
+    }
+
+    @Test("users that have been quiet take no memory, and nobody is forgotten who has something in flight")
+    func forgotten() {
+        var accounts = UserAccounts(limit, load)
+        let busy = accounts.account(of: UserID("busy")!, at: time(0))
+        busy.begin(weight: 1, bytes: 0)
+        for number in 0..<100_000 {
+            let user = accounts.account(of: UserID("user-\(number)")!, at: time(number))
+            try? user.pay(for: .send, bodyBytes: 0, at: time(number))
+        }
+        #expect(accounts.count <= 4096)
+        let found = accounts.account(of: UserID("busy")!, at: time(100_000))
+        #expect(found === busy)
+    }
+
+    @Test("an account that a request refers to stays, so that no user has two")
+    func referred() {
+        var accounts = UserAccounts(limit, load)
+        let held = accounts.account(of: UserID("anna")!, at: time(0))
+        for number in 0..<1000 { _ = accounts.account(of: UserID("user-\(number)")!, at: time(0)) }
+        let found = accounts.account(of: UserID("anna")!, at: time(0))
+        #expect(found === held)
+        #expect(accounts.count < 10)
+    }
+}
+
+@Suite @Reactor struct LoadTests {
     @Test("there is room up to the number of requests and up to the bytes, and what ends gives its room back")
     func bounds() {
-        var load = Load(LoadLimit(requests: 2, bytes: 100))
+        let load = Load(LoadLimit(requests: 2, bytes: 100, arrivingBytes: 50))
         load.begin(bytes: 90)
-        #expect(load.hasRoom(bytes: 10) && !load.hasRoom(bytes: 11))
+        #expect(load.hasRoom(bytes: 10) && !load.hasRoom(bytes: 11) && !load.hasRoom(requests: 2, bytes: 0))
         load.begin(bytes: 0)
         #expect(!load.hasRoom(bytes: 0))
         load.end(bytes: 90)

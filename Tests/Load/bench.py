@@ -27,6 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import floors  # noqa: E402
 import startup  # noqa: E402
 from system import EXECUTABLES, System  # noqa: E402
+from unlimited import UnlimitedSystem  # noqa: E402
 
 SERVICES = ("ingest", "store", "receipt", "fanout", "postgres")
 
@@ -85,7 +86,7 @@ LOG_SEGMENTS = 60  # of 16 MB
 
 def main() -> int:
     options = arguments()
-    system = System()
+    system = UnlimitedSystem()
     system.up()
     try:
         fill_log(system)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from long_history import INDEXED, LongHistory
 from system import EXECUTABLES, System
+from unlimited import UnlimitedSystem
 
 # A process may have 20,000 open files on usual machines: idle sessions of one generator, and of one fanout.
 SESSIONS_OF_A_GENERATOR = 16_000
@@ -60,8 +61,8 @@ class Growth:
             return json.loads(text)
 
 
-class GrownSystem(System):
-    """May have more fanouts than other services, and does not limit the requests of a user."""
+class GrownSystem(UnlimitedSystem):
+    """May have more fanouts than other services."""
 
     def __init__(self, instances: int, fanouts: int | None):
         self.fanouts = fanouts or instances
@@ -70,8 +71,7 @@ class GrownSystem(System):
 
     @property
     def environment(self) -> dict[str, str]:
-        unlimited = dict.fromkeys(("PARLEY_RATE_PER_SECOND", "PARLEY_RATE_BURST"), "1000000")
-        return super().environment | unlimited | {"PARLEY_FANOUTS": str(self.fanouts)}
+        return super().environment | {"PARLEY_FANOUTS": str(self.fanouts)}
 
 
 class Members(Growth):

@@ -28,6 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import floors  # noqa: E402
 from system import EXECUTABLES, System  # noqa: E402
+from unlimited import UnlimitedSystem  # noqa: E402
 
 DATA = Path(os.environ.get("PARLEY_DATA", REPOSITORY.parent / "shared" / "data")) / "ubuntu-irc.jsonl"
 READER = "bench:reader"
@@ -37,7 +38,7 @@ CHINESE = "明天我们在北京开会 讨论新的项目 请大家准时参加 
 
 def main():
     options = arguments()
-    system = System()
+    system = UnlimitedSystem()
     system.up()
     try:
         bench = Bench(system, options)

@@ -72,7 +72,7 @@ final class UnfaithfulServer: HTTPHandler, WebSocketHandler {
 
     // MARK: HTTP
 
-    func maximumBodyBytes(for _: Request) -> Int { 1 << 20 }
+    func admit(_: Request) -> RequestAdmission { .admitted(bodyBytes: 1 << 20) }
 
     func handle(_ request: Request, _ responder: Responder) {
         requests += 1

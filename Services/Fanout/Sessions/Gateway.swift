@@ -175,6 +175,7 @@ final class Gateway {
             }
             return identity
         } catch {
+            visitor.socket.authenticationFailed()
             visitor.socket.end(.unauthenticated, reason: "the token is not valid")
             return nil
         }

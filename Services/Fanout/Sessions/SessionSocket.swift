@@ -18,6 +18,11 @@ protocol SessionSocket: AnyObject {
     /// Nothing more is read, nor handed on of what was read, until `resumeReading`: the client has to wait.
     func pauseReading()
     func resumeReading()
+    func authenticationFailed()
+}
+
+extension SessionSocket {
+    func authenticationFailed() {}
 }
 
 extension WebSocket: SessionSocket {

@@ -9,14 +9,16 @@ extension IngestService {
     /// Sends the messages of each conversation as one request, and answers when the last of them is answered.
     func sendBatch(_ body: UnsafeRawBufferPointer, _ user: UserID, _ exchange: Exchange) throws(Problem) {
         let items = try BatchItems(body, limits: limits).items
-        try admit(user, cost: max(1, items.count))
+        _ = try pay(exchange, items: items.count)
         let batch = Batch(count: items.count, exchange)
         let messages = read(items, into: batch)
         guard !batch.outcome.groups.isEmpty else { return batch.end() }
+        guard load.hasRoom(requests: batch.outcome.groups.count, bytes: body.count) else { throw .tooMuchToDo }
         for (number, group) in batch.outcome.groups.enumerated() {
             // The body is counted once, with the first group.
             ask(
-                .sendMessages, in: group.conversation.slot, size: number == 0 ? body.count : 0, exchange.trace,
+                .sendMessages, in: group.conversation.slot, size: number == 0 ? body.count : 0,
+                weight: group.positions.count, exchange,
                 fields: { buffer in
                     SendMessages.writeHead(group.conversation, user, count: group.positions.count, to: &buffer)
                     for position in group.positions { messages[position]?.write(to: &buffer) }

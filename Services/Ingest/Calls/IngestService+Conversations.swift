@@ -6,7 +6,8 @@ extension IngestService {
         _ body: UnsafeRawBufferPointer, _ user: UserID, _ exchange: Exchange
     ) throws(Problem) {
         let command = try ConversationFields.command(body, creator: user, limits: limits)
-        ask(.createConversation, in: command.conversation.slot, size: body.count, exchange) {
+        let weight = try pay(exchange, items: command.members.count)
+        ask(.createConversation, in: command.conversation.slot, size: body.count, weight: weight, exchange) {
             command.write(to: &$0)
         }
     }
@@ -15,7 +16,8 @@ extension IngestService {
         let list = ListConversations(
             reader: user, limit: try query.limit(50, atMost: ClientLimits.conversationsPerPage),
             before: try query.cursor())
-        ask(.listConversations, in: user.slot, exchange) { list.write(to: &$0) }
+        let weight = try pay(exchange, items: Int(list.limit))
+        ask(.listConversations, in: user.slot, weight: weight, exchange) { list.write(to: &$0) }
     }
 
     func sync(_ parameters: QueryParameters, _ user: UserID, _ exchange: Exchange) throws(Problem) {
@@ -34,7 +36,8 @@ extension IngestService {
         let query = MembersQuery(
             ConversationQuery(conversation, reader: user), after: try parameters.user("after"),
             limit: try parameters.limit(100, atMost: ClientLimits.membersPerPage))
-        ask(.members, in: conversation.slot, exchange) { query.write(to: &$0) }
+        let weight = try pay(exchange, items: Int(query.limit))
+        ask(.members, in: conversation.slot, weight: weight, exchange) { query.write(to: &$0) }
     }
 
     func receipts(

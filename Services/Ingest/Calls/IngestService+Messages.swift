@@ -10,7 +10,7 @@ extension IngestService {
     ) throws(Problem) {
         let message = try MessageFields(body, limits: limits, now: .now)
         ask(
-            .sendMessages, in: conversation.slot, size: body.count, exchange.trace,
+            .sendMessages, in: conversation.slot, size: body.count, exchange,
             fields: { buffer in
                 SendMessages.writeHead(conversation, user, count: 1, to: &buffer)
                 message.write(to: &buffer)
@@ -29,7 +29,8 @@ extension IngestService {
         let query = HistoryQuery(
             ConversationQuery(conversation, reader: user), anchor: try parameters.anchor(),
             limit: try parameters.limit(50, atMost: ClientLimits.messagesPerPage))
-        ask(.history, in: conversation.slot, exchange) { query.write(to: &$0) }
+        let weight = try pay(exchange, items: Int(query.limit))
+        ask(.history, in: conversation.slot, weight: weight, exchange) { query.write(to: &$0) }
     }
 
     func message(
@@ -53,10 +54,10 @@ extension IngestService {
             ConversationQuery(conversation, reader: user),
             after: try parameters.integer("after", in: 0...QueryParameters.maximumSeq) ?? 0,
             limit: try parameters.limit(200, atMost: ClientLimits.changesPerPage))
-        ask(.changes, in: conversation.slot, exchange) { query.write(to: &$0) }
+        let weight = try pay(exchange, items: Int(query.limit))
+        ask(.changes, in: conversation.slot, weight: weight, exchange) { query.write(to: &$0) }
     }
 
-    /// A page costs as much as a request.
     func digest(
         _ conversation: ConversationID, _ parameters: QueryParameters, _ user: UserID, _ exchange: Exchange
     ) throws(Problem) {
@@ -64,8 +65,8 @@ extension IngestService {
             ConversationQuery(conversation, reader: user),
             after: try parameters.integer("after", in: 0...QueryParameters.maximumSeq) ?? 0,
             limit: try parameters.limit(ClientLimits.pagesPerDigest, atMost: ClientLimits.pagesPerDigest))
-        try admit(user, cost: Int(query.limit))
-        ask(.digest, in: conversation.slot, exchange) { query.write(to: &$0) }
+        let weight = try pay(exchange, items: Int(query.limit))
+        ask(.digest, in: conversation.slot, weight: weight, exchange) { query.write(to: &$0) }
     }
 }
 

@@ -6,7 +6,7 @@ extension IngestService {
     /// Has everything of a user erased. Asked again, it tells how far that is.
     func eraseUser(_ user: UserID, _ exchange: Exchange) {
         let erasure = EraseUser(user)
-        ask(.eraseUser, in: user.slot, size: 0, exchange.trace, fields: { erasure.write(to: &$0) }) { [erased] result in
+        ask(.eraseUser, in: user.slot, size: 0, exchange, fields: { erasure.write(to: &$0) }) { [erased] result in
             switch result {
             case .success(let answer):
                 // Before the client hears of it: from then on the user's tokens are refused.

@@ -47,7 +47,8 @@ extension IngestService {
         _ exchange: Exchange
     ) throws(Problem) {
         let query = try page(of: message, in: conversation, parameters, user)
-        ask(.receipts, in: conversation.slot, exchange) { query.write(to: &$0) }
+        let weight = try pay(exchange, items: Int(query.limit))
+        ask(.receipts, in: conversation.slot, weight: weight, exchange) { query.write(to: &$0) }
     }
 
     func tapbacks(
@@ -55,7 +56,8 @@ extension IngestService {
         _ exchange: Exchange
     ) throws(Problem) {
         let query = try page(of: message, in: conversation, parameters, user)
-        ask(.tapbacks, in: conversation.slot, exchange) { query.write(to: &$0) }
+        let weight = try pay(exchange, items: Int(query.limit))
+        ask(.tapbacks, in: conversation.slot, weight: weight, exchange) { query.write(to: &$0) }
     }
 
     private func page(

@@ -15,9 +15,6 @@ enum Call: CaseIterable {
     case edit, delete, revisions, setTapback, removeTapback, tapbacks, messageReceipts
 
     var needsToken: Bool { self != .limits && self != .document }
-
-    /// How much is asked for stands in the request, so that is read before the caller's share is looked at.
-    var isPaidByContent: Bool { self == .sendBatch || self == .digest }
 }
 
 /// Which call a request is for, and the identifiers in its path, still unread: whether they are identifiers is only

@@ -28,6 +28,17 @@ extension Reader {
         return whole.hasFailed ? nil : true
     }
 
+    /// What a proxy says first. It tells the same however much of what follows is there, and never more than is.
+    static let proxy = Reader("proxy", examples: ProxyExamples.headers) { bytes in
+        switch ProxyHeader(bytes) {
+        case .incomplete, .absent, .malformed: return nil
+        case .complete(_, let size):
+            guard size <= bytes.count else { return false }
+            return ProxyHeader(UnsafeRawBufferPointer(rebasing: bytes[..<size])) == ProxyHeader(bytes)
+                && ProxyHeader(UnsafeRawBufferPointer(rebasing: bytes[..<(size - 1)])) == .incomplete
+        }
+    }
+
     static let webSocket = Reader(
         "webSocket", examples: WebSocketExamples.streams
     ) { bytes in
@@ -137,6 +148,18 @@ private struct MessagesSeen: Equatable {
         } catch {
             violation = error.code.rawValue
         }
+    }
+}
+
+private enum ProxyExamples {
+    static let headers: [[UInt8]] = [
+        header(0x21, 0x11, [192, 0, 2, 1, 192, 0, 2, 2, 1, 0, 2, 0]) + Array("GET / HTTP/1.1".utf8),
+        header(0x21, 0x21, [UInt8](repeating: 0x20, count: 36) + [4, 0, 1, 7]),
+        header(0x20, 0x00, []),
+    ]
+
+    private static func header(_ command: UInt8, _ family: UInt8, _ rest: [UInt8]) -> [UInt8] {
+        [13, 10, 13, 10, 0, 13, 10, 0x51, 0x55, 0x49, 0x54, 10, command, family, 0, UInt8(rest.count)] + rest
     }
 }
 

@@ -33,6 +33,8 @@ final class IngestConnection: RequestConnection {
         }
     }
 
+    private var account: (any RequestAccount)?
+
     private func take(_ request: [UInt8], for ingest: IngestService) {
         var bytes = request
         bytes.withUnsafeMutableBytes { bytes in
@@ -40,15 +42,32 @@ final class IngestConnection: RequestConnection {
             while true {
                 switch parser.next(&input) {
                 case .head:
-                    parser.bodyLimit = ingest.maximumBodyBytes(for: Request(connection: self, parser: parser))
+                    guard admit(to: ingest) else { return }
                 case .request:
+                    guard parser.hasBody || admit(to: ingest) else { return }
                     return ingest.handle(
-                        Request(connection: self, parser: parser), Responder(connection: self, ticket: 0))
+                        Request(connection: self, parser: parser, account: account),
+                        Responder(connection: self, ticket: 0))
                 case .needsMore, .failure:
                     return world.violated("ingest cannot parse \(String(decoding: request, as: UTF8.self))")
                 }
             }
         }
+    }
+
+    /// False when the request is refused by its head.
+    private func admit(to ingest: IngestService) -> Bool {
+        switch ingest.admit(Request(connection: self, parser: parser)) {
+        case .admitted(let bodyBytes, let account):
+            parser.bodyLimit = bodyBytes
+            self.account = account
+            return true
+        case .refused(let refusal):
+            refusal.body.withUnsafeBytes { answer(0, refusal.status, .problem, [], $0) }
+        case .bodyTooLarge:
+            world.violated("no client sends that much")
+        }
+        return false
     }
 
     func answer(

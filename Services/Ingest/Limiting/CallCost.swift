@@ -1,0 +1,77 @@
+import Bytes
+import JSON
+
+/// What a call takes of its caller's share, counted in messages sent: the one table of it.
+///
+/// The unit is what a message costs the stores. A page of 50 messages was measured at ten times that (README, "Measuring
+/// it"); a member of a new group is about as many rows as a message. The others follow from the rows they look at.
+struct CallCost: Equatable {
+    let base: Int
+    /// For a hundred items: named in the request, or the most that its answer may have.
+    let perHundredItems: Int
+    /// How many of one user's a service answers at a time, where that has few places: the share alone would let one user
+    /// fill them.
+    let atOnce: Int?
+
+    init(_ base: Int = 1, perHundredItems: Int = 0, atOnce: Int? = nil) {
+        self.base = base
+        self.perHundredItems = perHundredItems
+        self.atOnce = atOnce
+    }
+
+    /// At least 1.
+    func of(_ items: Int) -> Int { max(1, base + items * perHundredItems / 100) }
+}
+
+extension Call {
+    var cost: CallCost {
+        switch self {
+        case .limits, .document: CallCost(0)  // Nobody is asked.
+        case .send, .edit, .delete, .setTapback, .removeTapback, .receipts: CallCost()
+        case .sendBatch: CallCost(0, perHundredItems: 100)
+        case .createConversation: CallCost(perHundredItems: 100)
+        case .rename, .putMember, .removeMember, .clearHistory, .eraseUser: CallCost()
+        case .settings, .putSettings, .conversationSettings, .putConversationSettings: CallCost()
+        case .conversation, .message, .revisions: CallCost()
+        case .history: CallCost(perHundredItems: 20)
+        case .listConversations: CallCost(perHundredItems: 10)
+        case .changes, .members, .tapbacks, .messageReceipts: CallCost(perHundredItems: 2)
+        case .sync: CallCost(10)
+        case .search: CallCost(20, atOnce: 8)
+        case .digest: CallCost(0, perHundredItems: 500, atOnce: 4)
+        }
+    }
+
+    /// Its name in the contract, for those that do not cost just 1.
+    private var pricedName: StaticString? {
+        switch self {
+        case .sendBatch: "sendMessages"
+        case .createConversation: "createConversation"
+        case .listConversations: "listConversations"
+        case .history: "readHistory"
+        case .changes: "listChanges"
+        case .members: "listMembers"
+        case .tapbacks: "listTapbacks"
+        case .messageReceipts: "listReceipts"
+        case .sync: "sync"
+        case .search: "search"
+        case .digest: "readDigest"
+        default: nil
+        }
+    }
+
+    /// `{"search":{"base":20,"atOnce":8},…}`
+    static func writeCosts(to buffer: inout ByteBuffer) {
+        buffer.beginObject()
+        for call in allCases {
+            guard let name = call.pricedName else { continue }
+            buffer.append(key: name)
+            buffer.beginObject()
+            buffer.append(key: "base", json: call.cost.base)
+            if call.cost.perHundredItems > 0 { buffer.append(key: "perHundredItems", json: call.cost.perHundredItems) }
+            if let atOnce = call.cost.atOnce { buffer.append(key: "atOnce", json: atOnce) }
+            buffer.endObject()
+        }
+        buffer.endObject()
+    }
+}
