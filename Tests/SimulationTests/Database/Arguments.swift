@@ -16,7 +16,7 @@ struct Arguments {
 
     /// See `Parameters` for the layout.
     func array<Value: PostgresValue>(_ index: Int) -> [Value] {
-        optionals(index).map { element in
+        optionals(index).map { (element: Value?) -> Value in
             guard let element else { preconditionFailure("parameter \(index) has NULLs") }
             return element
         }
