@@ -145,11 +145,11 @@ struct UnreadTests {
         """
         WITH visible AS MATERIALIZED (
             SELECT m.* FROM store.messages m WHERE \(isHere)
-              AND EXISTS (SELECT FROM store.memberships s WHERE \(isHere) AND s.user_id = 'bob'
-                          AND m.seq BETWEEN s.joined_seq AND coalesce(s.left_seq, m.seq))
+              AND (SELECT true FROM store.memberships s WHERE \(isHere) AND s.user_id = 'bob'
+                     AND m.seq BETWEEN s.joined_seq AND coalesce(s.left_seq, m.seq))
               AND m.seq > (SELECT max(cleared_seq) FROM store.memberships s WHERE \(isHere) AND s.user_id = 'bob')
-              AND NOT EXISTS (SELECT FROM store.hidden d WHERE d.conversation_id = m.conversation_id AND d.user_id = 'bob'
-                              AND d.seq = m.seq)
+              AND (SELECT true FROM store.hidden d
+                   WHERE d.conversation_id = m.conversation_id AND d.user_id = 'bob' AND d.seq = m.seq) IS NULL
         )
         """
     }
@@ -164,7 +164,7 @@ struct UnreadTests {
     /// Stretches of a conversation, in each of which one thing is the rule and a few are exceptions.
     @Test(
         "counts and latest messages are those of a naive count, whatever was written, deleted and hidden",
-        arguments: UInt64(0)..<16)
+        arguments: UInt64(0)..<12)
     @Reactor func generated(seed: UInt64) async throws {
         let store = try await StoreUnderTest()
         defer { store.close() }
