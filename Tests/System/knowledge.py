@@ -198,10 +198,9 @@ class Knowledge:
                 # Only how far the reader may see is told: not what the change was, nor where.
                 message.change_seq = min(now.change_seq, world.last_seq)
             message.tapbacks = {user: set for user, set in message.tapbacks.items() if now.tapbacks.get(user) == set}
-            if now.deleted_at:
+            if now.deleted_at and not message.deleted_at:
                 message.deleted_at, message.mentions, message.tapbacks = now.deleted_at, [], {}
-                if len(now.texts) != len(message.texts):
-                    message.texts = message.texts[:1]  # which of the edits were then is not known any more
+                message.texts = message.texts[:1]  # which of the edits came before is not known any more
         return world
 
     # What they see

@@ -35,7 +35,7 @@ enum FeedStatement {
             )
             \(feed(
                 after: "(SELECT l.last_seq - \(count) FROM latest l)", through: "(SELECT l.last_seq FROM latest l)",
-                limit: "\(count)", asOf: "f.seq"))
+                limit: "\(count)", asOf: "f.seq", countsMembers: false))
             """)
     }
 
@@ -55,7 +55,10 @@ enum FeedStatement {
         \(feed(after: "$3", through: "$4", limit: "$5", asOf: "p.last_seq"))
         """)
 
-    private static func feed(after: String, through: String, limit: String, asOf position: String) -> String {
+    /// `countsMembers`: as of the position, for the creation of the conversation, where that may be among the changes.
+    private static func feed(
+        after: String, through: String, limit: String, asOf position: String, countsMembers: Bool = true
+    ) -> String {
         """
         , position AS (
             SELECT c.kind, c.created_at, c.member_count, least(c.last_seq, max(s.last_seq)) AS last_seq
@@ -80,10 +83,7 @@ enum FeedStatement {
             ORDER BY f.seq LIMIT \(limit)
         )
         SELECT p.last_seq, p.kind, p.created_at,
-            CASE WHEN f.kind = \(ChangeKind.conversationCreated.rawValue)
-                THEN \(FormerView.memberCount("$1", "$2", present: "p.member_count", asOf: position))
-                ELSE p.member_count END,
-            f.seq, f.kind, f.at, f.actor_id, f.user_id, f.role,
+            \(countsMembers ? memberCount(asOf: position) : "p.member_count"), f.seq, f.kind, f.at, f.actor_id, f.user_id, f.role,
             f.title,
             \(MessageRow.bareColumns(asOf: position))
         FROM position p
@@ -95,6 +95,14 @@ enum FeedStatement {
             OFFSET 0  -- Else the planner joins all messages of the conversation with the stays first.
         ) m ON true
         ORDER BY f.seq
+        """
+    }
+
+    private static func memberCount(asOf position: String) -> String {
+        """
+        CASE WHEN f.kind = \(ChangeKind.conversationCreated.rawValue)
+            THEN \(FormerView.memberCount("$1", "$2", present: "p.member_count", asOf: position))
+            ELSE p.member_count END
         """
     }
 

@@ -65,22 +65,14 @@ enum MessageRow {
         """
     }
 
-    /// A message that was deleted has no revisions any more: what tells of an edit behind the position is its time.
+    /// Of a message that was deleted behind the position nobody knows any more which edit came before it.
     static func editedAt(asOf position: String) -> String {
         """
         CASE WHEN m.edited_at IS NULL OR m.changed_seq <= \(position) THEN m.edited_at
-            WHEN m.deleted_at IS NOT NULL THEN CASE WHEN m.edited_at <= \(time(of: position)) THEN m.edited_at END
+            WHEN m.deleted_at IS NOT NULL THEN NULL
             WHEN NOT EXISTS (SELECT \(nextRevision(of: "m", asOf: position))) THEN m.edited_at
             WHEN EXISTS (SELECT \(revisions(of: "m")) AND v.replaced_seq <= \(position))
                 THEN (SELECT v.at \(nextRevision(of: "m", asOf: position))) END
-        """
-    }
-
-    /// When the member left whose last position this is.
-    private static func time(of position: String) -> String {
-        """
-        (SELECT h.at FROM store.changes h
-            WHERE h.slot = m.slot AND h.conversation_id = m.conversation_id AND h.seq = \(position))
         """
     }
 

@@ -50,17 +50,19 @@ extension Database {
         _ entries: [Tables.Entry], of conversation: Tables.Conversation, lastSeq: Int64, for reader: UserID? = nil,
         asOf position: (Tables.Entry) -> Int64
     ) -> [SimulatedRow] {
-        let head = [
-            SimulatedValue(lastSeq), SimulatedValue(Int16(1)), SimulatedValue(conversation.createdAt),
-            SimulatedValue(Int32(conversation.memberCount)),
-        ]
-        if entries.isEmpty { return [head + noChange + MessageColumns.bare(nil, asOf: 0)] }
+        func head(asOf position: Int64) -> SimulatedRow {
+            [
+                SimulatedValue(lastSeq), SimulatedValue(Int16(1)), SimulatedValue(conversation.createdAt),
+                SimulatedValue(Int32(conversation.memberCount(asOf: position))),
+            ]
+        }
+        if entries.isEmpty { return [head(asOf: .max) + noChange + MessageColumns.bare(nil, asOf: 0)] }
         return entries.map { entry in
             let message = entry.message.flatMap { conversation.message($0) }
             let shown = message.flatMap { message in
                 reader.map { conversation.isVisible(message.seq, to: $0) } ?? true ? message : nil
             }
-            return head + columns(entry) + MessageColumns.bare(shown, asOf: position(entry))
+            return head(asOf: position(entry)) + columns(entry) + MessageColumns.bare(shown, asOf: position(entry))
         }
     }
 

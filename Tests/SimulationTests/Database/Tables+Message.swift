@@ -51,7 +51,9 @@ extension Tables.Message {
     }
 
     func editedAt(asOf position: Int64) -> Timestamp? {
-        guard editedAt != nil, changed > position, let next = nextRevision(asOf: position) else { return editedAt }
+        guard editedAt != nil, changed > position else { return editedAt }
+        guard deletedAt == nil else { return nil }
+        guard let next = nextRevision(asOf: position) else { return editedAt }
         return revisions.contains { $0.replaced <= position } ? next.at : nil
     }
 

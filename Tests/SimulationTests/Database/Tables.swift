@@ -72,6 +72,10 @@ struct Tables {
 
         var memberCount: Int { stays.values.count { $0.last?.through == nil } }
 
+        func memberCount(asOf position: Int64) -> Int {
+            stays.values.count { $0.contains { $0.from <= position && $0.through.map { $0 > position } ?? true } }
+        }
+
         func isMember(_ user: UserID) -> Bool { stays[user]?.last.map { $0.through == nil } ?? false }
 
         /// Whether `user` may see the change at `seq`.
