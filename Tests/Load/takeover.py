@@ -103,17 +103,25 @@ def takeover(service: str, database: str) -> str:
     begun = last_change = time.monotonic()
     latest = before
     try:
-        # Statistics are written once a second while a session works.
-        while time.monotonic() - last_change < 5:
+        # Statistics are written behind a statement, and once a second while a session works.
+        while time.monotonic() - last_change < 10:
             time.sleep(0.2)
             now = reads(service, database)
-            if now != latest:
+            if now != latest or is_busy(service, database):
                 latest, last_change = now, time.monotonic()
     finally:
         process.kill()
         process.wait()
     looked = ", ".join(f"{latest[t] - before[t]:,} of {t}" for t in latest if latest[t] > before[t])
     return f"{last_change - begun:.1f} s, rows read: {looked or 'none'}"
+
+
+def is_busy(service: str, database: str) -> bool:
+    sql = (
+        f"SELECT EXISTS (SELECT FROM pg_stat_activity WHERE application_name LIKE 'parley-{service}%' "
+        "AND state = 'active' AND datname = current_database() AND query NOT LIKE '%set_config%')"
+    )
+    return query(database, sql) == "t"
 
 
 def reads(service: str, database: str) -> dict[str, int]:

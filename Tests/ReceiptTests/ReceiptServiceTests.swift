@@ -265,12 +265,18 @@ import Wire
             }
             await waitUntil { receipt.services[0].search.isDone }
             // It has owned the slots, and noted nothing.
-            try receipt.database.execute("UPDATE receipt.slots SET noted_epoch = noted_epoch - 1")
+            try receipt.database.execute(
+                """
+                INSERT INTO receipt.positions (slot, conversation_id)
+                SELECT DISTINCT slot, conversation_id FROM receipt.horizons;
+                UPDATE receipt.slots SET noted_epoch = noted_epoch - 1
+                """)
             receipt.answersReads = false
             try receipt.database.endSessions(of: "parley-receipt-writer")
             await waitUntil { receipt.services[0].search.found >= untold.count && receipt.services[0].search.isDone }
             // What is found is noted before the search is said to be complete.
-            #expect(try receipt.noted() == 1)
+            let noted = try receipt.noted()
+            #expect(noted == 1)
             receipt.answersReads = true
             await waitUntil { receipt.told.count >= untold.count }
             #expect(Set(receipt.told.map(\.user.name)) == Set(untold))
