@@ -117,11 +117,10 @@ def takeover(service: str, database: str) -> str:
 
 
 def is_busy(service: str, database: str) -> bool:
-    sql = (
-        f"SELECT EXISTS (SELECT FROM pg_stat_activity WHERE application_name LIKE 'parley-{service}%' "
-        "AND state = 'active' AND datname = current_database() AND query NOT LIKE '%set_config%')"
-    )
-    return query(database, sql) == "t"
+    """Whether the connection works that looks for what a former owner left."""
+    name = {"receipt": "parley-receipt-queries", "store": "parley-store-indexer"}[service]
+    sql = f"SELECT count(*) FROM pg_stat_activity WHERE application_name = '{name}' AND state = 'active'"
+    return query(database, sql) != "0"
 
 
 def reads(service: str, database: str) -> dict[str, int]:

@@ -245,6 +245,7 @@ import Wire
     @Test("behind an owner of an older version everything is looked at, whatever number of horizons there are")
     @Reactor func searchesUntold() async throws {
         try await withReceipt { receipt in
+            await waitUntil { receipt.services[0].search.isDone }
             let members = (0..<4_500).map { "user\($0)" }
             try receipt.create(conversation, members: [], lastSeq: 9)
             _ = try receipt.database.query(
@@ -263,7 +264,6 @@ import Wire
             for member in members.prefix(20) + members.suffix(20) + [members[2_222]] {
                 try receipt.list(conversation, of: member, toldReadSeq: untold.contains(member) ? 4 : 5)
             }
-            await waitUntil { receipt.services[0].search.isDone }
             // It has owned the slots, and noted nothing.
             try receipt.database.execute(
                 """
