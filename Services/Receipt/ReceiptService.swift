@@ -33,7 +33,7 @@ final class ReceiptService {
         teller = ReadTeller(bus: bus, traffic: traffic)
         completions = CompletionKeeper(Connection(configuration.completions), log: log)
         notes = WorkNotes(
-            UntoldStatements.notes, writer: writing, remover: writing, slots: slots, isDone: teller.isTold)
+            UntoldStatements.notes, writer: writing, background: writing, slots: slots, isDone: teller.isTold)
         teller.onDropped = { [notes] in notes.hold($0) }
         writer = HorizonWriter(
             writing, bus: bus, announcer: announcer, teller: teller, completions: completions, notes: notes,

@@ -49,7 +49,8 @@ final class StoreService {
         }
         for writer in [writer, backgroundWriter] {
             writer.notes = WorkNotes(
-                SearchIndex.notes, writer: writer.connection, remover: background, slots: slots, isDone: indexer.isDone)
+                SearchIndex.notes, writer: writer.connection, background: background, slots: slots,
+                isDone: indexer.isDone)
         }
         if let notes = writer.notes { indexer.follow(notes, epochs: slots.epochs) }
         slots.onAcquired { [indexer] in indexer.takeOver($0) }

@@ -14,8 +14,8 @@ public final class WorkNotes {
     private static let pageSize: Int64 = 1_000
 
     private let statements: NoteStatements
-    /// Where notes are removed: a connection on which nobody waits.
-    private let remover: Connection
+    /// Where notes are removed, and what a takeover has to write: a connection on which no message waits.
+    private let background: Connection
     private let isDone: @Reactor (ConversationID) -> Bool
     private var work: NotedWork
     /// Nothing is removed meanwhile.
@@ -23,14 +23,15 @@ public final class WorkNotes {
     public private(set) var written = 0
 
     /// - Parameters:
-    ///   - writer: the connection of the batches. Both connections must have prepared the statements.
+    ///   - writer: the connection of the batches.
+    ///   - background: another one, or the same. Both must have prepared the statements.
     ///   - isDone: whether nothing of a conversation is left to be done that was committed.
     public init(
-        _ statements: NoteStatements, writer: Connection, remover: Connection, slots: OwnedSlots,
+        _ statements: NoteStatements, writer: Connection, background: Connection, slots: OwnedSlots,
         isDone: @escaping @Reactor (ConversationID) -> Bool
     ) {
         self.statements = statements
-        self.remover = remover
+        self.background = background
         self.isDone = isDone
         var random = ProcessRandom()
         work = NotedWork(firstNumber: .random(in: 0 ..< .max / 2, using: &random))
@@ -66,11 +67,11 @@ public final class WorkNotes {
     public func hold(_ conversation: ConversationID) { work.hold(conversation) }
 
     private func removeDone() {
-        guard remover.isUp, searches == 0 else { return }
+        guard background.isUp, searches == 0 else { return }
         let done = work.takeDone(at: .now, isDone: isDone)
         guard !done.isEmpty else { return }
         // What fails is found at the slot's next takeover.
-        remover.submit({ $0.execute(statements.forget) { $0.add(done) } }, completion: { _ in })
+        background.submit({ $0.execute(statements.forget) { $0.add(done) } }, completion: { _ in })
     }
 
     // MARK: Takeover
@@ -78,7 +79,9 @@ public final class WorkNotes {
     /// Finds what is noted of some slots, and calls `body` with it, page by page. Of slots in which owners of an older version
     /// may have left work without a note, `everything` has to find it: it calls `keep` before it does anything with it.
     ///
-    /// - Parameter epochs: those under which the slots are owned.
+    /// - Parameters:
+    ///   - epochs: those under which the slots are owned.
+    ///   - connection: where notes are read; it has prepared the statements, too.
     public func search(
         _ epochs: [Slot: Int64], on connection: Connection,
         noted body: @Reactor ([ConversationID]) async throws(DatabaseError) -> Void,
@@ -91,7 +94,7 @@ public final class WorkNotes {
         let incomplete = Set(epochs.keys).subtracting(complete)
         if !incomplete.isEmpty { try await everything(incomplete) }
         for slot in epochs.keys.sorted() { try await search(slot, on: connection, body) }
-        _ = try await connection.query(statements.completed) { $0.add(epochs) }
+        _ = try await background.query(statements.completed) { $0.add(epochs) }
     }
 
     private func search(
@@ -114,12 +117,10 @@ public final class WorkNotes {
     }
 
     /// Notes conversations outside of a batch.
-    public func keep(
-        _ conversations: some Collection<ConversationID>, on connection: Connection
-    ) async throws(DatabaseError) {
+    public func keep(_ conversations: some Collection<ConversationID>) async throws(DatabaseError) {
         let notes = work.begin(conversations, at: .now)
         var rows: Rows?
         defer { end(conversations, rows) }
-        if !notes.isEmpty { rows = try await connection.query(statements.note) { $0.add(notes) } }
+        if !notes.isEmpty { rows = try await background.query(statements.note) { $0.add(notes) } }
     }
 }

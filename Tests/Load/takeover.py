@@ -103,17 +103,24 @@ def takeover(service: str, database: str) -> str:
     begun = last_change = time.monotonic()
     latest = before
     try:
-        # Statistics are written once a second while a session works.
-        while time.monotonic() - last_change < 5:
+        # Statistics are written behind a statement, and once a second while a session works.
+        while time.monotonic() - last_change < 10:
             time.sleep(0.2)
             now = reads(service, database)
-            if now != latest:
+            if now != latest or is_busy(service, database):
                 latest, last_change = now, time.monotonic()
     finally:
         process.kill()
         process.wait()
     looked = ", ".join(f"{latest[t] - before[t]:,} of {t}" for t in latest if latest[t] > before[t])
     return f"{last_change - begun:.1f} s, rows read: {looked or 'none'}"
+
+
+def is_busy(service: str, database: str) -> bool:
+    """Whether the connection works that looks for what a former owner left."""
+    name = {"receipt": "parley-receipt-queries", "store": "parley-store-indexer"}[service]
+    sql = f"SELECT count(*) FROM pg_stat_activity WHERE application_name = '{name}' AND state = 'active'"
+    return query(database, sql) != "0"
 
 
 def reads(service: str, database: str) -> dict[str, int]:

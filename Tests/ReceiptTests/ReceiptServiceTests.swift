@@ -245,6 +245,7 @@ import Wire
     @Test("behind an owner of an older version everything is looked at, whatever number of horizons there are")
     @Reactor func searchesUntold() async throws {
         try await withReceipt { receipt in
+            await waitUntil { receipt.services[0].search.isDone }
             let members = (0..<4_500).map { "user\($0)" }
             try receipt.create(conversation, members: [], lastSeq: 9)
             _ = try receipt.database.query(
@@ -263,14 +264,19 @@ import Wire
             for member in members.prefix(20) + members.suffix(20) + [members[2_222]] {
                 try receipt.list(conversation, of: member, toldReadSeq: untold.contains(member) ? 4 : 5)
             }
-            await waitUntil { receipt.services[0].search.isDone }
             // It has owned the slots, and noted nothing.
-            try receipt.database.execute("UPDATE receipt.slots SET noted_epoch = noted_epoch - 1")
+            try receipt.database.execute(
+                """
+                INSERT INTO receipt.positions (slot, conversation_id)
+                SELECT DISTINCT slot, conversation_id FROM receipt.horizons;
+                UPDATE receipt.slots SET noted_epoch = noted_epoch - 1
+                """)
             receipt.answersReads = false
             try receipt.database.endSessions(of: "parley-receipt-writer")
             await waitUntil { receipt.services[0].search.found >= untold.count && receipt.services[0].search.isDone }
             // What is found is noted before the search is said to be complete.
-            #expect(try receipt.noted() == 1)
+            let noted = try receipt.noted()
+            #expect(noted == 1)
             receipt.answersReads = true
             await waitUntil { receipt.told.count >= untold.count }
             #expect(Set(receipt.told.map(\.user.name)) == Set(untold))

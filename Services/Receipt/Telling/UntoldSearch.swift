@@ -114,7 +114,7 @@ final class UntoldSearch {
         while let from = place {
             await makeRoom()
             let page = try await UntoldStatements.page(slots, behind: from, on: connection)
-            try await notes.keep(Set(page.untold.map(\.0.conversation)), on: connection)
+            try await notes.keep(Set(page.untold.map(\.0.conversation)))
             take(page)
             place = page.next
         }

@@ -202,7 +202,7 @@ final class SearchIndexer {
                 parameters.add(Int64(Self.backlogPage))
             }
             let found = rows.map { $0[0] as ConversationID }
-            try await notes?.keep(found, on: connection)
+            try await notes?.keep(found)
             looked += found.count
             note(found)
             guard rows.count == Self.backlogPage, let last = found.last else { break }

@@ -107,7 +107,7 @@ struct Tables {
 
     struct User {
         /// So few that sessions that were away miss some.
-        static let kept: Int64 = 8
+        static let kept: Int64 = 2
 
         var useq: Int64 = 0
         /// All there ever were, for the checks; the database has the latest of them.
