@@ -112,15 +112,17 @@ final class Gateway {
             guard visitor.frames <= Self.visitorFrames else {
                 return socket.end(.protocolError, reason: "too many frames before hello")
             }
-            hold(socket.heldInputBytes, for: visitor)
+            makeRoom(for: visitor)
         }
     }
 
-    private func hold(_ bytes: Int, for visitor: Visitor) {
-        for leaver in strangers.hold(bytes, for: visitor, at: .now) {
+    private func makeRoom(for visitor: Visitor) {
+        let (held, announced) = (visitor.socket.heldInputBytes, visitor.socket.announcedInputBytes)
+        for leaver in strangers.hold(held, of: announced, for: visitor, at: .now) {
             counters.strangersRefused += 1
             let seconds = Int.random(in: Self.returnSpread)
-            leaver.socket.end(.overloaded, reason: "too much is being read from clients without token", retryAfter: seconds)
+            leaver.socket.end(
+                .overloaded, reason: "too much is being read from clients without token", retryAfter: seconds)
         }
     }
 

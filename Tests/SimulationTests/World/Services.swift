@@ -45,7 +45,8 @@ enum Service {
             return .receipt(receipt)
         case .fanout:
             guard let key = try? TokenKey(secret: secret) else { fatalError() }
-            let fanout = Fanout(bus: node.bus, tokens: TokenVerifier(key: key), log: log, fanoutSettings(database.world))
+            let fanout = Fanout(
+                bus: node.bus, tokens: TokenVerifier(key: key), log: log, fanoutSettings(database.world))
             // All but the names of erased users: a question for each slot there could be.
             fanout.reader.start()
             fanout.gateway.start()
