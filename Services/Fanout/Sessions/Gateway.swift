@@ -12,6 +12,8 @@ final class Gateway {
     private static let helloPatience = Duration.seconds(10)
     /// More than anybody has reason to send before `hello`: pings, and the fragments of a large one.
     private static let visitorFrames = 1_000
+    /// The same for a session, in what is read from it at once (64 KiB): nobody fragments a message into so many pieces.
+    private static let otherFrames = 4_000
     /// How long before a token's end its client is told, in milliseconds.
     private static let expiryNotice: Int64 = 60_000
     /// Lifetimes are looked at this often.
@@ -106,6 +108,9 @@ final class Gateway {
     /// of one that has not arrived as a whole.
     func decoded(otherFrames: Int, from socket: any SessionSocket) {
         if let session = socket.userInfo as? Session {
+            guard otherFrames <= Self.otherFrames else {
+                return session.end(.protocolError, reason: "too many frames that say nothing")
+            }
             if otherFrames > 0 { sessions.account(of: session.user).charge(Double(otherFrames), to: session) }
         } else if let visitor = socket.userInfo as? Visitor, !visitor.isKnown, socket.isOpen {
             visitor.frames += otherFrames
