@@ -60,8 +60,8 @@ enum Service {
         var settings = Fanout.Settings()
         settings.turns = Turns.Size(steps: world.pick(1...3), share: 1, pause: world.microseconds(20...2_000))
         if world.fault(0.3) {
-            settings.limits.framesPerSecond = world.pick(5...30)
-            settings.limits.frameBurst = world.pick(20...50)
+            settings.limits.framesPerSecond = world.pick(20...50)
+            settings.limits.frameBurst = world.pick(30...80)
         }
         return settings
     }
