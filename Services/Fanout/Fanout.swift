@@ -44,7 +44,8 @@ final class Fanout {
         gateway = Gateway(
             tokens: tokens, erased: erased, sessions: sessions,
             starter: SessionStarter(bus: bus, places: places, turns: turns), streams: streams,
-            signals: Gateway.Signals(receipts: receipts, typing: typing, presence: presence, supersession: supersession),
+            signals: Gateway.Signals(
+                receipts: receipts, typing: typing, presence: presence, supersession: supersession),
             counters: counters, turns: turns, strangerBytes: settings.strangerBytes)
         let digests = Digests(bus: bus, rooms: rooms, streams: streams, counters: counters, turns: turns)
         reader = BusReader(

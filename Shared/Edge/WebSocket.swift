@@ -27,8 +27,10 @@ public final class WebSocket: Connection {
     private var hasPeerClosed = false
     /// What was read and waits for `resumeReading`; nil: reading goes on.
     private var unread: [UInt8]?
-    private var isTaking = false
+    /// Whether the peer has to wait, until `resumeReading`.
+    public private(set) var isPaused = false
     private var isResumePlanned = false
+    private var isTaking = false
     private var isFlushScheduled = false
     private var interest = Interest.read
     /// In sweeps: when the peer was last heard, last pinged, and when the closing began.
@@ -68,6 +70,9 @@ public final class WebSocket: Connection {
 
     /// Bytes of a message that has not arrived as a whole.
     public var heldInputBytes: Int { decoder.heldBytes }
+
+    /// Bytes that this message will have at least, as its peer says.
+    public var announcedInputBytes: Int { decoder.announcedBytes }
 
     /// Queues `frame`; all of a turn leave by one system call. A peer that leaves more than the bound of the queue
     /// untaken is closed.
@@ -112,12 +117,15 @@ public final class WebSocket: Connection {
     /// Nothing more is read, and what was read is not handed on, until `resumeReading`: the peer has to wait. It is not
     /// taken for silent meanwhile.
     public func pauseReading() {
-        guard state == .open, unread == nil else { return }
+        guard state == .open else { return }
+        isPaused = true
+        guard unread == nil else { return }
         unread = []
         watch(for: interest.subtracting(.read))
     }
 
     public func resumeReading() {
+        isPaused = false
         guard state == .open, unread != nil, !isResumePlanned else { return }
         isResumePlanned = true
         // Not at once: whoever resumes is not prepared to be handed a message.
@@ -126,7 +134,8 @@ public final class WebSocket: Connection {
 
     private func takeUnread() {
         isResumePlanned = false
-        guard state == .open, var bytes = unread else { return }
+        // It may have been paused anew meanwhile.
+        guard state == .open, !isPaused, var bytes = unread else { return }
         unread = nil
         bytes.withUnsafeMutableBytes { take($0) }
         if state == .open, unread == nil { watch(for: interest.union(.read)) }

@@ -56,6 +56,12 @@ struct WebSocketDecoder: ~Copyable {
         (isPartialFrameDone ? 0 : partialFrame.count) + (areFragmentsDone ? 0 : fragments.count)
     }
 
+    /// Bytes that the message will have at least, as its frame says; 0 when none has begun.
+    var announcedBytes: Int {
+        guard !isPartialFrameDone, let header = try? WebSocketFrameHeader(partialFrame.bytes) else { return heldBytes }
+        return header.payloadSize + (areFragmentsDone ? 0 : fragments.count)
+    }
+
     /// Gives the memory back, for a peer that is listened to no more.
     mutating func release() {
         partialFrame = ByteBuffer(capacity: 16)

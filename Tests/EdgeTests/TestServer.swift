@@ -96,6 +96,7 @@ final class TestServer: HTTPHandler, WebSocketHandler {
     func received(_ text: UnsafeRawBufferPointer, from socket: WebSocket) {
         switch String(decoding: text, as: UTF8.self) {
         case "close": socket.close(.goingAway, reason: "as asked")
+        case "pause": socket.pauseReading()
         case "small": socket.maximumMessageBytes = 10
         case "flood":
             let frame = WebSocketFrame.text(UnsafeRawBufferPointer("0123456789abcdef"))

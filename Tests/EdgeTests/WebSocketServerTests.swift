@@ -182,6 +182,50 @@ import Testing
         #expect(await eventually { server.socketsClosed == 1 && server.socketsTooSlow == 1 })
     }
 
+    @Test("a peer that is told to wait is heard later, all it said and in order, and is not taken for silent")
+    func pause() async throws {
+        let (server, client) = try await open {
+            $0.sweepInterval = .milliseconds(5)
+            $0.silenceTimeout = .milliseconds(100)
+        }
+        try client.send(clientFrame(1, "pause") + clientFrame(1, "one") + clientFrame(9, "p") + clientFrame(1, "two"))
+        #expect(await eventually { server.sockets.first?.isPaused == true })
+        try client.send(clientFrame(1, "three"))
+        try await Task.sleep(for: .milliseconds(300))
+        #expect(await server.socketsClosed == 0)
+        await resumeAndPauseAgain(server)
+        #expect(await server.sockets.first?.isPaused == true)
+        await resume(server)
+        let frames = try (0..<4).map { _ in try client.receiveFrame() }
+        #expect(
+            frames.map(\.text) == ["echo one", "p", "echo two", "echo three"] && frames.map(\.opcode) == [1, 10, 1, 1])
+    }
+
+    @Reactor private func resume(_ server: TestServer) { server.sockets[0].resumeReading() }
+
+    @Reactor private func resumeAndPauseAgain(_ server: TestServer) {
+        server.sockets[0].resumeReading()
+        server.sockets[0].pauseReading()
+    }
+
+    @Test("who is sent away in the middle of a message gives its memory back at once, and gets the reason")
+    func sentAway() async throws {
+        let (server, client) = try await open { $0.webSocketMessageBytes = 1_000_000 }
+        try client.send(Array(clientFrame(1, String(repeating: "x", count: 60_000)).dropLast(100)))
+        #expect(await eventually { server.sockets.first?.heldInputBytes ?? 0 > 50_000 })
+        await sendAway(server)
+        #expect(await server.sockets.first?.heldInputBytes == 0)
+        #expect(try client.receiveFrame().text == "bye")
+        #expect(try client.receiveFrame().code == 1008)
+        client.close()
+        #expect(await eventually { server.socketsClosed == 1 })
+    }
+
+    @Reactor private func sendAway(_ server: TestServer) {
+        Array("bye".utf8).withUnsafeBytes { server.sockets[0].send(.text($0)) }
+        server.sockets[0].close(.policyViolation)
+    }
+
     @Test("more in one turn than the queue may hold does not make a peer slow that takes it")
     func burst() async throws {
         let (server, client) = try await open { $0.webSocketQueueBytes = 20_000 }

@@ -12,7 +12,9 @@ private final class Thing {
 
 /// What keeps the cost of one user, or of one room, from growing with the square of its size.
 @Suite struct CrowdStateTests {
-    @Test("a table finds and forgets what belongs to an object, as a list of the objects would", arguments: UInt64(0)..<20)
+    @Test(
+        "a table finds and forgets what belongs to an object, as a list of the objects would", arguments: UInt64(0)..<20
+    )
     func identityTable(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         let things = (0..<60).map(Thing.init)
@@ -87,6 +89,16 @@ private final class Thing {
         #expect(leavers == [[], [], [1], [], [], [0]] && budget.used == 4 * Self.small)
     }
 
+    @Test("a large hello is large from its first bytes on, and pushes out nobody")
+    func announced() {
+        var budget = StrangerBudget<Thing>(limit: 4 * Self.small)
+        let things = (0..<3).map(Thing.init)
+        _ = budget.hold(4 * Self.small, for: things[0], at: Self.second(0))
+        let large = budget.hold(100, of: 4 * Self.small, for: things[1], at: Self.second(0))
+        let small = budget.hold(100, of: 200, for: things[2], at: Self.second(0))
+        #expect(large.map(\.number) == [1] && small.map(\.number) == [0])
+    }
+
     @Test("whatever strangers do, they never hold more than the budget", arguments: UInt64(0)..<20)
     func anyStrangers(seed: UInt64) {
         var random = SeededRandom(seed: seed)
@@ -97,7 +109,9 @@ private final class Thing {
             let thing = things.randomElement(using: &random)!
             let bytes = Bool.random(using: &random) ? Int.random(in: 0...1 << 19, using: &random) : 900
             held[thing.number] = bytes
-            for leaver in budget.hold(bytes, for: thing, at: Self.second(Double(step) / 100)) { held[leaver.number] = nil }
+            for leaver in budget.hold(bytes, for: thing, at: Self.second(Double(step) / 100)) {
+                held[leaver.number] = nil
+            }
             #expect(budget.used <= budget.limit && budget.used == held.values.reduce(0, +))
         }
     }
@@ -135,7 +149,11 @@ private final class Thing {
         var (large, small) = (0, 0)
         var largeAtEndOfSmall = 0
         turns.forEach(0..<5_000) { _ in large += 1 }
-        turns.forEach(0..<20) { _ in small += 1 } end: { largeAtEndOfSmall = large }
+        turns.forEach(0..<20) { _ in
+            small += 1
+        } end: {
+            largeAtEndOfSmall = large
+        }
         await waitUntil { large == 5_000 }
         #expect(small == 20 && largeAtEndOfSmall < 50 && turns.longest <= 100)
     }

@@ -12,7 +12,7 @@ import Wire
 @Suite(.serialized) struct CrowdTests {
     init() { ReactorThread.start() }
 
-    static let first = ConversationID(UUIDBytes("01890000-0000-7000-8000-000000000011")!)
+    static let first = ConversationID(UUIDBytes("01890000-0000-7000-8000-00000f000011")!)
     static let many = (0..<3_000).map { number in
         ConversationID(UUIDBytes(high: 0x0189_0000_0000_7000, low: 1 << 63 | UInt64(number)))
     }
@@ -206,7 +206,9 @@ import Wire
         #expect(anna.frames(of: "pong").isEmpty, "their client waits")
         system.store.isSilentAboutSignals = []
         await waitUntil { !anna.frames(of: "pong").isEmpty }
-        let told = { Set(system.store.signals.filter { $0.user == UserID("anna")! && $0.read == 1 }.map(\.conversation)) }
+        let told = {
+            Set(system.store.signals.filter { $0.user == UserID("anna")! && $0.read == 1 }.map(\.conversation))
+        }
         await waitUntil { told().count == count }
     }
 

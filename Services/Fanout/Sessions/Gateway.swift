@@ -12,6 +12,8 @@ final class Gateway {
     private static let helloPatience = Duration.seconds(10)
     /// More than anybody has reason to send before `hello`: pings, and the fragments of a large one.
     private static let visitorFrames = 1_000
+    /// The same for a session, in what is read from it at once (64 KiB): nobody fragments a message into so many pieces.
+    private static let otherFrames = 4_000
     /// How long before a token's end its client is told, in milliseconds.
     private static let expiryNotice: Int64 = 60_000
     /// Lifetimes are looked at this often.
@@ -106,21 +108,26 @@ final class Gateway {
     /// of one that has not arrived as a whole.
     func decoded(otherFrames: Int, from socket: any SessionSocket) {
         if let session = socket.userInfo as? Session {
+            guard otherFrames <= Self.otherFrames else {
+                return session.end(.protocolError, reason: "too many frames that say nothing")
+            }
             if otherFrames > 0 { sessions.account(of: session.user).charge(Double(otherFrames), to: session) }
         } else if let visitor = socket.userInfo as? Visitor, !visitor.isKnown, socket.isOpen {
             visitor.frames += otherFrames
             guard visitor.frames <= Self.visitorFrames else {
                 return socket.end(.protocolError, reason: "too many frames before hello")
             }
-            hold(socket.heldInputBytes, for: visitor)
+            makeRoom(for: visitor)
         }
     }
 
-    private func hold(_ bytes: Int, for visitor: Visitor) {
-        for leaver in strangers.hold(bytes, for: visitor, at: .now) {
+    private func makeRoom(for visitor: Visitor) {
+        let (held, announced) = (visitor.socket.heldInputBytes, visitor.socket.announcedInputBytes)
+        for leaver in strangers.hold(held, of: announced, for: visitor, at: .now) {
             counters.strangersRefused += 1
             let seconds = Int.random(in: Self.returnSpread)
-            leaver.socket.end(.overloaded, reason: "too much is being read from clients without token", retryAfter: seconds)
+            leaver.socket.end(
+                .overloaded, reason: "too much is being read from clients without token", retryAfter: seconds)
         }
     }
 

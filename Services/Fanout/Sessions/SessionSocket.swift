@@ -12,6 +12,8 @@ protocol SessionSocket: AnyObject {
 
     /// Bytes of a message that has not arrived as a whole.
     var heldInputBytes: Int { get }
+    /// Bytes that this message will have at least, as the client says.
+    var announcedInputBytes: Int { get }
 
     func send(_ frame: WebSocketFrame)
     func close(_ code: WebSocketCloseCode)

@@ -15,9 +15,11 @@ struct StrangerBudget<Stranger: AnyObject> {
     private struct Holding {
         let stranger: Stranger
         var bytes: Int
+        /// Bytes of the whole hello, as far as that is known.
+        var announced: Int
         let since: MonotonicTime
         let ticket: UInt64
-        var isLarge: Bool { bytes > StrangerBudget.smallBytes }
+        var isLarge: Bool { max(bytes, announced) > StrangerBudget.smallBytes }
     }
 
     private struct Place {
@@ -35,10 +37,13 @@ struct StrangerBudget<Stranger: AnyObject> {
 
     init(limit: Int) { self.limit = limit }
 
-    /// Takes in how many bytes are held for a stranger now.
+    /// Takes in how many bytes are held for a stranger now, and how many they have announced: a large hello is large from
+    /// its first bytes on.
     ///
     /// - Returns: who has to go so that the budget is kept; possibly the stranger themselves. They have been taken out.
-    mutating func hold(_ bytes: Int, for stranger: Stranger, at now: MonotonicTime) -> [Stranger] {
+    mutating func hold(
+        _ bytes: Int, of announced: Int = 0, for stranger: Stranger, at now: MonotonicTime
+    ) -> [Stranger] {
         let id = ObjectIdentifier(stranger)
         guard bytes > 0 else {
             release(stranger)
@@ -48,7 +53,7 @@ struct StrangerBudget<Stranger: AnyObject> {
         used += bytes - (before?.bytes ?? 0)
         let wasLarge = before?.isLarge ?? false
         var holding = before ?? makeHolding(stranger, since: now)
-        holding.bytes = bytes
+        (holding.bytes, holding.announced) = (bytes, announced)
         holdings[id] = holding
         let place = Place(stranger: stranger, ticket: holding.ticket)
         if before == nil { small.append(place) }
@@ -71,7 +76,7 @@ struct StrangerBudget<Stranger: AnyObject> {
 
     private mutating func makeHolding(_ stranger: Stranger, since now: MonotonicTime) -> Holding {
         lastTicket += 1
-        return Holding(stranger: stranger, bytes: 0, since: now, ticket: lastTicket)
+        return Holding(stranger: stranger, bytes: 0, announced: 0, since: now, ticket: lastTicket)
     }
 
     private mutating func makeRoom(for holding: Holding, at now: MonotonicTime) -> [Stranger] {

@@ -62,7 +62,9 @@ final class ReceiptSender {
     }
 
     private func sayUnsaid(of session: Session) {
-        while let receipt = session.unsaidReceipts.first, say(receipt, session) { _ = session.unsaidReceipts.popFirst() }
+        while let receipt = session.unsaidReceipts.first, say(receipt, session) {
+            _ = session.unsaidReceipts.popFirst()
+        }
         if session.unsaidReceipts.isEmpty {
             session.resume(.receipts)
         } else {

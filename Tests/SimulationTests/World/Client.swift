@@ -91,7 +91,9 @@ final class Client {
             case "status": if let conversation = frame.conversation { try take(frame.status, in: conversation, text) }
             case "reload" where frame.conversation == nil: reload(try ReloadState(document: text))
             case "reset", "reload": world.violated("\(user) was told \(frame.type)")
-            case "bye": if frame.code != "draining" { world.violated("\(user) was sent away: \(frame.reason ?? "")") }
+            case "bye":
+                let isRight = frame.code == "draining" || frame.code == "rateLimited"
+                if !isRight { world.violated("\(user) was sent away: \(frame.reason ?? "")") }
             default: break
             }
         } catch {

@@ -25,6 +25,7 @@ final class ClientConnection: SessionSocket {
     var maximumMessageBytes = 0
     var queuedBytes: Int { 0 }
     var heldInputBytes: Int { 0 }
+    var announcedInputBytes: Int { 0 }
     private(set) var isCongested = false
 
     init(_ client: Client, _ node: Node, _ gateway: Gateway, _ world: World) {

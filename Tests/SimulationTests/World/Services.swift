@@ -45,7 +45,8 @@ enum Service {
             return .receipt(receipt)
         case .fanout:
             guard let key = try? TokenKey(secret: secret) else { fatalError() }
-            let fanout = Fanout(bus: node.bus, tokens: TokenVerifier(key: key), log: log, fanoutSettings(database.world))
+            let fanout = Fanout(
+                bus: node.bus, tokens: TokenVerifier(key: key), log: log, fanoutSettings(database.world))
             // All but the names of erased users: a question for each slot there could be.
             fanout.reader.start()
             fanout.gateway.start()
@@ -59,8 +60,8 @@ enum Service {
         var settings = Fanout.Settings()
         settings.turns = Turns.Size(steps: world.pick(1...3), share: 1, pause: world.microseconds(20...2_000))
         if world.fault(0.3) {
-            settings.limits.framesPerSecond = world.pick(5...30)
-            settings.limits.frameBurst = world.pick(20...50)
+            settings.limits.framesPerSecond = world.pick(20...50)
+            settings.limits.frameBurst = world.pick(30...80)
         }
         return settings
     }
