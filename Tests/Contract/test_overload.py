@@ -55,7 +55,7 @@ def test_who_asks_too_fast_is_told_when_to_come_back(system, anna, ben):
     group = anna.group(ben)
     with system.sibling("ingest", PARLEY_RATE_PER_SECOND="1", PARLEY_RATE_BURST="5") as port:
         hasty, patient = Person(system, anna.name, port=port), Person(system, ben.name, port=port)
-        assert [hasty.get("/v1/conversations").status_code for _ in range(5)] == [200] * 5
+        assert [hasty.get("/v1/settings").status_code for _ in range(5)] == [200] * 5
         for method, path, body in [*calls(group), ("POST", "/v1/messages:batch", batch(group))]:
             # One request a second is admitted, and a busy machine may take that long for a few of these.
             answers = (hasty.http.request(method, path, json=body) for _ in range(5))

@@ -144,7 +144,7 @@ def test_who_guesses_tokens_over_websockets_opens_no_more(system):
             guesser.send(proxied("203.0.113.7") + handshake() + hello)
         for guesser in guessers:
             assert guesser.response().status == 101
-            assert b"unauthenticated" in guesser.input.read(30)
+            assert b"unauthenticated" in guesser.input.read(40)
             guesser.__exit__()
         for address, status in [("203.0.113.7", 429), ("203.0.113.8", 101)]:
             with Raw(port) as visitor:

@@ -251,11 +251,11 @@ private func send(_ number: Int, user: String = "anna") -> String {
         let ingest = try await TestIngest.start(["PARLEY_RATE_PER_SECOND": "1", "PARLEY_RATE_BURST": "3"])
         await ingest.answerAtOnce("{}")
         let client = try RawClient(port: ingest.port)
-        for _ in 0..<4 { try client.send(TestIngest.head("GET", "/v1/conversations")) }
+        for _ in 0..<4 { try client.send(TestIngest.head("GET", "/v1/settings")) }
         let answers = try (0..<4).map { _ in try client.receiveAnswer() }
         #expect(answers.map(\.status) == [200, 200, 200, 429])
         #expect(answers[3]["Retry-After"] == "1" && answers[3].body.contains("\"code\":\"rateLimited\""))
-        try client.send(TestIngest.head("GET", "/v1/conversations", user: "ben"))
+        try client.send(TestIngest.head("GET", "/v1/settings", user: "ben"))
         #expect(try client.receiveAnswer().status == 200)
     }
 

@@ -1,6 +1,7 @@
 import Edge
 import Models
 import Reactor
+import TestSupport
 import Testing
 import Wire
 
@@ -81,22 +82,24 @@ private final class Bucket {
     func cost(call: Call, items: Int, cost: Int) { #expect(call.cost.of(items) == cost) }
 }
 
-@Suite @Reactor struct UserAccountTests {
+@Suite struct UserAccountTests {
+    init() { ReactorThread.start() }
+
     private let load = Load(LoadLimit(requests: 1000, bytes: 1000, arrivingBytes: 500))
     private let limit = UserLimit(
         rate: TokenBucket.Rate(perSecond: 1000, burst: 1000), costInFlight: 100, bytesInFlight: 200)
 
-    private func account(_ name: String = "anna") -> UserAccount {
+    @Reactor private func account(_ name: String = "anna") -> UserAccount {
         UserAccount(UserID(name)!, limit, load, at: time(0))
     }
 
-    private func isRefused(_ body: () throws(Problem) -> Void) -> Bool {
+    @Reactor private func isRefused(_ body: () throws(Problem) -> Void) -> Bool {
         do throws(Problem) { try body() } catch { return error.code == .rateLimited }
         return false
     }
 
     @Test("a user has a share of what is in flight, by cost, and another user has their own")
-    func share() throws {
+    @Reactor func share() throws {
         let anna = account(), ben = account("ben")
         anna.begin(weight: 95, bytes: 0)
         try anna.pay(for: .send, bodyBytes: 0, at: time(0))
@@ -107,7 +110,7 @@ private final class Bucket {
     }
 
     @Test("of what has few places a user gets a few at a time", arguments: [(Call.search, 8), (.digest, 4)])
-    func places(call: Call, atOnce: Int) throws {
+    @Reactor func places(call: Call, atOnce: Int) throws {
         let anna = account()
         for _ in 0..<atOnce {
             try anna.pay(for: call, bodyBytes: 0, at: time(0))
@@ -117,7 +120,7 @@ private final class Bucket {
     }
 
     @Test("a user has a share of the bytes, arriving or waiting; alone, one body of any size")
-    func bytes() throws {
+    @Reactor func bytes() throws {
         let anna = account()
         try anna.pay(for: .sendBatch, bodyBytes: 400, at: time(0))
         #expect(anna.hold(bodyBytes: 150) == nil)
@@ -132,14 +135,14 @@ private final class Bucket {
     }
 
     @Test("bodies that are still arriving leave half of the room to whole ones")
-    func arriving() {
+    @Reactor func arriving() {
         let users = (0..<5).map { account("user-\($0)") }
         #expect(users.map { $0.hold(bodyBytes: 150)?.status } == [nil, nil, nil, 503, 503])
         #expect(load.hasRoom(bytes: 550) && !load.hasRoom(bytes: 551))
     }
 
     @Test("users that have been quiet take no memory, and nobody is forgotten who has something in flight")
-    func forgotten() {
+    @Reactor func forgotten() {
         var accounts = UserAccounts(limit, load)
         let busy = accounts.account(of: UserID("busy")!, at: time(0))
         busy.begin(weight: 1, bytes: 0)
@@ -153,7 +156,7 @@ private final class Bucket {
     }
 
     @Test("an account that a request refers to stays, so that no user has two")
-    func referred() {
+    @Reactor func referred() {
         var accounts = UserAccounts(limit, load)
         let held = accounts.account(of: UserID("anna")!, at: time(0))
         for number in 0..<1000 { _ = accounts.account(of: UserID("user-\(number)")!, at: time(0)) }
@@ -163,9 +166,11 @@ private final class Bucket {
     }
 }
 
-@Suite @Reactor struct LoadTests {
+@Suite struct LoadTests {
+    init() { ReactorThread.start() }
+
     @Test("there is room up to the number of requests and up to the bytes, and what ends gives its room back")
-    func bounds() {
+    @Reactor func bounds() {
         let load = Load(LoadLimit(requests: 2, bytes: 100, arrivingBytes: 50))
         load.begin(bytes: 90)
         #expect(load.hasRoom(bytes: 10) && !load.hasRoom(bytes: 11) && !load.hasRoom(requests: 2, bytes: 0))
