@@ -111,7 +111,7 @@ let package = Package(
                 .embedInCode("Migrations/0005_semantics.sql"), .embedInCode("Migrations/0006_settings.sql"),
                 .embedInCode("Migrations/0007_windows.sql"), .embedInCode("Migrations/0008_removals.sql"),
                 .embedInCode("Migrations/0009_erasure.sql"), .embedInCode("Migrations/0010_search.sql"),
-                .embedInCode("Migrations/0011_leavers.sql"),
+                .embedInCode("Migrations/0011_leavers.sql"), .embedInCode("Migrations/0012_revocations.sql"),
             ]),
         executable(
             "Receipt", "Services/Receipt",

@@ -16,13 +16,14 @@ final class BusReader {
     private let presence: Presence
     private let supersession: Supersession
     private let erased: ErasedUsers
+    private let revoked: RevokedTokens
     private let counters: Counters
     /// Of this turn. They wait for its end, so that no message waits for them.
     private var statuses: [InboundFrame] = []
 
     init(
         bus: Bus, rooms: Rooms, streams: PrivateStreams, digests: Digests, typing: TypingRelay,
-        presence: Presence, supersession: Supersession, erased: ErasedUsers, counters: Counters
+        presence: Presence, supersession: Supersession, erased: ErasedUsers, revoked: RevokedTokens, counters: Counters
     ) {
         self.presence = presence
         self.bus = bus
@@ -32,6 +33,7 @@ final class BusReader {
         self.typing = typing
         self.supersession = supersession
         self.erased = erased
+        self.revoked = revoked
         self.counters = counters
     }
 
@@ -58,6 +60,7 @@ final class BusReader {
         case .ephemeral where frame.origin != bus.instance: receiveEphemeral(frame)
         case .ephemeral: break
         case .erasure: erased.receive(frame)
+        case .revocation: revoked.receive(frame)
         case .command, .receiptCommand, .answer: break
         }
     }

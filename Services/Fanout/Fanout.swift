@@ -16,6 +16,7 @@ final class Fanout {
     let reader: BusReader
     let presence: Presence
     private let erased: ErasedUsers
+    private let revoked: RevokedTokens
 
     init(
         bus: Bus, tokens: TokenVerifier, log: Log, presence timing: PresenceTiming = PresenceTiming(),
@@ -29,15 +30,16 @@ final class Fanout {
             bus: bus, rooms: rooms, streams: streams, sessions: sessions, counters: counters, timing: timing)
         let supersession = Supersession(bus: bus, sessions: sessions)
         erased = ErasedUsers(bus: bus)
+        revoked = RevokedTokens(bus: bus, longestLifetime: tokens.longestLifetime)
         gateway = Gateway(
-            tokens: tokens, erased: erased, sessions: sessions,
+            tokens: tokens, erased: erased, revoked: revoked, log: log, sessions: sessions,
             starter: SessionStarter(bus: bus, rooms: rooms, streams: streams, counters: counters, presence: presence),
             streams: streams, receipts: ReceiptSender(bus: bus, rooms: rooms, counters: counters), typing: typing,
             presence: presence, supersession: supersession)
         reader = BusReader(
             bus: bus, rooms: rooms, streams: streams,
             digests: Digests(bus: bus, rooms: rooms, streams: streams, counters: counters), typing: typing,
-            presence: presence, supersession: supersession, erased: erased, counters: counters)
+            presence: presence, supersession: supersession, erased: erased, revoked: revoked, counters: counters)
     }
 
     func addMetrics(to metrics: Metrics) {
@@ -50,6 +52,7 @@ final class Fanout {
     func start() {
         reader.start()
         erased.start()
+        revoked.start()
         gateway.start()
         presence.start()
     }

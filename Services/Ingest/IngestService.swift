@@ -19,6 +19,7 @@ final class IngestService: HTTPHandler {
     private let service: Service
     private let authenticator: Authenticator
     let erased: ErasedUsers
+    let revoked: RevokedTokens
     private let metrics: IngestMetrics
     private var rate: RateLimiter
     var load: Load
@@ -29,7 +30,8 @@ final class IngestService: HTTPHandler {
         limits = configuration.limits
         deadline = configuration.deadline
         erased = ErasedUsers(bus: bus)
-        authenticator = Authenticator(configuration.tokens, erased)
+        revoked = RevokedTokens(bus: bus, longestLifetime: configuration.tokens.longestLifetime)
+        authenticator = Authenticator(configuration.tokens, erased, revoked)
         rate = RateLimiter(configuration.rate)
         load = Load(configuration.load)
         metrics = IngestMetrics(service.metrics)
@@ -40,8 +42,16 @@ final class IngestService: HTTPHandler {
 
     /// Begins to listen to the bus.
     func start() {
-        bus.onFrame = { [erased] frame in erased.receive(frame) }
+        bus.onFrame = { [erased, revoked] frame in
+            switch frame.topic {
+            case .erasure: erased.receive(frame)
+            case .revocation: revoked.receive(frame)
+            default: break
+            }
+        }
         erased.start()
+        revoked.start()
+        authenticator.watchKeys(service.log)
     }
 
     func maximumBodyBytes(for request: Request) -> Int {
@@ -72,7 +82,7 @@ final class IngestService: HTTPHandler {
                 throw Problem(.overloaded, "ingest has too much to do")
             }
             let user =
-                route.call == .eraseUser
+                route.call.isForAdministrators
                 ? try authenticator.administrator(of: request) : try authenticator.user(of: request)
             if !route.call.isPaidByContent { try admit(user, cost: 1) }
             try answer(request, route, user, exchange)
@@ -98,6 +108,7 @@ final class IngestService: HTTPHandler {
         case .listConversations: try listConversations(query, user, exchange)
         case .sync: try sync(query, user, exchange)
         case .eraseUser: eraseUser(try route.user(), exchange)
+        case .revokeTokens: try revokeTokens(of: try route.user(), request.body, exchange)
         case .search: try search(query, user, exchange)
         case .conversation: try conversation(try route.conversation(), user, exchange)
         case .members: try members(try route.conversation(), query, user, exchange)

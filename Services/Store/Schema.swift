@@ -27,6 +27,7 @@ enum Schema {
                 Migration(9, "erasure", sql: PackageResources._009_erasure_sql),
                 Migration(10, "search", sql: PackageResources._010_search_sql),
                 Migration(11, "leavers", sql: PackageResources._011_leavers_sql),
+                Migration(12, "revocations", sql: PackageResources._012_revocations_sql),
             ])
     }
 }

@@ -18,20 +18,26 @@ final class StoreService {
     let indexer: SearchIndexer
     let slots: OwnedSlots
     let erasures: Erasures
+    let revocations: Revocations
+    let clock: ChangeClock
     private let bus: Bus
     private(set) var entriesRefused = 0
 
     init(_ configuration: StoreConfiguration, bus: Bus, log: Log) {
-        let writing = Connection(configuration.writer)
+        let writing = Connection(configuration.writer), writingInBackground = Connection(configuration.writer)
+        // Before all else that uses a new connection.
+        clock = ChangeClock([writing, writingInBackground], log: log)
         self.bus = bus
         slots = OwnedSlots(bus, .store, connection: writing, schema: Schema.name, lockClass: Schema.slotLocks)
         queries = Queries(
             Connection(configuration.queries), search: Connection(configuration.search), bus: bus, log: log)
         erasures = Erasures(bus: bus, slots: slots, connection: queries.connection, log: log)
+        revocations = Revocations(bus: bus, slots: slots, connection: queries.connection, log: log)
         let outcomes = CommandOutcomes(
-            bus: bus, announcer: Announcer(bus: bus, slots: slots, log: log), queries: queries, erasures: erasures)
+            bus: bus, announcer: Announcer(bus: bus, slots: slots, log: log), queries: queries, erasures: erasures,
+            revocations: revocations)
         writer = Writer(writing, bus: bus, outcomes: outcomes, log: log)
-        backgroundWriter = Writer(Connection(configuration.writer), bus: bus, outcomes: outcomes, log: log)
+        backgroundWriter = Writer(writingInBackground, bus: bus, outcomes: outcomes, log: log)
         indexer = SearchIndexer(
             Connection(configuration.indexer), log: log, isWriterIdle: { [writer] in writer.isIdle },
             lastRead: { [queries] in queries.lastAnswer })
@@ -132,6 +138,9 @@ final class StoreService {
         metrics.gauge("parley_store_erasures", "Erasures of users under way") { [erasures] in
             Double(erasures.underWay)
         }
+        metrics.gauge(
+            "parley_store_clock_difference_seconds", "How far the database's clock is ahead of this machine's"
+        ) { [clock] in Double(clock.difference ?? 0) / 1000 }
         metrics.gauge("parley_store_queries_in_work", "Queries being answered") { [queries] in Double(queries.inWork) }
     }
 

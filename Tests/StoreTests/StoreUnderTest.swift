@@ -28,11 +28,13 @@ final class StoreUnderTest {
     private(set) var privateChanges: [(user: UserID, useq: Int64, json: String)] = []
     private(set) var digests: [DigestEntry] = []
 
-    init(layout: Layout = .plain) async throws {
+    /// - Parameter sql: what is done to the database before the store comes to it.
+    init(layout: Layout = .plain, preparedBy sql: String = "") async throws {
         database = try TestDatabase()
         _ = try Store.Schema.migrator.apply(toDatabaseAt: database.url, layout: layout)
         // The store's queries read the horizons.
         _ = try Receipt.Schema.migrator.apply(toDatabaseAt: database.url, layout: layout)
+        try database.execute(sql)
         directory =
             FileManager.default.temporaryDirectory.appending(path: "parley-\(UInt64.random(in: 0 ... .max))").path
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)

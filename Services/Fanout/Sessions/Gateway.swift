@@ -31,6 +31,9 @@ final class Gateway {
     private var visitors: [ObjectIdentifier: Visitor] = [:]
     private var tokens: TokenVerifier
     private let erased: ErasedUsers
+    private let revoked: RevokedTokens
+    private let log: Log
+    private var keyFile: TokenKeyFile?
     private let starter: SessionStarter
     private let streams: PrivateStreams
     private let receipts: ReceiptSender
@@ -38,15 +41,19 @@ final class Gateway {
     private let presence: Presence
     private let supersession: Supersession
     private var isDraining = false
+    private var isEndingPlanned = false
 
     init(
-        tokens: TokenVerifier, erased: ErasedUsers, sessions: SessionTable, starter: SessionStarter,
+        tokens: TokenVerifier, erased: ErasedUsers, revoked: RevokedTokens, log: Log, sessions: SessionTable,
+        starter: SessionStarter,
         streams: PrivateStreams, receipts: ReceiptSender, typing: TypingRelay, presence: Presence,
         supersession: Supersession
     ) {
         self.presence = presence
         self.tokens = tokens
         self.erased = erased
+        self.revoked = revoked
+        self.log = log
         self.sessions = sessions
         self.starter = starter
         self.streams = streams
@@ -55,9 +62,11 @@ final class Gateway {
         self.supersession = supersession
     }
 
-    /// Starts watching over lifetimes and erased users.
+    /// Starts watching over lifetimes, erased users, revoked tokens and keys.
     func start() {
         erased.onErased = { [weak self] in self?.endSessions(of: $0) }
+        revoked.onRevoked = { [weak self] _ in self?.planToEndRevokedSessions() }
+        watchKeys()
         starter.onPlaced = { [receipts] in receipts.placed($0) }
         supersession.start()
         Reactor.every(Self.clockInterval) { [weak self] in self?.checkLifetimes(at: .now) }
@@ -121,6 +130,9 @@ final class Gateway {
             guard !erased.contains(identity.user) else {
                 return visitor.socket.end(.unauthenticated, reason: "the token's user was erased")
             }
+            guard !revoked.contains(identity) else {
+                return visitor.socket.end(.unauthenticated, reason: "the token was revoked")
+            }
             begin(visitor, hello, identity)
         } catch {
             visitor.socket.end(.unauthenticated, reason: "the token is not valid")
@@ -130,8 +142,7 @@ final class Gateway {
     private func begin(_ visitor: Visitor, _ hello: Hello, _ identity: Identity) {
         let socket = visitor.socket
         visitors[ObjectIdentifier(visitor)] = nil
-        let session = Session(
-            socket, user: identity.user, device: identity.device, expiresAt: identity.expiresAt)
+        let session = Session(socket, identity)
         socket.userInfo = session
         socket.maximumMessageBytes = Self.frameBytes
         supersession.supersede(by: session)
@@ -161,7 +172,10 @@ final class Gateway {
             guard identity.user == session.user else {
                 return session.end(.unauthenticated, reason: "the token is another user's")
             }
-            session.expiresAt = identity.expiresAt
+            guard !revoked.contains(identity) else {
+                return session.end(.unauthenticated, reason: "the token was revoked")
+            }
+            session.identity = identity
             session.hasWarnedOfExpiry = false
         } catch {
             session.end(.unauthenticated, reason: "the token is not valid")
@@ -174,6 +188,31 @@ final class Gateway {
         for session in Array(sessions.all) where session.user == user {
             session.end(.unauthenticated, reason: "the user was erased")
         }
+    }
+
+    /// Many revocations may come in a turn, when they are loaded; all sessions are looked at once.
+    private func planToEndRevokedSessions() {
+        guard !isEndingPlanned else { return }
+        isEndingPlanned = true
+        Reactor.atEndOfTurn { [self] in
+            isEndingPlanned = false
+            for session in Array(sessions.all) where revoked.contains(session.identity) {
+                session.end(.unauthenticated, reason: "the token was revoked")
+            }
+        }
+    }
+
+    /// Takes new keys from their file, where they come from one, and ends the sessions of keys that are gone.
+    private func watchKeys() {
+        guard let path = tokens.keyFile else { return }
+        keyFile = TokenKeyFile(path, log: log) { [unowned self] keys in
+            guard tokens.replaceKeys(by: keys) else { return false }
+            for session in Array(sessions.all) where !tokens.hasKey(of: session.identity) {
+                session.end(.unauthenticated, reason: "the key of the token is no longer valid")
+            }
+            return true
+        }
+        keyFile?.watch()
     }
 
     private func checkLifetimes(at now: Timestamp) {

@@ -1,6 +1,7 @@
 import Edge
 import Models
 import Reactor
+import ServiceKit
 
 /// An open session: a WebSocket whose user is known.
 @Reactor
@@ -14,7 +15,9 @@ final class Session {
     /// Claim `dev`; nil: this session supersedes none, and none supersedes it.
     let device: String?
     private let openedAt = MonotonicTime.now
-    var expiresAt: Timestamp
+    /// Of the token that the client gave last, which is good until then.
+    var identity: Identity
+    var expiresAt: Timestamp { identity.expiresAt }
     var hasWarnedOfExpiry = false
     /// Where the session takes part, to leave on its end. Few enough to be searched.
     var rooms: ContiguousArray<Room> = []
@@ -35,11 +38,11 @@ final class Session {
     /// Made when the session has something to catch up with; most never have.
     private lazy var pace = Pace(socket)
 
-    init(_ socket: any SessionSocket, user: UserID, device: String?, expiresAt: Timestamp) {
+    init(_ socket: any SessionSocket, _ identity: Identity) {
         self.socket = socket
-        self.user = user
-        self.device = device
-        self.expiresAt = expiresAt
+        self.identity = identity
+        user = identity.user
+        device = identity.device
         id = .random()
     }
 

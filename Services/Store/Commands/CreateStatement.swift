@@ -12,7 +12,7 @@ enum CreateStatement {
         WITH fresh AS (
             INSERT INTO store.conversations (slot, id, kind, title, creator_id, created_at, last_seq, last_at, member_count)
             SELECT $1::smallint, $2::uuid, $3::smallint, $4::text, $5::text, now.at, 1, now.at, cardinality($6::text[])
-            FROM (SELECT date_trunc('milliseconds', clock_timestamp()) AS at) now
+            FROM (SELECT \(ChangeTime.now) AS at) now
             WHERE NOT EXISTS (
                 SELECT FROM unnest($6::text[], $7::smallint[]) AS u(user_id, user_slot)
                 WHERE (SELECT true FROM store.erasures e WHERE e.user_slot = u.user_slot AND e.user_id = u.user_id))

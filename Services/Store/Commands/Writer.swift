@@ -43,7 +43,7 @@ final class Writer {
             LockStatement.keys, LockStatement.users, LockStatement.conversations, LockStatement.searches,
             SendStatement.statement, SendOneStatement.statement, CreateStatement.statement, ReadStatement.statement,
             SettingsStatement.put,
-        ] + WriteStatement.all + ErasureStatements.commands
+        ] + WriteStatement.all + ErasureStatements.commands + [RevocationStatements.revoke]
 
     var waitingRows: Int { queue.rowCount }
     var isIdle: Bool { inFlight == 0 && queue.isEmpty }
@@ -100,6 +100,10 @@ final class Writer {
         case .read: ReadStatement.add(to: &batch, plan.reads)
         case .beginErasure(let index):
             if case .beginErasure(let erasure) = commands[index].action { ErasureStatements.add(erasure, to: &batch) }
+        case .revoke(let index):
+            if case .revoke(let revocation) = commands[index].action {
+                RevocationStatements.add(revocation, to: &batch)
+            }
         case .erase(let index, _):
             if case .erase(let step) = commands[index].action { ErasureStatements.add(step, to: &batch) }
         }

@@ -25,6 +25,7 @@ final class Queries {
             SenderCountsStatement.recent, SenderCountsStatement.stays, SettingsStatement.ofUser,
             SettingsStatement.inConversation,
         ] + HistoryRows.statements + ErasureStatements.queries
+        + RevocationStatements.queries
 
     let connection: Connection
     let searching: Search
@@ -70,7 +71,9 @@ final class Queries {
         case .positions: prepare(positions, try StreamPositions(from: &reader))
         case .senderCounts: prepare(senderCounts, try SenderCountsQuery(from: &reader))
         case .erasedUsers: prepare(erasedUsers, try ErasedUsersQuery(from: &reader))
-        case .createConversation, .sendMessages, .write, .readMoved, .putSettings, .eraseUser, .eraseStep:
+        case .revocations: prepare(revocations, try RevocationsQuery(from: &reader))
+        case .createConversation, .sendMessages, .write, .readMoved, .putSettings, .eraseUser, .eraseStep,
+            .revokeTokens:
             preconditionFailure("commands go to the writer")
         }
     }

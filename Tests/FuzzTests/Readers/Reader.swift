@@ -23,7 +23,7 @@ struct Reader: Sendable {
     }
 
     static let all: [Reader] =
-        [http, webSocket, json, frame, entry, databaseURL, configuration, token] + clientBodies + clientTexts
+        [http, webSocket, json, frame, entry, databaseURL, configuration, token, keySet] + clientBodies + clientTexts
         + clientFrames
 }
 
