@@ -9,6 +9,8 @@ import Testing
 
 /// Sets of keys, and how a token finds its own.
 @Suite struct TokenKeySetTests {
+    init() { ReactorThread.start() }
+
     private let now = Timestamp(milliseconds: 1_800_000_000_000)
     private static let claims = #"{"sub":"ann","exp":1800000060}"#
     private static let one = "0123456789abcdef0123456789abcdef", other = "another secret of thirty-two byte"

@@ -29,7 +29,7 @@ import Wire
         #expect(trusted.time(at: at(0)) == nil)
         trusted.observe(database: noon(7), own: noon, at: at(0))
         #expect(trusted.time(at: at(500)) == noon(507))
-        for jump in [day, -day, 61_000, -61_000] {
+        for jump in [day, -day, 70_000, -70_000] {
             trusted.observe(database: noon(1_000 + jump), own: noon(1_000), at: at(1_000))
             #expect(trusted.time(at: at(2_000)) == noon(2_007))
             trusted.observe(database: noon(2_007), own: noon(2_000 + jump), at: at(2_000))
