@@ -113,6 +113,7 @@ let package = Package(
                 .embedInCode("Migrations/0009_erasure.sql"), .embedInCode("Migrations/0010_search.sql"),
                 .embedInCode("Migrations/0011_leavers.sql"), .embedInCode("Migrations/0012_requests.sql"),
                 .embedInCode("Migrations/0013_former_members.sql"), .embedInCode("Migrations/0014_growth.sql"),
+                .embedInCode("Migrations/0015_revocations.sql"),
             ]),
         executable(
             "Receipt", "Services/Receipt",

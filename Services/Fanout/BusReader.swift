@@ -25,6 +25,7 @@ final class BusReader {
         let presence: Presence
         let supersession: Supersession
         let erased: ErasedUsers
+        let revoked: RevokedTokens
     }
 
     /// A frame, read up to an entry.
@@ -70,6 +71,7 @@ final class BusReader {
         case .ephemeral where frame.origin != bus.instance: receiveEphemeral(frame)
         case .ephemeral: break
         case .erasure: listeners.erased.receive(frame)
+        case .revocation: listeners.revoked.receive(frame)
         case .command, .receiptCommand, .answer: break
         }
     }

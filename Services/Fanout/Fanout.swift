@@ -17,6 +17,7 @@ final class Fanout {
     let reader: BusReader
     let presence: Presence
     private let erased: ErasedUsers
+    private let revoked: RevokedTokens
 
     /// What tests and simulations choose otherwise than life.
     struct Settings {
@@ -39,10 +40,11 @@ final class Fanout {
             timing: settings.presence)
         let supersession = Supersession(bus: bus, sessions: sessions, turns: turns)
         erased = ErasedUsers(bus: bus)
+        revoked = RevokedTokens(bus: bus, longestLifetime: tokens.longestLifetime)
         let places = SessionStarter.Places(rooms: rooms, streams: streams, counters: counters, presence: presence)
         let receipts = ReceiptSender(bus: bus, rooms: rooms, counters: counters, turns: turns)
         gateway = Gateway(
-            tokens: tokens, erased: erased, sessions: sessions,
+            tokens: tokens, erased: erased, revoked: revoked, log: log, sessions: sessions,
             starter: SessionStarter(bus: bus, places: places, turns: turns), streams: streams,
             signals: Gateway.Signals(
                 receipts: receipts, typing: typing, presence: presence, supersession: supersession),
@@ -52,7 +54,7 @@ final class Fanout {
             bus: bus,
             listeners: BusReader.Listeners(
                 rooms: rooms, streams: streams, digests: digests, typing: typing, presence: presence,
-                supersession: supersession, erased: erased),
+                supersession: supersession, erased: erased, revoked: revoked),
             counters: counters)
     }
 
@@ -69,6 +71,7 @@ final class Fanout {
     func start() {
         reader.start()
         erased.start()
+        revoked.start()
         gateway.start()
         presence.start()
     }

@@ -10,10 +10,20 @@ import Wire
 final class Authenticator {
     private var tokens: TokenVerifier
     private let erased: ErasedUsers
+    private let revoked: RevokedTokens
+    private var keyFile: TokenKeyFile?
 
-    init(_ tokens: TokenVerifier, _ erased: ErasedUsers) {
+    init(_ tokens: TokenVerifier, _ erased: ErasedUsers, _ revoked: RevokedTokens) {
         self.tokens = tokens
         self.erased = erased
+        self.revoked = revoked
+    }
+
+    /// Takes new keys from their file, where they come from one.
+    func watchKeys(_ log: Log) {
+        guard let path = tokens.keyFile else { return }
+        keyFile = TokenKeyFile(path, log: log) { [unowned self] in tokens.replaceKeys(by: $0) }
+        keyFile?.watch()
     }
 
     /// What a connection keeps of its last request: a client sends the same token with each.
@@ -31,9 +41,6 @@ final class Authenticator {
 
     func user(of request: Request) throws(Problem) -> UserID {
         let identity = try identity(of: request)
-        guard !erased.contains(identity.user) else {
-            throw Problem(.unauthenticated, "Authorization: the token's user was erased")
-        }
         guard let name = request[.parleyUser] else { return identity.user }
         guard identity.isAdministrator else {
             throw Problem(.forbidden, "X-Parley-User: only an administrator's token may act for others")
@@ -48,9 +55,6 @@ final class Authenticator {
     /// The administrator who makes a request that is about no user of their own.
     func administrator(of request: Request) throws(Problem) -> UserID {
         let identity = try identity(of: request)
-        guard !erased.contains(identity.user) else {
-            throw Problem(.unauthenticated, "Authorization: the token's user was erased")
-        }
         guard identity.isAdministrator else {
             throw Problem(.forbidden, "Authorization: only an administrator's token may do this")
         }
@@ -63,12 +67,23 @@ final class Authenticator {
     }
 
     private func identity(of request: Request) throws(Problem) -> Identity {
+        let identity = try verifiedIdentity(of: request)
+        guard !erased.contains(identity.user) else {
+            throw Problem(.unauthenticated, "Authorization: the token's user was erased")
+        }
+        guard !revoked.contains(identity) else {
+            throw Problem(.unauthenticated, "Authorization: the token was revoked")
+        }
+        return identity
+    }
+
+    private func verifiedIdentity(of request: Request) throws(Problem) -> Identity {
         guard let token = Self.token(of: request) else {
             throw Problem(.unauthenticated, "Authorization: must be Bearer and a token")
         }
         let now = Timestamp.now
         if let known = request.connection.userInfo as? VerifiedToken, known.holds(token),
-            now < known.identity.expiresAt
+            now < known.identity.expiresAt, tokens.hasKey(of: known.identity)
         {
             return known.identity
         }
@@ -96,6 +111,7 @@ extension TokenError {
         switch self {
         case .expired: "the token has expired"
         case .notYetValid: "the token is not valid yet"
+        case .missingIssueTime, .livesTooLong: "the token lives longer than is allowed here"
         default: "the token is not valid"
         }
     }

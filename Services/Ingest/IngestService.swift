@@ -20,6 +20,7 @@ final class IngestService: HTTPHandler {
     private let service: Service
     private let authenticator: Authenticator
     let erased: ErasedUsers
+    let revoked: RevokedTokens
     private let metrics: IngestMetrics
     private var accounts: UserAccounts
     let load: Load
@@ -31,7 +32,8 @@ final class IngestService: HTTPHandler {
         userLimit = configuration.user
         deadline = configuration.deadline
         erased = ErasedUsers(bus: bus)
-        authenticator = Authenticator(configuration.tokens, erased)
+        revoked = RevokedTokens(bus: bus, longestLifetime: configuration.tokens.longestLifetime)
+        authenticator = Authenticator(configuration.tokens, erased, revoked)
         load = Load(configuration.load)
         accounts = UserAccounts(configuration.user, load)
         metrics = IngestMetrics(service.metrics)
@@ -45,8 +47,16 @@ final class IngestService: HTTPHandler {
 
     /// Begins to listen to the bus.
     func start() {
-        bus.onFrame = { [erased] frame in erased.receive(frame) }
+        bus.onFrame = { [erased, revoked] frame in
+            switch frame.topic {
+            case .erasure: erased.receive(frame)
+            case .revocation: revoked.receive(frame)
+            default: break
+            }
+        }
         erased.start()
+        revoked.start()
+        authenticator.watchKeys(service.log)
     }
 
     // MARK: By the head
@@ -92,7 +102,7 @@ final class IngestService: HTTPHandler {
             throw Problem(.rateLimited, "too many requests without a valid token came from this address")
         }
         do throws(Problem) {
-            return call == .eraseUser
+            return call.isForAdministrators
                 ? try authenticator.administrator(of: request) : try authenticator.user(of: request)
         } catch {
             if error.code == .unauthenticated { request.connection.authenticationFailed() }
@@ -134,6 +144,7 @@ final class IngestService: HTTPHandler {
         case .listConversations: try listConversations(query, user, exchange)
         case .sync: try sync(query, user, exchange)
         case .eraseUser: eraseUser(try route.user(), exchange)
+        case .revokeTokens: try revokeTokens(of: try route.user(), request.body, exchange)
         case .search: try search(query, user, exchange)
         case .conversation: try conversation(try route.conversation(), user, exchange)
         case .members: try members(try route.conversation(), query, user, exchange)

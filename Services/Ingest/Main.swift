@@ -21,6 +21,9 @@ enum Main {
         service.health.require("erased users") {
             ingest.erased.isComplete ? nil : "the stores have not told yet who was erased"
         }
+        service.health.require("revoked tokens") {
+            ingest.revoked.isComplete ? nil : "the stores have not told yet whose tokens were revoked"
+        }
         ingest.start()
         service.drain.add("finish requests") { await server.drain(deadline: configuration.deadline) }
         service.drain.add("close the bus") { bus.close() }

@@ -30,6 +30,7 @@ enum Schema {
                 Migration(12, "requests", sql: PackageResources._012_requests_sql),
                 Migration(13, "former members", sql: PackageResources._013_former_members_sql),
                 Migration(14, "growth", sql: PackageResources._014_growth_sql),
+                Migration(15, "revocations", sql: PackageResources._015_revocations_sql),
             ])
     }
 }

@@ -20,24 +20,28 @@ final class StoreService {
     let erasures: Erasures
     let recentOutcomes: RecentOutcomes
     let trimmer: StreamTrimmer
+    let revocations: Revocations
+    let clock: ChangeClock
     private let bus: Bus
     private(set) var entriesRefused = 0
 
     init(_ configuration: StoreConfiguration, bus: Bus, log: Log) {
-        let writing = Connection(configuration.writer)
+        let writing = Connection(configuration.writer), writingInBackground = Connection(configuration.writer)
+        // Before all else that uses a new connection.
+        clock = ChangeClock([writing, writingInBackground], log: log)
         self.bus = bus
         slots = OwnedSlots(bus, .store, connection: writing, schema: Schema.name, lockClass: Schema.slotLocks)
         queries = Queries(configuration, bus: bus, log: log)
         erasures = Erasures(bus: bus, slots: slots, connection: queries.connection, log: log)
-        let background = Connection(configuration.writer)
-        trimmer = StreamTrimmer(background)
+        revocations = Revocations(bus: bus, slots: slots, connection: queries.connection, log: log)
+        trimmer = StreamTrimmer(writingInBackground)
         let outcomes = CommandOutcomes(
             bus: bus, announcer: Announcer(bus: bus, slots: slots, trimmer: trimmer, log: log), queries: queries,
-            erasures: erasures)
+            erasures: erasures, revocations: revocations)
         writer = Writer(
             writing, bus: bus, outcomes: outcomes, conversationLimit: configuration.conversationLimit, log: log)
         backgroundWriter = Writer(
-            background, bus: bus, outcomes: outcomes, conversationLimit: configuration.conversationLimit, log: log)
+            writingInBackground, bus: bus, outcomes: outcomes, conversationLimit: configuration.conversationLimit, log: log)
         recentOutcomes = RecentOutcomes(backgroundWriter.connection, slots: slots)
         indexer = SearchIndexer(
             Connection(configuration.indexer), texts: queries.searching.texts, log: log,
@@ -49,7 +53,7 @@ final class StoreService {
         }
         for writer in [writer, backgroundWriter] {
             writer.notes = WorkNotes(
-                SearchIndex.notes, writer: writer.connection, background: background, slots: slots,
+                SearchIndex.notes, writer: writer.connection, background: writingInBackground, slots: slots,
                 isDone: indexer.isDone)
         }
         if let notes = writer.notes { indexer.follow(notes, epochs: slots.epochs) }
@@ -161,6 +165,9 @@ final class StoreService {
         metrics.counter("parley_store_private_changes_trimmed_total", "Old changes removed from private streams") {
             [trimmer] in Double(trimmer.trimmed)
         }
+        metrics.gauge(
+            "parley_store_clock_difference_seconds", "How far the database's clock is ahead of this machine's"
+        ) { [clock] in Double(clock.difference ?? 0) / 1000 }
         metrics.gauge("parley_store_queries_in_work", "Queries being answered") { [queries] in Double(queries.inWork) }
     }
 

@@ -27,6 +27,9 @@ struct ConcurrentIndex {
         (self.name, schema, table, definition) = (name, parts[0], parts[1], words)
     }
 
+    /// Makes it where nobody can be waiting for the table.
+    var statementForEmptyTable: String { "\(create) IF NOT EXISTS \(name) ON \(schema).\(table) \(definition)" }
+
     /// Builds it, or what is missing of it.
     func build(in database: BlockingConnection) throws(DatabaseError) {
         guard try kind(in: database) == "p" else { return try build(name, on: table, in: database) }

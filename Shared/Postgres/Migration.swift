@@ -60,6 +60,8 @@ public enum MigrationError: Error, Equatable {
     case databaseIsOlder(missing: Int32)
     /// A statement that the migrator cannot run as it is written.
     case unknownForm(statement: String)
+    /// The server cannot hold the locks on as many partitions: the value of `max_locks_per_transaction`, and what it must be.
+    case tooFewLocks(present: Int64, needed: Int64)
 }
 
 extension MigrationError: CustomStringConvertible {
@@ -73,6 +75,11 @@ extension MigrationError: CustomStringConvertible {
         case .unknownForm(let statement):
             """
             must be written CREATE [UNIQUE] INDEX CONCURRENTLY IF NOT EXISTS name ON schema.table …: \(statement)
+            """
+        case .tooFewLocks(let present, let needed):
+            """
+            max_locks_per_transaction of the database is \(present) and must be at least \(needed) to make so many partitions: \
+            set it in postgresql.conf, restart PostgreSQL and migrate again; no table was cut
             """
         }
     }

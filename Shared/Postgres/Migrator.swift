@@ -21,7 +21,9 @@ public struct Migrator: Sendable {
         let database = try connect(to: url)
         try prepare(database)
         let missing = migrations.suffix(from: try appliedCount(in: database))
+        if missing.count == migrations.count { try requireLocks(for: layout, behind: missing, in: database) }
         for migration in missing { try apply(migration, to: database) }
+        try requireLocks(for: layout, in: database)
         do throws(DatabaseError) {
             try database.execute(layout.sql(schema: schema))
         } catch {
@@ -63,6 +65,42 @@ public struct Migrator: Sendable {
                 """)
         } catch {
             throw .database(error)
+        }
+    }
+
+    /// Throws where a new database that had these migrations could not be cut, and leaves it as it is.
+    private func requireLocks(
+        for layout: Layout, behind migrations: some Sequence<Migration>, in database: BlockingConnection
+    ) throws(MigrationError) {
+        guard case .partitions = layout else { return }
+        do throws(DatabaseError) { try database.execute("BEGIN") } catch { throw .database(error) }
+        defer { try? database.execute("ROLLBACK") }
+        for migration in migrations {
+            for statement in migration.isTransactional ? [migration.sql] : SQLStatements.of(migration.sql) {
+                // What else is done statement by statement takes no locks that stay.
+                let index = migration.isTransactional ? nil : try ConcurrentIndex(statement: statement)
+                guard migration.isTransactional || index != nil else { continue }
+                do throws(DatabaseError) {
+                    try database.execute(index?.statementForEmptyTable ?? statement)
+                } catch {
+                    throw .database(error)
+                }
+            }
+        }
+        try requireLocks(for: layout, in: database)
+    }
+
+    /// Throws where the server has no room for the locks on all that the layout is going to make.
+    private func requireLocks(for layout: Layout, in database: BlockingConnection) throws(MigrationError) {
+        let row: Row
+        do throws(DatabaseError) {
+            row = try database.query(layout.locks(schema: schema))[0]
+        } catch {
+            throw .database(error)
+        }
+        let needed: Int64 = row[0], present: Int64 = row[1], sessions: Int64 = row[2]
+        guard needed <= present * sessions else {
+            throw .tooFewLocks(present: present, needed: (needed + sessions - 1) / sessions)
         }
     }
 

@@ -5,8 +5,8 @@ public func readTextFile(_ path: String) -> String? {
     readFile(path).map { String(decoding: $0, as: UTF8.self) }
 }
 
-/// The content of a file, or nil with the reason in `errno`.
-public func readFile(_ path: String) -> [UInt8]? {
+/// The content of a file, or what it begins with up to a bound and one chunk more, or nil with the reason in `errno`.
+public func readFile(_ path: String, upTo bound: Int = .max) -> [UInt8]? {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }
@@ -18,5 +18,6 @@ public func readFile(_ path: String) -> [UInt8]? {
         guard count >= 0 else { return nil }
         if count == 0 { return content }
         content += chunk[..<count]
+        if content.count >= bound { return content }
     }
 }

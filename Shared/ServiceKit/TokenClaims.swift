@@ -8,6 +8,7 @@ struct TokenClaims {
     private(set) var audiences: [String] = []
     private(set) var expiresAt: Timestamp?
     private(set) var notBefore: Timestamp?
+    private(set) var issuedAt: Timestamp?
     private(set) var device: String?
     private(set) var isAdministrator = false
 
@@ -21,6 +22,7 @@ struct TokenClaims {
             case "aud": audiences = try Self.audiences(&reader)
             case "exp": expiresAt = try Self.numericDate(&reader)
             case "nbf": notBefore = try Self.numericDate(&reader)
+            case "iat": issuedAt = try Self.numericDate(&reader)
             case "dev": device = try reader.string()
             case "adm": isAdministrator = try reader.bool()
             default: try reader.skip()

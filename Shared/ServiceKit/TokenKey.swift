@@ -3,15 +3,25 @@ import CJWT
 
 /// The key that tokens are verified with. It alone decides the algorithm: what a token's header claims is only compared
 /// with it, so that a public key cannot be abused as a shared secret (RFC 8725, 3.1).
-public struct TokenKey: Sendable {
+public struct TokenKey: Sendable, Equatable {
     let algorithm: jwt_alg_t
     let bytes: [UInt8]
 
     /// HS256. RFC 7518, 3.2 demands a secret of 256 bits or more.
-    public init(secret: String) throws(TokenKeyError) {
-        guard secret.utf8.count >= 32 else { throw .secretTooShort }
+    public init(secret: String) throws(TokenKeyError) { try self.init(secret: Array(secret.utf8)) }
+
+    public init(secret: [UInt8]) throws(TokenKeyError) {
+        guard secret.count >= 32 else { throw .secretTooShort }
         algorithm = JWT_ALG_HS256
-        bytes = Array(secret.utf8)
+        bytes = secret
+    }
+
+    /// As with PEM, from its DER.
+    init(publicKeyInfo der: [UInt8]) throws(TokenKeyError) {
+        var encoded = [UInt8](repeating: 0, count: (der.count + 2) / 3 * 4 + 1)
+        let count = EVP_EncodeBlock(&encoded, der, CInt(der.count))
+        let text = String(decoding: encoded[..<Int(count)], as: UTF8.self)
+        try self.init(publicKeyPEM: "-----BEGIN PUBLIC KEY-----\n\(text)\n-----END PUBLIC KEY-----\n")
     }
 
     /// RS256 or ES256, by the kind of the key: RSA of 2048 bits or more, or an elliptic curve key on P-256.
@@ -20,11 +30,14 @@ public struct TokenKey: Sendable {
         algorithm = try Self.algorithm(ofPublicKey: bytes)
     }
 
+    /// As a token's header names it.
+    var algorithmName: String { String(cString: jwt_alg_str(algorithm)) }
+
     private static func algorithm(ofPublicKey pem: [UInt8]) throws(TokenKeyError) -> jwt_alg_t {
         guard let key = pem.withUnsafeBytes(Self.publicKey) else { throw .notAPublicKey }
         defer { EVP_PKEY_free(key) }
         switch (EVP_PKEY_get_base_id(key), EVP_PKEY_get_bits(key)) {
-        case (EVP_PKEY_RSA, 2048...): return JWT_ALG_RS256
+        case (EVP_PKEY_RSA, 2048...16384): return JWT_ALG_RS256
         case (EVP_PKEY_EC, 256): return JWT_ALG_ES256
         default: throw .unsuitablePublicKey
         }
@@ -40,12 +53,15 @@ public struct TokenKey: Sendable {
 
 public enum TokenKeyError: Error, Equatable, CustomStringConvertible {
     case secretTooShort, notAPublicKey, unsuitablePublicKey
+    /// What is wrong with a set of keys.
+    case keySet(String)
 
     public var description: String {
         switch self {
         case .secretTooShort: "must be a secret of at least 32 bytes"
         case .notAPublicKey: "must be a public key in PEM form"
         case .unsuitablePublicKey: "must be an RSA key of at least 2048 bits or an EC key on P-256"
+        case .keySet(let reason): reason
         }
     }
 }

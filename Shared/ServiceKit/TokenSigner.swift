@@ -14,6 +14,7 @@ public struct TokenSigner: Sendable {
         defer { jwt_free(token) }
         jwt_add_grant(token, "sub", identity.user.name)
         jwt_add_grant_int(token, "exp", Int(identity.expiresAt.milliseconds / 1000))
+        if let issuedAt = identity.issuedAt { jwt_add_grant_int(token, "iat", Int(issuedAt.milliseconds / 1000)) }
         if let device = identity.device { jwt_add_grant(token, "dev", device) }
         if identity.isAdministrator { jwt_add_grant_bool(token, "adm", 1) }
         if let issuer { jwt_add_grant(token, "iss", issuer) }

@@ -23,7 +23,7 @@ extension Topic {
         case .command: true
         case .receiptCommand: role == .ingest || role == .fanout || role == .store
         case .answer: role == .store || role == .receipt
-        case .change, .privateChange, .digest, .erasure: role == .store
+        case .change, .privateChange, .digest, .erasure, .revocation: role == .store
         case .status, .receiptDigest: role == .receipt
         case .ephemeral: role == .fanout
         }
@@ -46,7 +46,8 @@ extension StoreRequestKind {
     public func mayBeAsked(by role: Role?) -> Bool {
         switch role {
         case nil: true
-        case .ingest: rawValue < 128 && self != .readMoved && self != .eraseStep || self == .erasedUsers
+        case .ingest:
+            rawValue < 128 && self != .readMoved && self != .eraseStep || self == .erasedUsers || self == .revocations
         case .fanout: rawValue >= 128
         case .receipt: self == .readMoved
         case .store: self == .eraseStep

@@ -9,6 +9,7 @@ public enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case write = 3
     case readMoved = 4
     case putSettings = 5
+    case revokeTokens = 6
     case eraseUser = 10
     case eraseStep = 11
 
@@ -37,6 +38,7 @@ public enum StoreRequestKind: UInt8, CaseIterable, Sendable {
 
     // Of ingest, too.
     case erasedUsers = 140
+    case revocations = 141
 
     /// Whether it writes.
     public var isCommand: Bool { rawValue < 64 }

@@ -35,13 +35,15 @@ public enum Topic: Hashable, Sendable {
     case ephemeral(SlotGroup)
     /// How many users are erased, told by a store.
     case erasure(SlotGroup)
+    /// Whose tokens were revoked, told by a store.
+    case revocation(SlotGroup)
 }
 
 extension Topic {
     /// Number of topics that belong to a group; each has an `index` below it.
-    public static let indexedCount = 9 * SlotGroup.count
+    public static let indexedCount = 10 * SlotGroup.count
 
-    private static let letters: [UInt8] = Array("CRMUSDETX".utf8)
+    private static let letters: [UInt8] = Array("CRMUSDETXV".utf8)
     private static let answerLetter = UInt8(ascii: "A")
 
     /// A small number for a topic of a group, by which tables find it without hashing; nil for an answer's.
@@ -60,6 +62,7 @@ extension Topic {
         case .receiptDigest(let group): (6, group)
         case .ephemeral(let group): (7, group)
         case .erasure(let group): (8, group)
+        case .revocation(let group): (9, group)
         case .answer: nil
         }
     }
@@ -75,6 +78,7 @@ extension Topic {
         case UInt8(ascii: "E"): self = .receiptDigest(group)
         case UInt8(ascii: "T"): self = .ephemeral(group)
         case UInt8(ascii: "X"): self = .erasure(group)
+        case UInt8(ascii: "V"): self = .revocation(group)
         default: return nil
         }
     }

@@ -1,12 +1,14 @@
 """Who is let in, and every way not to be."""
 
 import json
+import secrets
 import time
 
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
 from people import open_socket
 from tokens import part, sign, sign_bytes, unsigned
@@ -263,4 +265,105 @@ def test_issuer_and_audience_are_checked_where_configured(system):
         for status, tokens in claims.items():
             for claim in tokens:
                 headers = {"Authorization": f"Bearer {sign(system.secret, **claim)}"}
+                assert http.get("/v1/conversations", headers=headers).status_code == status, claim
+
+
+# MARK: Several keys
+
+
+def jwk(name: str | None, key) -> dict:
+    """A key as it stands in a JSON Web Key Set, of its public part only."""
+    if isinstance(key, bytes):
+        fields = {"kty": "oct", "k": part(key)}
+    else:
+        algorithm = RSAAlgorithm if isinstance(key, rsa.RSAPrivateKey) else ECAlgorithm
+        fields = algorithm.to_jwk(key.public_key(), as_dict=True)
+    return fields | ({"kid": name} if name else {})
+
+
+def write_keys(path, *keys):
+    """As container platforms do it: by replacing what the path leads to."""
+    temporary = path.with_suffix(".new")
+    temporary.write_text(json.dumps({"keys": list(keys)}))
+    temporary.replace(path)
+
+
+def test_several_keys_are_trusted_at_once_and_changed_without_a_restart(system, tmp_path):
+    path = tmp_path / "keys.json"
+    old, new, unnamed = secrets.token_bytes(32), KEYS["RS256"], KEYS["ES256"]
+    write_keys(path, jwk("old", old), jwk(None, unnamed))
+
+    def by_old(**headers):
+        return sign(old, headers=headers, sub="anna")
+
+    def by_new():
+        return sign(new, "RS256", headers={"kid": "new"}, sub="anna")
+
+    def by_unnamed():
+        return sign(unnamed, "ES256", sub="anna")
+
+    with system.sibling("ingest", PARLEY_JWT_KEYS_FILE=str(path)) as port, system.http(port) as http:
+
+        def status(token):
+            return http.get("/v1/conversations", headers={"Authorization": f"Bearer {token}"}).status_code
+
+        def becomes(token, expected):
+            deadline = time.monotonic() + 30
+            while status(token) != expected:
+                assert time.monotonic() < deadline
+                time.sleep(0.1)
+
+        first = by_old(kid="old")
+        assert [status(token) for token in (first, by_old(), by_unnamed(), by_new())] == [200, 200, 200, 401]
+        write_keys(path, jwk("old", old), jwk("new", new), jwk(None, unnamed))
+        becomes(by_new(), 200)
+        assert status(first) == 200
+        path.with_suffix(".new").write_text('{"keys": [{"kty": "oct", "k": "geheim"}]}')
+        path.with_suffix(".new").replace(path)
+        log = system.state / "logs" / "ingest-9.log"
+        deadline = time.monotonic() + 30
+        while "the file of keys cannot be used" not in log.read_text():
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        assert "geheim" not in log.read_text()
+        assert [status(token) for token in (first, by_new(), by_unnamed())] == [200, 200, 200]
+        write_keys(path, jwk("new", new))
+        becomes(first, 401)
+        assert [status(token) for token in (by_old(), by_unnamed(), by_new())] == [401, 401, 200]
+
+
+def test_a_key_has_one_algorithm_whatever_a_token_says(system, tmp_path):
+    path = tmp_path / "keys.json"
+    write_keys(path, jwk("r", KEYS["RS256"]), jwk("e", KEYS["ES256"]))
+    with system.sibling("ingest", PARLEY_JWT_KEYS_FILE=str(path)) as port, system.http(port) as http:
+        for name, key in (("r", KEYS["RS256"]), ("e", KEYS["ES256"])):
+            pem = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+            der = key.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+            for secret in (pem, pem.strip(), der, b""):
+                for headers in ({"kid": name}, {}, {"kid": "other"}):
+                    token = sign(secret, headers=headers, sub="anna", adm=True)
+                    answer = http.get("/v1/conversations", headers={"Authorization": f"Bearer {token}"})
+                    assert answer.status_code == 401
+
+
+def test_with_a_longest_lifetime_tokens_say_when_they_were_issued_and_do_not_live_longer(system):
+    configured = {"PARLEY_JWT_SECRET": system.secret.decode(), "PARLEY_JWT_LONGEST_LIFETIME": "1h"}
+    now = int(time.time())
+    claims = {
+        200: [
+            {"iat": now, "exp": now + 3600},
+            {"iat": now - 1800, "exp": now + 1800},
+            {"iat": now + 20, "exp": now + 60},
+        ],
+        401: [
+            {},
+            {"iat": now, "exp": now + 3601},
+            {"iat": now - 7200, "exp": now + 60},
+            {"iat": now + 600, "exp": now + 900},
+        ],
+    }
+    with system.sibling("ingest", **configured) as port, system.http(port) as http:
+        for status, tokens in claims.items():
+            for claim in tokens:
+                headers = {"Authorization": f"Bearer {sign(system.secret, sub='anna', **claim)}"}
                 assert http.get("/v1/conversations", headers=headers).status_code == status, claim

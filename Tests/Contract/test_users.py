@@ -1,8 +1,10 @@
 """The erasure of users, as the application's backend asks for it."""
 
 import time
+from datetime import UTC, datetime
 
 import pytest
+from tokens import sign
 
 from people import Person, new_id, open_socket
 
@@ -92,3 +94,90 @@ def test_an_erasure_is_refused_as_any_other_call_is(system, backend, ben):
     with system.sibling("ingest", "/healthz", PARLEY_REQUEST_DEADLINE="300ms", **nobody) as port:
         assert Person(system, backend.name, port=port, adm=True).http.delete(path).status_code == 503
     assert system.http().delete(path).status_code == 401
+
+
+# MARK: Revoked tokens
+
+
+def moment(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def signed(system, user, iat) -> str:
+    return sign(system.secret, sub=user.name, iat=iat)
+
+
+def status(user, token) -> int:
+    """Of a request with this token, on a connection of its own and on one that has had it before."""
+    return user.http.get("/v1/conversations", headers={"Authorization": f"Bearer {token}"}).status_code
+
+
+def test_revoked_tokens_are_refused_from_the_acknowledgement_on_and_newer_ones_are_not(system, backend, ben, anna):
+    now = int(time.time()) - 60
+    old, same, newer, unknown = (signed(system, ben, iat) for iat in (now - 3600, now, now + 1, None))
+    assert {status(ben, token) for token in (old, same, newer, unknown)} == {200}
+    path = f"/v1/users/{ben.name}/revoke"
+    for _ in range(2):
+        answer = backend.http.post(path, json={"before": moment(now)})
+        assert (answer.status_code, answer.content) == (204, b"")
+        assert [status(ben, token) for token in (old, same, newer, unknown)] == [401, 401, 200, 401]
+    assert backend.http.post(path, json={"before": moment(now - 10)}).status_code == 204, "only moves forward"
+    assert [status(ben, token) for token in (old, same, newer)] == [401, 401, 200]
+    acting = backend.get("/v1/conversations", headers={"X-Parley-User": ben.name})
+    assert acting.status_code == 200, "it is not the administrator's token that was revoked"
+    assert backend.http.post(path).status_code == 204
+    refused = ben.http.get("/v1/conversations", headers={"Authorization": f"Bearer {newer}"})
+    assert (refused.status_code, refused.json()["code"]) == (401, "unauthenticated")
+    assert status(ben, signed(system, ben, int(time.time()) + 2)) == 200
+    assert anna.get("/v1/conversations").status_code == 200
+
+
+def test_sessions_with_revoked_tokens_end_and_their_tokens_begin_none(system, backend, ben):
+    now = int(time.time()) - 60
+    with open_socket(system) as old, open_socket(system) as renewed, open_socket(system) as new:
+        for socket, iat in ((old, now), (renewed, now), (new, now + 1)):
+            socket.send(type="hello", token=signed(system, ben, iat))
+            socket.expect("welcome")
+        renewed.send(type="auth", token=signed(system, ben, now + 1))
+        renewed.send(type="ping", id="before")
+        renewed.expect("pong")
+        assert backend.http.post(f"/v1/users/{ben.name}/revoke", json={"before": moment(now)}).status_code == 204
+        old.expect_close(4401, "unauthenticated", timeout=15)
+        for socket in (renewed, new):
+            socket.send(type="ping", id="after")
+            socket.expect("pong")
+    with open_socket(system) as late:
+        late.send(type="hello", token=signed(system, ben, now))
+        late.expect_close(4401, "unauthenticated", timeout=15)
+
+
+def test_a_revocation_survives_and_others_learn_of_it(system, backend, ben):
+    now = int(time.time()) - 60
+    assert backend.http.post(f"/v1/users/{ben.name}/revoke", json={"before": moment(now)}).status_code == 204
+    with system.sibling("ingest") as port, system.http(port) as http:
+        for iat, expected in ((now, 401), (now + 1, 200)):
+            headers = {"Authorization": f"Bearer {signed(system, ben, iat)}"}
+            assert http.get("/v1/conversations", headers=headers).status_code == expected
+
+
+@pytest.mark.parametrize(
+    "body", [{"before": moment(time.time() + 3600)}, {"before": "yesterday"}, {"before": 7}, {"before": ""}], ids=str
+)
+def test_a_moment_that_is_none_is_refused_by_name(backend, ben, body):
+    answer = backend.http.post(f"/v1/users/{ben.name}/revoke", json=body)
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid")
+    assert "before" in answer.json()["detail"]
+
+
+def test_a_revocation_is_refused_as_any_other_call_is(system, backend, anna, ben):
+    path = f"/v1/users/{ben.name}/revoke"
+    assert anna.http.post(path).status_code == 403
+    assert backend.http.post("/v1/users/b%20n/revoke").status_code == 400
+    assert backend.http.post(path, content=b" " * (129 * 1024)).status_code == 413
+    with system.sibling("ingest", PARLEY_RATE_PER_SECOND="1", PARLEY_RATE_BURST="1") as port:
+        hasty = Person(system, backend.name, port=port, adm=True)
+        assert any(hasty.http.post(path, json={"before": moment(0)}).status_code == 429 for _ in range(5))
+    nobody = {f"PARLEY_BUS_{peer}": f"ipc://{system.state}/nobody-*.sock" for peer in ("STORE", "RECEIPT")}
+    with system.sibling("ingest", "/healthz", PARLEY_REQUEST_DEADLINE="300ms", **nobody) as port:
+        assert Person(system, backend.name, port=port, adm=True).http.post(path).status_code == 503
+    assert system.http().post(path).status_code == 401

@@ -37,6 +37,7 @@ final class ScriptedStore {
     var counts: [ConversationID: (sender: UserID, json: String)] = [:]
 
     private var erased: [UserID] = []
+    private var revocations: [Revocation] = []
 
     /// Announcements, or digests, are not sent while these are set.
     var losesAnnouncements = false
@@ -104,6 +105,21 @@ final class ScriptedStore {
     func tellErased(in slot: Slot) {
         let count = Int64(erased.count { $0.slot == slot })
         bus.append(to: .erasure(slot.group)) { ErasureEntry(slot, count: count).write(to: &$0) }
+    }
+
+    /// Another number of the user's slot.
+    func revoke(_ user: UserID, before: Timestamp) {
+        let last = revocations.last { $0.user.slot == user.slot }?.number ?? 0
+        let revocation = Revocation(number: last + 1, user, before: before)
+        revocations.append(revocation)
+        guard !losesAnnouncements else { return }
+        bus.append(to: .revocation(user.slot.group)) { RevocationEntry(revocation).write(to: &$0) }
+    }
+
+    /// What the owner of the slot says once a second.
+    func tellRevoked(in slot: Slot) {
+        guard let last = revocations.last(where: { $0.user.slot == slot }) else { return }
+        bus.append(to: .revocation(slot.group)) { RevocationEntry(slot, number: last.number).write(to: &$0) }
     }
 
     func moveStatus(_ conversation: ConversationID) {
@@ -203,6 +219,7 @@ final class ScriptedStore {
         case .positions: answer(request, try! StreamPositions(from: &reader))
         case .senderCounts: answer(request, try! SenderCountsQuery(from: &reader))
         case .erasedUsers: answer(request, try! ErasedUsersQuery(from: &reader))
+        case .revocations: answer(request, try! RevocationsQuery(from: &reader))
         default: preconditionFailure("fanout asks for nothing else")
         }
     }
@@ -286,6 +303,14 @@ final class ScriptedStore {
         bus.answer(request, status: 200) { buffer in
             buffer.append(bigEndian: Int64(names.count))
             for name in names.dropFirst(Int(query.after)) { buffer.append(name) }
+        }
+    }
+
+    private func answer(_ request: RequestKey, _ query: RevocationsQuery) {
+        let all = revocations.filter { $0.user.slot == query.slot }
+        bus.answer(request, status: 200) { buffer in
+            buffer.append(bigEndian: all.last?.number ?? 0)
+            for revocation in all where revocation.number > query.after { revocation.write(to: &buffer) }
         }
     }
 

@@ -674,6 +674,41 @@ import Testing
         #expect(other.closeCode == nil)
     }
 
+    @Test(
+        "sessions with revoked tokens end, the announcement lost or not, and newer ones stay", arguments: [false, true])
+    @Reactor func revoked(isLost: Bool) async throws {
+        let system = try await TestSystem()
+        defer { system.close() }
+        let anna = UserID("anna")!, issued = Timestamp(milliseconds: 1_700_000_000_000)
+        let newer = Timestamp(milliseconds: issued.milliseconds + 1_000)
+        func session(issuedAt: Timestamp?) async -> TestClient {
+            let client = system.client()
+            client.say(#"{"type":"hello","token":"\#(TestSystem.token("anna", issuedAt: issuedAt))"}"#)
+            await waitUntil { client.frames(of: "welcome").count == 1 || client.closeCode != nil }
+            return client
+        }
+        let old = [await session(issuedAt: issued), await session(issuedAt: nil)]
+        let renewed = await session(issuedAt: issued)
+        renewed.say(#"{"type":"auth","token":"\#(TestSystem.token("anna", issuedAt: newer))"}"#)
+        await system.quiet(renewed)
+        let other = await system.session("ben")
+        system.store.losesAnnouncements = isLost
+        system.store.revoke(anna, before: issued)
+        if isLost { system.store.tellRevoked(in: anna.slot) }
+        for client in old {
+            await waitUntil { client.closeCode == 4401 }
+            #expect(client.frames(of: "bye").first?.contains(#""code":"unauthenticated""#) == true)
+        }
+        for late in [issued, nil] { #expect(await session(issuedAt: late).closeCode == 4401) }
+        let new = await session(issuedAt: newer)
+        for client in [renewed, new, other] {
+            await system.quiet(client)
+            #expect(client.closeCode == nil)
+        }
+        new.say(#"{"type":"auth","token":"\#(TestSystem.token("anna", issuedAt: issued))"}"#)
+        await waitUntil { new.closeCode == 4401 }
+    }
+
     @Test("rooms and streams go with their last session")
     @Reactor func noTraces() async throws {
         let system = try await TestSystem()

@@ -90,10 +90,12 @@ final class TestSystem {
         rmdir(directory)
     }
 
-    static func token(_ user: String, device: String? = nil, lifetime: Int64 = 3600) -> String {
+    static func token(
+        _ user: String, device: String? = nil, lifetime: Int64 = 3600, issuedAt: Timestamp? = nil
+    ) -> String {
         let expiry = Timestamp(milliseconds: Timestamp.now.milliseconds + lifetime * 1000)
         return TokenSigner(secret: secret).token(
-            for: Identity(user: UserID(user)!, device: device, expiresAt: expiry))
+            for: Identity(user: UserID(user)!, device: device, expiresAt: expiry, issuedAt: issuedAt))
     }
 
     func client(fanout: Int = 0) -> TestClient { TestClient(port: fanouts[fanout].port) }

@@ -82,6 +82,7 @@ private final class TestIngest {
 
     private var isConnected: Bool {
         !bus.connectedEndpoints.isEmpty && !stores.connectedEndpoints.isEmpty && ingest.erased.isComplete
+            && ingest.revoked.isComplete
     }
 
     /// The end of the numbers of a slot, and the names behind one of them.
@@ -90,6 +91,28 @@ private final class TestIngest {
         stores.answer(key, status: 200) { buffer in
             buffer.append(bigEndian: Int64(names.count))
             for name in names.dropFirst(Int(query.after)) { buffer.append(name) }
+        }
+    }
+
+    private(set) var revocations: [Revocation] = []
+
+    /// The end of the numbers of a slot, and the revocations behind one of them.
+    private func answer(_ key: RequestKey, _ query: RevocationsQuery) {
+        let all = revocations.filter { $0.user.slot == query.slot }
+        stores.answer(key, status: 200) { buffer in
+            buffer.append(bigEndian: all.last?.number ?? 0)
+            for revocation in all where revocation.number > query.after { revocation.write(to: &buffer) }
+        }
+    }
+
+    /// The tokens of another user are revoked; the announcement may get lost, but not what is said every second.
+    func revoke(_ user: UserID, before: Timestamp, isAnnounced: Bool = true) {
+        let last = revocations.last { $0.user.slot == user.slot }?.number ?? 0
+        let revocation = Revocation(number: last + 1, user, before: before)
+        revocations.append(revocation)
+        stores.append(to: .revocation(user.slot.group)) { buffer in
+            (isAnnounced ? RevocationEntry(revocation) : RevocationEntry(user.slot, number: last + 1)).write(
+                to: &buffer)
         }
     }
 
@@ -111,6 +134,11 @@ private final class TestIngest {
                 continue
             }
             guard case .new = stores.beginWork(on: key) else { continue }
+            if case .command = frame.topic, entry.kind == StoreRequestKind.revocations.rawValue {
+                var reader = ByteReader(entry.fields)
+                if let query = try? RevocationsQuery(from: &reader) { answer(key, query) }
+                continue
+            }
             if case .command = frame.topic, entry.kind == StoreRequestKind.erasedUsers.rawValue {
                 var reader = ByteReader(entry.fields)
                 if let query = try? ErasedUsersQuery(from: &reader) { answer(key, query) }
@@ -133,13 +161,15 @@ private final class TestIngest {
 
     func refuseFirst(_ problem: Problem) { answerFirst(status: problem.code.status) { problem.write(to: &$0) } }
 
-    func answerAtOnce(_ json: String) { immediateAnswer = json }
+    func answerAtOnce(_ json: String?) { immediateAnswer = json }
 
     nonisolated static func head(
-        _ method: String, _ path: String, user: String = "anna", isAdministrator: Bool = false, body: String = ""
+        _ method: String, _ path: String, user: String = "anna", isAdministrator: Bool = false, issuedAt: Timestamp? = nil,
+        body: String = ""
     ) -> String {
         let expiry = Timestamp(milliseconds: Timestamp.now.milliseconds + 60_000)
-        let identity = Identity(user: UserID(user)!, isAdministrator: isAdministrator, expiresAt: expiry)
+        let identity = Identity(
+            user: UserID(user)!, isAdministrator: isAdministrator, expiresAt: expiry, issuedAt: issuedAt)
         let token = TokenSigner(secret: secret).token(for: identity)
         return "\(method) \(path) HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer \(token)\r\n"
             + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
@@ -334,6 +364,62 @@ private func send(_ number: Int, user: String = "anna") -> String {
         await ingest.erase(UserID("anna")!, isAnnounced: isAnnounced)
         let isRefused = try await refused("anna", by: ingest)
         #expect(isRefused)
+        try client.send(TestIngest.head("GET", "/v1/conversations", user: "ben"))
+        #expect(try client.receiveAnswer().status == 200)
+    }
+
+    @Test("from the acknowledgement on the tokens that were revoked are refused, and newer ones are not")
+    func revocation() async throws {
+        let ingest = try await TestIngest.start()
+        await ingest.answerAtOnce("{}")
+        let client = try RawClient(port: ingest.port)
+        let issued = Timestamp(milliseconds: Timestamp.now.milliseconds / 1000 * 1000 - 60_000)
+        let old = TestIngest.head("GET", "/v1/conversations", user: "anna", issuedAt: issued)
+        try client.send(old)
+        #expect(try client.receiveAnswer().status == 200)
+        await ingest.answerAtOnce(nil)
+
+        try client.send(TestIngest.head("POST", "/v1/users/anna/revoke", user: "backend", isAdministrator: true))
+        #expect(await eventually { ingest.waiting.count == 1 })
+        await ingest.answerFirst(status: 200) { Revocation(number: 1, UserID("anna")!, before: issued).write(to: &$0) }
+        #expect(try client.receiveAnswer().status == 204)
+        await ingest.answerAtOnce("{}")
+        let newer = Timestamp(milliseconds: issued.milliseconds + 1000)
+        for (head, status) in [
+            (old, 401), (TestIngest.head("GET", "/v1/conversations", user: "anna"), 401),
+            (TestIngest.head("GET", "/v1/conversations", user: "anna", issuedAt: newer), 200),
+            (TestIngest.head("GET", "/v1/conversations", user: "ben"), 200),
+        ] {
+            try client.send(head)
+            #expect(try client.receiveAnswer().status == status)
+        }
+    }
+
+    @Test("only an administrator's token revokes others, and not for time to come")
+    func revocationByOthers() async throws {
+        let ingest = try await TestIngest.start()
+        let client = try RawClient(port: ingest.port)
+        try client.send(TestIngest.head("POST", "/v1/users/anna/revoke"))
+        #expect(try client.receiveAnswer().status == 403)
+        for body in [#"{"before":"2999-01-01T00:00:00Z"}"#, #"{"before":7}"#, #"{"before":"yesterday"}"#, "[]"] {
+            try client.send(
+                TestIngest.head("POST", "/v1/users/anna/revoke", user: "backend", isAdministrator: true, body: body))
+            let answer = try client.receiveAnswer()
+            #expect(answer.status == 400 && (answer.body.contains("before") || body == "[]"), "\(body): \(answer.body)")
+        }
+        #expect(await ingest.received == 0)
+    }
+
+    @Test(
+        "a revocation that another ingest was asked for is learned of, its announcement lost or not",
+        arguments: [true, false])
+    func revocationElsewhere(isAnnounced: Bool) async throws {
+        let ingest = try await TestIngest.start()
+        await ingest.answerAtOnce("{}")
+        await ingest.revoke(UserID("anna")!, before: .now, isAnnounced: isAnnounced)
+        let isRefused = try await refused("anna", by: ingest)
+        #expect(isRefused)
+        let client = try RawClient(port: ingest.port)
         try client.send(TestIngest.head("GET", "/v1/conversations", user: "ben"))
         #expect(try client.receiveAnswer().status == 200)
     }

@@ -27,7 +27,7 @@ private let id = "0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90"
             (.put, "/v1/settings", "putSettings"),
             (.get, "/v1/conversations/\(id)/settings", "conversationSettings"),
             (.put, "/v1/conversations/\(id)/settings", "putConversationSettings"),
-            (.delete, "/v1/users/ben", "eraseUser"),
+            (.delete, "/v1/users/ben", "eraseUser"), (.post, "/v1/users/ben/revoke", "revokeTokens"),
             (.get, "/v1/conversations/\(id)", "conversation"), (.get, "/v1/conversations/\(id)/members", "members"),
             (.post, "/v1/conversations/\(id)/messages", "send"), (.get, "/v1/conversations/\(id)/messages", "history"),
             (.get, "/v1/conversations/\(id)/messages/\(id)", "message"),
@@ -62,7 +62,7 @@ private let id = "0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90"
             "/v1/conversations/\(id)/messages/\(id)/tapback/", "/v1/conversations/\(id)/messages/\(id)/x",
             "/v1/conversations/\(id)/messages/\(id)/receipts/", "/v1/messages", "/v1/messages:batch/x",
             "/openapi.json/",
-            "/v1/conversation/\(id)", "/v1/users", "/v1/users/", "/v1/users/ben/x", "/v1/settings/", "/v1/settings/ben",
+            "/v1/conversation/\(id)", "/v1/users", "/v1/users/", "/v1/users/ben/x", "/v1/users//revoke", "/v1/users/ben/revoke/", "/v1/settings/", "/v1/settings/ben",
             "/v1/conversations/\(id)/settings/ben",
         ])
     func notFound(path: String) {
@@ -75,7 +75,7 @@ private let id = "0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90"
             (.put, "/v1/conversations", "405 GET, HEAD, POST"), (.post, "/v1/limits", "405 GET, HEAD"),
             (.post, "/v1/sync", "405 GET, HEAD"), (.delete, "/v1/settings", "405 GET, HEAD, PUT"),
             (.patch, "/v1/conversations/\(id)/settings", "405 GET, HEAD, PUT"),
-            (.get, "/v1/users/ben", "405 DELETE"),
+            (.get, "/v1/users/ben", "405 DELETE"), (.delete, "/v1/users/ben/revoke", "405 POST"),
             (.get, "/v1/messages:batch", "405 POST"), (.get, "/v1/conversations/\(id)/receipts", "405 POST"),
             (.other, "/v1/conversations/\(id)/messages", "405 GET, HEAD, POST"),
             (.post, "/v1/conversations/\(id)/digest", "405 GET, HEAD"),

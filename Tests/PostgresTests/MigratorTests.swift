@@ -123,6 +123,29 @@ import Testing
         #expect(throws: MigrationError.self) { try migrator.apply(toDatabaseAt: database.url, layout: .partitions(5)) }
     }
 
+    @Test("more partitions than the server has locks for are refused before anything is made, with what it needs")
+    func tooManyPartitions() throws {
+        let tables = (0..<60).map {
+            "CREATE TABLE shop.item_\($0) (n bigint, name text, slot smallint, PRIMARY KEY (n, slot));"
+        }
+        let index = "CREATE INDEX CONCURRENTLY IF NOT EXISTS names ON shop.item_0 (name);"
+        let migrator = Migrator(
+            schema: "shop",
+            [migration(1, tables.joined(separator: "\n")), migration(2, "-- parley: no transaction\n" + index)])
+        let error = #expect(throws: MigrationError.self) {
+            try migrator.apply(toDatabaseAt: database.url, layout: .partitions(256))
+        }
+        guard case .tooFewLocks(let present, let needed) = error else {
+            Issue.record("\(error.debugDescription)")
+            return
+        }
+        let setting = try database.query("SELECT current_setting('max_locks_per_transaction')::bigint")[0][0] as Int64
+        #expect(present == setting && needed > setting)
+        #expect(try database.query("SELECT FROM shop.migrations").isEmpty)
+        #expect(try database.query("SELECT FROM pg_class WHERE relname LIKE 'item%'").isEmpty)
+        _ = try migrator.apply(toDatabaseAt: database.url, layout: .partitions(2))
+    }
+
     @Test("without Citus a distributed database cannot be made, and nobody is told otherwise")
     func noCitus() throws {
         #expect(throws: MigrationError.self) {

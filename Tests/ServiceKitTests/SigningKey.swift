@@ -28,6 +28,30 @@ struct SigningKey {
         defer { EVP_PKEY_free(key) }
         privatePEM = Self.text { PEM_write_bio_PrivateKey($0, key, nil, nil, 0, nil, nil) }
         publicPEM = Self.text { PEM_write_bio_PUBKEY($0, key) }
+        var der = [UInt8](repeating: 0, count: 1024)
+        let count = der.withUnsafeMutableBufferPointer { buffer in
+            var end = buffer.baseAddress
+            return Int(i2d_PUBKEY(key, &end))
+        }
+        publicDER = Array(der[..<count])
+        self.kind = kind
+    }
+
+    private let publicDER: [UInt8]
+    private let kind: Kind
+
+    /// As a JSON Web Key. In the DER the coordinates of a point are the last 64 bytes; of RSA keys made here the exponent is
+    /// 65537, behind the modulus.
+    func json(_ more: String = "") -> String {
+        func text(_ bytes: some Sequence<UInt8>) -> String { TokenKeySetTests.base64URL(Array(bytes)) }
+        switch kind {
+        case .rsa(let bits):
+            let modulus = publicDER.dropLast(5).suffix(Int(bits) / 8)
+            return #"{"kty":"RSA","n":"\#(text(modulus))","e":"AQAB"\#(more)}"#
+        case .p256, .p384:
+            let x = text(publicDER.suffix(64).prefix(32)), y = text(publicDER.suffix(32))
+            return #"{"kty":"EC","crv":"P-256","x":"\#(x)","y":"\#(y)"\#(more)}"#
+        }
     }
 
     private static func text(_ write: (OpaquePointer?) -> CInt) -> String {
@@ -41,11 +65,12 @@ struct SigningKey {
 }
 
 /// A token with any claims, signed by any algorithm, for better or worse.
-func signedToken(_ claims: String, _ algorithm: jwt_alg_t, key: String) -> String {
+func signedToken(_ claims: String, _ algorithm: jwt_alg_t, key: String, kid: String? = nil) -> String {
     var token: OpaquePointer?
     precondition(jwt_new(&token) == 0)
     defer { jwt_free(token) }
     precondition(jwt_add_grants_json(token, claims) == 0)
+    if let kid { precondition(jwt_add_header(token, "kid", kid) == 0) }
     precondition(
         jwt_set_alg(
             token, algorithm, algorithm == JWT_ALG_NONE ? nil : key,

@@ -30,13 +30,16 @@ final class StoreUnderTest {
 
     private let settings: [String: String]
 
-    /// - Parameter settings: of the store's environment.
-    init(layout: Layout = .plain, settings: [String: String] = [:]) async throws {
+    /// - Parameters:
+    ///   - settings: of the store's environment.
+    ///   - sql: what is done to the database before the store comes to it.
+    init(layout: Layout = .plain, settings: [String: String] = [:], preparedBy sql: String = "") async throws {
         self.settings = settings
         database = try TestDatabase()
         _ = try Store.Schema.migrator.apply(toDatabaseAt: database.url, layout: layout)
         // The store's queries read the horizons.
         _ = try Receipt.Schema.migrator.apply(toDatabaseAt: database.url, layout: layout)
+        try database.execute(sql)
         directory =
             FileManager.default.temporaryDirectory.appending(path: "parley-\(UInt64.random(in: 0 ... .max))").path
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)

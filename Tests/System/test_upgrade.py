@@ -86,7 +86,7 @@ class Follower(Session):
         return await self._sessions[-1].until(condition, **options)
 
 
-async def test_running_services_go_on_behind_the_next_migration_and_old_ones_do_not_start(double, people):
+async def test_running_services_go_on_behind_the_next_migration_and_old_ones_start_where_it_says_so(double, people):
     database = (double.state / "run" / "owner-database").read_text().strip()
 
     async def sql(*statements: str):
@@ -109,6 +109,20 @@ async def test_running_services_go_on_behind_the_next_migration_and_old_ones_do_
         for command in ([], ["migrate"]):
             old = double.run(EXECUTABLES / "store", *command, PARLEY_DATABASE_URL=database)
             assert old.returncode == 1 and "9999" in old.stdout, old.stdout
+
+        known = "SELECT max(number) FROM store.migrations WHERE number < 9999"
+        await sql(f"UPDATE store.migrations SET compatible_from = ({known}) WHERE number = 9999")
+        old = double.run(EXECUTABLES / "store", "migrate", PARLEY_DATABASE_URL=database)
+        assert old.returncode == 0 and "up to date" in old.stdout, old.stdout
+        crowd = await gather_crowd(double, people)
+        sending = crowd.begin()
+        await crowd.is_under_way()
+        for number in range(2):
+            double.signal("store", number, signal.SIGTERM)
+            await until(lambda n=number: not double.is_up("store", n))
+            await asyncio.to_thread(double.up)
+        await sending
+        await crowd.expect_everything_once()
     finally:
         await sql(
             "DELETE FROM store.migrations WHERE number = 9999",

@@ -24,7 +24,7 @@ import Wire
         SlotGroup.all.flatMap { group -> [Topic] in
             [
                 .command(group), .receiptCommand(group), .change(group), .privateChange(group), .status(group),
-                .digest(group), .receiptDigest(group), .ephemeral(group), .erasure(group),
+                .digest(group), .receiptDigest(group), .ephemeral(group), .erasure(group), .revocation(group),
             ]
         } + [.answer(Instance(0)), .answer(Instance(.max))]
 

@@ -118,6 +118,13 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
     (ErasedUsersQuery(Slot(0xC5), after: 3), "c5" + "0000000000000003"),
     (ErasureEntry(Slot(0xC5), count: 3, latest: bob), "c5" + "0000000000000003" + "03626f62"),
     (ErasureEntry(Slot(0xC5), count: 3), "c5" + "0000000000000003" + "00"),
+    (RevokeTokens(bob, before: Timestamp(milliseconds: 60_000)), "03626f62" + "000000000000ea60"),
+    (
+        Revocation(number: 7, bob, before: Timestamp(milliseconds: 60_000)),
+        "0000000000000007" + "03626f62" + "000000000000ea60"
+    ),
+    (RevocationsQuery(Slot(0xC5), after: 3), "c5" + "0000000000000003"),
+    (RevocationEntry(Slot(0xC5), number: 3), "c5" + "0000000000000003" + "00" + "0000000000000000"),
     (
         EphemeralEntry.presence(
             PresenceList(

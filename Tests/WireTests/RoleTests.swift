@@ -12,7 +12,7 @@ import Wire
             let allowed = Role.allCases.filter { kind.mayBeAsked(by: $0) }
             #expect(allowed == [expected[kind] ?? .ingest], "\(kind)")
         }
-        for kind in StoreRequestKind.allCases where kind != .erasedUsers {
+        for kind in StoreRequestKind.allCases where kind != .erasedUsers && kind != .revocations {
             #expect(Role.allCases.filter { kind.mayBeAsked(by: $0) }.count == 1, "\(kind)")
         }
     }
@@ -28,6 +28,7 @@ import Wire
         let topics: [Topic] = [
             .command(group), .receiptCommand(group), .answer(.random()), .change(group), .privateChange(group),
             .status(group), .digest(group), .receiptDigest(group), .ephemeral(group), .erasure(group),
+            .revocation(group),
         ]
         for topic in topics {
             let publishers = Role.allCases.filter { topic.mayBePublished(by: $0) }

@@ -20,9 +20,11 @@ struct TokenSource: Sendable {
     func token(
         for user: UserID, device: String? = nil, isAdministrator: Bool = false, lifetime: Duration = .seconds(86_400)
     ) -> String {
-        let expiry = Timestamp.now.milliseconds + lifetime.components.seconds * 1000
+        let now = Timestamp.now
+        let expiry = now.milliseconds + lifetime.components.seconds * 1000
         let identity = Identity(
-            user: user, device: device, isAdministrator: isAdministrator, expiresAt: Timestamp(milliseconds: expiry))
+            user: user, device: device, isAdministrator: isAdministrator, expiresAt: Timestamp(milliseconds: expiry),
+            issuedAt: now)
         return signer.token(for: identity)
     }
 

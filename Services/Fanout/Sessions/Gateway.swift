@@ -34,6 +34,9 @@ final class Gateway {
     private var strangers: StrangerBudget<Visitor>
     private var tokens: TokenVerifier
     private let erased: ErasedUsers
+    private let revoked: RevokedTokens
+    private let log: Log
+    private var keyFile: TokenKeyFile?
     private let starter: SessionStarter
     private let streams: PrivateStreams
     private let signals: Signals
@@ -41,13 +44,17 @@ final class Gateway {
     private let turns: Turns
     private var isDraining = false
     private var isCheckingLifetimes = false
+    private var isEndingPlanned = false
 
     init(
-        tokens: TokenVerifier, erased: ErasedUsers, sessions: SessionTable, starter: SessionStarter,
+        tokens: TokenVerifier, erased: ErasedUsers, revoked: RevokedTokens, log: Log, sessions: SessionTable,
+        starter: SessionStarter,
         streams: PrivateStreams, signals: Signals, counters: Counters, turns: Turns, strangerBytes: Int
     ) {
         self.tokens = tokens
         self.erased = erased
+        self.revoked = revoked
+        self.log = log
         self.sessions = sessions
         self.starter = starter
         self.streams = streams
@@ -60,9 +67,11 @@ final class Gateway {
     /// Bytes that clients hold whose token has not been seen.
     var strangerBytes: Int { strangers.used }
 
-    /// Starts watching over lifetimes and erased users.
+    /// Starts watching over lifetimes, erased users, revoked tokens and keys.
     func start() {
         erased.onErased = { [weak self] in self?.endSessions(of: $0) }
+        revoked.onRevoked = { [weak self] _ in self?.planToEndRevokedSessions() }
+        watchKeys()
         starter.onPlaced = { [signals] in signals.receipts.placed($0) }
         signals.supersession.start()
         Reactor.every(Self.clockInterval) { [weak self] in self?.checkLifetimes() }
@@ -175,6 +184,10 @@ final class Gateway {
                 visitor.socket.end(.unauthenticated, reason: "the token's user was erased")
                 return nil
             }
+            guard !revoked.contains(identity) else {
+                visitor.socket.end(.unauthenticated, reason: "the token was revoked")
+                return nil
+            }
             if let seconds = sessions.account(of: identity.user).secondsInDebt {
                 let reason = "the user has said too much of late"
                 visitor.socket.end(.rateLimited, reason: reason, retryAfter: seconds)
@@ -207,8 +220,7 @@ final class Gateway {
     private func begin(_ visitor: Visitor, _ hello: Hello, _ identity: Identity, bytes: Int) {
         let socket = visitor.socket
         forget(visitor)
-        let session = Session(
-            socket, user: identity.user, device: identity.device, expiresAt: identity.expiresAt)
+        let session = Session(socket, identity)
         socket.userInfo = session
         socket.maximumMessageBytes = Self.frameBytes
         signals.supersession.supersede(by: session)
@@ -246,7 +258,10 @@ final class Gateway {
             guard identity.user == session.user else {
                 return session.end(.unauthenticated, reason: "the token is another user's")
             }
-            session.expiresAt = identity.expiresAt
+            guard !revoked.contains(identity) else {
+                return session.end(.unauthenticated, reason: "the token was revoked")
+            }
+            session.identity = identity
             session.hasWarnedOfExpiry = false
         } catch {
             session.end(.unauthenticated, reason: "the token is not valid")
@@ -270,6 +285,33 @@ final class Gateway {
         } end: { [weak self] in
             self?.isCheckingLifetimes = false
         }
+    }
+
+    /// Many revocations may come in a turn, when they are loaded; all sessions are looked at once.
+    private func planToEndRevokedSessions() {
+        guard !isEndingPlanned else { return }
+        isEndingPlanned = true
+        Reactor.atEndOfTurn { [self] in
+            isEndingPlanned = false
+            turns.forEach(sessions.all) { [revoked] session in
+                guard revoked.contains(session.identity) else { return }
+                session.end(.unauthenticated, reason: "the token was revoked")
+            }
+        }
+    }
+
+    /// Takes new keys from their file, where they come from one, and ends the sessions of keys that are gone.
+    private func watchKeys() {
+        guard let path = tokens.keyFile else { return }
+        keyFile = TokenKeyFile(path, log: log) { [unowned self] keys in
+            guard tokens.replaceKeys(by: keys) else { return false }
+            turns.forEach(sessions.all) { [unowned self] session in
+                guard !tokens.hasKey(of: session.identity) else { return }
+                session.end(.unauthenticated, reason: "the key of the token is no longer valid")
+            }
+            return true
+        }
+        keyFile?.watch()
     }
 
     private func checkPatience(_ visitor: Visitor) {

@@ -1,6 +1,7 @@
 import Edge
 import Models
 import Reactor
+import ServiceKit
 
 /// An open session: a WebSocket whose user is known.
 @Reactor
@@ -14,7 +15,9 @@ final class Session {
     /// Claim `dev`; nil: this session supersedes none, and none supersedes it.
     let device: String?
     private let openedAt = MonotonicTime.now
-    var expiresAt: Timestamp
+    /// Of the token that the client gave last, which is good until then.
+    var identity: Identity
+    var expiresAt: Timestamp { identity.expiresAt }
     var hasWarnedOfExpiry = false
     /// Where the session takes part, to leave on its end.
     var rooms = IdentityTable<Room>()
@@ -52,11 +55,11 @@ final class Session {
         static let receipts = PauseReasons(rawValue: 2)
     }
 
-    init(_ socket: any SessionSocket, user: UserID, device: String?, expiresAt: Timestamp) {
+    init(_ socket: any SessionSocket, _ identity: Identity) {
         self.socket = socket
-        self.user = user
-        self.device = device
-        self.expiresAt = expiresAt
+        self.identity = identity
+        user = identity.user
+        device = identity.device
         id = .random()
     }
 

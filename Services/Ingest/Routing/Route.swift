@@ -11,10 +11,13 @@ enum Call: CaseIterable {
     case rename, unlist, putMember, removeMember, clearHistory
     case sync, search
     case settings, putSettings, conversationSettings, putConversationSettings
-    case eraseUser
+    case eraseUser, revokeTokens
     case edit, delete, revisions, setTapback, removeTapback, tapbacks, messageReceipts
 
     var needsToken: Bool { self != .limits && self != .document }
+
+    /// For the application's own backend alone, which is no user here.
+    var isForAdministrators: Bool { self == .eraseUser || self == .revokeTokens }
 }
 
 /// Which call a request is for, and the identifiers in its path, still unread: whether they are identifiers is only
@@ -74,8 +77,10 @@ extension Route {
         var segments = ByteFields(path.part(4, path.count), separator: UInt8(ascii: "/"))
         let first = segments.next() ?? .nothing
         guard let identifier = segments.next() else { return collection(method, first) }
-        if first == "users", !identifier.isEmpty, segments.next() == nil {
-            return delete(method, Route(.eraseUser, item: identifier))
+        if first == "users", !identifier.isEmpty {
+            guard let action = segments.next() else { return delete(method, Route(.eraseUser, item: identifier)) }
+            guard action == "revoke", segments.next() == nil else { return .notFound }
+            return post(method, Route(.revokeTokens, item: identifier))
         }
         guard first == "conversations", !identifier.isEmpty else { return .notFound }
         guard let part = segments.next() else { return conversation(method, identifier) }

@@ -13,6 +13,7 @@ struct Command {
         case settings(PutSettings)
         case beginErasure(EraseUser)
         case erase(EraseStep)
+        case revoke(RevokeTokens)
     }
 
     struct Send {
@@ -43,6 +44,7 @@ struct Command {
             case .putSettings: .settings(try PutSettings(from: &reader))
             case .eraseUser: .beginErasure(try EraseUser(from: &reader))
             case .eraseStep: .erase(try EraseStep(from: &reader))
+            case .revokeTokens: .revoke(try RevokeTokens(from: &reader))
             default: throw .unknownValue(field: "command kind", UInt64(kind.rawValue))
             }
     }
@@ -58,7 +60,7 @@ struct Command {
         switch action {
         case .create(let creation): creation.members.count + 1
         case .send(let send): send.messages.count
-        case .write, .settings, .beginErasure: 1
+        case .write, .settings, .beginErasure, .revoke: 1
         case .read(let positions): positions.entries.count
         case .erase: ErasureStatements.hitsLimit
         }

@@ -12,12 +12,14 @@ final class CommandOutcomes {
     private let announcer: Announcer
     private let queries: Queries
     private let erasures: Erasures
+    private let revocations: Revocations
 
-    init(bus: Bus, announcer: Announcer, queries: Queries, erasures: Erasures) {
+    init(bus: Bus, announcer: Announcer, queries: Queries, erasures: Erasures, revocations: Revocations) {
         self.bus = bus
         self.announcer = announcer
         self.queries = queries
         self.erasures = erasures
+        self.revocations = revocations
     }
 
     /// `rows` has the rows of each run of the plan.
@@ -34,6 +36,7 @@ final class CommandOutcomes {
             case .settings(let index): answerSettings(commands[index], rows[next])
             case .read: announceReads(plan.reads, rows[next])
             case .beginErasure(let index): answerErasure(commands[index], rows[next])
+            case .revoke(let index): answerRevocation(commands[index], rows[next])
             case .erase(let index, let isAnnounced):
                 answerStep(commands[index], rows[next], changes: isAnnounced ? rows[next + 1] : nil)
             }
@@ -164,6 +167,13 @@ final class CommandOutcomes {
         guard case .erase(let step) = command.action, let row = rows.first else { return }
         if let changes { announcer.announce(step, row, changes) }
         bus.answer(command.request, status: 200) { $0.append(bigEndian: ErasureStatements.next(step, row)) }
+    }
+
+    private func answerRevocation(_ command: Command, _ rows: Rows) {
+        guard case .revoke(let asked) = command.action, let row = rows.first else { return }
+        let revocation = Revocation(number: row[0], asked.user, before: row[1])
+        if row[2] { revocations.moved(revocation) }
+        bus.answer(command.request, status: 200) { revocation.write(to: &$0) }
     }
 
     // MARK: Conversations

@@ -33,7 +33,7 @@ enum CreateStatement {
         ), fresh AS (
             INSERT INTO store.conversations (slot, id, kind, title, creator_id, created_at, last_seq, last_at, member_count)
             SELECT $1::smallint, $2::uuid, $3::smallint, $4::text, $5::text, now.at, 1, now.at, cardinality($6::text[])
-            FROM (SELECT date_trunc('milliseconds', clock_timestamp()) AS at) now
+            FROM (SELECT \(ChangeTime.now) AS at) now
             WHERE (SELECT obstacle FROM verdict) = 0
             ON CONFLICT DO NOTHING
             RETURNING slot, id, created_at

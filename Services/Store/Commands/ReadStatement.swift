@@ -23,7 +23,7 @@ enum ReadStatement {
             FROM (SELECT user_slot, user_id, count(*) FROM moved GROUP BY 1, 2 ORDER BY 2, 1) n
             WHERE s.user_slot = n.user_slot AND s.user_id = n.user_id
             RETURNING s.user_slot, s.user_id, s.last_useq - n.count AS base,
-                date_trunc('milliseconds', clock_timestamp()) AS at
+                \(ChangeTime.now) AS at
         ), numbered AS MATERIALIZED (
             SELECT * FROM (
                 SELECT user_slot, user_id, slot, conversation_id, read_seq, ordinal,

@@ -26,11 +26,13 @@ enum Run {
     case beginErasure(Int)
     /// The index of the command, and whether it changes what others see.
     case erase(Int, isAnnounced: Bool)
+    /// The index of the command.
+    case revoke(Int)
 
     /// How many statements it takes, each with rows of its own.
     var statementCount: Int {
         switch self {
-        case .send, .create, .settings, .read, .beginErasure, .erase(_, isAnnounced: false): 1
+        case .send, .create, .settings, .read, .beginErasure, .revoke, .erase(_, isAnnounced: false): 1
         case .write, .erase(_, isAnnounced: true): 2  // The second reads back what is announced.
         }
     }
@@ -113,6 +115,11 @@ struct BatchPlan {
             endRun()
             runs.append(.beginErasure(index))
             lock(erasure.user, alone: true)
+        case .revoke(let revocation):
+            endRun()
+            runs.append(.revoke(index))
+            // Alone in the slot, so that its numbers come in the order of commits.
+            lock(revocation.user, alone: true)
         case .erase(let step):
             endRun()
             runs.append(.erase(index, isAnnounced: step.isAnnounced))

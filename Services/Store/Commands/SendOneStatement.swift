@@ -31,7 +31,7 @@ enum SendOneStatement {
             ) m
         ), advanced AS (
             UPDATE store.conversations c
-            SET last_seq = c.last_seq + 1, last_at = greatest(c.last_at, date_trunc('milliseconds', clock_timestamp()))
+            SET last_seq = c.last_seq + 1, last_at = greatest(c.last_at, \(ChangeTime.now))
             WHERE c.slot = $1 AND c.id = $2 AND (SELECT outcome FROM judged) = 0
             RETURNING c.last_seq, c.last_at, c.member_count
         ), inserted AS (

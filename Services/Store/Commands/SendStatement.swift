@@ -105,7 +105,7 @@ enum SendStatement {
         ), advanced AS (
             UPDATE store.conversations c
             SET last_seq = c.last_seq + n.until - n.before,
-                last_at = greatest(c.last_at, (SELECT date_trunc('milliseconds', clock_timestamp())))
+                last_at = greatest(c.last_at, (SELECT \(ChangeTime.now)))
             FROM (
                 SELECT k.slot, k.id, k.n, k.last - width_bucket(k.last, r.ordinals) AS until,
                     coalesce(($3::bigint[])[k.n - 1] - width_bucket(($3::bigint[])[k.n - 1], r.ordinals), 0) AS before

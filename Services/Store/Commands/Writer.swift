@@ -48,7 +48,7 @@ final class Writer {
     nonisolated static let statements =
         [
             SendStatement.statement, SendOneStatement.statement, CreateStatement.statement, ReadStatement.statement,
-            SettingsStatement.put, PrivateTail.trim, RecentOutcomes.sweep,
+            SettingsStatement.put, PrivateTail.trim, RecentOutcomes.sweep, RevocationStatements.revoke,
         ] + LockStatement.all + WriteStatement.all + ErasureStatements.commands + SearchIndex.notes.all
 
     var waiting: CommandQueue.Size { queue.size }
@@ -114,6 +114,10 @@ final class Writer {
         case .read: ReadStatement.add(to: &batch, plan.reads)
         case .beginErasure(let index):
             if case .beginErasure(let erasure) = commands[index].action { ErasureStatements.add(erasure, to: &batch) }
+        case .revoke(let index):
+            if case .revoke(let revocation) = commands[index].action {
+                RevocationStatements.add(revocation, to: &batch)
+            }
         case .erase(let index, _):
             if case .erase(let step) = commands[index].action { ErasureStatements.add(step, to: &batch) }
         }

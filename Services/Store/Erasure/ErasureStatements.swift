@@ -26,7 +26,7 @@ enum ErasureStatements {
         WITH fresh AS (
             INSERT INTO store.erasures (user_slot, user_id, number, requested_at)
             SELECT $1, $2, 1 + coalesce((SELECT max(e.number) FROM store.erasures e WHERE e.user_slot = $1), 0),
-                date_trunc('milliseconds', clock_timestamp())
+                \(ChangeTime.now)
             ON CONFLICT (user_id, user_slot) DO NOTHING
             RETURNING *
         )
@@ -70,7 +70,7 @@ enum ErasureStatements {
         ), moved AS (
             UPDATE store.conversations c
             SET last_seq = c.last_seq + h.count,
-                last_at = greatest(date_trunc('milliseconds', clock_timestamp()), c.last_at)
+                last_at = greatest(\(ChangeTime.now), c.last_at)
             FROM (SELECT count(*) AS count FROM hit) h
             WHERE c.slot = $1 AND c.id = $2 AND h.count > 0
             RETURNING c.last_seq, c.last_seq - h.count AS base, c.last_at, h.count AS positions
@@ -196,7 +196,7 @@ enum ErasureStatements {
             SET private_changes = e.private_changes + (SELECT count(*) FROM no_changes),
                 outcomes = e.outcomes + (SELECT count(*) FROM no_outcomes),
                 erased_at = CASE WHEN rest.is_left THEN e.erased_at
-                    ELSE coalesce(e.erased_at, date_trunc('milliseconds', clock_timestamp())) END
+                    ELSE coalesce(e.erased_at, \(ChangeTime.now)) END
             FROM rest
             WHERE e.user_slot = $1 AND e.user_id = $2
         )

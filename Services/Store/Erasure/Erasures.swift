@@ -22,11 +22,10 @@ final class Erasures {
     private let slots: OwnedSlots
     private let connection: QueryConnections
     private let log: Log
+    private let counting: SlotReading
     /// Erased users of the owned slots, as far as they were counted.
     private var counts: [Slot: Int64] = [:]
-    private var uncounted: Set<Slot> = []
     private var driven: Set<UserID> = []
-    private var isCounting = false
     private var isStopped = false
 
     /// - Parameter connection: those of queries.
@@ -35,8 +34,9 @@ final class Erasures {
         self.slots = slots
         self.connection = connection
         self.log = log
-        slots.onAcquired { [weak self] in self?.acquired($0) }
-        connection.onUp { [weak self] in self?.planCounting() }
+        counting = SlotReading(ErasureStatements.ofSlots, slots: slots, connection: connection, log: log)
+        counting.onAcquired = { [weak self] in self?.counts[$0] = nil }
+        counting.onRow = { [weak self] in self?.take($0) }
         Reactor.every(Self.announcementInterval) { [weak self] in self?.announceCounts() }
     }
 
@@ -57,41 +57,8 @@ final class Erasures {
 
     // MARK: Who is erased
 
-    private func acquired(_ slot: Slot) {
-        counts[slot] = nil
-        uncounted.insert(slot)
-        planCounting()
-    }
-
-    private func planCounting() {
-        guard !isCounting, !uncounted.isEmpty, connection.isUp else { return }
-        isCounting = true
-        Reactor.spawn { [self] in
-            await count()
-            isCounting = false
-            planCounting()
-        }
-    }
-
-    private func count() async {
-        let slots = uncounted
-        uncounted = []
-        do {
-            let rows = try await connection.query(ErasureStatements.ofSlots) { parameters in
-                parameters.addArray(of: .int2)
-                for slot in slots { parameters.append(slot) }
-            }
-            for row in rows { take(row) }
-        } catch {
-            log.warning("erasures could not be read", [LogField("reason", error.debugDescription)])
-            uncounted.formUnion(slots)
-            await Reactor.sleep(for: Self.pause)
-        }
-    }
-
     private func take(_ row: Row) {
         let slot: Slot = row[0], count: Int64 = row[1]
-        guard slots.contains(slot) else { return }
         counts[slot] = max(counts[slot] ?? 0, count)
         if !row.isNull(2) { drive(row[2]) }
     }

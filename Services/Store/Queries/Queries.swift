@@ -28,6 +28,7 @@ final class Queries {
             SenderCountsStatement.recent, SenderCountsStatement.stays, SettingsStatement.ofUser,
             SettingsStatement.inConversation, UnreadStatement.blocks, UnreadStatement.latest,
         ] + HistoryRows.statements + FormerReceipts.statements + ErasureStatements.queries
+        + RevocationStatements.queries
 
     let connection: QueryConnections
     let searching: Search
@@ -90,7 +91,9 @@ final class Queries {
         case .positions: try prepare(positions) { _ in .service }
         case .senderCounts: try prepare(senderCounts) { .conversation($0.conversation) }
         case .erasedUsers: try prepare(erasedUsers) { _ in .service }
-        case .createConversation, .sendMessages, .write, .readMoved, .putSettings, .eraseUser, .eraseStep:
+        case .revocations: try prepare(revocations) { _ in .service }
+        case .createConversation, .sendMessages, .write, .readMoved, .putSettings, .eraseUser, .eraseStep,
+            .revokeTokens:
             preconditionFailure("commands go to the writer")
         }
     }

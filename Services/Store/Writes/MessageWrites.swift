@@ -10,6 +10,10 @@ enum MessageWrites {
     /// By the server's clock, under the row lock.
     static let editWindow = "interval '15 minutes'"
 
+    /// A message from further ahead than that got its time from a clock that was wrong, and may not be edited for as long as
+    /// the clock was.
+    private static let clockTolerance = "interval '\(TrustedTime.tolerance) milliseconds'"
+
     /// $8 text. The text that was is kept as a revision; two racing edits have an order, and both are kept.
     static let edit = WriteStatement.statement(
         "edit_message", parameters: [.text], facts: WriteStatement.visibleTarget,
@@ -17,7 +21,7 @@ enum MessageWrites {
             \(WriteStatement.targetIsMissing)
             WHEN (SELECT t.sender_id <> $3 OR t.kind = 3 FROM target t) THEN \(forbidden)
             WHEN (SELECT t.deleted_at IS NOT NULL FROM target t) THEN \(conflict)
-            WHEN (SELECT clock_timestamp() > t.created_at + \(editWindow) FROM target t)
+            WHEN (SELECT \(ChangeTime.now) NOT BETWEEN t.created_at - \(clockTolerance) AND t.created_at + \(editWindow) FROM target t)
                 THEN \(Problem.Code.editWindowClosed.rawValue)
             """,
         isVoid: "false", positions: "1",

@@ -31,7 +31,7 @@ enum SettingsStatement {
         ), kept AS (
             INSERT INTO store.outcomes (user_slot, user_id, key, action, conversation_id, problem, at)
             SELECT $2, $1, $3[1], \(PutSettings.number), '00000000-0000-0000-0000-000000000000', 0,
-                date_trunc('milliseconds', clock_timestamp())
+                \(ChangeTime.now)
             WHERE $3[1] IS NOT NULL AND NOT EXISTS (SELECT FROM prior)
         ), kept_awhile AS (
             INSERT INTO store.recent_outcomes (slot, request, problem, at)
@@ -50,7 +50,7 @@ enum SettingsStatement {
             INSERT INTO store.user_streams AS s (user_slot, user_id, last_useq)
             SELECT $2, $1, 1 FROM changed
             ON CONFLICT (user_id, user_slot) DO UPDATE SET last_useq = s.last_useq + 1
-            RETURNING last_useq, date_trunc('milliseconds', clock_timestamp()) AS at
+            RETURNING last_useq, \(ChangeTime.now) AS at
         ), told AS (
             INSERT INTO store.user_changes (user_slot, user_id, useq, kind, at)
             SELECT $2, $1, last_useq, \(PrivateKind.settingsChanged.rawValue), at FROM stream

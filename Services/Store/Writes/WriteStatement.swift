@@ -86,14 +86,14 @@ enum WriteStatement {
                 UPDATE store.conversations c
                 SET last_seq = c.last_seq + \(positions),
                     last_at = CASE WHEN \(positions) = 0 THEN c.last_at
-                        ELSE greatest(date_trunc('milliseconds', clock_timestamp()), c.last_at) END\(sets)
+                        ELSE greatest(\(ChangeTime.now), c.last_at) END\(sets)
                 FROM verdict v
                 WHERE c.slot = $1 AND c.id = $2 AND v.is_due
                 RETURNING c.last_seq, c.last_at,
-                    CASE WHEN \(positions) = 0 THEN date_trunc('milliseconds', clock_timestamp()) ELSE c.last_at END AS told_at
+                    CASE WHEN \(positions) = 0 THEN \(ChangeTime.now) ELSE c.last_at END AS told_at
             ), kept AS (
                 INSERT INTO store.outcomes (user_slot, user_id, key, action, conversation_id, subject, problem, at)
-                SELECT $4, $3, $5[1], $6, $2, $7, v.problem, date_trunc('milliseconds', clock_timestamp())
+                SELECT $4, $3, $5[1], $6, $2, $7, v.problem, \(ChangeTime.now)
                 FROM verdict v
                 WHERE $5[1] IS NOT NULL AND NOT v.is_repeat AND v.problem <> \(Problem.Code.unauthenticated.rawValue)
             ), kept_awhile AS (

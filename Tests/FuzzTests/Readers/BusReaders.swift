@@ -83,6 +83,9 @@ extension Reader {
         layout(EraseStep(bob, .content(conversation, after: 7)), EraseStep(bob, .remains)),
         layout(EraseReceipts(conversation, of: bob)), layout(ErasedUsersQuery(Slot(0xC5), after: 3)),
         layout(ErasureEntry(Slot(0xC5), count: 3, latest: bob), ErasureEntry(Slot(0xC5), count: 3)),
+        layout(RevokeTokens(bob, before: someTime)), layout(Revocation(number: 7, bob, before: someTime)),
+        layout(RevocationsQuery(Slot(0xC5), after: 3)),
+        layout(RevocationEntry(Slot(0xC5), number: 3), RevocationEntry(Revocation(number: 7, bob, before: someTime))),
         layout(SeenUsers([bob, alice])), layout(SenderCountsQuery(conversation)), layout(EraseUser(bob)),
         layout(LastSeen([PresenceList.Departure(bob, lastSeen: someTime)])),
         layout(

@@ -111,6 +111,20 @@ extension Reader {
 
     private static let secret = "a secret of the tests, long enough for HS256"
 
+    /// Whatever stands in a file of keys, it is refused or has keys that choose one for a token.
+    static let keySet = Reader("keys", exampleKeys) { bytes in
+        guard let keys = try? TokenKeySet(jsonWebKeySet: bytes) else { return nil }
+        var verifier = TokenVerifier(keys: keys)
+        _ = try? verifier.verify(exampleToken, at: Timestamp(milliseconds: 0))
+        return true
+    }
+
+    private static let exampleKeys = #"""
+        {"keys":[{"kty":"oct","kid":"a","alg":"HS256","k":"MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY"},{"kty":"EC",
+        "kid":"b","use":"sig","crv":"P-256","x":"f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU",
+        "y":"x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0"},{"kty":"OKP","crv":"Ed25519","key_ops":["verify"],"x":"AA"}]}
+        """#
+
     /// A damaged token is never that of another user, nor one with more rights.
     static let token = Reader("token", exampleToken) { bytes in
         guard let key = try? TokenKey(secret: secret) else { return false }

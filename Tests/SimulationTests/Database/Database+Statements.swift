@@ -48,7 +48,9 @@ extension Database {
         case "settings": return settings(arguments)
         case "conversation_settings": return conversationSettings(arguments)
         case "member": return member(arguments)
-        case "recipients", "receipt_counts", "kept_dates", "former_end", "is_erased", "erasures_of_slots": return []
+        case "recipients", "receipt_counts", "kept_dates", "former_end", "is_erased", "erasures_of_slots",
+            "revocations_of_slots":
+            return []
         case "search_backlog", "search_unindexed": return []
 
         // receipt

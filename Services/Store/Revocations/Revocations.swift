@@ -1,0 +1,66 @@
+import Bus
+import Bytes
+import Models
+import Postgres
+import Reactor
+import ServiceKit
+import Slots
+import Wire
+
+/// Tells the edges whose tokens were revoked: at once, and every second the last number of each slot that this store owns.
+@Reactor
+final class Revocations {
+    /// How late an edge learns of a revocation whose announcement it missed.
+    private static let announcementInterval = Duration.seconds(1)
+
+    private let bus: Bus
+    private let slots: OwnedSlots
+    private let counting: SlotReading
+    /// The last numbers of the owned slots, as far as they were read.
+    private var numbers: [Slot: Int64] = [:]
+
+    /// - Parameter connection: those of queries.
+    init(bus: Bus, slots: OwnedSlots, connection: QueryConnections, log: Log) {
+        self.bus = bus
+        self.slots = slots
+        counting = SlotReading(RevocationStatements.ofSlots, slots: slots, connection: connection, log: log)
+        counting.onAcquired = { [weak self] in self?.numbers[$0] = nil }
+        counting.onRow = { [weak self] row in self?.hold(row[1], of: row[0]) }
+        Reactor.every(Self.announcementInterval) { [weak self] in self?.announceNumbers() }
+    }
+
+    /// A revocation is committed.
+    func moved(_ revocation: Revocation) {
+        hold(revocation.number, of: revocation.user.slot)
+        announce(RevocationEntry(revocation))
+    }
+
+    private func hold(_ number: Int64, of slot: Slot) { numbers[slot] = max(numbers[slot] ?? 0, number) }
+
+    /// Where nobody's tokens were revoked there is nothing to miss.
+    private func announceNumbers() {
+        for (slot, number) in numbers where number > 0 && slots.contains(slot) {
+            announce(RevocationEntry(slot, number: number))
+        }
+    }
+
+    private func announce(_ entry: RevocationEntry) {
+        bus.append(to: .revocation(entry.slot.group)) { entry.write(to: &$0) }
+    }
+}
+
+extension Queries {
+    /// The end of the numbers, and the revocations behind one of them.
+    func revocations(_ query: RevocationsQuery) async throws -> [UInt8] {
+        let rows = try await connection.query(RevocationStatements.behind) { parameters in
+            parameters.add(query.slot)
+            parameters.add(query.after)
+        }
+        var buffer = ByteBuffer()
+        buffer.append(bigEndian: rows.first.map { $0[0] as Int64 } ?? 0)
+        for row in rows where !row.isNull(1) {
+            Revocation(number: row[1], row[2], before: row[3]).write(to: &buffer)
+        }
+        return buffer.array
+    }
+}
