@@ -86,6 +86,7 @@ class Follower(Session):
         return await self._sessions[-1].until(condition, **options)
 
 
+@pytest.mark.kills
 async def test_running_services_go_on_behind_the_next_migration_and_old_ones_start_where_it_says_so(double, people):
     database = (double.state / "run" / "owner-database").read_text().strip()
 
