@@ -185,7 +185,7 @@ def test_deletions_of_messages_that_have_not_come_are_limited_and_say_so(anna, b
     refused = write(anna, "DELETE", paths[100])
     assert problem(refused) == (409, "conflict") and refused.json()["detail"].startswith("messageId: 100 ")
     assert write(anna, "DELETE", paths[0]).status_code == 204 and write(ben, "DELETE", paths[100]).status_code == 204
-    sent = anna.post(f"/v1/conversations/{group}/messages", json={"id": ids[0], "text": "Never seen"})
+    sent = anna.post(f"/v1/conversations/{group}/messages", {"id": ids[0], "text": "Never seen"})
     assert sent.status_code == 201 and sent.json()["deletedForEveryone"] is True
     assert write(anna, "DELETE", paths[100]).status_code == 204
 

@@ -7,7 +7,7 @@ extension Database {
     func note(_ table: String, _ arguments: Arguments) -> [SimulatedRow] {
         notes(arguments).filter { note in
             guard tables.conversations[note.conversation] != nil else { return false }
-            return world.mutation == .notesAreForgotten || tables.notes[table, default: []].insert(note).inserted
+            return tables.notes[table, default: []].insert(note).inserted
         }.map { [SimulatedValue($0.conversation), SimulatedValue($0.number)] }
     }
 

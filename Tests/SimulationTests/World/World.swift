@@ -146,8 +146,6 @@ enum Mutation: String, CaseIterable {
     case textsAreOfNow
     /// Others are told what is read, whoever does not want that.
     case settingsAreIgnored
-    /// What is noted before a commit is not in the table behind it.
-    case notesAreForgotten
 }
 
 /// Times along a connection that keeps order.
