@@ -205,16 +205,4 @@ struct ManyWritersTests {
         #expect(system.racesLost == 0)
         #expect(try await system.close() == 0)
     }
-
-    @Test("stores that create groups of the same users at the same time do not, either")
-    @Reactor func creations() async throws {
-        let system = try await ManyWriters()
-        var random = SeededRandom(seed: 8)
-        for _ in 0..<20 {
-            await system.ask((0..<60).map { _ in creation(ConversationID(.random), using: &random) })
-        }
-        #expect(system.unanswered == [])
-        #expect(system.racesLost == 0)
-        #expect(try await system.close() == 0)
-    }
 }

@@ -1,8 +1,8 @@
 """A write that a client sends once happens once, also without an `Idempotency-Key`.
 
-`ingest` repeats what is not answered within 100 ms, so a repetition may reach the store behind the answer. Here it does:
-`ingest` stands still until the answer is there, and the first that it does then is what it should have done meanwhile.
-Behind that comes another write, which the repetition would undo.
+`ingest` repeats a request that is not answered within 100 ms, so one may reach the store behind the answer.
+Here it does: `ingest` stands still until the answer is there, and the first that it does then is what it should have
+done meanwhile. Behind that comes another write, which the repetition would undo.
 """
 
 import asyncio

@@ -13,6 +13,10 @@ final class CommandOutcomes {
     private let queries: Queries
     private let erasures: Erasures
     private let revocations: Revocations
+    /// Repetitions whose messages are being read, and the frames that they keep. Beyond it a repetition is given back: in a
+    /// backlog most of them come behind their answer, and nobody waits for another one. Who does asks again.
+    private static let repetitionsLimit = CommandQueue.Size(rows: 1_024, bytes: 32 << 20)
+    private var repetitions = CommandQueue.Size()
 
     init(bus: Bus, announcer: Announcer, queries: Queries, erasures: Erasures, revocations: Revocations) {
         self.bus = bus
@@ -73,7 +77,7 @@ final class CommandOutcomes {
     ) {
         let hasRepetition = outcomes.contains { if case .repeated = $0 { true } else { false } }
         if hasRepetition {
-            Reactor.spawn { [self] in await answerWithRepetitions(command, items, outcomes) }
+            answerRepetition(command, items, outcomes)
         } else {
             bus.answer(command.request, status: 200) { buffer in
                 for index in items.indices { append(items[index], outcomes[index], to: &buffer) }
@@ -89,6 +93,22 @@ final class CommandOutcomes {
             SendAnswer.append(problem, to: &buffer)
         case .repeated, nil:
             preconditionFailure("a statement returns one row for each message, and repetitions are read first")
+        }
+    }
+
+    private func answerRepetition(
+        _ command: Command, _ items: ArraySlice<SendItem>, _ outcomes: ArraySlice<SendStatement.Outcome?>
+    ) {
+        let size = CommandQueue.Size(rows: items.count, bytes: command.keptBytes)
+        guard repetitions.rows == 0 || (repetitions + size).fits(Self.repetitionsLimit) else {
+            return bus.abandon(command.request)
+        }
+        repetitions = repetitions + size
+        // Copies: a slice would keep all of the batch.
+        let items = ArraySlice(Array(items)), outcomes = ArraySlice(Array(outcomes))
+        Reactor.spawn { [self] in
+            await answerWithRepetitions(command, items, outcomes)
+            repetitions = repetitions - size
         }
     }
 
