@@ -378,7 +378,7 @@ import Testing
     func pressure() async throws {
         let (server, port) = await TestServer.start {
             $0.sweepInterval = .milliseconds(5)
-            $0.keptBytes = 2_000_000
+            $0.keptBytes = 100_000
         }
         let behind = try RawClient(port: port, receiveBuffer: 4096)
         try behind.send(String(repeating: "GET /big HTTP/1.1\r\nHost: h\r\n\r\n", count: 5))
