@@ -1,4 +1,5 @@
 -- owner: receipt
+-- parley: compatible from 5
 -- What a receipt service that takes slots over has to look at: conversations in which somebody's devices may not have been
 -- told yet how far their user has read (`WorkNotes` in Shared/Slots). A row is written in the transaction that moves a
 -- horizon, unless its writer has noted the conversation already, and goes a while after all is told. `noted_by` is another

@@ -1,4 +1,5 @@
 -- owner: store
+-- parley: compatible from 11
 -- What makes a write happen once that came without an Idempotency-Key, and how many conversations a user has.
 
 -- What became of each such write, by its request on the bus, which may come again a while after its answer. Kept for that

@@ -1,4 +1,5 @@
 -- owner: store
+-- parley: compatible from 11
 -- What bounds what grows, and what a store that takes slots over has to look at.
 
 -- 7: a conversation went from the user's list. Not validated, which would read the whole table: all rows of before have
