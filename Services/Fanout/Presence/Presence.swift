@@ -342,15 +342,16 @@ final class Presence {
 
     /// Returns whether there was something to tell.
     private func tellNext() -> Bool {
-        if telling == nil { telling = nextTelling() }
-        guard let current = telling else { return false }
-        if let conversation = telling?.appearedIn.popLast() {
+        // Taken out and put back: a second copy would make each step as long as the list.
+        guard var current = telling.take() ?? nextTelling() else { return false }
+        if let conversation = current.appearedIn.popLast() {
             tell(current, in: conversation, isThere: true, current.appeared)
-        } else if let conversation = telling?.goneFrom.popLast() {
+        } else if let conversation = current.goneFrom.popLast() {
             tell(current, in: conversation, isThere: false, current.gone)
         } else {
-            telling = nil
+            return true
         }
+        telling = current
         return true
     }
 

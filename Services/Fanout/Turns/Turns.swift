@@ -20,8 +20,15 @@ final class Turns {
         var pause: Duration?
     }
 
+    /// An object and not the closure itself: each time a closure goes through a generic container and back, the compiler
+    /// wraps it once more, and a task goes there with every share.
+    private final class Task {
+        let step: Step
+        init(_ step: @escaping Step) { self.step = step }
+    }
+
     private let size: Size
-    private var tasks = FIFO<Step>()
+    private var tasks = FIFO<Task>()
     private var isPlanned = false
     private var stepsLeft = 0
     /// The most steps a turn has taken, for tests.
@@ -31,7 +38,7 @@ final class Turns {
 
     /// Runs `step` from the end of this turn on, until it says that there is no more.
     func run(_ step: @escaping Step) {
-        tasks.append(step)
+        tasks.append(Task(step))
         plan(after: nil)
     }
 
@@ -72,11 +79,11 @@ final class Turns {
     }
 
     /// Returns whether there is more.
-    private func runShare(of task: Step) -> Bool {
+    private func runShare(of task: Task) -> Bool {
         let end = max(0, stepsLeft - size.share)
         while stepsLeft > end {
             stepsLeft -= 1
-            guard task() else { return false }
+            guard task.step() else { return false }
         }
         return true
     }
