@@ -28,7 +28,7 @@ extension IngestService {
             throw Problem(.invalid, "before: must not be in the future")
         }
         let command = RevokeTokens(user, before: before)
-        ask(.revokeTokens, in: user.slot, size: body.count, exchange.trace, fields: { command.write(to: &$0) }) {
+        ask(.revokeTokens, in: user.slot, size: body.count, exchange, fields: { command.write(to: &$0) }) {
             [revoked] result in
             switch result {
             case .success(let answer):

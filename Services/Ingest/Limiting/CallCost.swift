@@ -30,7 +30,7 @@ extension Call {
         case .send, .edit, .delete, .setTapback, .removeTapback, .receipts: CallCost()
         case .sendBatch: CallCost(0, perHundredItems: 100)
         case .createConversation: CallCost(perHundredItems: 100)
-        case .rename, .putMember, .removeMember, .clearHistory, .eraseUser, .revokeTokens: CallCost()
+        case .rename, .putMember, .removeMember, .clearHistory, .unlist, .eraseUser, .revokeTokens: CallCost()
         case .settings, .putSettings, .conversationSettings, .putConversationSettings: CallCost()
         case .conversation, .message, .revisions: CallCost()
         case .history: CallCost(perHundredItems: 20)

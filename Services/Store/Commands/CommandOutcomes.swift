@@ -13,10 +13,10 @@ final class CommandOutcomes {
     private let queries: Queries
     private let erasures: Erasures
     private let revocations: Revocations
-    /// Repetitions whose messages are being read, and the frames that they keep. Beyond it a repetition is given back: in a
-    /// backlog most of them come behind their answer, and nobody waits for another one. Who does asks again.
-    private static let repetitionsLimit = CommandQueue.Size(rows: 1_024, bytes: 32 << 20)
-    private var repetitions = CommandQueue.Size()
+    /// Messages of repetitions that may be read at a time. In a backlog most repetitions come behind their answer, and nobody
+    /// waits for another one; who does is told to come back, which costs less than to be asked again at once.
+    private static let repeatedLimit = 8_192
+    private var repeatedCount = 0
 
     init(bus: Bus, announcer: Announcer, queries: Queries, erasures: Erasures, revocations: Revocations) {
         self.bus = bus
@@ -77,7 +77,7 @@ final class CommandOutcomes {
     ) {
         let hasRepetition = outcomes.contains { if case .repeated = $0 { true } else { false } }
         if hasRepetition {
-            answerRepetition(command, items, outcomes)
+            answerRepetition(command.request, items, outcomes)
         } else {
             bus.answer(command.request, status: 200) { buffer in
                 for index in items.indices { append(items[index], outcomes[index], to: &buffer) }
@@ -97,38 +97,35 @@ final class CommandOutcomes {
     }
 
     private func answerRepetition(
-        _ command: Command, _ items: ArraySlice<SendItem>, _ outcomes: ArraySlice<SendStatement.Outcome?>
+        _ request: RequestKey, _ items: ArraySlice<SendItem>, _ outcomes: ArraySlice<SendStatement.Outcome?>
     ) {
-        let size = CommandQueue.Size(rows: items.count, bytes: command.keptBytes)
-        guard repetitions.rows == 0 || (repetitions + size).fits(Self.repetitionsLimit) else {
-            return bus.abandon(command.request)
+        guard repeatedCount == 0 || repeatedCount + items.count <= Self.repeatedLimit else {
+            return bus.answer(request, Problem(.unavailable, "the store has too many repetitions to answer"))
         }
-        repetitions = repetitions + size
-        // Copies: a slice would keep all of the batch.
-        let items = ArraySlice(Array(items)), outcomes = ArraySlice(Array(outcomes))
+        repeatedCount += items.count
+        let repeated = zip(items, outcomes).map { RepeatedItem($0, $1) }
         Reactor.spawn { [self] in
-            await answerWithRepetitions(command, items, outcomes)
-            repetitions = repetitions - size
+            await answerWithRepetitions(request, repeated)
+            repeatedCount -= repeated.count
         }
     }
 
     /// The answer to a repetition is the message as it is now, so it has to be read. What else the command had is read
-    /// with it: that is rare, and the rows it came from need not be kept.
-    private func answerWithRepetitions(
-        _ command: Command, _ items: ArraySlice<SendItem>, _ outcomes: ArraySlice<SendStatement.Outcome?>
-    ) async {
+    /// with it: that is rare, and neither the rows it came from nor the frame of the command need be kept.
+    private func answerWithRepetitions(_ request: RequestKey, _ items: [RepeatedItem]) async {
         var answer = ByteBuffer()
-        for (item, outcome) in zip(items, outcomes) {
-            if case .refused(let problem) = outcome {
+        for item in items {
+            if let problem = item.problem {
                 SendAnswer.append(problem, to: &answer)
                 continue
             }
-            guard let message = await queries.message(item) else { return bus.abandon(command.request) }
-            let isNew = if case .created = outcome { true } else { false }
-            SendAnswer.append(status: isNew ? 201 : 200, to: &answer) { $0.append(message) }
+            guard let message = await queries.message(item.id, in: item.conversation, of: item.sender) else {
+                return bus.abandon(request)
+            }
+            SendAnswer.append(status: item.isNew ? 201 : 200, to: &answer) { $0.append(message) }
         }
         let bytes = answer.array
-        bus.answer(command.request, status: 200) { $0.append(bytes) }
+        bus.answer(request, status: 200) { $0.append(bytes) }
     }
 
     // MARK: Read positions
@@ -203,6 +200,21 @@ final class CommandOutcomes {
         let (joined, obstacle) = CreateStatement.decode(rows)
         if let at = joined.first?.at { announcer.announce(creation, at: at, joined, command.trace) }
         Reactor.spawn { [self] in await queries.answerCreation(command.request, creation, obstacle) }
+    }
+}
+
+/// What is left to be known of a message to read it for the answer.
+private struct RepeatedItem {
+    let conversation: ConversationID
+    let sender: UserID
+    let id: MessageID
+    let isNew: Bool
+    let problem: Problem?
+
+    init(_ item: SendItem, _ outcome: SendStatement.Outcome?) {
+        (conversation, sender, id) = (item.conversation, item.sender, item.message.id)
+        isNew = if case .created = outcome { true } else { false }
+        problem = if case .refused(let problem) = outcome { problem } else { nil }
     }
 }
 

@@ -142,10 +142,10 @@ final class Queries {
     }
 
     /// A sent message as it is now; nil when it cannot be read at the moment.
-    func message(_ item: SendItem) async -> [UInt8]? {
-        let head = ConversationQuery(item.conversation, reader: item.sender)
-        return try? await Asker.$current.withValue(.user(item.sender)) {
-            try await message(MessageQuery(head, message: item.message.id), by: MessageStatement.ofWriter)
+    func message(_ id: MessageID, in conversation: ConversationID, of sender: UserID) async -> [UInt8]? {
+        let head = ConversationQuery(conversation, reader: sender)
+        return try? await Asker.$current.withValue(.user(sender)) {
+            try await message(MessageQuery(head, message: id), by: MessageStatement.ofWriter)
         }
     }
 }
