@@ -99,12 +99,13 @@ struct Feed<Entry: StreamEntry> {
     /// more.
     mutating func skip(through position: Int64) -> [Subscriber] {
         guard position > last else { return [] }
-        let missing = live + catchUps.lazy.filter { $0.position < position }.map(\.subscriber)
-        live = []
-        catchUps.removeAll { $0.position < position }
-        recent = []
+        let behind = catchUps.values.filter { $0.position < position }.map(\.subscriber)
+        let missing = Array(live.values) + behind
+        live.removeAll()
+        for subscriber in behind { catchUps.remove(subscriber) }
+        (recent, recentBytes) = ([], 0)
         stream.skip(through: position)
-        return Array(missing)
+        return missing
     }
 
     private mutating func take(_ entry: Entry, _ work: inout Work, _ deliver: Deliver) {
