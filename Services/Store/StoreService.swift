@@ -41,7 +41,8 @@ final class StoreService {
         writer = Writer(
             writing, bus: bus, outcomes: outcomes, conversationLimit: configuration.conversationLimit, log: log)
         backgroundWriter = Writer(
-            writingInBackground, bus: bus, outcomes: outcomes, conversationLimit: configuration.conversationLimit, log: log)
+            writingInBackground, bus: bus, outcomes: outcomes, conversationLimit: configuration.conversationLimit,
+            log: log)
         recentOutcomes = RecentOutcomes(backgroundWriter.connection, slots: slots)
         indexer = SearchIndexer(
             Connection(configuration.indexer), texts: queries.searching.texts, log: log,

@@ -81,7 +81,7 @@ def test_an_unknown_path_is_not_found_with_and_without_a_token(system, anna, pat
     [
         ("PUT", "/v1/conversations", {"GET", "POST"}),
         ("DELETE", "/v1/conversations", {"GET", "POST"}),
-        ("POST", f"/v1/conversations/{CONVERSATION}", {"GET", "PATCH"}),
+        ("POST", f"/v1/conversations/{CONVERSATION}", {"GET", "PATCH", "DELETE"}),
         ("GET", f"/v1/conversations/{CONVERSATION}/members/ben", {"PUT", "DELETE"}),
         ("PUT", f"/v1/conversations/{CONVERSATION}/messages/{CONVERSATION}", {"GET", "PATCH", "DELETE"}),
         ("POST", f"/v1/conversations/{CONVERSATION}/messages/{CONVERSATION}/revisions", {"GET"}),

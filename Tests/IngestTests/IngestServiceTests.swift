@@ -164,7 +164,8 @@ private final class TestIngest {
     func answerAtOnce(_ json: String?) { immediateAnswer = json }
 
     nonisolated static func head(
-        _ method: String, _ path: String, user: String = "anna", isAdministrator: Bool = false, issuedAt: Timestamp? = nil,
+        _ method: String, _ path: String, user: String = "anna", isAdministrator: Bool = false,
+        issuedAt: Timestamp? = nil,
         body: String = ""
     ) -> String {
         let expiry = Timestamp(milliseconds: Timestamp.now.milliseconds + 60_000)

@@ -62,7 +62,8 @@ private let id = "0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90"
             "/v1/conversations/\(id)/messages/\(id)/tapback/", "/v1/conversations/\(id)/messages/\(id)/x",
             "/v1/conversations/\(id)/messages/\(id)/receipts/", "/v1/messages", "/v1/messages:batch/x",
             "/openapi.json/",
-            "/v1/conversation/\(id)", "/v1/users", "/v1/users/", "/v1/users/ben/x", "/v1/users//revoke", "/v1/users/ben/revoke/", "/v1/settings/", "/v1/settings/ben",
+            "/v1/conversation/\(id)", "/v1/users", "/v1/users/", "/v1/users/ben/x", "/v1/users//revoke",
+            "/v1/users/ben/revoke/", "/v1/settings/", "/v1/settings/ben",
             "/v1/conversations/\(id)/settings/ben",
         ])
     func notFound(path: String) {
