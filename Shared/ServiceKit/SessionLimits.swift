@@ -2,7 +2,7 @@
 /// tells them at `GET /v1/limits`; both read the same variables, which are written down here once.
 public struct SessionLimits: Sendable {
     /// Open sessions on one process. One more takes the place of the oldest, which ends with `superseded`.
-    public var sessions = 20
+    public var sessions = 100
     /// Frames that are read from the user, on average. Beyond it the client is not refused but waits: nothing is read from
     /// it until it is in time again.
     public var framesPerSecond = 100

@@ -32,6 +32,9 @@ public final class SlotOwner {
     private weak let delegate: (any SlotOwnerDelegate)?
     private let member: Int32
     private let silenceBound: Duration
+    /// For so long the server must have waited for a silent client. Less than the bound, because other statements may have
+    /// come behind the last heartbeat.
+    private var quietBound: Duration { silenceBound * 4 / 5 }
     private var silentMembers: SilentMembers
     private var nextLook: TimerID?
     private var isDrained = false
@@ -115,7 +118,7 @@ public final class SlotOwner {
     private func endSession(of silent: Member) {
         guard connection.isUp else { return }
         connection.submit {
-            statements.endSession(&$0, of: silent, silentFor: silenceBound)
+            statements.endSession(&$0, of: silent, silentFor: quietBound)
         } completion: { [weak self] outcome in
             guard let self, case .committed(let rows) = outcome, rows[0].contains(where: { $0[0] as Bool }) else {
                 return

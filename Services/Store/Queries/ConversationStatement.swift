@@ -70,9 +70,11 @@ enum ConversationStatement {
         CASE WHEN \(isMember) THEN c.last_at ELSE \(FormerView.endedAt("c.slot", "c.id", FormerView.end("c.slot", "c.id", "$1"))) END
         """
 
+    // By scalar subqueries, as in `HiddenMessages`: `EXISTS` may become a table of all that the reader has anywhere.
+
     private static let isMember = """
-        EXISTS (SELECT FROM store.memberships o
-                WHERE o.slot = c.slot AND o.conversation_id = c.id AND o.user_id = $1 AND o.left_seq IS NULL)
+        (SELECT true FROM store.memberships o
+         WHERE o.slot = c.slot AND o.conversation_id = c.id AND o.user_id = $1 AND o.left_seq IS NULL) IS NOT NULL
         """
 
     private static func isRecent(_ transaction: String) -> String {
@@ -81,13 +83,19 @@ enum ConversationStatement {
 
     /// Whether their stay ended, or something they see was deleted for everyone.
     private static let hasChangedForFormer = """
-        EXISTS (
-            SELECT FROM store.memberships o
-            WHERE o.slot = c.slot AND o.conversation_id = c.id AND o.user_id = $1 AND (\(isRecent("o.xmin")) OR EXISTS (
-                SELECT FROM store.changes h
-                JOIN store.messages m ON m.slot = c.slot AND m.conversation_id = c.id AND m.id = h.message_id
+        (
+            SELECT true FROM store.memberships o
+            WHERE o.slot = c.slot AND o.conversation_id = c.id AND o.user_id = $1 AND (\(isRecent("o.xmin")) OR (
+                SELECT true FROM store.changes h
+                CROSS JOIN LATERAL (
+                    SELECT m.seq FROM store.messages m
+                    WHERE m.slot = c.slot AND m.conversation_id = c.id AND m.id = h.message_id
+                    OFFSET 0
+                ) m
                 WHERE h.slot = c.slot AND h.conversation_id = c.id AND h.kind = \(ChangeKind.messageDeleted.rawValue)
-                  AND h.seq > o.left_seq AND \(isRecent("h.xmin")) AND m.seq BETWEEN o.joined_seq AND o.left_seq)))
+                  AND h.seq > o.left_seq AND \(isRecent("h.xmin")) AND m.seq BETWEEN o.joined_seq AND o.left_seq
+                LIMIT 1) IS NOT NULL)
+            LIMIT 1) IS NOT NULL
         """
 
     private static func columns(orderedBy order: String) -> String {
@@ -103,12 +111,16 @@ enum ConversationStatement {
             SELECT array_agg(s.joined_seq ORDER BY s.joined_seq) AS joined, array_agg(coalesce(s.left_seq, 0) ORDER BY s.joined_seq) AS ended,
                 (array_agg(s.role ORDER BY s.joined_seq DESC))[1] AS role, max(s.cleared_seq) AS cleared_seq,
                 max(coalesce(s.left_seq, 9223372036854775807)) AS last_seq,
-                EXISTS (SELECT FROM store.hidden d
-                        WHERE d.slot = c.slot AND d.conversation_id = c.id AND d.user_id = $1) AS hides
+                (SELECT true FROM store.hidden d
+                 WHERE d.slot = c.slot AND d.conversation_id = c.id AND d.user_id = $1 LIMIT 1) IS NOT NULL AS hides
             FROM store.memberships s
             WHERE s.slot = c.slot AND s.conversation_id = c.id AND s.user_id = $1
         ) stay
-        LEFT JOIN receipt.horizons h ON h.slot = c.slot AND h.conversation_id = c.id AND h.user_id = $1
+        LEFT JOIN LATERAL (
+            SELECT h.read_seq, h.delivered_seq FROM receipt.horizons h
+            WHERE h.slot = c.slot AND h.conversation_id = c.id AND h.user_id = $1
+            OFFSET 0
+        ) h ON true
         CROSS JOIN LATERAL (
             SELECT least(count(*) FILTER (WHERE m.sender_id <> $1 AND m.kind <> 3 AND m.deleted_at IS NULL AND \(isVisible)),
                     \(UnreadStatement.limit)) AS count,
@@ -120,7 +132,11 @@ enum ConversationStatement {
                 CASE WHEN count(*) = \(nearbyRows) AND NOT bool_or(\(isVisible)) THEN min(m.seq) END AS rest
             FROM (\(newest("CASE WHEN stay.hides THEN \(nearbyRows) ELSE 1 END", after: "stay.cleared_seq"))) m
         ) latest
-        LEFT JOIN store.messages m ON m.slot = c.slot AND m.conversation_id = c.id AND m.seq = latest.seq
+        LEFT JOIN LATERAL (
+            SELECT m.* FROM store.messages m
+            WHERE m.slot = c.slot AND m.conversation_id = c.id AND m.seq = latest.seq
+            OFFSET 0
+        ) m ON true
         LEFT JOIN LATERAL (
             SELECT p.sender_id, \(MessageRow.text(of: "p", asOf: "stay.last_seq")) AS body FROM store.messages p
             WHERE p.slot = c.slot AND p.conversation_id = c.id AND p.seq = m.reply_seq AND p.deleted_at IS NULL
