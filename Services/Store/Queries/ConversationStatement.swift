@@ -67,7 +67,8 @@ enum ConversationStatement {
 
     /// The latest activity in `c` that the reader sees: a former member that of their removal.
     private static let shownAt = """
-        CASE WHEN \(isMember) THEN c.last_at ELSE \(FormerView.endedAt("c.slot", "c.id", FormerView.end("c.slot", "c.id", "$1"))) END
+        CASE WHEN \(isMember) THEN c.last_at
+            ELSE coalesce(\(FormerView.endedAt("c.slot", "c.id", FormerView.end("c.slot", "c.id", "$1"))), c.created_at) END
         """
 
     // By scalar subqueries, as in `HiddenMessages`: `EXISTS` may become a table of all that the reader has anywhere.
