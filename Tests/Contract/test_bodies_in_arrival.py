@@ -109,8 +109,10 @@ def test_many_users_bodies_leave_room_for_messages(system, new_person):
             connections.append(Raw(port))
             connections[-1].send(head(person, "POST", BATCH, 1 << 20))
             send_all_but_the_end(connections[-1], 1 << 20)
-        group = people[0].group()
-        other = Person(system, people[0].name, port=port)
+        # Whose own share none of them takes.
+        bystander = new_person("bystander")
+        group = bystander.group()
+        other = Person(system, bystander.name, port=port)
         large = {"id": new_id(), "text": "x" * 16_000}
         assert other.post(f"/v1/conversations/{group}/messages", large).status_code == 201
         answers = []
