@@ -68,11 +68,8 @@ final class Authenticator {
 
     private func identity(of request: Request) throws(Problem) -> Identity {
         let identity = try verifiedIdentity(of: request)
-        guard !erased.contains(identity.user) else {
-            throw Problem(.unauthenticated, "Authorization: the token's user was erased")
-        }
-        guard !revoked.contains(identity) else {
-            throw Problem(.unauthenticated, "Authorization: the token was revoked")
+        if let refusal = TokenRefusal.of(identity, tokens, erased, revoked) {
+            throw Problem(.unauthenticated, "Authorization: \(refusal.reason)")
         }
         return identity
     }

@@ -78,8 +78,7 @@ final class IngestService: HTTPHandler {
         do throws(Problem) {
             return .admitted(bodyBytes: limit, try account(for: request, call, bodyBytes: Int(size)))
         } catch {
-            let headers = error.code == .unauthenticated ? [Authenticator.challenge(request)] : []
-            return refused(Refusal(error, headers: headers))
+            return refused(Refusal(error, headers: challenges(error, request)))
         }
     }
 
@@ -126,12 +125,16 @@ final class IngestService: HTTPHandler {
         exchange.began()
         guard let account = exchange.account else { return answerPublicly(route.call, exchange) }
         do throws(Problem) {
-            // While the body arrived, which may take a minute.
-            guard !erased.contains(account.user) else { throw Problem(.forbidden, "the user was erased") }
+            // The body may have taken a minute to arrive.
+            _ = try caller(of: request, route.call)
             try answer(request, route, account.user, exchange)
         } catch {
-            exchange.answer(error)
+            exchange.answer(error, headers: challenges(error, request))
         }
+    }
+
+    private func challenges(_ problem: Problem, _ request: Request) -> [ResponseHeader] {
+        problem.code == .unauthenticated ? [Authenticator.challenge(request)] : []
     }
 
     private func answer(

@@ -5,7 +5,8 @@ import Reactor
 import Wire
 
 /// Up to when the tokens of users are refused, because an administrator revoked them. Some 100 bytes for each user of whom
-/// a token can still be refused by it: where tokens have a longest lifetime, older revocations are forgotten.
+/// a token can still be refused by it: where tokens have a longest lifetime, revocations are forgotten when they have been
+/// known for that long.
 ///
 /// From the acknowledgement on the process that gave it refuses such tokens, and the others as soon as they are told: at
 /// once, or where the announcement was lost with the next second's number. Nobody serves before all slots are loaded.
@@ -18,8 +19,15 @@ public final class RevokedTokens {
     public var onRevoked: @Reactor (UserID) -> Void = { _ in }
 
     private let bus: Bus
-    private let longestLifetime: Int64?
-    private var moments: [UserID: Timestamp] = [:]
+    private let longestLifetime: Duration?
+    private var moments: [UserID: Moment] = [:]
+
+    private struct Moment {
+        var before: Timestamp
+        /// By the clock that does not jump: what was forgotten because of the other one would never be told again.
+        var arrival: MonotonicTime
+    }
+
     private lazy var numbers = SlotNumbers(
         query: { [bus] slot, after, completion in
             SlotNumbers.ask(bus, .revocations, in: slot, RevocationsQuery(slot, after: after), completion)
@@ -29,7 +37,7 @@ public final class RevokedTokens {
     /// - Parameter longestLifetime: of tokens, where the verifier holds them to it.
     public init(bus: Bus, longestLifetime: Duration?) {
         self.bus = bus
-        self.longestLifetime = longestLifetime.map { $0.components.seconds * 1000 }
+        self.longestLifetime = longestLifetime
     }
 
     /// Loads all slots. `receive` has to get the frames of the bus from now on.
@@ -42,6 +50,9 @@ public final class RevokedTokens {
     /// Whether every slot was loaded.
     public var isComplete: Bool { numbers.isComplete }
 
+    /// Whether it can be said of this user whether tokens of theirs are revoked.
+    public func knows(_ user: UserID) -> Bool { numbers.isLoaded(user.slot) }
+
     var count: Int { moments.count }
 
     /// Whether the token of this identity is revoked. One that does not say when it was issued may be of any time. `iat` is in
@@ -53,24 +64,23 @@ public final class RevokedTokens {
     public func refuses(tokensOf user: UserID, issuedAt: Timestamp?) -> Bool {
         guard !moments.isEmpty, let moment = moments[user] else { return false }
         guard let issuedAt else { return true }
-        return issuedAt <= moment
+        return issuedAt <= moment.before
     }
 
     /// A store has said so.
-    public func insert(_ revocation: Revocation, at now: Timestamp = .now) {
-        guard !isForgotten(revocation.before, at: now) else { return }
-        if let moment = moments[revocation.user], moment >= revocation.before { return }
-        moments[revocation.user] = revocation.before
+    public func insert(_ revocation: Revocation, at now: MonotonicTime = .now) {
+        if let moment = moments[revocation.user], moment.before >= revocation.before { return }
+        moments[revocation.user] = Moment(before: revocation.before, arrival: now)
         onRevoked(revocation.user)
     }
 
-    /// Whether no token can be valid any more that was issued then.
-    private func isForgotten(_ moment: Timestamp, at now: Timestamp) -> Bool {
-        guard let longestLifetime else { return false }
-        return moment.milliseconds + longestLifetime < now.milliseconds
+    /// Those up to whose moment no token can have been issued that is still valid. The moment may lie a little ahead of the
+    /// clock of who revoked, and that one ahead of ours.
+    func forget(at now: MonotonicTime) {
+        guard let longestLifetime else { return }
+        let age = longestLifetime + TokenVerifier.clockDifference * 2
+        moments = moments.filter { now - $0.value.arrival <= age }
     }
-
-    func forget(at now: Timestamp) { moments = moments.filter { !isForgotten($0.value, at: now) } }
 
     /// Takes a frame under the topic `revocation`.
     public func receive(_ frame: InboundFrame) {

@@ -3,6 +3,9 @@
 public struct SessionLimits: Sendable {
     /// Open sessions on one process. One more takes the place of the oldest, which ends with `superseded`.
     public var sessions = 100
+    /// Places of the user's sessions in conversations, all together: some 100 bytes each. Beyond them the oldest session
+    /// ends with `superseded`.
+    public var places = 200_000
     /// Frames that are read from the user, on average. Beyond it the client is not refused but waits: nothing is read from
     /// it until it is in time again.
     public var framesPerSecond = 100

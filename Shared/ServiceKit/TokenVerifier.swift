@@ -136,7 +136,7 @@ public struct TokenVerifier: Sendable {
 
     private var leeway: Int64 { policy.leeway.components.seconds * 1000 }
 
-    private func isCurrent(_ expiresAt: Timestamp, at now: Timestamp) -> Bool {
+    func isCurrent(_ expiresAt: Timestamp, at now: Timestamp) -> Bool {
         now.milliseconds < expiresAt.milliseconds + leeway
     }
 

@@ -436,6 +436,27 @@ private func send(_ number: Int, user: String = "anna") -> String {
         return false
     }
 
+    @Test("a token that becomes refused while the body arrives is refused", arguments: [false, true])
+    func refusedMeanwhile(isErased: Bool) async throws {
+        let ingest = try await TestIngest.start()
+        await ingest.answerAtOnce("{}")
+        let client = try RawClient(port: ingest.port), anna = UserID("anna")!
+        let request = send(1)
+        try client.send(String(request.dropLast(5)))
+        // The head was admitted by when the answer to another one is here.
+        let other = try RawClient(port: ingest.port)
+        try other.send(TestIngest.head("GET", "/v1/conversations", user: "ben"))
+        #expect(try other.receiveAnswer().status == 200)
+        if isErased { await ingest.erase(anna) } else { await ingest.revoke(anna, before: .now) }
+        let isRefused = try await refused("anna", by: ingest)
+        #expect(isRefused)
+        let before = await ingest.received
+        try client.send(String(request.suffix(5)))
+        let answer = try client.receiveAnswer()
+        #expect(answer.status == 401 && answer["WWW-Authenticate"] != nil)
+        #expect(await ingest.received == before)
+    }
+
     @Test("two users on one connection stay two users")
     func changingUsers() async throws {
         let ingest = try await TestIngest.start()
