@@ -83,6 +83,19 @@ extension ReceiptSignals {
         #expect(signals.count == ReceiptSignals.capacity && !isAdded)
     }
 
+    @Test("so many are on their way at once and no more, and each answer makes room for one")
+    func inFlight() {
+        var signals = ReceiptSignals()
+        for number in 0..<3 * ReceiptSignals.share {
+            _ = signals.add(Self.key(number, UserID("user\(number % 3)")!), delivered: 1)
+        }
+        let sent = signals.takeAllReady()
+        #expect(sent.count == 8_192 && signals.count == 3 * ReceiptSignals.share)
+        _ = signals.finished(sent[0])
+        _ = signals.failed(sent[1])
+        #expect(signals.takeAllReady().count == 2)
+    }
+
     @Test("every user's count is back at nothing when all is answered, whatever failed and was said meanwhile")
     func counts() {
         var signals = ReceiptSignals()
@@ -112,6 +125,23 @@ extension ReceiptSignals {
         var table = TypingTable()
         let told = stride(from: 0.0, through: 10, by: 0.5).filter { table.started(Self.key, at: Self.second($0)) }
         #expect(told == [0, 3, 6, 9])
+    }
+
+    @Test("who starts and stops again and again is passed on as starting every three seconds, and stopping after it")
+    func toggles() {
+        var table = TypingTable()
+        var told: [(at: Double, isActive: Bool)] = []
+        for number in 0..<80 {
+            let now = Double(number) / 8
+            let isActive = number % 2 == 0
+            let isNews = isActive ? table.started(Self.key, at: Self.second(now)) : table.stopped(Self.key)
+            if isNews { told.append((now, isActive)) }
+            _ = table.takeExpired(at: Self.second(now))
+        }
+        #expect(told.map(\.at) == [0, 0.125, 3, 3.125, 6, 6.125, 9, 9.125])
+        #expect(told.map(\.isActive) == [true, false, true, false, true, false, true, false])
+        let expired = table.takeExpired(at: Self.second(13))
+        #expect(expired.isEmpty && table.isEmpty)
     }
 
     @Test("six seconds without a word end it, and so does saying so, once")

@@ -133,11 +133,13 @@ final class ReceiptSender {
     private func take(_ outcome: RequestOutcome, _ signal: ReceiptSignal) {
         // A refusal for good, as of somebody who has just left, is an answer too.
         if case .answered(let answer) = outcome, answer.status < 500 {
-            if signals.finished(signal) { send() }
+            signals.finished(signal)
             if !stalled.isEmpty { goOn(after: signal.user) }
         } else if signals.failed(signal) {
             Reactor.after(Self.pause) { [weak self] in self?.resume() }
         }
+        // There is room for another one on its way.
+        if signals.hasReady { send() }
     }
 
     private func resume() {

@@ -10,6 +10,9 @@ struct ReceiptSignals {
     /// Of one user: nobody's receipts fill it all.
     static let share = capacity / 16
 
+    /// On their way at once: others ask by the same bus, whose table of requests has no more room than all of these have.
+    static let inFlight = capacity / 8
+
     struct Key: Hashable {
         var conversation: ConversationID
         var user: UserID
@@ -51,9 +54,12 @@ struct ReceiptSignals {
         return true
     }
 
+    /// Whether one can be sent now.
+    var hasReady: Bool { !ready.isEmpty && underWay.count < Self.inFlight }
+
     /// Takes out the next one that can be sent now. It must come back by `finished` or `failed`.
     mutating func takeReady() -> ReceiptSignal? {
-        while let key = ready.popFirst() {
+        while hasReady, let key = ready.popFirst() {
             guard let horizons = waiting.removeValue(forKey: key) else { continue }
             underWay.insert(key)
             return ReceiptSignal(
@@ -63,6 +69,7 @@ struct ReceiptSignals {
     }
 
     /// `receipt` has it. Returns whether more of that user and conversation waits.
+    @discardableResult
     mutating func finished(_ signal: ReceiptSignal) -> Bool {
         let key = Key(conversation: signal.conversation, user: signal.user)
         underWay.remove(key)

@@ -24,7 +24,8 @@ final class TypingRelay {
         self.rooms = rooms
         self.counters = counters
         table = TypingTable(lifetime: lifetime)
-        heard = TypingTable(lifetime: lifetime)
+        // What comes from elsewhere keeps the interval there; on its way it may have been late and the next one not.
+        heard = TypingTable(lifetime: lifetime, interval: TypingTable.interval / 2)
     }
 
     /// - Returns: how many sessions here it concerned.
@@ -38,12 +39,12 @@ final class TypingRelay {
         return isNews ? room.feed.count : 0
     }
 
-    /// From another process.
+    /// From another process, which may tell more than it should.
     func receive(_ conversation: ConversationID, _ user: UserID, _ isActive: Bool) {
         guard rooms[conversation] != nil else { return }
         let key = TypingTable.Key(conversation: conversation, user: user)
-        _ = isActive ? heard.started(key, at: .now) : heard.stopped(key)
-        tellHere(key, isActive)
+        let isNews = isActive ? heard.started(key, at: .now) : heard.stopped(key)
+        if isNews { tellHere(key, isActive) }
         startClock()
     }
 
