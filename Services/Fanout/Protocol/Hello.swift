@@ -30,10 +30,15 @@ struct Hello {
     }
 }
 
-/// Reads a `hello` a member or a position at a time, because a large one takes longer than a turn may.
+/// Reads a `hello` a member or a position at a time, or a piece of what it does not know, because a large one takes longer than a turn may.
 struct HelloReader {
     private(set) var hello = Hello()
+    /// Whether the frame's type says that it is one.
+    private(set) var isHello = false
+    /// How far it has read.
+    var offset: Int { reader.offset }
     private var reader: JSONReader
+    private let readsPositions: Bool
     private var given = JSONKeys.Given()
     private var hasBegun = false
     private var hasToken = false
@@ -41,18 +46,29 @@ struct HelloReader {
 
     /// The list that is being read, and what it has so far.
     private var list: List?
+    /// A member that is of no interest.
+    private var skipping: JSONSkipping?
     private var positions: [ConversationID: Int64] = [:]
 
-    private static let keys: JSONKeys = ["token", "cursors", "useq", "statusVersions", "logId"]
+    private static let keys: JSONKeys = ["type", "token", "cursors", "useq", "statusVersions", "logId"]
 
     /// It borrows the memory.
-    init(_ json: UnsafeRawBufferPointer) { reader = JSONReader(json) }
+    ///
+    /// - Parameter readsPositions: whether to take in what the client has. Of a stranger it is passed over.
+    init(_ json: UnsafeRawBufferPointer, readsPositions: Bool = true) {
+        reader = JSONReader(json)
+        self.readsPositions = readsPositions
+    }
 
     /// Returns whether there is more.
     mutating func readNext() throws(JSONError) -> Bool {
         if !hasBegun {
             hasBegun = true
             try reader.beginObject()
+        }
+        if skipping != nil {
+            if try !skipping!.next(&reader) { skipping = nil }
+            return true
         }
         if list == nil { return try readMember() }
         if try !readPosition() { endList() }
@@ -61,18 +77,20 @@ struct HelloReader {
 
     private mutating func readMember() throws(JSONError) -> Bool {
         guard let key = try reader.nextKey(of: Self.keys, &given) else {
+            try reader.end()
             guard hasToken else { throw reader.failure(.expected("a token"), at: 0) }
             return false
         }
         switch key {
+        case "type": isHello = try reader.slice() == "hello"
         case "token":
             hello.token = try reader.string()
             hasToken = true
-        case "cursors": try beginList(.cursors)
+        case "cursors" where readsPositions: try beginList(.cursors)
         case "useq": hello.useq = try reader.consumeNull() ? nil : try reader.position()
-        case "statusVersions": try beginList(.statusVersions)
+        case "statusVersions" where readsPositions: try beginList(.statusVersions)
         case "logId": hello.logID = try reader.consumeNull() ? nil : try reader.string()
-        default: try reader.skip()
+        default: skipping = JSONSkipping()
         }
         return true
     }

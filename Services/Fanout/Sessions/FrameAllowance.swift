@@ -45,8 +45,13 @@ struct FrameAllowance {
 enum FrameCost {
     /// A signature is checked. What the bootstrap behind it costs the store is bounded there, by turns; a client that loses
     /// its connection again and again is not to be turned away soon.
-    static let hello = 2.0
     static let auth = 2.0
+
+    /// At most a quarter of what may come at once: the devices of a user with very many conversations are not to lock each
+    /// other out.
+    static func hello(bytes: Int, _ limits: SessionLimits) -> Double {
+        min(auth + frame(bytes: bytes), Double(limits.frameBurst) / 4)
+    }
 
     /// At least one frame, and another one for each KiB.
     static func frame(bytes: Int) -> Double { max(1, Double(bytes) / 1024) }

@@ -44,7 +44,6 @@ final class Gateway {
     private let turns: Turns
     private var isDraining = false
     private var isCheckingLifetimes = false
-    private var isEndingPlanned = false
 
     init(
         tokens: TokenVerifier, erased: ErasedUsers, revoked: RevokedTokens, log: Log, sessions: SessionTable,
@@ -69,8 +68,8 @@ final class Gateway {
 
     /// Starts watching over lifetimes, erased users, revoked tokens and keys.
     func start() {
-        erased.onErased = { [weak self] in self?.endSessions(of: $0) }
-        revoked.onRevoked = { [weak self] _ in self?.planToEndRevokedSessions() }
+        erased.onErased = { [weak self] in self?.endRefusedSessions(of: $0) }
+        revoked.onRevoked = { [weak self] in self?.endRefusedSessions(of: $0) }
         watchKeys()
         starter.onPlaced = { [signals] in signals.receipts.placed($0) }
         signals.supersession.start()
@@ -101,6 +100,9 @@ final class Gateway {
     }
 
     func received(_ text: UnsafeRawBufferPointer, from socket: any SessionSocket) {
+        if text.count > Self.frameBytes, let visitor = socket.userInfo as? Visitor {
+            return read(HelloReading(copying: text), of: visitor)
+        }
         do throws(JSONError) {
             let frame = try ClientFrame(text)
             if let session = socket.userInfo as? Session {
@@ -109,8 +111,14 @@ final class Gateway {
                 try receive(frame, text, from: visitor)
             }
         } catch {
-            socket.end(.protocolError, reason: error.description)
+            refuse(socket, error.description)
         }
+    }
+
+    /// Who breaks the protocol before their token was seen has brought none.
+    private func refuse(_ socket: any SessionSocket, _ reason: String) {
+        if socket.userInfo is Visitor { socket.authenticationFailed() }
+        socket.end(.protocolError, reason: reason)
     }
 
     /// What the decoder has done with bytes of the client, whoever that is: frames besides whole messages, and what it keeps
@@ -124,14 +132,15 @@ final class Gateway {
         } else if let visitor = socket.userInfo as? Visitor, !visitor.isKnown, socket.isOpen {
             visitor.frames += otherFrames
             guard visitor.frames <= Self.visitorFrames else {
-                return socket.end(.protocolError, reason: "too many frames before hello")
+                return refuse(socket, "too many frames before hello")
             }
             makeRoom(for: visitor)
         }
     }
 
     private func makeRoom(for visitor: Visitor) {
-        let (held, announced) = (visitor.socket.heldInputBytes, visitor.socket.announcedInputBytes)
+        let held = visitor.frameBytes + visitor.socket.heldInputBytes
+        let announced = visitor.socket.announcedInputBytes
         for leaver in strangers.hold(held, of: announced, for: visitor, at: .now) {
             counters.strangersRefused += 1
             let seconds = Int.random(in: Self.returnSpread)
@@ -161,71 +170,82 @@ final class Gateway {
     private func receive(
         _ frame: ClientFrame, _ text: UnsafeRawBufferPointer, from visitor: Visitor
     ) throws(JSONError) {
-        guard case .hello(let token) = frame else {
-            return visitor.socket.end(.protocolError, reason: "the first frame must be hello")
-        }
-        // Much is read for those alone whose token is good; of little, what is wrong with it is worth more to know.
-        let hello = text.count > Self.frameBytes ? nil : try Hello(text)
-        guard let identity = verify(token, of: visitor) else { return }
-        strangers.release(visitor)
-        visitor.isKnown = true
-        if let hello {
-            begin(visitor, hello, identity, bytes: text.count)
-        } else {
-            read(HelloReading(copying: text), of: visitor, identity, bytes: text.count)
+        guard case .hello(let token) = frame else { return refuse(visitor.socket, "the first frame must be hello") }
+        // It is little, so what is wrong with it is worth more to know than what is wrong with the token.
+        let hello = try Hello(text)
+        if let identity = verify(token, of: visitor, bytes: text.count) { begin(visitor, hello, identity) }
+    }
+
+    /// A large frame is read over as many turns as that takes: of a stranger its token alone, and the rest when that is good.
+    /// Nothing else is read from the client meanwhile.
+    private func read(_ reading: HelloReading, of visitor: Visitor) {
+        visitor.socket.pauseReading()
+        visitor.frameBytes = reading.byteCount
+        turns.run { [weak self] in
+            guard let self, visitor.socket.isOpen else { return false }
+            do throws(JSONError) {
+                return try reading.readSome(turns) || goOn(reading, of: visitor)
+            } catch {
+                refuse(visitor.socket, error.description)
+                return false
+            }
         }
     }
 
+    /// Returns whether there is more to read.
+    private func goOn(_ reading: HelloReading, of visitor: Visitor) -> Bool {
+        if let identity = reading.identity {
+            begin(visitor, reading.hello, identity)
+            visitor.socket.resumeReading()
+        } else if !reading.isHello {
+            refuse(visitor.socket, "the first frame must be hello")
+        } else if let identity = verify(reading.hello.token, of: visitor, bytes: reading.byteCount) {
+            strangers.release(visitor)
+            visitor.isKnown = true
+            reading.verified(identity)
+            return true
+        }
+        return false
+    }
+
     /// The user is asked for more patience when they have opened too many sessions of late.
-    private func verify(_ token: String, of visitor: Visitor) -> Identity? {
-        do throws(TokenError) {
-            let identity = try tokens.verify(token)
-            guard !erased.contains(identity.user) else {
-                visitor.socket.end(.unauthenticated, reason: "the token's user was erased")
-                return nil
-            }
-            guard !revoked.contains(identity) else {
-                visitor.socket.end(.unauthenticated, reason: "the token was revoked")
-                return nil
-            }
-            if let seconds = sessions.account(of: identity.user).secondsInDebt {
-                let reason = "the user has said too much of late"
-                visitor.socket.end(.rateLimited, reason: reason, retryAfter: seconds)
-                return nil
-            }
-            return identity
-        } catch {
+    private func verify(_ token: String, of visitor: Visitor, bytes: Int) -> Identity? {
+        guard let identity = try? tokens.verify(token) else {
             visitor.socket.authenticationFailed()
             visitor.socket.end(.unauthenticated, reason: "the token is not valid")
             return nil
         }
-    }
-
-    /// Nothing else is read from the client meanwhile.
-    private func read(_ reading: HelloReading, of visitor: Visitor, _ identity: Identity, bytes: Int) {
-        visitor.socket.pauseReading()
-        turns.run { [weak self] in
-            guard let self, visitor.socket.isOpen else { return false }
-            do throws(JSONError) {
-                if try reading.readSome() { return true }
-                begin(visitor, reading.hello, identity, bytes: bytes)
-                visitor.socket.resumeReading()
-            } catch {
-                visitor.socket.end(.protocolError, reason: error.description)
-            }
-            return false
+        let user = identity.user
+        guard erased.knows(user), revoked.knows(user) else {
+            visitor.socket.end(.overloaded, reason: "it is not known yet which tokens are revoked", retryAfter: 1)
+            return nil
         }
+        if let refusal = refusal(of: identity) {
+            visitor.socket.end(.unauthenticated, reason: refusal.reason)
+            return nil
+        }
+        let account = sessions.account(of: user)
+        if let seconds = account.secondsInDebt {
+            let reason = "the user has said too much of late"
+            visitor.socket.end(.rateLimited, reason: reason, retryAfter: seconds)
+            return nil
+        }
+        account.chargeHello(bytes: bytes)
+        return identity
     }
 
-    private func begin(_ visitor: Visitor, _ hello: Hello, _ identity: Identity, bytes: Int) {
+    private func refusal(of identity: Identity) -> TokenRefusal? { TokenRefusal.of(identity, tokens, erased, revoked) }
+
+    private func begin(_ visitor: Visitor, _ hello: Hello, _ identity: Identity) {
         let socket = visitor.socket
+        // Much may have happened while the rest of a large hello was read.
+        if let refusal = refusal(of: identity) { return socket.end(.unauthenticated, reason: refusal.reason) }
         forget(visitor)
         let session = Session(socket, identity)
         socket.userInfo = session
         socket.maximumMessageBytes = Self.frameBytes
         signals.supersession.supersede(by: session)
         sessions.add(session)
-        sessions.account(of: session.user).charge(FrameCost.hello + FrameCost.frame(bytes: bytes), to: nil)
         starter.start(session, hello)
     }
 
@@ -258,8 +278,8 @@ final class Gateway {
             guard identity.user == session.user else {
                 return session.end(.unauthenticated, reason: "the token is another user's")
             }
-            guard !revoked.contains(identity) else {
-                return session.end(.unauthenticated, reason: "the token was revoked")
+            if let refusal = refusal(of: identity) {
+                return session.end(.unauthenticated, reason: refusal.reason)
             }
             session.identity = identity
             session.hasWarnedOfExpiry = false
@@ -270,8 +290,10 @@ final class Gateway {
 
     // MARK: Ending
 
-    private func endSessions(of user: UserID) {
-        for session in sessions.sessions(of: user) { session.end(.unauthenticated, reason: "the user was erased") }
+    private func endRefusedSessions(of user: UserID) { sessions.sessions(of: user).forEach(endIfRefused) }
+
+    private func endIfRefused(_ session: Session) {
+        if let refusal = refusal(of: session.identity) { session.end(.unauthenticated, reason: refusal.reason) }
     }
 
     /// One round after the other, each over as many turns as it takes.
@@ -287,28 +309,12 @@ final class Gateway {
         }
     }
 
-    /// Many revocations may come in a turn, when they are loaded; all sessions are looked at once.
-    private func planToEndRevokedSessions() {
-        guard !isEndingPlanned else { return }
-        isEndingPlanned = true
-        Reactor.atEndOfTurn { [self] in
-            isEndingPlanned = false
-            turns.forEach(sessions.all) { [revoked] session in
-                guard revoked.contains(session.identity) else { return }
-                session.end(.unauthenticated, reason: "the token was revoked")
-            }
-        }
-    }
-
     /// Takes new keys from their file, where they come from one, and ends the sessions of keys that are gone.
     private func watchKeys() {
         guard let path = tokens.keyFile else { return }
         keyFile = TokenKeyFile(path, log: log) { [unowned self] keys in
             guard tokens.replaceKeys(by: keys) else { return false }
-            turns.forEach(sessions.all) { [unowned self] session in
-                guard !tokens.hasKey(of: session.identity) else { return }
-                session.end(.unauthenticated, reason: "the key of the token is no longer valid")
-            }
+            turns.forEach(sessions.all) { [unowned self] in endIfRefused($0) }
             return true
         }
         keyFile?.watch()
@@ -319,14 +325,14 @@ final class Gateway {
             return
         }
         strangers.release(visitor)
-        visitor.socket.end(.protocolError, reason: "no hello within 10 s")
+        refuse(visitor.socket, "no hello within 10 s")
     }
 
     private func checkLifetime(_ session: Session, at now: Timestamp) {
         guard session.socket.isOpen else { return }
         let left = session.expiresAt.milliseconds - now.milliseconds
         if left <= 0 {
-            session.end(.unauthenticated, reason: "the token has expired")
+            endIfRefused(session)
         } else if left <= Self.expiryNotice, !session.hasWarnedOfExpiry {
             session.hasWarnedOfExpiry = true
             session.send(ServerFrame.tokenExpiring(at: session.expiresAt))

@@ -21,6 +21,9 @@ final class Session {
     var hasWarnedOfExpiry = false
     /// Where the session takes part, to leave on its end.
     var rooms = IdentityTable<Room>()
+    /// In how many rooms it will be, as far as is known before it is.
+    var expectedRooms = 0
+    var places: Int { max(rooms.count, expectedRooms) }
     /// What the user may see of conversations of which they do not see everything.
     var windows = SessionWindows()
     /// The user's setting: they are shown to others, and others to them. Not before the bootstrap is there.

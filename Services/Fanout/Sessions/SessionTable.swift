@@ -44,6 +44,13 @@ final class SessionTable {
             .end(.superseded, reason: "the user has opened more than \(limits.sessions) sessions")
     }
 
+    /// Called when sessions of the user come to be in more rooms.
+    func boundPlaces(of user: UserID) {
+        for session in accounts[user]?.sessionsBeyondPlaces() ?? [] {
+            session.end(.superseded, reason: "the user's sessions are in more than \(limits.places) conversations")
+        }
+    }
+
     func remove(_ session: Session) {
         sessions.remove(session)
         leaveAccount(session)

@@ -33,7 +33,20 @@ final class UserAccount {
         return open.count > limits.sessions ? open.first : nil
     }
 
+    /// Those that give way because all of the user's sessions together are in more rooms than they may be. One always stays.
+    func sessionsBeyondPlaces() -> [Session] {
+        let open = sessions.filter(\.socket.isOpen)
+        var places = open.reduce(0) { $0 + $1.places }
+        return open.dropLast().prefix { session in
+            defer { places -= session.places }
+            return places > limits.places
+        }
+    }
+
     func remove(_ session: Session) { sessions.removeAll { $0 === session } }
+
+    /// Called for a hello with a good token, whatever becomes of it.
+    func chargeHello(bytes: Int) { charge(FrameCost.hello(bytes: bytes, limits), to: nil) }
 
     /// Called for what has been read. When it was too much, nothing more is read from the session for a while.
     func charge(_ frames: Double, to session: Session?) {

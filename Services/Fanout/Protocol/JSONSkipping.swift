@@ -1,0 +1,27 @@
+import JSON
+
+/// Skips a value a piece at a time, checking it as `JSONReader.skip` does: a large one takes longer than a turn may.
+struct JSONSkipping {
+    /// The containers it is in, from the outside: whether each is an array.
+    private var containers: [Bool] = []
+
+    /// Skips a scalar, or goes into a container or out of it. Returns whether there is more of the value.
+    mutating func next(_ reader: inout JSONReader) throws(JSONError) -> Bool {
+        if let isArray = containers.last {
+            guard try isArray ? reader.nextElement() : reader.nextKey() != nil else {
+                containers.removeLast()
+                return !containers.isEmpty
+            }
+        }
+        switch try reader.kind() {
+        case .object:
+            try reader.beginObject()
+            containers.append(false)
+        case .array:
+            try reader.beginArray()
+            containers.append(true)
+        default: try reader.skip()
+        }
+        return !containers.isEmpty
+    }
+}
