@@ -15,6 +15,8 @@ final class BusReader {
     static let portion = 8_192
     /// Bytes of frames that wait. What comes beyond is dropped, as the bus may do any time: streams repair themselves.
     static let waitingBytes = 64 << 20
+    /// The same for receipts, which leave changes their room.
+    static let waitingStatusBytes = 16 << 20
 
     /// What the parts that listen to the bus are.
     struct Listeners {
@@ -34,13 +36,46 @@ final class BusReader {
         var entries: FrameReader.Entries
     }
 
+    /// Frames that wait, and who waits for the frames before them.
+    @Reactor
+    private final class Backlog {
+        let limit: Int
+        var waiting = FIFO<Waiting>()
+        var bytes = 0
+        /// Frames that were ever here, and that were handled.
+        private var (kept, handled) = (0, 0)
+        private var listeners = FIFO<(frames: Int, body: @Reactor () -> Void)>()
+
+        init(limit: Int) { self.limit = limit }
+
+        var isEmpty: Bool { waiting.isEmpty }
+
+        func append(_ frame: InboundFrame) {
+            kept += 1
+            bytes += frame.count
+            waiting.append(Waiting(frame: frame, entries: frame.entries))
+        }
+
+        func removeFirst() {
+            bytes -= waiting.popFirst()?.frame.count ?? 0
+            handled += 1
+            while let (frames, body) = listeners.first, frames <= handled {
+                _ = listeners.popFirst()
+                body()
+            }
+        }
+
+        func wait(_ body: @escaping @Reactor () -> Void) {
+            if isEmpty { body() } else { listeners.append((kept, body)) }
+        }
+    }
+
     private let bus: Bus
     private let listeners: Listeners
     private let counters: Counters
-    private var waiting = FIFO<Waiting>()
+    private let changes = Backlog(limit: waitingBytes)
     /// They wait for the end of the turn, so that no message waits for them.
-    private var statuses = FIFO<Waiting>()
-    private var bytes = 0
+    private let statuses = Backlog(limit: waitingStatusBytes)
     private var isTurnPlanned = false
     /// Deliveries after which this turn's are enough.
     private var end = 0
@@ -54,6 +89,8 @@ final class BusReader {
     /// Any session may need any group, so all are subscribed; what concerns nobody here costs a look-up.
     func start() {
         bus.onFrame = { [unowned self] in receive($0) }
+        listeners.rooms.afterBacklog = { [unowned self] in changes.wait($0) }
+        listeners.rooms.afterStatusBacklog = { [unowned self] in statuses.wait($0) }
         for group in SlotGroup.all {
             bus.subscribe(.change(group))
             bus.subscribe(.privateChange(group))
@@ -79,12 +116,11 @@ final class BusReader {
     // MARK: As much as a turn may take
 
     private func keep(_ frame: InboundFrame) {
-        guard bytes + frame.count <= Self.waitingBytes else { return counters.framesShed += 1 }
-        bytes += frame.count
+        let backlog = isStatus(frame) ? statuses : changes
+        guard backlog.bytes + frame.count <= backlog.limit else { return counters.framesShed += 1 }
+        backlog.append(frame)
         planTurn()
-        let item = Waiting(frame: frame, entries: frame.entries)
-        if isStatus(frame) { statuses.append(item) } else { waiting.append(item) }
-        handle(&waiting)
+        handle(changes)
     }
 
     private func isStatus(_ frame: InboundFrame) -> Bool {
@@ -98,25 +134,20 @@ final class BusReader {
     private func planTurn() {
         guard !isTurnPlanned else { return }
         isTurnPlanned = true
-        end = counters.deliveries + Self.portion
+        end = counters.handedOut + Self.portion
         Reactor.atEndOfTurn { [unowned self] in
             isTurnPlanned = false
-            handle(&waiting)
-            if waiting.isEmpty { handle(&statuses) }
-            if bytes > 0 { planTurn() }
+            handle(changes)
+            if changes.isEmpty { handle(statuses) }
+            if !changes.isEmpty || !statuses.isEmpty { planTurn() }
         }
     }
 
-    private func handle(_ queue: inout FIFO<Waiting>) {
-        while counters.deliveries < end, let frame = queue.first?.frame {
+    private func handle(_ backlog: Backlog) {
+        while counters.handedOut < end, let frame = backlog.waiting.first?.frame {
             var next: UnsafeRawBufferPointer?
-            queue.updateFirst { next = $0.entries.next() }
-            if let next {
-                handle(next, of: frame)
-            } else {
-                bytes -= frame.count
-                _ = queue.popFirst()
-            }
+            backlog.waiting.updateFirst { next = $0.entries.next() }
+            if let next { handle(next, of: frame) } else { backlog.removeFirst() }
         }
     }
 
@@ -131,11 +162,21 @@ final class BusReader {
 
     // MARK: What nobody is promised
 
+    /// Who is typing is of no use later: it is told within this turn's portion, or not at all.
+    private var hasTimeForTyping: Bool {
+        planTurn()
+        return changes.isEmpty && counters.handedOut < end
+    }
+
     private func receiveEphemeral(_ frame: InboundFrame) {
         for bytes in frame.entries {
             var reader = ByteReader(bytes)
             switch try? EphemeralEntry(from: &reader) {
             case .typing(let conversation, let user, let isActive):
+                guard hasTimeForTyping else {
+                    counters.typingDropped += 1
+                    continue
+                }
                 listeners.typing.receive(conversation, user, isActive)
             case .superseded(let user, let device, let age):
                 listeners.supersession.superseded(user, device: device, age: age)

@@ -31,10 +31,13 @@ final class Counters {
     /// Users shown by another process until it fell silent.
     var presenceExpired = 0
     var typingFrames = 0
-    /// Frames about typing left out, because much else waited for the session.
+    /// Frames about typing left out, because much else waited for the session or for all of them.
     var typingDropped = 0
     /// Members who fell silent while they typed.
     var typingExpired = 0
+
+    /// All that was handed to sessions by the bus, for it to be shared out among turns.
+    var handedOut: Int { deliveries + typingFrames }
 
     func add(to metrics: Metrics) {
         let counters: [(String, String, @Reactor (Counters) -> Int)] = [

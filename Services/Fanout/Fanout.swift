@@ -16,8 +16,8 @@ final class Fanout {
     let gateway: Gateway
     let reader: BusReader
     let presence: Presence
-    private let erased: ErasedUsers
-    private let revoked: RevokedTokens
+    let erased: ErasedUsers
+    let revoked: RevokedTokens
 
     /// What tests and simulations choose otherwise than life.
     struct Settings {
@@ -32,16 +32,18 @@ final class Fanout {
         let fetches = FetchQueue()
         turns = Turns(settings.turns)
         sessions = SessionTable(settings.limits)
-        rooms = Rooms(bus: bus, fetches: fetches, counters: counters, log: log)
+        rooms = Rooms(bus: bus, fetches: fetches, counters: counters, turns: turns, log: log)
         let streams = PrivateStreams(bus: bus, fetches: fetches, counters: counters, rooms: rooms)
         let typing = TypingRelay(bus: bus, rooms: rooms, counters: counters, lifetime: settings.typingLifetime)
+        streams.grown = { [sessions] in sessions.boundPlaces(of: $0.user) }
         presence = Presence(
             bus: bus, rooms: rooms, streams: streams, sessions: sessions, counters: counters, turns: turns,
             timing: settings.presence)
         let supersession = Supersession(bus: bus, sessions: sessions, turns: turns)
         erased = ErasedUsers(bus: bus)
         revoked = RevokedTokens(bus: bus, longestLifetime: tokens.longestLifetime)
-        let places = SessionStarter.Places(rooms: rooms, streams: streams, counters: counters, presence: presence)
+        let places = SessionStarter.Places(
+            rooms: rooms, streams: streams, sessions: sessions, counters: counters, presence: presence)
         let receipts = ReceiptSender(bus: bus, rooms: rooms, counters: counters, turns: turns)
         gateway = Gateway(
             tokens: tokens, erased: erased, revoked: revoked, log: log, sessions: sessions,
@@ -66,6 +68,16 @@ final class Fanout {
             [gateway] in Double(gateway.strangerBytes)
         }
         presence.addMetrics(to: metrics)
+    }
+
+    /// Nobody is served whose token may be refused by what is not known yet.
+    func addConditions(to health: Health) {
+        health.require("erased users") { [erased] in
+            erased.isComplete ? nil : "the stores have not told yet who was erased"
+        }
+        health.require("revoked tokens") { [revoked] in
+            revoked.isComplete ? nil : "the stores have not told yet whose tokens were revoked"
+        }
     }
 
     func start() {

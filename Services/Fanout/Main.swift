@@ -14,9 +14,11 @@ enum Main {
                 bus: bus, tokens: configuration.tokens, log: service.log,
                 Fanout.Settings(limits: configuration.sessions, strangerBytes: configuration.strangerBytes))
             fanout.addMetrics(to: service.metrics)
+            fanout.addConditions(to: service.health)
             fanout.start()
 
             let server = Server(PublicRoutes(service), webSockets: fanout.gateway, limits: configuration.limits)
+            service.addMetrics(of: server)
             try server.listen(at: configuration.listen.description)
             service.drain.add("close sessions") { await fanout.drain(server) }
             service.drain.add("close the bus") { bus.close() }

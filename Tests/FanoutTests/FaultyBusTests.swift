@@ -15,6 +15,7 @@ private struct FaultyWorld {
     // On their way:
     private var announcements: [TestEntry] = []
     private var isRepairPlanned = false
+    private var isHandingOut = false
     private var repairs: [(after: Int64, through: Int64)] = []
     private var fetches: [Feed<TestEntry>.Fetch] = []
     private var stalled: [TestReader] = []
@@ -38,7 +39,8 @@ private struct FaultyWorld {
     init(seed: UInt64) { random = SeededRandom(seed: seed) }
 
     mutating func step() {
-        switch Int.random(in: 0..<14, using: &random) {
+        switch Int.random(in: 0..<15, using: &random) {
+        case 14: handOut()
         case 0...2: commit(removing: nil)
         case 3: toggleMembership()
         case 4...6: receiveAnnouncement()
@@ -91,6 +93,7 @@ private struct FaultyWorld {
 
     private mutating func perform(_ work: Feed<TestEntry>.Work) {
         if work.repairIn != nil { isRepairPlanned = true }
+        if work.hasMore { isHandingOut = true }
         fetches += work.fetches
         stalled += work.stalled
         for reader in work.ended { reader.hasEnded = true }
@@ -111,7 +114,13 @@ private struct FaultyWorld {
         guard !repairs.isEmpty else { return }
         let (after, through) = repairs.removeFirst()
         let isLost = Int.random(in: 0..<5, using: &random) == 0
-        perform(feed.repaired(isLost ? [] : entries(after: after, through: through), last: isLost ? 0 : last, see))
+        perform(feed.repaired(isLost ? [] : entries(after: after, through: through), last: isLost ? 0 : last))
+    }
+
+    private mutating func handOut() {
+        guard isHandingOut else { return }
+        perform(feed.handOutNext(see))
+        isHandingOut = feed.isHandingOut
     }
 
     private mutating func answerFetch() {
@@ -173,10 +182,11 @@ private struct FaultyWorld {
             receiveAnnouncement()
             planElapsed()
             answerRepair()
+            handOut()
             answerFetch()
             resumeStalled()
             let isQuiet = announcements.isEmpty && repairs.isEmpty && fetches.isEmpty && stalled.isEmpty
-            if isQuiet, !isRepairPlanned, feed.last == last { return }
+            if isQuiet, !isRepairPlanned, !isHandingOut, feed.last == last { return }
         }
     }
 

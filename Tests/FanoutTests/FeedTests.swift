@@ -45,7 +45,8 @@ func see(_ entry: TestEntry, _ reader: TestReader) { reader.seen.append(entry.po
         let range = feed.beginRepair()
         #expect(range?.after == 0 && range?.through == 2)
         #expect(feed.beginRepair() == nil)
-        _ = feed.repaired([TestEntry(position: 1), TestEntry(position: 2)], last: 4, see)
+        _ = feed.repaired([TestEntry(position: 1), TestEntry(position: 2)], last: 4)
+        while feed.isHandingOut { _ = feed.handOutNext(see) }
         #expect(reader.seen == [1, 2, 3, 4])
     }
 
@@ -63,9 +64,62 @@ func see(_ entry: TestEntry, _ reader: TestReader) { reader.seen.append(entry.po
         var feed = Feed<TestEntry>(last: 0)
         _ = feed.learn(2)
         #expect(feed.beginRepair()?.through == 2)
-        #expect(feed.repaired([], last: 0, see).repairIn == .seconds(1))
+        #expect(feed.repaired([], last: 0).repairIn == .seconds(1))
         #expect(feed.beginRepair()?.through == 2)
-        #expect(feed.repaired([TestEntry(position: 1)], last: 2, see).repairIn == .zero)
+        #expect(feed.repaired([TestEntry(position: 1)], last: 2).hasMore)
+        #expect(feed.handOutNext(see).repairIn == .milliseconds(10))
+    }
+
+    @Test("what was repaired goes out an entry at a time, in order with what is announced meanwhile")
+    func handingOut() {
+        var feed = Feed<TestEntry>(last: 0)
+        let reader = TestReader()
+        _ = feed.add(reader, after: 0, .unlimited, see)
+        _ = feed.learn(3)
+        _ = feed.beginRepair()
+        #expect(feed.repaired((Int64(1)...3).map { TestEntry(position: $0) }, last: 3).hasMore)
+        #expect(reader.seen.isEmpty, "whoever owns the feed decides when")
+        _ = feed.announce(TestEntry(position: 1), see)
+        #expect(feed.announce(TestEntry(position: 5), see).hasMore == false, "it is being handed out already")
+        #expect(feed.beginRepair() == nil)
+        let seen = (0..<3).map { _ in
+            _ = feed.handOutNext(see)
+            return reader.seen.count
+        }
+        #expect(seen == [1, 2, 3] && !feed.isHandingOut)
+        _ = feed.announce(TestEntry(position: 4), see)
+        #expect(reader.seen == [1, 2, 3, 4, 5])
+    }
+
+    @Test("what came early for thousands goes out with one announcement as far as a turn's portion, then later")
+    func earlyForMany() {
+        var feed = Feed<TestEntry>(last: 0)
+        let readers = (0..<4_096).map { _ in TestReader() }
+        for reader in readers { _ = feed.add(reader, after: 0, .unlimited, isNew: true, see) }
+        for position in Int64(2)...100 { _ = feed.announce(TestEntry(position: position), see) }
+        let work = feed.announce(TestEntry(position: 1), see)
+        #expect(work.hasMore && readers[7].seen == [1, 2, 3])
+        while feed.isHandingOut { _ = feed.handOutNext(see) }
+        #expect(readers.allSatisfy { $0.seen == Array(1...100) })
+    }
+
+    @Test("what cannot be had any more leaves nobody waiting for it, and makes room for what comes early")
+    func skipped() {
+        var feed = Feed<TestEntry>(last: 0)
+        let waiting = TestReader(), live = TestReader()
+        _ = feed.add(waiting, after: 5, .unlimited, see)
+        _ = feed.add(live, after: 0, .unlimited, see)
+        #expect(feed.skip(through: 10).count == 2 && feed.isEmpty)
+        _ = feed.add(live, after: 10, .unlimited, see)
+        // Half of the room for early ones each time: what is forgotten does not count.
+        let half = DenseStream<TestEntry>.earlyBytesLimit / 2
+        _ = feed.announce(TestEntry(position: 20, byteCount: half), see)
+        _ = feed.skip(through: 20)
+        _ = feed.add(live, after: 20, .unlimited, isNew: true, see)
+        for position in [23, 22] as [Int64] { _ = feed.announce(TestEntry(position: position, byteCount: half), see) }
+        _ = feed.announce(TestEntry(position: 21), see)
+        #expect(live.seen == [21, 22, 23])
+        #expect(waiting.seen.isEmpty)
     }
 
     @Test("who catches up gets pages, then what came meanwhile, then is live")

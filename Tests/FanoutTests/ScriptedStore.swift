@@ -31,6 +31,9 @@ final class ScriptedStore {
     private(set) var asked: [StoreRequestKind: Int] = [:]
     private var known: Set<RequestKey> = []
     private(set) var statusQueries = 0
+    private(set) var lastSeenQueries = 0
+    /// They are answered when this is not set any more.
+    var isSilentAboutLastSeen = false
     /// Answers to status queries that are given when the test says so, and name nobody. Nil: they are given at once.
     var heldStatuses: [@Reactor () -> Void]?
     /// Conversations too large to name everybody, with the JSON of the counts of one sender.
@@ -324,6 +327,8 @@ final class ScriptedStore {
             seen += try! SeenUsers(from: &reader).users
             bus.answer(request, status: 204)
         case .lastSeen:
+            guard !isSilentAboutLastSeen else { return bus.abandon(request) }
+            lastSeenQueries += 1
             bus.answer(request, status: 200) { LastSeen(lastSeen).write(to: &$0) }
         case .status:
             statusQueries += 1

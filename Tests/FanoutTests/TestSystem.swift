@@ -28,7 +28,8 @@ final class TestSystem {
 
     init(
         fanouts count: Int = 1, areStrangers: Bool = false, limits: ServerLimits = ServerLimits(),
-        typingLifetime: Duration = TypingTable.lifetime, settings: Fanout.Settings = Fanout.Settings()
+        typingLifetime: Duration = TypingTable.lifetime, settings: Fanout.Settings = Fanout.Settings(),
+        silentAbout silence: Set<StoreRequestKind> = []
     ) async throws {
         var settings = settings
         settings.presence = Self.timing
@@ -37,9 +38,10 @@ final class TestSystem {
         directory = String(cString: mkdtemp(&template)!)
         storeBus = try Bus(bind: "ipc://\(directory)/store-0.sock")
         store = ScriptedStore(storeBus)
+        store.isSilentAbout = silence
         for number in 0..<count { try open(number, limits, settings) }
         try storeBus.follow([.ipc(pattern: "\(directory)/fanout-*.sock")])
-        try await settle(areStrangers)
+        try await settle(areStrangers, silence)
     }
 
     private func open(_ number: Int, _ limits: ServerLimits, _ settings: Fanout.Settings) throws {
@@ -55,7 +57,7 @@ final class TestSystem {
 
     /// Waits until all processes have each other's subscriptions: the digests of the store are there, and a fanout's
     /// request was answered by it.
-    private func settle(_ areStrangers: Bool) async throws {
+    private func settle(_ areStrangers: Bool, _ silence: Set<StoreRequestKind>) async throws {
         for (_, _, bus, _) in fanouts {
             let store = Endpoint.ipc(pattern: "\(directory)/store-*.sock")
             try bus.follow(areStrangers ? [store] : [store, .ipc(pattern: "\(directory)/fanout-*.sock")])
@@ -63,6 +65,10 @@ final class TestSystem {
         await waitUntil {
             store.publishDigests()
             return fanouts.allSatisfy { $0.fanout.counters.digestsSeen >= Slot.count }
+        }
+        await waitUntil {
+            !silence.isEmpty
+                || fanouts.allSatisfy { $0.fanout.erased.isComplete && $0.fanout.revoked.isComplete }
         }
         for (_, _, bus, _) in fanouts {
             _ = await bus.request(StoreRequestKind.positions, in: Slot(0), deadline: .seconds(10)) {

@@ -15,7 +15,10 @@ final class LastSeenSender {
     private let turns: Turns
     private var waiting: [Slot: Set<UserID>] = [:]
     /// A reconnecting crowd asks for few users at a time.
-    private let questions = FetchQueue()
+    private let questions = FetchQueue(share: 1)
+    /// Who waits for the one question of their user.
+    private var askers: [UserID: IdentityTable<Session>] = [:]
+    var onAnswer: @Reactor (Session, [PresenceList.Departure]) -> Void = { _, _ in }
 
     init(bus: Bus, turns: Turns) {
         self.bus = bus
@@ -49,14 +52,24 @@ final class LastSeenSender {
         }
     }
 
-    /// The others in a user's direct conversations who are known to have been online.
-    func ofPeers(_ user: UserID, then: @escaping @Reactor ([PresenceList.Departure]) -> Void) {
-        questions.run { [bus] done in
+    /// Asks for the others in the direct conversations of a session's user who are known to have been online. All of the
+    /// user's sessions are answered by one question.
+    func askOfPeers(_ session: Session) {
+        let user = session.user
+        let isAsked = askers[user] != nil
+        askers[user, default: IdentityTable()].set(session, session)
+        guard !isAsked else { return }
+        questions.run(in: .user(user)) { [self] done in
+            guard askers[user]!.values.contains(where: { !$0.isLeaving }) else {
+                askers[user] = nil
+                return done()
+            }
             let query = LastSeenQuery(user)
             let fields: (inout ByteBuffer) -> Void = { query.write(to: &$0) }
-            bus.request(.lastSeen, in: user.slot, deadline: Self.deadline, fields: fields) { outcome in
+            bus.request(.lastSeen, in: user.slot, deadline: Self.deadline, fields: fields) { [self] outcome in
                 done()
-                then(outcome.departures)
+                let departures = outcome.departures
+                for session in askers.removeValue(forKey: user)!.values { onAnswer(session, departures) }
             }
         }
     }

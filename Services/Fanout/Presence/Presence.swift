@@ -32,6 +32,8 @@ final class Presence {
     private let lastSeen: LastSeenSender
     private let turns: Turns
     private var departures = Departures()
+    /// Sessions whose users have decided of late whether to be shown, and what they want now.
+    private var decisions = IdentityTable<Bool>()
     /// Conversations whose list is to be told.
     private var dirty = FIFO<ConversationID>()
     private var dirtySet: Set<ConversationID> = []
@@ -59,6 +61,9 @@ final class Presence {
         self.streams = streams
         self.timing = timing
         lastSeen = LastSeenSender(bus: bus, turns: turns)
+        lastSeen.onAnswer = { [unowned self, turns] session, departures in
+            turns.forEach(departures) { [weak self] in self?.tell(session, $0) }
+        }
         rooms.left = { [unowned self] in left($0, $1) }
         rooms.closed = { [unowned self] in closed($0) }
         rooms.resized = { [unowned self] in changed($0.conversation) }
@@ -108,10 +113,8 @@ final class Presence {
     }
 
     private func tellWhenPeersWereSeen(_ session: Session) {
-        guard session.rooms.values.contains(where: \.isDirect) else { return }
-        lastSeen.ofPeers(session.user) { [turns] departures in
-            turns.forEach(departures) { [weak self] in self?.tell(session, $0) }
-        }
+        guard !session.isLeaving, session.rooms.values.contains(where: \.isDirect) else { return }
+        lastSeen.askOfPeers(session)
     }
 
     private func tell(_ session: Session, _ departure: PresenceList.Departure) {
@@ -159,8 +162,20 @@ final class Presence {
         }
     }
 
+    /// The first decision holds at once. Of those that come within a second of it the last one does, when that is over:
+    /// each is work in all of the user's conversations, and costs them a word.
     private func decided(_ session: Session, shows: Bool) {
+        guard decisions[session] == nil else { return decisions.set(session, shows) }
         guard session.showsPresence != shows else { return }
+        decisions.append(session, shows)
+        Reactor.after(timing.decision) { [weak self] in
+            guard let self, let last = decisions.remove(session), !session.isLeaving else { return }
+            decided(session, shows: last)
+        }
+        apply(shows, to: session)
+    }
+
+    private func apply(_ shows: Bool, to session: Session) {
         session.showsPresence = shows
         if shows { started(session) } else { outbox.forget(session) }
         turns.forEach(session.rooms.values) { [weak self] in self?.changed($0.conversation) }

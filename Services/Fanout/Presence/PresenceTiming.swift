@@ -4,6 +4,8 @@ struct PresenceTiming {
     var gathering = Duration.milliseconds(100)
     /// How long somebody whose last session ended is shown as online. Clients that are told to leave come back within 5 s.
     var grace = Duration.seconds(5)
+    /// How soon users may change again whether they are shown.
+    var decision = Duration.seconds(1)
     /// How often a process says that it is there …
     var heartbeat = Duration.seconds(2)
     /// … and after how long without a word those it showed are gone.

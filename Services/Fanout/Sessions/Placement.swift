@@ -48,6 +48,8 @@ final class Placement {
     private func begin() {
         hasBegun = true
         checkHello()
+        session.expectedRooms = bootstrap.stays.count
+        places.sessions.boundPlaces(of: session.user)
         session.showsPresence = bootstrap.showsPresence
         stays.reserveCapacity(bootstrap.stays.count)
     }
@@ -74,6 +76,7 @@ final class Placement {
     private func finish() {
         session.bootstrapUseq = bootstrap.useq
         session.isPlaced = true
+        session.expectedRooms = 0
         places.presence.started(session)
         let stream = places.streams.open(session.user, useq: bootstrap.useq)
         stream.add(session, after: privateStart(), .unlimited)

@@ -15,13 +15,14 @@ final class SessionStarter {
     private let turns: Turns
     /// Told of each session that is in its streams.
     var onPlaced: @Reactor (Session) -> Void = { _ in }
-    /// A reconnecting crowd asks for few bootstraps at a time; the others wait.
-    private let questions = FetchQueue()
+    /// A reconnecting crowd asks for few bootstraps at a time, and a user with many sessions for one; the others wait.
+    private let questions = FetchQueue(share: 1)
 
     /// The streams that sessions are put into.
     struct Places {
         let rooms: Rooms
         let streams: PrivateStreams
+        let sessions: SessionTable
         let counters: Counters
         let presence: Presence
     }
@@ -34,8 +35,7 @@ final class SessionStarter {
 
     /// Asks until there is an answer or the client has gone: a client that waits is better off than one that returns.
     func start(_ session: Session, _ hello: Hello) {
-        questions.run { [self] done in
-            guard !session.isLeaving else { return done() }
+        questions.run(for: session) { [self] done in
             listen()
             let query = BootstrapQuery(session.user)
             let fields: (inout ByteBuffer) -> Void = { query.write(to: &$0) }

@@ -48,12 +48,16 @@ struct DenseStream<Entry: StreamEntry> {
         known = last
     }
 
-    var isBehind: Bool { known > last }
+    /// Whether the next entry is here, and waits for `takeNext`.
+    var hasNext: Bool { !early.isEmpty && early[last + 1] != nil }
+
+    /// Whether entries are missing.
+    private var isBehind: Bool { known > last && !hasNext }
 
     mutating func announce(_ entry: Entry) -> Announcement {
         guard entry.position > last else { return .old }
         known = max(known, entry.position)
-        if entry.position == last + 1 {
+        if entry.position == last + 1, !hasNext {
             last += 1
             return .next
         }
@@ -61,12 +65,24 @@ struct DenseStream<Entry: StreamEntry> {
         return .early
     }
 
+    /// Takes in what a fetch brought, which has a bound of its own, for `takeNext`.
+    mutating func fill(_ entries: [Entry]) {
+        for entry in entries where entry.position > last {
+            known = max(known, entry.position)
+            insert(entry)
+        }
+    }
+
     private mutating func keep(_ entry: Entry) {
         guard early.count < Self.earlyLimit, earlyBytes + entry.byteCount <= Self.earlyBytesLimit else { return }
+        insert(entry)
+    }
+
+    private mutating func insert(_ entry: Entry) {
         if early.updateValue(entry, forKey: entry.position) == nil { earlyBytes += entry.byteCount }
     }
 
-    /// The entry that waited for the one delivered last.
+    /// The entry behind the one delivered last, if it is here.
     mutating func takeNext() -> Entry? {
         guard !early.isEmpty else { return nil }
         guard let entry = early.removeValue(forKey: last + 1) else { return nil }
@@ -82,7 +98,12 @@ struct DenseStream<Entry: StreamEntry> {
     mutating func skip(through position: Int64) {
         last = max(last, position)
         known = max(known, last)
+        forgetOld()
+    }
+
+    private mutating func forgetOld() {
         early = early.filter { $0.key > last }
+        earlyBytes = early.values.reduce(0) { $0 + $1.byteCount }
     }
 
     /// When to look whether entries are still missing; nil when none are, or it is planned already.
@@ -100,13 +121,12 @@ struct DenseStream<Entry: StreamEntry> {
             return nil
         }
         repair = .asked(after: last)
-        early = early.filter { $0.key > last }
-        earlyBytes = early.values.reduce(0) { $0 + $1.byteCount }
+        forgetOld()
         return (last, (early.keys.min() ?? known + 1) - 1)
     }
 
-    /// The fetch has ended, well or badly, and what it brought has been announced. Returns when to look again: at once
-    /// when the stream moved on and is still behind, after a pause when it did not.
+    /// The fetch has ended, well or badly, and what it brought has been taken in. Returns when to look again: at once when
+    /// the stream moved on and is still behind, after a pause when it did not. Nil while it has what is next.
     mutating func endRepair() -> Duration? {
         guard case .asked(let after) = repair else { return nil }
         repair = .none

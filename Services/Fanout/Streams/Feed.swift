@@ -13,11 +13,15 @@ struct Feed<Entry: StreamEntry> {
     /// The latest entries kept while somebody is catching up.
     static var recentLimit: Int { 1024 }
     static var recentBytesLimit: Int { 1 << 20 }
+    /// Frames that one announcement makes, besides its own: what came early goes out with it up to here.
+    static var portion: Int { 8_192 }
 
     /// What the owner of the feed has to do.
     struct Work {
         /// Call `beginRepair` after this time.
         var repairIn: Duration?
+        /// Call `handOutNext` over as many turns as it takes, until it `isHandingOut` no more.
+        var hasMore = false
         /// Fetch for a subscriber, then call `fetched` or `fetchFailed`.
         var fetches: [Fetch] = []
         /// The fetch brought nothing: call `resume` after `DenseStream.pause`.
@@ -53,6 +57,8 @@ struct Feed<Entry: StreamEntry> {
     /// Contiguous, up to the stream's last entry.
     private var recent: ContiguousArray<Entry> = []
     private var recentBytes = 0
+    /// Whether what is next is here and goes out an entry at a time.
+    private(set) var isHandingOut = false
 
     init(last: Int64) { stream = DenseStream(last: last) }
 
@@ -60,6 +66,7 @@ struct Feed<Entry: StreamEntry> {
     var last: Int64 { stream.last }
     var isEmpty: Bool { live.isEmpty && catchUps.isEmpty }
     var count: Int { live.count + catchUps.count }
+    var liveCount: Int { live.count }
     var catchingUp: Int { catchUps.count }
     /// How many subscribers finding one of them looks at, for tests.
     var searchLength: Int { live.searchLength + catchUps.searchLength }
@@ -86,13 +93,28 @@ struct Feed<Entry: StreamEntry> {
     mutating func beginRepair() -> (after: Int64, through: Int64)? { stream.beginRepair() }
 
     /// The entries that `beginRepair` asked for, or a first part of them; none when the fetch failed.
-    mutating func repaired(_ entries: [Entry], last: Int64, _ deliver: Deliver) -> Work {
+    mutating func repaired(_ entries: [Entry], last: Int64) -> Work {
         var work = Work()
-        for entry in entries { take(entry, &work, deliver) }
+        stream.fill(entries)
         stream.learn(last)
         work.repairIn = stream.endRepair()
+        planHandingOut(&work)
+        return work
+    }
+
+    /// Gives one more entry of those that are here to everyone who is live.
+    mutating func handOutNext(_ deliver: Deliver) -> Work {
+        var work = Work()
+        if let next = stream.takeNext() { pass(next, &work, deliver) }
+        isHandingOut = stream.hasNext
         finish(&work, deliver)
         return work
+    }
+
+    private mutating func planHandingOut(_ work: inout Work) {
+        guard stream.hasNext, !isHandingOut else { return }
+        isHandingOut = true
+        work.hasMore = true
     }
 
     /// What is missing up to `position` cannot be had any more. Returns the subscribers who lack it, and are subscribers no
@@ -102,7 +124,10 @@ struct Feed<Entry: StreamEntry> {
         let behind = catchUps.values.filter { $0.position < position }.map(\.subscriber)
         let missing = Array(live.values) + behind
         live.removeAll()
-        for subscriber in behind { catchUps.remove(subscriber) }
+        for subscriber in behind {
+            catchUps.remove(subscriber)
+            waiting.remove(subscriber)
+        }
         (recent, recentBytes) = ([], 0)
         stream.skip(through: position)
         return missing
@@ -111,7 +136,11 @@ struct Feed<Entry: StreamEntry> {
     private mutating func take(_ entry: Entry, _ work: inout Work, _ deliver: Deliver) {
         guard stream.announce(entry) == .next else { return }
         pass(entry, &work, deliver)
-        while let next = stream.takeNext() { pass(next, &work, deliver) }
+        var left = Self.portion / max(1, live.count)
+        while left > 0, let next = stream.takeNext() {
+            pass(next, &work, deliver)
+            left -= 1
+        }
     }
 
     /// Gives the stream's next entry to everyone who is live.
@@ -142,6 +171,7 @@ struct Feed<Entry: StreamEntry> {
     }
 
     private mutating func finish(_ work: inout Work, _ deliver: Deliver) {
+        planHandingOut(&work)
         planRepair(&work)
         if !waiting.isEmpty { advanceWaiting(&work, deliver) }
         forgetRecentIfUnused()

@@ -1,4 +1,5 @@
 import Reactor
+import Wire
 
 /// What a fetch brought.
 struct Page<Entry> {
@@ -15,8 +16,10 @@ protocol FeedHost: AnyObject {
     associatedtype Entry: StreamEntry where Entry.Subscriber == Session
 
     var feed: Feed<Entry> { get set }
+    var key: StreamKey { get }
     var fetches: FetchQueue { get }
     var counters: Counters { get }
+    var turns: Turns { get }
 
     /// Must not touch the feed.
     func deliver(_ entry: Entry, to session: Session)
@@ -26,6 +29,8 @@ protocol FeedHost: AnyObject {
     func ended(_ session: Session)
     /// What the session should see next is not kept any more. It is out of the feed.
     func lost(_ session: Session)
+    /// Runs `body` when what has come by the bus and might fill a hole was handled.
+    func afterBacklog(_ body: @escaping @Reactor () -> Void)
     /// Asks for the entries behind `after` and up to `through`, or a first part of them; nil when that failed.
     func fetch(after: Int64, through: Int64, then: @escaping @Reactor (Page<Entry>?) -> Void)
 }
@@ -43,9 +48,12 @@ extension FeedHost {
 
     func lost(_: Session) {}
 
+    func afterBacklog(_ body: @escaping @Reactor () -> Void) { body() }
+
     private func perform(_ work: Feed<Entry>.Work) {
         for entry in work.passed { passed(entry) }
-        if let delay = work.repairIn { Reactor.after(delay) { [weak self] in self?.repair() } }
+        if let delay = work.repairIn { Reactor.after(delay) { [weak self] in self?.planRepair() } }
+        if work.hasMore { turns.run { [weak self] in self?.handOutNext() ?? false } }
         for fetch in work.fetches { catchUp(fetch) }
         for session in work.stalled { resumeLater(session) }
         for session in work.ended { ended(session) }
@@ -53,16 +61,25 @@ extension FeedHost {
 
     // MARK: For all
 
+    private func handOutNext() -> Bool {
+        turns.spend(feed.liveCount / 16)
+        perform(feed.handOutNext { deliver($0, to: $1) })
+        return feed.isHandingOut
+    }
+
+    /// What waits for its turn is not missing: to fetch it would be more work for a process that has too much.
+    private func planRepair() { afterBacklog { [weak self] in self?.repair() } }
+
     private func repair() {
         guard let (after, through) = feed.beginRepair() else { return }
         counters.gaps += 1
-        fetches.run { [self] done in
+        fetches.run(in: key) { [self] done in
             fetch(after: after, through: through) { [self] page in
                 done()
                 if let page, !page.entries.isEmpty { counters.repairs += 1 }
                 let page = page ?? Page()
                 for session in feed.skip(through: page.lostThrough ?? 0) { lost(session) }
-                perform(feed.repaired(page.entries, last: page.last) { deliver($0, to: $1) })
+                perform(feed.repaired(page.entries, last: page.last))
             }
         }
     }
@@ -73,8 +90,8 @@ extension FeedHost {
         let session = range.subscriber
         session.fetch { [weak self] sessionDone in
             guard let self else { return sessionDone() }
-            fetches.run { [weak self] done in
-                guard let self, !session.hasEnded else {
+            fetches.run(for: session) { [weak self] done in
+                guard let self else {
                     sessionDone()
                     return done()
                 }

@@ -71,8 +71,10 @@ final class PrivateStream: FeedHost {
         feed = Feed(last: useq)
     }
 
+    var key: StreamKey { .user(user) }
     var fetches: FetchQueue { streams.fetches }
     var counters: Counters { streams.counters }
+    var turns: Turns { streams.rooms.turns }
 
     func deliver(_ entry: PrivateFrame, to session: Session) {
         counters.deliveries += 1
@@ -109,10 +111,12 @@ final class PrivateStreams {
     let bus: Bus
     let fetches: FetchQueue
     let counters: Counters
-    private let rooms: Rooms
+    let rooms: Rooms
     private var bySlot = [[UserID: PrivateStream]](repeating: [:], count: Slot.count)
     var witness = Witness<UserID>()
     var doubt: @Reactor (Slot) -> Void = { _ in }
+    /// A session is in one more room than its bootstrap knew of.
+    var grown: @Reactor (Session) -> Void = { _ in }
     /// For `Presence`: a session takes part in one more room, and what the user of a session has decided.
     var joined: @Reactor (Session, Room) -> Void = { _, _ in }
     var presenceDecided: @Reactor (Session, Bool) -> Void = { _, _ in }
@@ -156,6 +160,7 @@ final class PrivateStreams {
         // The change that began the stay exists, and so may others that were announced before there was a room.
         room.learn(lastSeq + 1)
         joined(session, room)
+        grown(session)
     }
 
     // MARK: From the bus

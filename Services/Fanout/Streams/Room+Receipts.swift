@@ -38,7 +38,9 @@ extension Room {
 
     private func planStatusRepair() {
         guard status.planRepair() else { return }
-        Reactor.after(DenseStream<ChangeFrame>.patience) { [weak self] in self?.repairStatus() }
+        Reactor.after(DenseStream<ChangeFrame>.patience) { [weak self] in
+            self?.rooms.afterStatusBacklog { [weak self] in self?.repairStatus() }
+        }
     }
 
     private func repairStatus() {
@@ -57,16 +59,20 @@ extension Room {
         }
     }
 
-    private func fetchStatus(after version: Int64, then: @escaping @Reactor (MergedStatus?) -> Void) {
+    /// - Parameter session: whom it is for, if not for all.
+    private func fetchStatus(
+        after version: Int64, for session: Session? = nil, then: @escaping @Reactor (MergedStatus?) -> Void
+    ) {
         let query = StatusQuery(conversation, after: version)
         let bus = rooms.bus
-        rooms.fetches.run { [conversation] done in
+        let fetch: FetchQueue.Fetch = { [conversation] done in
             let fields: (inout ByteBuffer) -> Void = { query.write(to: &$0) }
             bus.request(.status, in: conversation.slot, deadline: Rooms.deadline, fields: fields) { outcome in
                 done()
                 then(MergedStatus(outcome))
             }
         }
+        if let session { rooms.fetches.run(for: session, fetch) } else { rooms.fetches.run(in: key, fetch) }
     }
 
     // MARK: Who comes back
@@ -82,7 +88,7 @@ extension Room {
     private func fetchStatus(for session: Session, after version: Int64) {
         session.fetchStatus { [weak self] sessionDone in
             guard let self, behind.contains(session) else { return sessionDone() }
-            fetchStatus(after: version) { [weak self] answer in
+            fetchStatus(after: version, for: session) { [weak self] answer in
                 self?.take(answer, for: session, after: version)
                 sessionDone()
             }
@@ -128,7 +134,7 @@ extension Room {
     private func askForCounts() {
         let query = SenderCountsQuery(conversation)
         let bus = rooms.bus
-        rooms.fetches.run { [conversation, weak self] done in
+        rooms.fetches.run(in: key) { [conversation, weak self] done in
             let fields: (inout ByteBuffer) -> Void = { query.write(to: &$0) }
             bus.request(.senderCounts, in: conversation.slot, deadline: Rooms.deadline, fields: fields) { outcome in
                 done()

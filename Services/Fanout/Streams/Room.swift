@@ -75,8 +75,12 @@ final class Room: FeedHost {
         status = StatusStream(version: statusVersion)
     }
 
+    var key: StreamKey { .conversation(conversation) }
     var fetches: FetchQueue { rooms.fetches }
     var counters: Counters { rooms.counters }
+    var turns: Turns { rooms.turns }
+
+    func afterBacklog(_ body: @escaping @Reactor () -> Void) { rooms.afterBacklog(body) }
 
     // MARK: Members
 

@@ -16,6 +16,7 @@ final class Rooms {
     let bus: Bus
     let fetches: FetchQueue
     let counters: Counters
+    let turns: Turns
     private let log: Log
     /// By slot, so that all of a slot are found when its digests were missed.
     private var bySlot = [[ConversationID: Room]](repeating: [:], count: Slot.count)
@@ -29,8 +30,12 @@ final class Rooms {
     var membership: @Reactor (Room, UserID, _ isMember: Bool) -> Void = { _, _, _ in }
     var doubtChanges: @Reactor (Slot) -> Void = { _ in }
     var doubtStatuses: @Reactor (Slot) -> Void = { _ in }
+    /// Runs something when the changes that have come by now were handled; the same for receipts.
+    var afterBacklog: @Reactor (@escaping @Reactor () -> Void) -> Void = { $0() }
+    var afterStatusBacklog: @Reactor (@escaping @Reactor () -> Void) -> Void = { $0() }
 
-    init(bus: Bus, fetches: FetchQueue, counters: Counters, log: Log) {
+    init(bus: Bus, fetches: FetchQueue, counters: Counters, turns: Turns, log: Log) {
+        self.turns = turns
         self.bus = bus
         self.log = log
         self.fetches = fetches
