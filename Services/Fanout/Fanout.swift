@@ -26,6 +26,8 @@ final class Fanout {
         var presence = PresenceTiming()
         var typingLifetime = TypingTable.lifetime
         var turns = Turns.Size()
+        /// Whether the stores are asked whose tokens are refused, and nobody is let in before: some hundred questions.
+        var asksWhoIsRefused = true
     }
 
     init(bus: Bus, tokens: TokenVerifier, log: Log, _ settings: Settings = Settings()) {
@@ -51,6 +53,7 @@ final class Fanout {
             signals: Gateway.Signals(
                 receipts: receipts, typing: typing, presence: presence, supersession: supersession),
             counters: counters, turns: turns, strangerBytes: settings.strangerBytes)
+        gateway.waitsForRefusals = settings.asksWhoIsRefused
         let digests = Digests(bus: bus, rooms: rooms, streams: streams, counters: counters, turns: turns)
         reader = BusReader(
             bus: bus,
@@ -82,8 +85,10 @@ final class Fanout {
 
     func start() {
         reader.start()
-        erased.start()
-        revoked.start()
+        if gateway.waitsForRefusals {
+            erased.start()
+            revoked.start()
+        }
         gateway.start()
         presence.start()
     }

@@ -212,6 +212,31 @@ private final class DeafSocket: SessionSocket {
 
     // MARK: Repair
 
+    @Test("what has come and waits for its turn is not fetched, and who types meanwhile is not told")
+    @Reactor func backlog() async throws {
+        let system = try await TestSystem()
+        defer { system.close() }
+        let conversation = Self.conversations[0]
+        let members = (0..<50).map { "member\($0)" }
+        system.store.create(conversation, members: members)
+        var clients: [TestClient] = []
+        for member in members { clients.append(await system.session(member)) }
+        let fanout = system.fanouts[0].fanout, counters = fanout.counters
+        await waitUntil { fanout.rooms[conversation]?.feed.count == members.count }
+        // Several turns' work in one frame.
+        system.store.send(600, to: conversation)
+        system.store.bus.append(to: .ephemeral(conversation.slot.group)) { buffer in
+            EphemeralEntry.typing(conversation, UserID("member0")!, isActive: true).write(to: &buffer)
+        }
+        await waitUntil { counters.deliveries > 0 }
+        // As a bootstrap says that was read just now.
+        fanout.rooms[conversation]?.learn(system.store.lastSeq(conversation))
+        await waitUntil { counters.deliveries == 600 * members.count }
+        for client in clients { await waitUntil { client.frames.last?.contains(#""seq":601"#) == true } }
+        #expect(counters.gaps == 0 && counters.typingFrames == 0 && counters.typingDropped == 1)
+        #expect(clients[7].numbers("seq", in: "change") == Array(2...601))
+    }
+
     @Test("what is fetched for all of a room goes out over turns, once and in order")
     @Reactor func repairOverTurns() async throws {
         var settings = Fanout.Settings()

@@ -47,10 +47,7 @@ enum Service {
             guard let key = try? TokenKey(secret: secret) else { fatalError() }
             let fanout = Fanout(
                 bus: node.bus, tokens: TokenVerifier(key: key), log: log, fanoutSettings(database.world))
-            // All but the names of erased users: a question for each slot there could be.
-            fanout.reader.start()
-            fanout.gateway.start()
-            fanout.presence.start()
+            fanout.start()
             return .fanout(fanout)
         }
     }
@@ -58,6 +55,8 @@ enum Service {
     /// With work cut into small pieces, so that much comes between them; at times with little patience for its clients.
     private static func fanoutSettings(_ world: World) -> Fanout.Settings {
         var settings = Fanout.Settings()
+        // A question for each slot there could be.
+        settings.asksWhoIsRefused = false
         settings.turns = Turns.Size(steps: world.pick(1...3), share: 1, pause: world.microseconds(20...2_000))
         if world.fault(0.3) {
             settings.limits.framesPerSecond = world.pick(20...50)
@@ -78,7 +77,7 @@ enum Service {
         guard let settings = try? ServiceSettings(name: "ingest", environment: &environment),
             let configuration = try? IngestConfiguration(environment: &environment)
         else { fatalError() }
-        // All but the names of erased users, as of fanout.
+        // All but whose tokens are refused, as of fanout.
         return IngestService(ServiceKit.Service(settings, log: log), configuration, bus: node.bus)
     }
 
