@@ -4,8 +4,8 @@
     Tests/Documents/tables.py            says which of them differ from what is committed
     Tests/Documents/tables.py --write    writes them
 
-A table stands between `<!-- table: NAME -->` and `<!-- end of table -->`. Columns that no program can know, such as what a
-variable is for, are written there by hand and kept. Defaults and limits are asked of the executables of
+A table stands between `<!-- table: NAME -->` and `<!-- end of table -->`. Columns that no program can know, such as
+what a variable is for, are written there by hand and kept. Defaults and limits come from the executables of
 PARLEY_EXECUTABLES (default: .build/release), which are started for an instant, without a database.
 """
 
@@ -161,7 +161,9 @@ def accepted(name: str) -> str:
 
 def development_table(committed: str) -> str:
     scripts = [name for name in files() if name.startswith("deploy/dev/")]
-    script = "\n".join(line for name in scripts for line in text(name).splitlines() if not line.lstrip().startswith("#"))
+    script = "\n".join(
+        line for name in scripts for line in text(name).splitlines() if not line.lstrip().startswith("#")
+    )
     found = {name: "" for name in re.findall(r"\$\{(PARLEY_\w+)[:-]", script)}
     found |= dict(re.findall(r"setting (PARLEY_\w+) ([\w.]*)", script))
     return with_kept(["variable", "default", "meaning"], found, committed)
@@ -274,9 +276,7 @@ def scraped(metrics: str) -> dict[str, tuple[str, str, str]]:
 def declared(service: str) -> dict[str, tuple[str, str, str]]:
     """Of a service that does not start without its database: what its sources declare, and what every service has."""
     common = ("parley_bus_", "parley_service_", "process_")
-    families = {
-        name: family for name, family in scraped(running("ingest")[0]).items() if name.startswith(common)
-    }
+    families = {name: family for name, family in scraped(running("ingest")[0]).items() if name.startswith(common)}
     declaration = re.compile(r'\.(counter|gauge|histogram)\(\s*"([a-z_]+)",\s*"([^"]*)"')
     for name in files():
         if name.startswith(f"Services/{service.capitalize()}/") and name.endswith(".swift"):
