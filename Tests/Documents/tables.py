@@ -94,6 +94,11 @@ def named_in_source() -> set[str]:
     return names
 
 
+def candidates(name: str) -> list[str]:
+    """Whoever reads a variable that has a default says so; one without may be anybody's."""
+    return [service for service in SERVICES if name in defaults()[service]] or list(SERVICES)
+
+
 @cache
 def variables() -> dict[str, dict[str, str | None]]:
     """Of each variable the services that read it, with what each says of the value "?", None if it takes that."""
@@ -103,7 +108,7 @@ def variables() -> dict[str, dict[str, str | None]]:
         return first_line(service, {name: "?"})
 
     with nobody_listens(), ThreadPoolExecutor(os.cpu_count()) as pool:
-        pairs = [(name, service) for name in sorted(names) for service in SERVICES]
+        pairs = [(name, service) for name in sorted(names) for service in candidates(name)]
         said = list(pool.map(lambda pair: tried(*pair), pairs))
     read: dict[str, dict[str, str | None]] = {name: {} for name in names}
     for (name, service), line in zip(pairs, said):

@@ -129,7 +129,7 @@ def test_every_page_is_reached_from_the_readme():
             if "://" in link:
                 continue
             path = target(name, link)[0]
-            if path.endswith(".md") and path not in reached:
+            if path in documents() and path not in reached:
                 reached.add(path)
                 waiting.append(path)
     assert not {name for name in documents() if name.startswith("docs/")} - reached
@@ -137,6 +137,13 @@ def test_every_page_is_reached_from_the_readme():
 
 def test_the_readme_takes_five_minutes():
     assert len(text("README.md").splitlines()) <= 150
+
+
+def test_results_in_the_readme_are_those_of_the_benchmarks():
+    section = text("README.md").partition("\n## Measured\n")[2].partition("\n## ")[0]
+    numbers = re.findall(r"\d[\d,.]*\d", LINK.sub("", section))
+    known = text("docs/benchmarks.md") + text("docs/testing.md")
+    assert numbers and not [number for number in numbers if number not in known]
 
 
 @pytest.mark.parametrize("name", DECISIONS)
