@@ -128,6 +128,9 @@ final class IngestService: HTTPHandler {
         do throws(Problem) {
             // While the body arrived, which may take a minute.
             guard !erased.contains(account.user) else { throw Problem(.forbidden, "the user was erased") }
+            if request.announcedBodyBytes == nil {
+                try account.pay(for: route.call, unannouncedBodyBytes: request.body.count, at: .now)
+            }
             try answer(request, route, account.user, exchange)
         } catch {
             exchange.answer(error)

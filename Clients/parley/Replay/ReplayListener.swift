@@ -39,8 +39,8 @@ final class ReplayListener: LiveSessionOwner {
     private(set) var isWelcome = false
     private var whenWelcome: UnsafeContinuation<Void, Never>?
 
-    private var delivered: [ConversationID: Int64] = [:]
-    private var unread: [ConversationID: Int64] = [:]
+    private var delivered = Receipts("delivered")
+    private var read = Receipts("read")
     private var isReading = false
 
     private static let readingTime = Duration.milliseconds(200)
@@ -71,6 +71,8 @@ final class ReplayListener: LiveSessionOwner {
     // MARK: Session
 
     func welcomed() {
+        // Receipts have no answer: what was told before the session was lost may not have arrived.
+        for receipts in [delivered, read] { tell(receipts.kind, receipts.told) }
         isWelcome = true
         resumeStart()
     }
@@ -110,26 +112,19 @@ final class ReplayListener: LiveSessionOwner {
     // MARK: Receipts
 
     private func acknowledge(_ conversation: ConversationID, _ seq: Int64) {
-        if delivered.isEmpty { Reactor.atEndOfTurn { [self] in tellDelivered() } }
-        delivered[conversation] = seq
-        unread[conversation] = seq
+        if delivered.due.isEmpty { Reactor.atEndOfTurn { [self] in tell(delivered.kind, delivered.takeDue()) } }
+        delivered.due[conversation] = seq
+        read.due[conversation] = seq
         guard !isReading else { return }
         isReading = true
-        Reactor.after(Self.readingTime) { [self] in tellRead() }
-    }
-
-    private func tellDelivered() {
-        tell("delivered", delivered)
-        delivered.removeAll(keepingCapacity: true)
-    }
-
-    private func tellRead() {
-        isReading = false
-        tell("read", unread)
-        unread.removeAll(keepingCapacity: true)
+        Reactor.after(Self.readingTime) { [self] in
+            isReading = false
+            tell(read.kind, read.takeDue())
+        }
     }
 
     private func tell(_ type: StaticString, _ positions: [ConversationID: Int64]) {
+        guard !positions.isEmpty else { return }
         session?.send { frame in
             frame.beginObject()
             frame.append(key: "type", json: type)
@@ -145,5 +140,22 @@ final class ReplayListener: LiveSessionOwner {
             frame.endArray()
             frame.endObject()
         }
+    }
+}
+
+/// How far a participant has received or read each conversation.
+private struct Receipts {
+    let kind: StaticString
+    /// What is to be told next.
+    var due: [ConversationID: Int64] = [:]
+    /// What was told so far, perhaps to a session that was lost with it.
+    private(set) var told: [ConversationID: Int64] = [:]
+
+    init(_ kind: StaticString) { self.kind = kind }
+
+    mutating func takeDue() -> [ConversationID: Int64] {
+        told.merge(due) { max($0, $1) }
+        defer { due.removeAll(keepingCapacity: true) }
+        return due
     }
 }

@@ -20,8 +20,9 @@ struct CallCost: Equatable {
         self.atOnce = atOnce
     }
 
-    /// At least 1.
-    func of(_ items: Int) -> Int { max(1, base + items * perHundredItems / 100) }
+    /// At least 1, and 1 for each KiB of the body: a batch of large texts is written to disk as slowly as one of many
+    /// small messages.
+    func of(_ items: Int, bodyBytes: Int = 0) -> Int { max(1, base + items * perHundredItems / 100, bodyBytes >> 10) }
 }
 
 extension Call {
