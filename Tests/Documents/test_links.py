@@ -9,7 +9,7 @@ import pytest
 from repository import REPOSITORY, documents, files, folders, prose, text
 
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
-CODE = re.compile(r"`([^`\n]+)`")
+CODE = re.compile(r"`([^`]+)`")
 # A file, as prose names one: of these kinds, or with a folder of the repository before it.
 NAMED = re.compile(r"[\w.+*/-]+\.(?:swift|py|sql|md|json|yml|yaml|sh|svg)")
 TOP_FOLDERS = {name.split("/")[0] for name in files() if "/" in name}
