@@ -27,8 +27,12 @@ from functools import cache
 
 from repository import EXECUTABLES, REPOSITORY, files, text
 
-SERVICES = ("ingest", "store", "receipt", "fanout")
-BUS_PORTS = {"ingest": 7100, "fanout": 7103}
+sys.path.append(str(REPOSITORY / "Tests"))
+
+import services  # noqa: E402
+from services import SERVICES  # noqa: E402
+
+BUS_PORTS = {service.name: service.bus_port for service in services.ALL if not service.has_database}
 # What a service does not start without. Nothing listens at the database's port.
 REQUIRED = {"PARLEY_JWT_SECRET": "s" * 32, "PARLEY_DATABASE_URL": "postgresql://parley@127.0.0.1:1/parley"}
 MARKED = re.compile(r"(<!-- table: (\w+) -->\n\n)(.*?)(\n<!-- end of table -->)", re.DOTALL)

@@ -11,10 +11,11 @@ from functools import cache
 import pytest
 import yaml
 from repository import EXECUTABLES, REPOSITORY, Block, blocks, documents, files, prose, text
+from services import SERVICES
 from shell import commands, functions
 
 LANGUAGES = {"sh", "text", "json", "sql", "swift"}
-OURS = ("ingest", "store", "receipt", "fanout", "parley")
+OURS = (*SERVICES, "parley")
 # What a reader has, or knows to install.
 KNOWN = set(
     "[ callgrind_annotate cat cd createdb curl debootstrap docker echo git head kill kubectl make perf pg_dump "
