@@ -1,4 +1,4 @@
-# The commands of everyday work; README.md, "The two commands", has the two that matter.
+# The commands of everyday work; README.md has the two that matter.
 
 # An import of a module that Package.swift does not declare is an error: dependencies point one way.
 SWIFT_FLAGS := --explicit-target-dependency-import-check error

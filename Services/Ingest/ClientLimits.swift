@@ -1,33 +1,20 @@
 import Bytes
 import JSON
+import Models
 import ServiceKit
 
-/// The limits that clients are told by `GET /v1/limits`. A deployment may lower those of ingest; the others are the
-/// store's and fanout's, and stand here because this is where clients ask.
+/// The limits that clients are told by `GET /v1/limits`: those of the contract, of which a deployment may set some smaller
+/// ones, and those of the deployment.
 struct ClientLimits: Sendable {
-    var textBytes = 16 * 1024
-    var bodyBytes = 128 * 1024
-    var batchBytes = 4 * 1024 * 1024
-    var batchMessages = 500
-    var membersPerRequest = 1000
-    var titleCharacters = 200
-    var mentionsPerMessage = 100
-    var conversationsPerUser = 20_000
+    var textBytes = ContractLimits.textBytes
+    var bodyBytes = ContractLimits.bodyBytes
+    var batchBytes = ContractLimits.batchBytes
+    var batchMessages = ContractLimits.batchMessages
+    var membersPerRequest = ContractLimits.membersPerRequest
+    /// Enforced by the stores.
+    var conversationsPerUser = ContractLimits.conversationsPerUser
     /// Enforced by fanout.
     var sessions = SessionLimits()
-
-    static let membersPerConversation = 10_000
-    static let pageBytes = 512 * 1024
-    static let conversationsPerPage: Int64 = 200
-    static let membersPerPage: Int64 = 1000
-    static let messagesPerPage: Int64 = 200
-    static let changesPerPage: Int64 = 1000
-    static let pagesPerDigest: Int64 = 20
-    static let resultsPerPage: Int64 = 100
-    static let editWindowSeconds = 15 * 60
-    static let frameBytes = 64 * 1024
-    static let helloBytes = 1024 * 1024
-    static let replayChanges = 1000
 
     init() {}
 
@@ -49,20 +36,20 @@ struct ClientLimits: Sendable {
         buffer.append(key: "batchBytes", json: batchBytes)
         buffer.append(key: "batchMessages", json: batchMessages)
         buffer.append(key: "membersPerRequest", json: membersPerRequest)
-        buffer.append(key: "membersPerConversation", json: Self.membersPerConversation)
+        buffer.append(key: "membersPerConversation", json: ContractLimits.membersPerConversation)
         buffer.append(key: "conversationsPerUser", json: conversationsPerUser)
-        buffer.append(key: "titleCharacters", json: titleCharacters)
-        buffer.append(key: "mentionsPerMessage", json: mentionsPerMessage)
-        buffer.append(key: "pageBytes", json: Self.pageBytes)
-        buffer.append(key: "conversationsPerPage", json: Self.conversationsPerPage)
-        buffer.append(key: "membersPerPage", json: Self.membersPerPage)
-        buffer.append(key: "messagesPerPage", json: Self.messagesPerPage)
-        buffer.append(key: "changesPerPage", json: Self.changesPerPage)
-        buffer.append(key: "pagesPerDigest", json: Self.pagesPerDigest)
-        buffer.append(key: "editWindowSeconds", json: Self.editWindowSeconds)
-        buffer.append(key: "frameBytes", json: Self.frameBytes)
-        buffer.append(key: "helloBytes", json: Self.helloBytes)
-        buffer.append(key: "replayChanges", json: Self.replayChanges)
+        buffer.append(key: "titleCharacters", json: ContractLimits.titleCharacters)
+        buffer.append(key: "mentionsPerMessage", json: ContractLimits.mentionsPerMessage)
+        buffer.append(key: "pageBytes", json: ContractLimits.pageBytes)
+        buffer.append(key: "conversationsPerPage", json: ContractLimits.conversationsPerPage)
+        buffer.append(key: "membersPerPage", json: ContractLimits.membersPerPage)
+        buffer.append(key: "messagesPerPage", json: ContractLimits.messagesPerPage)
+        buffer.append(key: "changesPerPage", json: ContractLimits.changesPerPage)
+        buffer.append(key: "pagesPerDigest", json: ContractLimits.pagesPerDigest)
+        buffer.append(key: "editWindowSeconds", json: ContractLimits.editWindow.components.seconds)
+        buffer.append(key: "frameBytes", json: ContractLimits.frameBytes)
+        buffer.append(key: "helloBytes", json: ContractLimits.helloBytes)
+        buffer.append(key: "replayChanges", json: ContractLimits.replayChanges)
         buffer.append(key: "sessionsPerUser", json: sessions.sessions)
         buffer.append(key: "framesPerSecond", json: sessions.framesPerSecond)
         buffer.append(key: "frameBurst", json: sessions.frameBurst)

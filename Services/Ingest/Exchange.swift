@@ -15,6 +15,7 @@ struct Exchange {
     let call: Call
     /// Of who asks; nil for a call that needs nobody.
     let account: UserAccount?
+    let bodyBytes: Int
     /// Present when the request's journey is to be seen in the logs.
     let trace: TraceContext?
     private let begun = MonotonicTime.now
@@ -23,6 +24,7 @@ struct Exchange {
         self.responder = responder
         self.call = call
         account = request.account as? UserAccount
+        bodyBytes = request.body.count
         self.metrics = metrics
         self.log = log
         trace = request[.traceParent].flatMap { TraceContext(traceparent: $0) }

@@ -35,7 +35,8 @@ extension LoadLimit {
 }
 
 extension UserLimit {
-    /// A tenth of what the process takes on, so that a few who do their worst leave something to all others.
+    /// A tenth of what the process takes on, so that a few who do their worst leave something to all others; of bytes
+    /// less, because a store writes what others send behind them.
     fileprivate init(environment: inout Environment, _ load: LoadLimit) throws(ConfigurationError) {
         rate = TokenBucket.Rate(
             perSecond: try environment.integer("PARLEY_RATE_PER_SECOND", default: 2000, in: 1...1_000_000),
@@ -43,6 +44,6 @@ extension UserLimit {
         costInFlight = try environment.integer(
             "PARLEY_USER_COST_IN_FLIGHT", default: max(100, load.requests / 10), in: 1...1_000_000)
         bytesInFlight = try environment.integer(
-            "PARLEY_USER_BYTES_IN_FLIGHT", default: max(1 << 20, load.bytes / 10), in: 1 << 16...1 << 32)
+            "PARLEY_USER_BYTES_IN_FLIGHT", default: max(1 << 20, load.bytes / 64), in: 1 << 16...1 << 32)
     }
 }

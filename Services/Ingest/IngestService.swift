@@ -127,6 +127,9 @@ final class IngestService: HTTPHandler {
         do throws(Problem) {
             // The body may have taken a minute to arrive.
             _ = try caller(of: request, route.call)
+            if request.announcedBodyBytes == nil {
+                try account.pay(for: route.call, unannouncedBodyBytes: request.body.count, at: .now)
+            }
             try answer(request, route, account.user, exchange)
         } catch {
             exchange.answer(error, headers: challenges(error, request))

@@ -202,7 +202,7 @@ public final class HTTPConnection: Connection, RequestConnection {
         guard let account, parser.isInRequest else { return }
         let added = parser.body.count - accountedBytes
         guard added > 0 else { return }
-        if let refusal = account.hold(bodyBytes: added) { return refuse(refusal, mayGoOn: false) }
+        if let refusal = account.hold(bodyBytes: added, of: accountedBytes) { return refuse(refusal, mayGoOn: false) }
         accountedBytes += added
     }
 
@@ -247,6 +247,7 @@ public final class HTTPConnection: Connection, RequestConnection {
         if closes { state = .finishing }
         server.statistics.requests += 1
         server.http.handle(request, Responder(connection: self, ticket: ticket))
+        parser.forgetBody()
     }
 
     /// Answers as the handler says, before the body is there. The connection goes on with the next request if that costs
@@ -254,6 +255,7 @@ public final class HTTPConnection: Connection, RequestConnection {
     private func refuse(_ refusal: Refusal, mayGoOn: Bool) {
         let goesOn = mayGoOn && parser.keepsAlive && !server.isDraining
         releaseBody()
+        parser.forgetBody()
         owesContinue = false
         parser.discardsBody = true
         if !goesOn { state = .finishing }
@@ -267,6 +269,7 @@ public final class HTTPConnection: Connection, RequestConnection {
     private func refuse(_ reason: RequestFailure) {
         server.statistics.refusedRequests += 1
         releaseBody()
+        parser.forgetBody()
         owesContinue = false
         state = .finishing
         var body = ByteBuffer()

@@ -24,9 +24,9 @@ public enum RequestAdmission {
 /// Who pays for a request while its body arrives.
 @Reactor
 public protocol RequestAccount: AnyObject {
-    /// So many more bytes of a body wait for the rest of it. Gives a refusal when there is no room for them, and then
-    /// they do not count.
-    func hold(bodyBytes: Int) -> Refusal?
+    /// So many more bytes of a body wait for the rest of it, behind those `held` before. Gives a refusal when there is no
+    /// room for them, and then they do not count.
+    func hold(bodyBytes: Int, of held: Int) -> Refusal?
 
     /// So many bytes wait no longer: the body is complete, or given up.
     func release(bodyBytes: Int)

@@ -52,8 +52,9 @@ final class RequestParser {
     private var foldDetector = FoldDetector()
     private var lineEnds = LineEndCheck()
 
-    /// Bodies above this give their memory back when the request is done.
-    private static let keptBodyBytes = 64 * 1024
+    /// A connection keeps memory for bodies of this size. What a larger one took it gives back: thousands of connections
+    /// that do nothing must not hold what their last requests brought.
+    private static let keptBodyBytes = 4 * 1024
 
     init(headLimit: Int) {
         self.headLimit = headLimit
@@ -105,6 +106,11 @@ final class RequestParser {
 
     var body: UnsafeRawBufferPointer { bodyBytes.bytes }
 
+    /// The body was handled, or will not be.
+    func forgetBody() {
+        bodyBytes.count > Self.keptBodyBytes ? bodyBytes = ByteBuffer(capacity: 256) : bodyBytes.removeAll()
+    }
+
     /// The value of a field without white space around it.
     func value(of name: HeaderName) -> UnsafeRawBufferPointer? {
         fields[name.rawValue].map { UnsafeRawBufferPointer(rebasing: head.bytes[$0]).trimmingWhitespace() }
@@ -122,7 +128,7 @@ final class RequestParser {
         discardsBody = false
         head.removeAll()
         name.removeAll()
-        bodyBytes.count > Self.keptBodyBytes ? bodyBytes = ByteBuffer(capacity: 256) : bodyBytes.removeAll()
+        forgetBody()
         for index in fields.indices { fields[index] = nil }
         return true
     }

@@ -9,10 +9,11 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from services import SERVICES
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 DEPLOY = REPOSITORY / "deploy"
 EXECUTABLES = Path(os.environ.get("PARLEY_EXECUTABLES", REPOSITORY / ".build" / "release"))
-SERVICES = ("ingest", "store", "receipt", "fanout")
 NAME = "parley-test"
 PROFILES = ("--profile", "tools", "--profile", "observability")
 

@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from project import SERVICES, Project, check, eventually
+from project import NAME, SERVICES, Project, check, eventually, run
 
 ALL = (*SERVICES, "database", "edge")
 
@@ -59,3 +59,33 @@ def test_a_container_that_is_stopped_drains_and_ends_well(project: Project, rest
     containers = [project.containers(service)[0] for service in (*SERVICES, "edge")]
     check("docker", "stop", "--time", "15", *containers)
     assert {project.inspect(container)["State"]["ExitCode"] for container in containers} == {0}
+
+
+def test_an_address_that_tries_too_often_is_let_in_at_the_rate_it_may_have(project: Project):
+    """Rejected attempts must not count: a crowd behind one address that tries again would be shut out for good."""
+    proxy = f"{NAME}-strict-proxy"
+    rate = ("-e", "PARLEY_CONNECTION_RATE_PER_ADDRESS=20")
+    project.compose("run", "--detach", "--no-deps", "--name", proxy, *rate, "edge")
+    try:
+        eventually(lambda: run("docker", "exec", proxy, "/etc/parley/check-edge").returncode == 0, 30, "an answer")
+        tried = check("docker", "exec", proxy, "bash", "-c", TRY_FOR_A_WHILE)
+        answered, refused, answered_late = map(int, tried.split())
+        assert answered_late > 0, tried
+        # Two windows of 10 s and a part of a third.
+        assert answered <= 60 and refused > 100, tried
+    finally:
+        check("docker", "rm", "--force", proxy)
+
+
+TRY_FOR_A_WHILE = r"""
+answered=0 refused=0 late=0
+while ((SECONDS < 22)); do
+    if (exec 3<>/dev/tcp/127.0.0.1/8080 && printf 'GET / HTTP/1.0\r\n\r\n' >&3 && read -r -t 3 line <&3) 2>&-; then
+        answered=$((answered + 1)) late=$((late + (SECONDS >= 12)))
+    else
+        refused=$((refused + 1))
+    fi
+    sleep 0.05
+done
+echo $answered $refused $late
+"""

@@ -82,7 +82,7 @@ def test_nothing_is_lost_when_containers_die_stop_and_lose_the_network(project: 
 
 
 def test_nothing_is_lost_while_a_system_is_upgraded(project: Project, load):
-    """As deploy/OPERATIONS.md says: the migrations, then one service after the other is replaced by new containers."""
+    """As docs/operations.md says: the migrations, then one service after the other is replaced by new containers."""
 
     def migrate():
         project.compose("up", "--no-deps", "--force-recreate", "migrate-store", "migrate-receipt", "grant")

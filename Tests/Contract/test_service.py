@@ -4,6 +4,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from contract import DOCUMENT
+from judged import SERVICES
 from people import new_id
 
 CONVERSATION = "0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90"
@@ -24,9 +25,9 @@ UNKNOWN = [
 ]
 
 
-@pytest.mark.parametrize("offset, service", list(enumerate(["ingest", "fanout", "store", "receipt"])))
-def test_every_service_is_alive_ready_and_measured(system, offset, service):
-    http = system.http(system.http_port + offset)
+@pytest.mark.parametrize("service", SERVICES)
+def test_every_service_is_alive_ready_and_measured(system, service):
+    http = system.http(int(system.address(service).rpartition(":")[2]))
     assert http.get("/healthz").status_code == 200
     assert http.get("/readyz").status_code == 200
     families = list(text_string_to_metric_families(http.get("/metrics").text))

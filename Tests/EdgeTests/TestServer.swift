@@ -121,7 +121,7 @@ final class TestAccount: RequestAccount {
 
     nonisolated init() {}
 
-    func hold(bodyBytes: Int) -> Refusal? {
+    func hold(bodyBytes: Int, of _: Int) -> Refusal? {
         guard held + bodyBytes <= 100_000 else {
             return Refusal(429, .text, headers: [], body: ByteBuffer())
         }

@@ -101,7 +101,7 @@ private func message(_ json: String, _ limits: ClientLimits = ClientLimits()) th
         let limits = ClientLimits()
         return field == "text"
             ? Problem(.tooLarge, "text: at most \(limits.textBytes) bytes of UTF-8")
-            : Problem(.tooLarge, "mentions: at most \(limits.mentionsPerMessage) users")
+            : Problem(.tooLarge, "mentions: at most \(ContractLimits.mentionsPerMessage) users")
     }
 
     @Test("damaged documents are refused or read, and never trap", arguments: UInt64(0)..<300)

@@ -80,6 +80,14 @@ private final class Bucket {
             (.history, 50, 11), (.history, 200, 41), (.changes, 1000, 21), (.search, 0, 20), (.digest, 20, 100),
         ])
     func cost(call: Call, items: Int, cost: Int) { #expect(call.cost.of(items) == cost) }
+
+    @Test("a body costs as many messages as it has KiB, unless its items cost more")
+    func bodies() {
+        #expect(Call.send.cost.of(0, bodyBytes: 2047) == 1)
+        #expect(Call.send.cost.of(0, bodyBytes: 16 << 10) == 16)
+        #expect(Call.sendBatch.cost.of(500, bodyBytes: 100_000) == 500)
+        #expect(Call.sendBatch.cost.of(64, bodyBytes: 1 << 20) == 1024)
+    }
 }
 
 @Suite struct UserAccountTests {
@@ -103,10 +111,25 @@ private final class Bucket {
         let anna = account(), ben = account("ben")
         anna.begin(weight: 95, bytes: 0)
         try anna.pay(for: .send, bodyBytes: 0, at: time(0))
-        #expect(isRefused { () throws(Problem) in _ = try anna.pay(for: .history, items: 50, at: time(0)) })
-        _ = try ben.pay(for: .history, items: 50, at: time(0))
+        #expect(
+            isRefused { () throws(Problem) in
+                _ = try anna.pay(for: .history, items: 50, bodyBytes: 0, at: time(0))
+            })
+        _ = try ben.pay(for: .history, items: 50, bodyBytes: 0, at: time(0))
         anna.end(weight: 95, bytes: 0)
-        _ = try anna.pay(for: .createConversation, items: 900, at: time(0))
+        _ = try anna.pay(for: .createConversation, items: 900, bodyBytes: 0, at: time(0))
+    }
+
+    @Test("a body is paid for once: by the head where that tells its size, else at its end", arguments: [true, false])
+    @Reactor func paidBodies(isAnnounced: Bool) throws {
+        let anna = account()
+        for _ in 0..<2 {
+            let size = 500 << 10
+            try anna.pay(for: .sendBatch, bodyBytes: isAnnounced ? size : 0, at: time(0))
+            if !isAnnounced { try anna.pay(for: .sendBatch, unannouncedBodyBytes: size, at: time(0)) }
+            _ = try anna.pay(for: .sendBatch, items: 30, bodyBytes: size, at: time(0))
+        }
+        #expect(isRefused { () throws(Problem) in try anna.pay(for: .send, bodyBytes: 1 << 10, at: time(0)) })
     }
 
     @Test("of what has few places a user gets a few at a time", arguments: [(Call.search, 8), (.digest, 4)])
@@ -123,8 +146,8 @@ private final class Bucket {
     @Reactor func bytes() throws {
         let anna = account()
         try anna.pay(for: .sendBatch, bodyBytes: 400, at: time(0))
-        #expect(anna.hold(bodyBytes: 150) == nil)
-        #expect(anna.hold(bodyBytes: 60)?.status == 429)
+        #expect(anna.hold(bodyBytes: 150, of: 0) == nil)
+        #expect(anna.hold(bodyBytes: 60, of: 0)?.status == 429)
         #expect(isRefused { () throws(Problem) in try anna.pay(for: .send, bodyBytes: 60, at: time(0)) })
         #expect(load.arrivingBytes == 150)
         anna.release(bodyBytes: 150)
@@ -134,10 +157,20 @@ private final class Bucket {
         try anna.pay(for: .history, bodyBytes: 0, at: time(0))
     }
 
+    @Test("a body above the share comes in pieces, as long as it is alone")
+    @Reactor func pieces() {
+        let anna = account()
+        for held in [0, 150, 300] { #expect(anna.hold(bodyBytes: 150, of: held) == nil) }
+        #expect(anna.hold(bodyBytes: 1, of: 0)?.status == 429)
+        anna.release(bodyBytes: 450)
+        #expect(anna.hold(bodyBytes: 50, of: 0) == nil && anna.hold(bodyBytes: 150, of: 0) == nil)
+        #expect(anna.hold(bodyBytes: 10, of: 150)?.status == 429)
+    }
+
     @Test("bodies that are still arriving leave half of the room to whole ones")
     @Reactor func arriving() {
         let users = (0..<5).map { account("user-\($0)") }
-        #expect(users.map { $0.hold(bodyBytes: 150)?.status } == [nil, nil, nil, 503, 503])
+        #expect(users.map { $0.hold(bodyBytes: 150, of: 0)?.status } == [nil, nil, nil, 503, 503])
         #expect(load.hasRoom(bytes: 550) && !load.hasRoom(bytes: 551))
     }
 

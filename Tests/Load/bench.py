@@ -26,10 +26,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import floors  # noqa: E402
 import startup  # noqa: E402
-from system import EXECUTABLES, System  # noqa: E402
+from system import EXECUTABLES, SERVICES, System  # noqa: E402
 from unlimited import UnlimitedSystem  # noqa: E402
 
-SERVICES = ("ingest", "store", "receipt", "fanout", "postgres")
+PROCESSES = (*SERVICES, "postgres")
 
 # name: the options of `parley load`, which floor bounds it, and which figures are shown, the first being its result.
 SCENARIOS = {
@@ -180,7 +180,7 @@ def summary(name: str, reports: list[dict], bounds: dict) -> dict:
     }
 
 
-def cpu_per_1000(report: dict, names: tuple[str, ...] = SERVICES) -> float:
+def cpu_per_1000(report: dict, names: tuple[str, ...] = PROCESSES) -> float:
     return sum(each["cpuSecondsPer1000"] for each in report["processes"] if each["name"].startswith(names))
 
 

@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """What a takeover looks at, and how many bytes a row of what grows takes.
 
     Tests/Load/takeover.py 'host=… dbname=…' [--conversations 1000000] [--rows 1000000]

@@ -8,4 +8,5 @@ LIMITS = ("PARLEY_RATE_PER_SECOND", "PARLEY_RATE_BURST", "PARLEY_USER_COST_IN_FL
 class UnlimitedSystem(System):
     @property
     def environment(self) -> dict[str, str]:
-        return super().environment | dict.fromkeys(LIMITS, "1000000")
+        unlimited = dict.fromkeys(LIMITS, "1000000") | {"PARLEY_USER_BYTES_IN_FLIGHT": str(64 << 20)}
+        return super().environment | unlimited

@@ -5,10 +5,10 @@ from pathlib import Path
 import kubernetes_validate
 import pytest
 import yaml
+from services import SERVICES
 
 DIRECTORY = Path(__file__).resolve().parents[2] / "deploy" / "kubernetes"
 OVERLAY = DIRECTORY / "overlays" / "example"
-ROLES = ("ingest", "store", "receipt", "fanout")
 VERSIONS = ("1.30", "1.33")
 
 
@@ -155,7 +155,7 @@ def test_the_ingress_reaches_the_edges():
 def test_the_bus_is_where_the_services_look_for_it():
     (bus,) = [map["data"] for map in of("ConfigMap") if map["metadata"]["name"] == "parley-bus"]
     services = {service["metadata"]["name"]: service["spec"] for service in of("Service")}
-    for role in ROLES:
+    for role in SERVICES:
         host, port = bus[f"PARLEY_BUS_{role.upper()}"].removeprefix("tcp://").split(":")
         assert services[host]["clusterIP"] == "None" and services[host]["publishNotReadyAddresses"]
         assert services[host]["ports"][0]["port"] == int(port)
@@ -188,11 +188,12 @@ def test_network_policies_let_roles_hear_whom_they_listen_to():
     def roles(peers: list[dict]) -> set[str]:
         return {peer["podSelector"]["matchLabels"]["app.kubernetes.io/name"] for peer in peers}
 
-    admitted = {role: roles(policies[role]["ingress"][0]["from"]) for role in ROLES}
+    admitted = {role: roles(policies[role]["ingress"][0]["from"]) for role in SERVICES}
     wanted = {
-        role: set().union(*(roles(rule["to"]) for rule in policies[role]["egress"] if "to" in rule)) for role in ROLES
+        role: set().union(*(roles(rule["to"]) for rule in policies[role]["egress"] if "to" in rule))
+        for role in SERVICES
     }
-    for role in ROLES:
-        assert admitted[role] == {other for other in ROLES if role in wanted[other]}
+    for role in SERVICES:
+        assert admitted[role] == {other for other in SERVICES if role in wanted[other]}
     assert wanted["ingest"] == {"store", "receipt"}
     assert policies["nothing-else"]["podSelector"] == {}

@@ -54,14 +54,14 @@ import Testing
             let names = reaches.filter { $0.value == reach }.keys.sorted()
             #expect(
                 names == (try Self.documented(title)),
-                "\(names) — deploy/OPERATIONS.md lists them under <!-- \(title) -->")
+                "\(names) — docs/operations.md lists them under <!-- \(title) -->")
         }
     }
 
     /// The names that the page for operators lists behind a title.
     private static func documented(_ title: String) throws -> [String] {
         let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
-        let text = try String(contentsOf: root.appending(path: "deploy/OPERATIONS.md"), encoding: .utf8)
+        let text = try String(contentsOf: root.appending(path: "docs/operations.md"), encoding: .utf8)
         let list = text.components(separatedBy: "<!-- \(title) -->").last!.components(separatedBy: "<!--")[0]
         return list.matches(of: #/`([a-z_]+)`/#).map { String($0.1) }.sorted()
     }

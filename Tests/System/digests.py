@@ -1,4 +1,4 @@
-"""The digests of a conversation, computed as openapi.json ("Comparing copies") tells client authors to: from what came
+"""The digests of a conversation, computed as docs/api.md ("Comparing copies") tells client authors to: from what came
 to a client, never from the endpoint."""
 
 import asyncio

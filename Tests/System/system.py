@@ -5,14 +5,19 @@ import random
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+sys.path.append(str(REPOSITORY / "Tests"))
+
+import services  # noqa: E402
+from services import SERVICES  # noqa: E402
+
 DEV = REPOSITORY / "deploy" / "dev"
 GUARD = REPOSITORY / "Tests" / "guard"
 EXECUTABLES = Path(os.environ.get("PARLEY_EXECUTABLES", REPOSITORY / ".build" / "release"))
-SERVICES = ("store", "receipt", "fanout", "ingest")
 SECRET = "a secret of the system tests, long enough for HS256"
 
 
@@ -77,8 +82,9 @@ class System:
         self._guard.wait()
 
     def address(self, service: str, number: int = 0) -> str:
-        offset = {"ingest": 0, "fanout": 1, "store": 2, "receipt": 3}[service]
-        return f"http://127.0.0.1:{self.http_port + offset + 10 * number}"
+        # The WebSockets' port is the one behind the HTTP port.
+        base, _, offset = next(each.http for each in services.ALL if each.name == service).partition("+")
+        return f"http://127.0.0.1:{self.http_port + (base == 'ws') + int(offset) + 10 * number}"
 
     def pid(self, service: str, number: int = 0) -> int:
         return int((self.state / "run" / f"{service}-{number}.pid").read_text())

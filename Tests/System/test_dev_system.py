@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from system import DEV, System, is_alive
+from system import DEV, SERVICES, System, is_alive
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def test_a_stale_pid_file_does_not_name_a_stranger(fresh):
 
 def test_everything_killed_at_once_comes_back_with_its_data(fresh):
     fresh.up()
-    for service in ("store", "receipt", "fanout", "ingest"):
+    for service in SERVICES:
         fresh.kill(service)
     fresh.kill_database()
     fresh.up()

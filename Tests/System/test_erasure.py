@@ -17,7 +17,7 @@ import aiohttp
 import pytest
 from client import User, eventually, new_id, token
 from digests import expect_equal_digests
-from system import EXECUTABLES, System
+from system import EXECUTABLES, SERVICES, System
 
 
 class LoudSystem(System):
@@ -294,7 +294,7 @@ async def test_an_erased_user_stays_erased_and_an_erasure_goes_on_whatever_dies(
     group = await alice.create_group(bob)
     await bob.fill(group, 2_000)
     assert (await backend.request("DELETE", f"/v1/users/{bob.name}")).status == 202
-    for service in ("store", "receipt", "ingest", "fanout"):
+    for service in SERVICES:
         loud.kill(service)
     loud.up()
     assert (await bob.request("GET", "/v1/conversations")).status == 401

@@ -9,7 +9,7 @@ import pytest
 from client import eventually, new_id
 from crowd import gather_crowd, until
 from digests import expect_equal_digests
-from system import is_alive
+from system import SERVICES, is_alive
 
 pytestmark = pytest.mark.kills
 
@@ -181,7 +181,7 @@ async def test_receipts_survive_the_death_of_their_service(double, people):
         assert (await alice.history(conversation))[-1]["status"] == "read"
 
 
-@pytest.mark.parametrize("service", ["store", "receipt", "fanout", "ingest"])
+@pytest.mark.parametrize("service", SERVICES)
 async def test_a_service_drains_when_asked_to_stop(double, people, service):
     alice, bob = people(double, 2)
     conversation = await alice.create_group(bob)

@@ -1,16 +1,18 @@
 # The service processes of one development system. Sourced, never run.
 # shellcheck shell=bash disable=SC2154
 
-# In the order they start; they stop in the opposite one, so that no edge accepts what nobody answers.
-services=(store receipt fanout ingest)
+services=()              # in the order they start
+services_with_database=() # the same
+declare -A http_of=()     # "http+2": the port of the first instance, from http_port or ws_port on
+while read -r name _ http database; do
+    services+=("$name")
+    http_of[$name]=$http
+    [[ $database != yes ]] || services_with_database+=("$name")
+done < <(grep -v '^#' "$repository/deploy/services")
 
 port_of() { # SERVICE NUMBER
-    case $1 in
-    ingest) echo $((http_port + 10 * $2)) ;;
-    fanout) echo $((ws_port + 10 * $2)) ;;
-    store) echo $((http_port + 2 + 10 * $2)) ;;
-    receipt) echo $((http_port + 3 + 10 * $2)) ;;
-    esac
+    local base=${http_of[$1]%+*}_port
+    echo $((${!base} + ${http_of[$1]#*+} + 10 * $2))
 }
 
 address_of() { echo "$host:$(port_of "$1" "$2")"; }
@@ -67,7 +69,7 @@ require_executables() {
 
 migrate_database() {
     local service
-    for service in store receipt; do # receipt's tables refer to store's
+    for service in "${services_with_database[@]}"; do # receipt's tables refer to store's
         PARLEY_DATABASE_URL=$(database_url "$service") "$executables/$service" migrate \
             ${partitions:+--partitions "$partitions"} \
             >>"$logs/migrate.log" 2>&1 9>&- ||
@@ -118,13 +120,13 @@ start_service() { # SERVICE NUMBER
         export PARLEY_STATE=$state PARLEY_INSTANCE=$2 PARLEY_LISTEN PARLEY_LOG_LEVEL=$log_level
         PARLEY_LISTEN=$(address_of "$1" "$2")
         export PARLEY_BUS_BIND="ipc://$sockets/$name.sock"
-        export PARLEY_BUS_INGEST="ipc://$sockets/ingest-*.sock" PARLEY_BUS_STORE="ipc://$sockets/store-*.sock"
-        export PARLEY_BUS_RECEIPT="ipc://$sockets/receipt-*.sock" PARLEY_BUS_FANOUT="ipc://$sockets/fanout-*.sock"
+        for peer in "${services[@]}"; do export "PARLEY_BUS_${peer^^}=ipc://$sockets/$peer-*.sock"; done
         unset PARLEY_JWT_SECRET PARLEY_DATABASE_URL
-        case $1 in
-        store | receipt) export PARLEY_DATABASE_URL && PARLEY_DATABASE_URL=$(database_url "$1") ;;
-        ingest | fanout) export PARLEY_JWT_SECRET_FILE=$secret_file ;;
-        esac
+        if [[ " ${services_with_database[*]} " == *" $1 "* ]]; then
+            export PARLEY_DATABASE_URL && PARLEY_DATABASE_URL=$(database_url "$1")
+        else # the edges
+            export PARLEY_JWT_SECRET_FILE=$secret_file
+        fi
         # A session of its own: Ctrl-C in this terminal is for the script, which then stops the services in order.
         exec setsid "$executables/$1" >>"$logs/$name.log" 2>&1 </dev/null 9>&-
     ) &

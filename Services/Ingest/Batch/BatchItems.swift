@@ -21,7 +21,8 @@ struct BatchItems {
                     continue
                 }
                 isGiven = true
-                try readItems(&reader, body)
+                try readItems(&reader, body, atMost: limits.batchMessages)
+                guard items.count <= limits.batchMessages else { return }
             }
             try reader.end()
         }
@@ -31,10 +32,13 @@ struct BatchItems {
         }
     }
 
-    private mutating func readItems(_ reader: inout JSONReader, _ body: UnsafeRawBufferPointer) throws(JSONError) {
+    /// Reads one more than are allowed: what comes behind is not looked at.
+    private mutating func readItems(
+        _ reader: inout JSONReader, _ body: UnsafeRawBufferPointer, atMost limit: Int
+    ) throws(JSONError) {
         items = []
         try reader.beginArray()
-        while try reader.nextElement() {
+        while items.count <= limit, try reader.nextElement() {
             guard let end = Self.endOfValue(body, from: reader.offset), end > reader.offset else {
                 throw reader.failure(.expected("a value"))
             }

@@ -50,7 +50,7 @@ extension IngestService {
     /// - Returns: what it takes of the caller's share until its answer.
     func pay(_ exchange: Exchange, items: Int) throws(Problem) -> Int {
         guard let account = exchange.account else { preconditionFailure("who pays is known") }
-        return try account.pay(for: exchange.call, items: items, at: .now)
+        return try account.pay(for: exchange.call, items: items, bodyBytes: exchange.bodyBytes, at: .now)
     }
 }
 

@@ -14,7 +14,7 @@ extension IngestService {
 
     func listConversations(_ query: QueryParameters, _ user: UserID, _ exchange: Exchange) throws(Problem) {
         let list = ListConversations(
-            reader: user, limit: try query.limit(50, atMost: ClientLimits.conversationsPerPage),
+            reader: user, limit: try query.limit(50, atMost: ContractLimits.conversationsPerPage),
             before: try query.cursor())
         let weight = try pay(exchange, items: Int(list.limit))
         ask(.listConversations, in: user.slot, weight: weight, exchange) { list.write(to: &$0) }
@@ -35,7 +35,7 @@ extension IngestService {
     ) throws(Problem) {
         let query = MembersQuery(
             ConversationQuery(conversation, reader: user), after: try parameters.user("after"),
-            limit: try parameters.limit(100, atMost: ClientLimits.membersPerPage))
+            limit: try parameters.limit(100, atMost: ContractLimits.membersPerPage))
         let weight = try pay(exchange, items: Int(query.limit))
         ask(.members, in: conversation.slot, weight: weight, exchange) { query.write(to: &$0) }
     }

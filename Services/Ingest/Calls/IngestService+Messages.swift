@@ -28,7 +28,7 @@ extension IngestService {
     ) throws(Problem) {
         let query = HistoryQuery(
             ConversationQuery(conversation, reader: user), anchor: try parameters.anchor(),
-            limit: try parameters.limit(50, atMost: ClientLimits.messagesPerPage))
+            limit: try parameters.limit(50, atMost: ContractLimits.messagesPerPage))
         let weight = try pay(exchange, items: Int(query.limit))
         ask(.history, in: conversation.slot, weight: weight, exchange) { query.write(to: &$0) }
     }
@@ -43,7 +43,7 @@ extension IngestService {
     func search(_ parameters: QueryParameters, _ user: UserID, _ exchange: Exchange) throws(Problem) {
         let query = SearchQuery(
             reader: user, conversation: try parameters.conversation(), before: try parameters.searchCursor(),
-            limit: try parameters.limit(20, atMost: ClientLimits.resultsPerPage), text: try parameters.words())
+            limit: try parameters.limit(20, atMost: ContractLimits.resultsPerPage), text: try parameters.words())
         ask(.search, in: query.slot, exchange) { query.write(to: &$0) }
     }
 
@@ -53,7 +53,7 @@ extension IngestService {
         let query = ChangesQuery(
             ConversationQuery(conversation, reader: user),
             after: try parameters.integer("after", in: 0...QueryParameters.maximumSeq) ?? 0,
-            limit: try parameters.limit(200, atMost: ClientLimits.changesPerPage))
+            limit: try parameters.limit(200, atMost: ContractLimits.changesPerPage))
         let weight = try pay(exchange, items: Int(query.limit))
         ask(.changes, in: conversation.slot, weight: weight, exchange) { query.write(to: &$0) }
     }
@@ -64,7 +64,7 @@ extension IngestService {
         let query = DigestQuery(
             ConversationQuery(conversation, reader: user),
             after: try parameters.integer("after", in: 0...QueryParameters.maximumSeq) ?? 0,
-            limit: try parameters.limit(ClientLimits.pagesPerDigest, atMost: ClientLimits.pagesPerDigest))
+            limit: try parameters.limit(ContractLimits.pagesPerDigest, atMost: ContractLimits.pagesPerDigest))
         let weight = try pay(exchange, items: Int(query.limit))
         ask(.digest, in: conversation.slot, weight: weight, exchange) { query.write(to: &$0) }
     }

@@ -66,6 +66,6 @@ extension IngestService {
         TapbacksQuery(
             MessageQuery(ConversationQuery(conversation, reader: user), message: message),
             after: try parameters.user("after"),
-            limit: try parameters.limit(100, atMost: ClientLimits.membersPerPage))
+            limit: try parameters.limit(100, atMost: ContractLimits.membersPerPage))
     }
 }

@@ -3,8 +3,9 @@ import JSON
 
 /// What a call takes of its caller's share, counted in messages sent: the one table of it.
 ///
-/// The unit is what a message costs the stores. A page of 50 messages was measured at ten times that (README, "Measuring
-/// it"); a member of a new group is about as many rows as a message. The others follow from the rows they look at.
+/// The unit is what a message costs the stores. A page of 50 messages was measured at ten times that
+/// (docs/benchmarks.md); a member of a new group is about as many rows as a message. The others follow from the rows they
+/// look at.
 struct CallCost: Equatable {
     let base: Int
     /// For a hundred items: named in the request, or the most that its answer may have.
@@ -19,8 +20,9 @@ struct CallCost: Equatable {
         self.atOnce = atOnce
     }
 
-    /// At least 1.
-    func of(_ items: Int) -> Int { max(1, base + items * perHundredItems / 100) }
+    /// At least 1, and 1 for each KiB of the body: a batch of large texts is written to disk as slowly as one of many
+    /// small messages.
+    func of(_ items: Int, bodyBytes: Int = 0) -> Int { max(1, base + items * perHundredItems / 100, bodyBytes >> 10) }
 }
 
 extension Call {

@@ -36,17 +36,24 @@ final class UserAccount: RequestAccount {
     // MARK: Paying
 
     /// Pays for a call by its head; what else it costs is paid when its content is known.
+    /// - Parameter bodyBytes: as announced; 0 when the head does not tell.
     func pay(for call: Call, bodyBytes: Int, at now: MonotonicTime) throws(Problem) {
         try requireShare(of: weight(of: call), bytes: bodyBytes)
-        try take(call.cost.of(0), at: now)
+        try take(call.cost.of(0, bodyBytes: bodyBytes), at: now)
     }
 
-    /// Pays what a call with so many items costs beyond what was paid by its head.
+    /// Pays for a body whose size the head did not tell, now that it is there.
+    func pay(for call: Call, unannouncedBodyBytes bodyBytes: Int, at now: MonotonicTime) throws(Problem) {
+        try take(call.cost.of(0, bodyBytes: bodyBytes), paid: call.cost.of(0), at: now)
+    }
+
+    /// Pays what a call with so many items costs beyond what was paid for it without them.
     /// - Returns: what it takes of the share until its answer.
-    func pay(for call: Call, items: Int, at now: MonotonicTime) throws(Problem) -> Int {
+    func pay(for call: Call, items: Int, bodyBytes: Int, at now: MonotonicTime) throws(Problem) -> Int {
         let weight = weight(of: call, items: items)
         try requireShare(of: weight, bytes: 0)
-        try take(call.cost.of(items), paid: call.cost.of(0), at: now)
+        let paid = call.cost.of(0, bodyBytes: bodyBytes)
+        try take(call.cost.of(items, bodyBytes: bodyBytes), paid: paid, at: now)
         return weight
     }
 
@@ -70,8 +77,9 @@ final class UserAccount: RequestAccount {
         guard hasShare(of: bytes) else { throw .tooManyBytes }
     }
 
-    private func hasShare(of bytes: Int) -> Bool {
-        bytes == 0 || bytesInFlight == 0 || bytesInFlight + bytes <= limit.bytesInFlight
+    /// - Parameter held: bytes of the same body, which as the only one may be of any size.
+    private func hasShare(of bytes: Int, behind held: Int = 0) -> Bool {
+        bytes == 0 || bytesInFlight == held || bytesInFlight + bytes <= limit.bytesInFlight
     }
 
     // MARK: In flight
@@ -91,8 +99,8 @@ final class UserAccount: RequestAccount {
 
     // MARK: Bodies in arrival
 
-    func hold(bodyBytes: Int) -> Refusal? {
-        guard hasShare(of: bodyBytes) else { return Refusal(.tooManyBytes) }
+    func hold(bodyBytes: Int, of held: Int) -> Refusal? {
+        guard hasShare(of: bodyBytes, behind: held) else { return Refusal(.tooManyBytes) }
         guard load.hasRoom(arrivingBytes: bodyBytes) else { return Refusal(.tooMuchToDo) }
         bytesInFlight += bodyBytes
         load.arrived(bytes: bodyBytes)

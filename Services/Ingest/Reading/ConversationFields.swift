@@ -84,8 +84,8 @@ struct ConversationFields {
     static func checked(title text: JSONString, _ limits: ClientLimits) throws(Problem) -> String {
         guard !text.withBytes(isBlank) else { throw Problem(.invalid, "title: must not be blank") }
         let title = text.string
-        guard title.unicodeScalars.count <= limits.titleCharacters else {
-            throw Problem(.tooLarge, "title: at most \(limits.titleCharacters) characters")
+        guard title.unicodeScalars.count <= ContractLimits.titleCharacters else {
+            throw Problem(.tooLarge, "title: at most \(ContractLimits.titleCharacters) characters")
         }
         return title
     }

@@ -24,8 +24,8 @@ struct MessageFields {
         }
         guard let text = fields.text else { throw .missing("text") }
         try Self.check(text, limits)
-        guard fields.mentions.count <= limits.mentionsPerMessage else {
-            throw Problem(.tooLarge, "mentions: at most \(limits.mentionsPerMessage) users")
+        guard fields.mentions.count <= ContractLimits.mentionsPerMessage else {
+            throw Problem(.tooLarge, "mentions: at most \(ContractLimits.mentionsPerMessage) users")
         }
         self.id = id
         self.text = text

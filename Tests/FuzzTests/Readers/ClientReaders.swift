@@ -34,7 +34,8 @@ extension Reader {
             guard let command = try? ConversationFields.command(bytes, creator: alice, limits: limits) else {
                 return nil
             }
-            return !command.members.contains(alice) && command.title.unicodeScalars.count <= limits.titleCharacters
+            return !command.members.contains(alice)
+                && command.title.unicodeScalars.count <= ContractLimits.titleCharacters
         },
         Reader("receipts", #"{"deliveredSeq":9007199254740991,"readSeq":0}"#, #"{"readSeq":12,"x":[[[]]]}"#) { bytes in
             guard let fields = try? ReceiptFields(bytes) else { return nil }

@@ -174,7 +174,7 @@ class Run:
             *(" ".join(scene.notes),) * bool(scene.notes),
             totals.text + "\n",
         ])  # fmt: skip
-        print(f"\n{text}\nFor README:\n\n{totals.quotation}\n> (`{self.command}`)\n")
+        print(f"\n{text}\nFor docs/testing.md:\n\n{totals.quotation}\n> (`{self.command}`)\n")
         for finding in self.findings[:40]:
             print(finding)
         if self.options.report:

@@ -125,7 +125,7 @@ class Totals:
 
     @property
     def quotation(self) -> str:
-        """As README has it."""
+        """As docs/testing.md has it."""
         return f"> {self._beginning()}.\n> {self._compared}\n> **{self._counts}**"
 
     def _beginning(self, acknowledged: str = "") -> str:

@@ -1,0 +1,189 @@
+"""Every limit of `GET /v1/limits`: what lies at it passes, one more does not."""
+
+import json
+import subprocess
+
+import pytest
+
+from contract import DOCUMENT
+from people import new_id, open_socket
+
+SHARES = {
+    "sessionsPerUser", "framesPerSecond", "frameBurst", "receiptsPerSecond",
+    "costPerSecond", "costBurst", "costInFlight", "bytesInFlight", "costs", "conversationsPerUser",
+}  # fmt: skip
+"""Of one user, at a time or for a while: they have tests of their own."""
+
+PAGES = {
+    "conversationsPerPage": "/v1/conversations?limit=",
+    "membersPerPage": "/v1/conversations/{group}/members?limit=",
+    "messagesPerPage": "/v1/conversations/{group}/messages?limit=",
+    "changesPerPage": "/v1/conversations/{group}/changes?after=0&limit=",
+    "pagesPerDigest": "/v1/conversations/{group}/digest?limit=",
+}
+TESTED = set(PAGES)
+
+
+def beyond(limit: str):
+    """Marks the test of a limit."""
+    TESTED.add(limit)
+    return lambda test: test
+
+
+@pytest.fixture(scope="module")
+def limits(system) -> dict:
+    return system.http().get("/v1/limits").json()
+
+
+@pytest.fixture
+def group(anna, ben) -> str:
+    return anna.group(ben)
+
+
+@pytest.fixture
+def sql(system):
+    """Makes by SQL what takes too long, or too many requests, for a test."""
+    url = (system.state / "run" / "owner-database").read_text().strip()
+
+    def execute(statement: str):
+        done = subprocess.run(["psql", "--no-psqlrc", "-Atqc", statement, url], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+
+    return execute
+
+
+def send(person, group: str, **fields):
+    return person.post(f"/v1/conversations/{group}/messages", {"id": new_id(), "text": "Hello"} | fields)
+
+
+def padded(body: dict, size: int) -> bytes:
+    """The body as JSON of so many bytes."""
+    fits = json.dumps(body | {"padding": ""})
+    return (fits[:-2] + "x" * (size - len(fits)) + '"}').encode()
+
+
+def test_every_limit_is_tested_here_or_is_a_share():
+    assert TESTED | SHARES == set(DOCUMENT["components"]["schemas"]["Limits"]["properties"])
+
+
+@beyond("textBytes")
+def test_the_text_of_a_message(anna, group, limits):
+    assert send(anna, group, text="x" * limits["textBytes"]).status_code == 201
+    assert send(anna, group, text="x" * (limits["textBytes"] - 1) + "ä").status_code == 413
+
+
+@beyond("titleCharacters")
+def test_the_title_of_a_group(anna, limits):
+    for count, status in ((limits["titleCharacters"], 201), (limits["titleCharacters"] + 1, 413)):
+        body = {"id": new_id(), "kind": "group", "members": [], "title": "🧗" * count}
+        assert anna.post("/v1/conversations", body).status_code == status
+
+
+@beyond("mentionsPerMessage")
+def test_mentions(anna, group, limits):
+    for count, status in ((limits["mentionsPerMessage"], 201), (limits["mentionsPerMessage"] + 1, 413)):
+        assert send(anna, group, mentions=[f"user-{number}" for number in range(count)]).status_code == status
+
+
+@beyond("bodyBytes")
+def test_the_body_of_a_request(anna, group, limits):
+    path = f"/v1/conversations/{group}/messages"
+    for size, status in ((limits["bodyBytes"], 201), (limits["bodyBytes"] + 1, 413)):
+        assert anna.post(path, padded({"id": new_id(), "text": "Hello"}, size)).status_code == status
+
+
+@beyond("batchBytes")
+def test_the_body_of_a_batch(anna, limits):
+    for size, status in ((limits["batchBytes"], 200), (limits["batchBytes"] + 1, 413)):
+        assert anna.post("/v1/messages:batch", padded({"messages": []}, size)).status_code == status
+
+
+@beyond("batchMessages")
+def test_the_messages_of_a_batch(anna, group, limits):
+    for count, status in ((limits["batchMessages"], 200), (limits["batchMessages"] + 1, 413)):
+        messages = [{"conversationId": group, "id": new_id(), "text": "Hello"} for _ in range(count)]
+        assert anna.post("/v1/messages:batch", {"messages": messages}).status_code == status
+
+
+@beyond("membersPerRequest")
+def test_the_members_of_a_new_group(anna, limits):
+    for count, status in ((limits["membersPerRequest"], 201), (limits["membersPerRequest"] + 1, 413)):
+        body = {"id": new_id(), "kind": "group", "members": [f"user-{number}" for number in range(count)]}
+        assert anna.post("/v1/conversations", body).status_code == status
+
+
+@beyond("membersPerConversation")
+def test_a_group_that_grows(anna, group, limits, sql):
+    sql(f"UPDATE store.conversations SET member_count = {limits['membersPerConversation'] - 1} WHERE id = '{group}'")
+    assert anna.http.put(f"/v1/conversations/{group}/members/the-last").status_code == 200
+    refused = anna.http.put(f"/v1/conversations/{group}/members/one-too-many")
+    assert (refused.status_code, refused.json()["code"]) == (413, "tooLarge")
+    assert f"{limits['membersPerConversation']}" in refused.json()["detail"]
+
+
+@beyond("editWindowSeconds")
+def test_the_time_for_edits(anna, group, limits, sql):
+    message = f"/v1/conversations/{group}/messages/{anna.send(group, 'Nine?')['id']}"
+
+    def age(seconds: int):
+        sql(
+            "UPDATE store.messages SET created_at = date_trunc('milliseconds', now()) "
+            f"- interval '{seconds} seconds' WHERE id = '{message.rpartition('/')[2]}'"
+        )
+
+    # It takes a moment until the request is there.
+    age(limits["editWindowSeconds"] - 30)
+    assert anna.http.patch(message, content=b'{"text":"Ten?"}').status_code == 200
+    age(limits["editWindowSeconds"] + 1)
+    refused = anna.http.patch(message, content=b'{"text":"Eleven?"}')
+    assert (refused.status_code, refused.json()["code"]) == (403, "editWindowClosed")
+    assert f"{limits['editWindowSeconds'] // 60} minutes" in refused.json()["detail"]
+
+
+@beyond("pageBytes")
+def test_the_size_of_a_page(anna, group, limits):
+    messages = [{"conversationId": group, "id": new_id(), "text": "x" * limits["textBytes"]} for _ in range(60)]
+    assert anna.post("/v1/messages:batch", {"messages": messages}).status_code == 200
+    page = anna.get(f"/v1/conversations/{group}/messages?limit=60")
+    assert page.json()["hasMoreBefore"]
+    assert limits["pageBytes"] - 2 * limits["textBytes"] <= len(page.content) <= limits["pageBytes"]
+
+
+@pytest.mark.parametrize(("limit", "path"), PAGES.items())
+def test_the_limit_of_a_page(anna, group, limits, limit, path):
+    path = path.format(group=group)
+    assert anna.get(path + str(limits[limit])).status_code == 200
+    assert anna.get(path + str(limits[limit] + 1)).status_code == 400
+
+
+@beyond("frameBytes")
+def test_a_frame(anna, group, limits):
+    frame = {"type": "typing", "conversationId": group, "active": True}
+    with anna.socket() as socket:
+        socket.send_text(padded(frame, limits["frameBytes"]).decode())
+        socket.send_text(padded(frame, limits["frameBytes"] + 1).decode())
+        socket.expect_close(1009)
+
+
+@beyond("helloBytes")
+def test_a_hello(system, anna, limits):
+    hello = {"type": "hello", "token": anna.token}
+    with open_socket(system) as socket:
+        socket.send_text(padded(hello, limits["helloBytes"]).decode())
+        socket.expect("welcome")
+    with open_socket(system) as socket:
+        socket.send_text(padded(hello, limits["helloBytes"] + 1).decode())
+        socket.expect_close(1009)
+
+
+@beyond("replayChanges")
+def test_what_a_resumed_session_is_sent(anna, group, limits):
+    last = anna.get(f"/v1/conversations/{group}").json()["lastSeq"]
+    for start in range(0, limits["replayChanges"] + 1, 500):
+        count = min(500, limits["replayChanges"] + 1 - start)
+        messages = [{"conversationId": group, "id": new_id(), "text": "Hello"} for _ in range(count)]
+        assert anna.post("/v1/messages:batch", {"messages": messages}).status_code == 200
+    with anna.socket(cursors={group: last}) as socket:
+        assert socket.expect("reload")["conversationId"] == group
+    with anna.socket(cursors={group: last + 1}) as socket:
+        assert socket.expect("change")["change"]["seq"] == last + 2
