@@ -14,9 +14,6 @@ import Wire
 /// sessions are told only while little else waits for them.
 @Reactor
 final class Presence {
-    /// Groups with more members show nobody: in a large one somebody always comes or goes. The limit of frames that name
-    /// members in receipts, too.
-    static let membersLimit = 50
     /// Conversations looked at to find out whether a session sees a user who is in very many. Who is found nowhere else is
     /// not told as gone then, and shown until they go offline.
     static let searched = 4_096
@@ -212,7 +209,7 @@ final class Presence {
             guard session.showsPresence, room?.hasMember(session) == true else { return }
             if !users.contains(session.user) { users.append(session.user) }
         }
-        return Array((room?.presence.listed(users) ?? users).prefix(Self.membersLimit))
+        return Array((room?.presence.listed(users) ?? users).prefix(ContractLimits.namedMembers))
     }
 
     /// From another process.
@@ -429,7 +426,7 @@ extension Room {
     var isDirect: Bool { conversation.uuid.version == 8 }
 
     /// Whether its members see each other online.
-    var showsPresence: Bool { isDirect || (1...Presence.membersLimit).contains(memberCount) }
+    var showsPresence: Bool { isDirect || (1...ContractLimits.namedMembers).contains(memberCount) }
 
     /// Whether the session has joined, and has not been told yet who is here.
     func isNew(_ session: Session) -> Bool { presence.newcomers.contains(ObjectIdentifier(session)) }

@@ -7,8 +7,6 @@ import ServiceKit
 /// The WebSockets of this process: who may open one, what their clients say, and how they end.
 @Reactor
 final class Gateway {
-    private static let helloBytes = 1 << 20
-    private static let frameBytes = 64 << 10
     private static let helloPatience = Duration.seconds(10)
     /// More than anybody has reason to send before `hello`: pings, and the fragments of a large one.
     private static let visitorFrames = 1_000
@@ -97,12 +95,12 @@ final class Gateway {
     func opened(_ socket: any SessionSocket) {
         let visitor = Visitor(socket)
         socket.userInfo = visitor
-        socket.maximumMessageBytes = Self.helloBytes
+        socket.maximumMessageBytes = ContractLimits.helloBytes
         visitors.append(visitor)
     }
 
     func received(_ text: UnsafeRawBufferPointer, from socket: any SessionSocket) {
-        if text.count > Self.frameBytes, let visitor = socket.userInfo as? Visitor {
+        if text.count > ContractLimits.frameBytes, let visitor = socket.userInfo as? Visitor {
             return read(HelloReading(copying: text), of: visitor)
         }
         do throws(JSONError) {
@@ -245,7 +243,7 @@ final class Gateway {
         forget(visitor)
         let session = Session(socket, identity)
         socket.userInfo = session
-        socket.maximumMessageBytes = Self.frameBytes
+        socket.maximumMessageBytes = ContractLimits.frameBytes
         signals.supersession.supersede(by: session)
         sessions.add(session)
         starter.start(session, hello)

@@ -10,9 +10,6 @@ import Wire
 /// others in place. Who has gone meanwhile is left where they are: their end takes them out of what they were put into.
 @Reactor
 final class Placement {
-    /// A longer gap is not replayed: the client pages through it by HTTP.
-    static let replayLimit = 1_000
-
     private let session: Session
     private var hello: Hello
     private let bootstrap: Bootstrap
@@ -121,7 +118,7 @@ final class Placement {
             session.send(ServerFrame.reset(conversation))
             return end
         }
-        if stays.count(after: cursor, through: end) > Self.replayLimit {
+        if stays.count(after: cursor, through: end) > ContractLimits.replayChanges {
             places.counters.reloads += 1
             session.send(ServerFrame.reload(conversation, lastSeq: end))
             return end

@@ -17,7 +17,7 @@ final class CompletionKeeper {
     private static let restPerWork = 9
 
     /// With fewer members the runs themselves are few enough to be read with each page of history.
-    static let smallestConversation = StatusFields.namedMembersLimit + 1
+    static let smallestConversation = ContractLimits.namedMembers + 1
 
     let connection: Connection
     private(set) var rangesKept = 0

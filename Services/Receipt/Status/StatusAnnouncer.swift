@@ -28,7 +28,7 @@ final class StatusAnnouncer {
                 status = StatusFields(conversation: conversation, version: advance.version, at: advance.at)
                 slots.note(StreamPosition(.conversation(conversation), advance.version), in: conversation.slot)
             }
-            if advance.memberCount <= StatusFields.namedMembersLimit { status?.add(signal.key.user, advance) }
+            if advance.memberCount <= ContractLimits.namedMembers { status?.add(signal.key.user, advance) }
         }
         if let status { announce(status) }
     }

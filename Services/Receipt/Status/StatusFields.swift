@@ -12,11 +12,8 @@ struct StatusFields {
     /// When the last of them moved; nil when nothing ever did.
     var at: Timestamp?
 
-    /// In conversations of up to this many members a frame names who is where. In larger ones it names nobody, and
-    /// `fanout` asks the store for counts.
-    static let namedMembersLimit = 50
-
-    /// Whether the conversation is small enough for that. It may be that none of its members moved: who did has left.
+    /// Whether the conversation has no more than `ContractLimits.namedMembers`. In larger ones a frame names nobody, and
+    /// `fanout` asks the store for counts. It may be that none of its members moved: who did has left.
     var namesMembers = false
 
     /// The entry that carries it: from receipt to fanout, and in the answer to a `StatusQuery`. Where members are not

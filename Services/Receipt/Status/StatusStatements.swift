@@ -43,7 +43,7 @@ enum StatusStatements {
             parameters.add(query.conversation.slot)
             parameters.add(query.conversation)
             parameters.add(query.after)
-            parameters.add(Int32(StatusFields.namedMembersLimit))
+            parameters.add(Int32(ContractLimits.namedMembers))
         }
         guard let first = rows.first else { return StatusFields(conversation: query.conversation, version: 0) }
         var status = StatusFields(conversation: query.conversation, version: first[0], at: first[1])
