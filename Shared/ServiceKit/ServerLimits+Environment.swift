@@ -7,6 +7,8 @@ extension ServerLimits {
         connections = try environment.integer("PARLEY_CONNECTIONS", default: connections, in: 1...1_000_000)
         connectionsPerAddress = try environment.integer(
             "PARLEY_CONNECTIONS_PER_ADDRESS", default: connectionsPerAddress, in: 1...1_000_000)
+        failuresPerAddress = try environment.integer(
+            "PARLEY_FAILURES_PER_ADDRESS", default: failuresPerAddress, in: 1...1_000_000)
         trustedProxies = try environment.proxies("PARLEY_PROXY_PROTOCOL")
     }
 }

@@ -118,7 +118,7 @@ def test_a_broken_proxy_header_closes_the_connection(system):
 
 def test_who_guesses_tokens_is_stopped_where_it_comes_from(system, anna):
     """Others, and its own connections that have shown a token, are served."""
-    with system.sibling("ingest", PARLEY_PROXY_PROTOCOL="1") as port:
+    with system.sibling("ingest", PARLEY_PROXY_PROTOCOL="1", PARLEY_FAILURES_PER_ADDRESS="200") as port:
         known = Raw(port)
         known.send(proxied("203.0.113.7") + pipelined(anna, ("GET", "/v1/settings", None)))
         assert known.response().status == 200
@@ -138,7 +138,7 @@ def test_who_guesses_tokens_is_stopped_where_it_comes_from(system, anna):
 
 def test_who_guesses_tokens_over_websockets_opens_no_more(system):
     hello = build_frame(TEXT, json.dumps({"type": "hello", "token": "a.b.c"}).encode())
-    with system.sibling("fanout", PARLEY_PROXY_PROTOCOL="1") as port:
+    with system.sibling("fanout", PARLEY_PROXY_PROTOCOL="1", PARLEY_FAILURES_PER_ADDRESS="200") as port:
         guessers = [Raw(port) for _ in range(200)]
         for guesser in guessers:
             guesser.send(proxied("203.0.113.7") + handshake() + hello)

@@ -273,14 +273,15 @@ def test_who_does_not_say_hello_within_ten_seconds_is_closed(system):
             thread.join()
 
 
-def test_a_client_that_never_reads_is_closed_and_delays_nobody(system, anna, carla, bystander):
-    """16 MB wait for it: more than the kernel and the server hold for one client."""
-    group = anna.group(carla)
+def test_a_client_that_never_reads_is_closed_and_delays_nobody(system, new_person, anna, carla, bystander):
+    """16 MB wait for it: more than the kernel and the server hold for one client, and than one user may send."""
+    writers = [anna, *(new_person("writer") for _ in range(3))]
+    group = anna.group(carla, *writers[1:])
     with RawSocket(system.ws_port) as raw:
         hello(raw, carla)
-        for _ in range(4):
+        for writer in writers:
             messages = [{"conversationId": group, "id": new_id(), "text": "x" * 16000} for _ in range(250)]
-            assert anna.post("/v1/messages:batch", {"messages": messages}).status_code == 200
+            assert writer.post("/v1/messages:batch", {"messages": messages}).status_code == 200
         time.sleep(1)
         received = []
         while frame := raw.frame():
