@@ -109,7 +109,9 @@ private final class Bucket {
         _ = try anna.pay(for: .createConversation, items: 900, at: time(0))
     }
 
-    @Test("of what has few places a user gets a few at a time", arguments: [(Call.search, 8), (.digest, 4)])
+    @Test(
+        "of what has few places a user gets a few at a time",
+        arguments: [(Call.search, 8), (.digest, 4), (.listConversations, 8), (.sync, 8)])
     @Reactor func places(call: Call, atOnce: Int) throws {
         let anna = account()
         for _ in 0..<atOnce {
