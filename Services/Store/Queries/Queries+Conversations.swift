@@ -47,11 +47,8 @@ extension Queries {
     typealias ConversationPage = (json: [UInt8], conversations: [ConversationFields], hasMore: Bool)
 
     /// `[Conversation]` from the rows of a statement that gives one more than `limit` where there are more.
-    func conversations(
-        _ rows: Rows, of reader: UserID, limit: Int, where isWanted: (ConversationFields) -> Bool = { _ in true }
-    ) async throws -> ConversationPage {
-        let wanted = rows.prefix(limit).filter { isWanted(ConversationFields($0)) }
-        let listed = try await listed(wanted, of: reader)
+    func conversations(_ rows: Rows, of reader: UserID, limit: Int) async throws -> ConversationPage {
+        let listed = try await listed(Array(rows.prefix(limit)), of: reader)
         defer { extendLifetime((rows, listed)) }  // The texts lie in them.
         let receipts = try await receipts(of: listed.compactMap(\.message), for: reader)
         var buffer = ByteBuffer(capacity: 4096)

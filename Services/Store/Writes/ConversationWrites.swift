@@ -8,6 +8,8 @@ enum ConversationWrites {
     private static let notFound = Problem.Code.notFound.rawValue
 
     static let membersLimit = 10_000
+    /// Stays of one user in a conversation. All of them come with every `welcome`, whoever brought them about.
+    static let staysLimit = 100
 
     private static let conversation = """
         conversation AS MATERIALIZED (
@@ -46,6 +48,11 @@ enum ConversationWrites {
             \(isDirect)
             WHEN EXISTS (SELECT FROM store.erasures e WHERE e.user_slot = $9 AND e.user_id = $8) THEN \(conflict)
             WHEN (SELECT NOT l.is_there AND l.count >= $11 FROM listing l) THEN \(conflict)
+            WHEN NOT EXISTS (SELECT FROM stay) AND (
+                SELECT count(*) FROM (
+                    SELECT FROM store.memberships s
+                    WHERE s.slot = $1 AND s.conversation_id = $2 AND s.user_id = $8 LIMIT \(staysLimit)) s) >= \(staysLimit)
+                THEN \(conflict)
             WHEN NOT actor.is_owner AND coalesce($10 <> coalesce((SELECT s.role FROM stay s), 1), false) THEN \(forbidden)
             WHEN NOT EXISTS (SELECT FROM stay) AND (SELECT c.member_count >= \(membersLimit) FROM conversation c)
                 THEN \(Problem.Code.tooLarge.rawValue)

@@ -29,7 +29,10 @@ extension Problem.Code {
         case (.conflict, .putMember):
             Problem(
                 self,
-                "a direct conversation cannot be changed, the user was erased or is in too many conversations, or the Idempotency-Key was used for another request"
+                """
+                a direct conversation cannot be changed, the user was erased, is in too many conversations or was in this one \
+                \(ConversationWrites.staysLimit) times, or the Idempotency-Key was used for another request
+                """
             )
         case (.conflict, _):
             Problem(
