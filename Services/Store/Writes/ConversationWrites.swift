@@ -133,10 +133,12 @@ enum ConversationWrites {
                     SELECT $1, $2, p.seq, gen_random_uuid(), p.seq, $3, 3, p.at, p.at
                     FROM (SELECT seq, at FROM removal UNION ALL SELECT moved.last_seq, moved.last_at FROM moved, heir) p
                 ), change AS (
-                    INSERT INTO store.changes (slot, conversation_id, seq, kind, actor_id, at, user_id, role)
-                    SELECT $1, $2, seq, \(ChangeKind.memberRemoved.rawValue), $3, at, $8, (SELECT s.role FROM stay s) FROM removal
+                    INSERT INTO store.changes (slot, conversation_id, seq, kind, actor_id, at, user_id, role, member_count)
+                    SELECT $1, $2, seq, \(ChangeKind.memberRemoved.rawValue), $3, at, $8, (SELECT s.role FROM stay s),
+                        (SELECT c.member_count - 1 FROM conversation c)
+                    FROM removal
                     UNION ALL
-                    SELECT $1, $2, moved.last_seq, \(ChangeKind.memberChanged.rawValue), $3, moved.last_at, heir.user_id, 2
+                    SELECT $1, $2, moved.last_seq, \(ChangeKind.memberChanged.rawValue), $3, moved.last_at, heir.user_id, 2, NULL
                     FROM moved, heir
                 )\(WriteStatement.told(
                 .conversationLeft, user: "$8", userSlot: "$9", message: "NULL::uuid", seq: "(SELECT seq FROM removal)"))
