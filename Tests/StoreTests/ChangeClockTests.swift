@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 import Wire
 
+@testable import Slots
 @testable import Store
 
 /// What the time is by two clocks and what has passed.

@@ -1,5 +1,6 @@
 import Models
 import Postgres
+import Slots
 import Wire
 
 /// Creates a conversation with its first members, and tells each of them on their private stream. Returns one row per

@@ -1,5 +1,6 @@
 import Models
 import Postgres
+import Slots
 import Wire
 
 /// The SQL of erasures: what begins one, its steps, and what its driver has to know.

@@ -1,4 +1,5 @@
 import Postgres
+import Slots
 import Wire
 
 /// Edits, deletions and tapbacks: the statements, and what clients may do.

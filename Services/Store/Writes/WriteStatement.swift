@@ -1,5 +1,6 @@
 import Models
 import Postgres
+import Slots
 import Wire
 
 /// The common frame of the statements that carry out one `Write` each.
@@ -98,7 +99,7 @@ enum WriteStatement {
                 WHERE $5[1] IS NOT NULL AND NOT v.is_repeat AND v.problem <> \(Problem.Code.unauthenticated.rawValue)
             ), kept_awhile AS (
                 INSERT INTO store.recent_outcomes (slot, request, problem, at)
-                SELECT $1, $5[2], v.problem, clock_timestamp() FROM verdict v
+                SELECT $1, $5[2], v.problem, \(ChangeTime.now) FROM verdict v
                 WHERE $5[2] IS NOT NULL AND NOT v.is_repeat
             )\(effects)
             SELECT v.problem::smallint, v.is_repeat, v.is_due, moved.last_seq, moved.told_at, (\(positions))::bigint, \(useq), \(told)
