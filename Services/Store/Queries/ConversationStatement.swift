@@ -45,7 +45,7 @@ enum ConversationStatement {
         """
         (
                 SELECT i.slot, i.conversation_id FROM store.inbox i
-                WHERE i.user_slot = $2 AND i.user_id = $1 AND NOT i.is_removed AND \(condition)
+                WHERE i.user_slot = $2 AND i.user_id = $1 AND \(Listing.shows(to: "$1")) AND \(condition)
                 ORDER BY i.conversation_id OFFSET 0
             ) i
         """

@@ -23,7 +23,11 @@ extension Problem.Code {
                 """)
         case (.conflict, .unlist):
             Problem(
-                self, "members leave before they remove it, or the Idempotency-Key was used for another request")
+                self,
+                """
+                members leave before they remove it, you have removed as many as a user may, or the Idempotency-Key was used \
+                for another request
+                """)
         case (.conflict, .putSettings):
             Problem(self, "the Idempotency-Key was used for another request")
         case (.conflict, .putMember):
