@@ -103,6 +103,30 @@ struct UnreadTests {
         #expect(walk.blocksRead - first <= 4, "hundred are found by the first statement")
     }
 
+    @Test("what is remembered for one reader counts for no other, whoever reads first", arguments: ["bob", "carol"])
+    @Reactor func secondReader(first: String) async throws {
+        let store = try await StoreUnderTest()
+        defer { store.close() }
+        try begin(lastSeq: 6_000, store)
+        // A long run with sixty messages of bob, and a page of alice's behind it.
+        try insertMessages(
+            "SELECT n, 'bob', CASE n % 95 WHEN 0 THEN 1 ELSE 3 END, false FROM generate_series(3, 5700) n", store)
+        try insertMessages("SELECT n, 'alice', 1, false FROM generate_series(5701, 6000) n", store)
+        #expect(await unread(first, store) == 100)
+        try store.database.execute(
+            "UPDATE store.messages SET deleted_at = now(), body = NULL WHERE sender_id = 'alice' AND \(isHere)")
+        let expected = ["bob": 0, "carol": 60]
+        for reader in [first] + expected.keys.filter({ $0 != first }) {
+            for _ in 0..<2 { #expect(await unread(reader, store) == expected[reader]) }
+        }
+        // What bob has hidden, and has cleared, is still there for carol.
+        try store.database.execute(
+            "INSERT INTO store.hidden SELECT \(key), 'bob', n FROM generate_series(3, 6000) n")
+        #expect(await store.conversation(conversation, for: "bob")?.field("lastMessage") == nil)
+        let last = await store.conversation(conversation, for: "carol")?.field("lastMessage", "seq")
+        #expect(last as? Int == 6_000)
+    }
+
     @Test("the statement itself looks at no more rows than it must, however long the conversation is")
     @Reactor func statementRows() async throws {
         let store = try await StoreUnderTest()
