@@ -127,6 +127,39 @@ struct UnreadTests {
         #expect(last as? Int == 6_000)
     }
 
+    @Test("one answer goes through so many blocks, whatever conversations they are of; a repetition goes on")
+    @Reactor func budget() async throws {
+        let store = try await StoreUnderTest()
+        defer { store.close() }
+        let length: Int64 = 2_200 * Block.size
+        try store.database.execute(
+            """
+            CREATE TEMP TABLE made AS
+                SELECT (g + 1)::smallint AS slot, ('00000000-0000-7000-8000-00000000000' || g + 1)::uuid AS id
+                FROM generate_series(0, 1) g;
+            INSERT INTO store.conversations (slot, id, kind, creator_id, created_at, last_seq, last_at, member_count)
+            SELECT slot, id, 1, 'bob', now(), \(length), now(), 1 FROM made;
+            INSERT INTO store.memberships (slot, conversation_id, user_id, joined_seq, role)
+            SELECT slot, id, 'bob', 1, 2 FROM made;
+            INSERT INTO store.inbox (user_slot, user_id, conversation_id, slot)
+            SELECT \(UserID("bob")!.slot.number), 'bob', id, slot FROM made;
+            INSERT INTO store.messages (slot, conversation_id, seq, id, changed_seq, sender_id, kind, body, sent_at, created_at)
+            SELECT slot, id, n, gen_random_uuid(), n, 'bob', 1, 'hidden', now(), now()
+            FROM made, generate_series(\(length) - 299, \(length)) n;
+            INSERT INTO store.hidden (slot, conversation_id, user_id, seq)
+            SELECT slot, conversation_id, 'bob', seq FROM store.messages;
+            INSERT INTO receipt.horizons (slot, conversation_id, user_id, delivered_seq, read_seq, shown_seq, version)
+            SELECT slot, id, 'bob', \(length), \(length), 0, 1 FROM made
+            """)
+        let query = ListConversations(reader: UserID("bob")!, limit: 50, before: .start)
+        let first = await store.ask(.listConversations, in: query.reader.slot, query)
+        #expect(first?.status == 503)
+        #expect(store.store.queries.unread.blocksRead <= 4_096)
+        let second = await store.ask(.listConversations, in: query.reader.slot, query)
+        #expect(second?.status == 200)
+        #expect((second?.field("conversations") as? [Any])?.count == 2)
+    }
+
     @Test("the statement itself looks at no more rows than it must, however long the conversation is")
     @Reactor func statementRows() async throws {
         let store = try await StoreUnderTest()
