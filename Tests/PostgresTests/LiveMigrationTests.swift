@@ -174,6 +174,7 @@ import Testing
             let applied = try migrator.apply(toDatabaseAt: url) { told += 1 }
             return (applied.map(\.number), told)
         }
+        try user.execute("SET statement_timeout = '5s'")
         var longest = Duration.zero
         let start = ContinuousClock.now
         while ContinuousClock.now - start < .seconds(8) {

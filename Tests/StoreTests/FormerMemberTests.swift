@@ -47,6 +47,7 @@ struct FormerMemberTests {
         try connection.execute("SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off")
         let plan = try connection.query("EXPLAIN (ANALYZE) \(statement.sql)", build)
         return plan.map { $0[0] as String }.reduce(0) { sum, line in
+            if let removed = line.firstMatch(of: /Rows Removed by Filter: (\d+)/) { return sum + Int(removed.1)! }
             guard line.contains(" on changes ") || line.contains(" on messages "),
                 let match = line.firstMatch(of: /actual .*rows=(\d+) loops=(\d+)/)
             else { return sum }
