@@ -92,7 +92,7 @@ let package = Package(
         module("Wire", ["Bytes", "JSON", "Models"]),
         module("Bus", ["CZMQ", "CLinux", "Reactor", "Bytes", "Models", "Wire"]),
         module("Postgres", ["CPQ", "CLinux", "Reactor", "Bytes", "Models"]),
-        module("Slots", ["Bus", "Models", "Postgres", "Reactor", "Wire"]),
+        module("Slots", ["Bus", "Models", "Postgres", "Reactor", "ServiceKit", "Wire"]),
         module("Edge", ["CHTTPParser", "CCrypto", "CLinux", "Reactor", "Bytes"]),
         module(
             "ServiceKit",

@@ -22,12 +22,15 @@ final class ReceiptService {
     private let announcer: StatusAnnouncer
     private let erasure: ReceiptErasure
     let traffic = MessageTraffic()
+    let clock: ChangeClock
     private let bus: Bus
     private(set) var entriesRefused = 0
 
     init(_ configuration: ReceiptConfiguration, bus: Bus, log: Log) {
         self.bus = bus
         writing = Connection(configuration.writer)
+        // Before all else that uses a new connection.
+        clock = ChangeClock([writing], log: log)
         slots = OwnedSlots(bus, .receipt, connection: writing, schema: Schema.name, lockClass: Schema.slotLocks)
         announcer = StatusAnnouncer(bus: bus, slots: slots)
         teller = ReadTeller(bus: bus, traffic: traffic)

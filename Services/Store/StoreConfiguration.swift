@@ -52,13 +52,14 @@ struct StoreConfiguration: Sendable {
         return configuration
     }
 
+    /// What a batch reads is one state: its transaction has one snapshot.
     var queries: ConnectionConfiguration {
         connection(
             "parley-store-queries",
             settings: [
                 ("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off"),
-                ("default_transaction_read_only", "on"), ("max_parallel_workers_per_gather", "0"),
-                ("statement_timeout", "5s"),
+                ("default_transaction_read_only", "on"), ("default_transaction_isolation", "repeatable read"),
+                ("max_parallel_workers_per_gather", "0"), ("statement_timeout", "5s"),
             ],
             statements: Queries.statements)
     }

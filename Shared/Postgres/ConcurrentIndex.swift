@@ -47,8 +47,11 @@ struct ConcurrentIndex {
         let invalid = try database.query("SELECT FROM pg_index WHERE indexrelid = to_regclass($1) AND NOT indisvalid") {
             $0.add("\(schema).\(name)")
         }
+        // These wait for whoever uses the table, and nobody waits behind them.
+        try database.execute("SET lock_timeout = 0")
         if !invalid.isEmpty { try database.execute("DROP INDEX CONCURRENTLY \(schema).\(name)") }
         try database.execute("\(create) CONCURRENTLY IF NOT EXISTS \(name) ON \(schema).\(table) \(definition)")
+        try database.execute(Migrator.lockTimeout)
     }
 
     /// Of the table; nil when there is none, of which PostgreSQL says the rest.

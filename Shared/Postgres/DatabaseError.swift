@@ -15,6 +15,8 @@ public struct SQLState: RawRepresentable, Hashable, Sendable {
     public static let checkViolation = SQLState(rawValue: "23514")
     public static let serializationFailure = SQLState(rawValue: "40001")
     public static let deadlockDetected = SQLState(rawValue: "40P01")
+    /// `lock_timeout`
+    public static let lockNotAvailable = SQLState(rawValue: "55P03")
     public static let undefinedTable = SQLState(rawValue: "42P01")
 }
 

@@ -11,7 +11,9 @@ extension Migrator {
             Self.fail("usage: migrate [--partitions 1…256 | --citus]")
         }
         do {
-            let applied = try apply(toDatabaseAt: databaseURL, layout: layout)
+            let applied = try apply(toDatabaseAt: databaseURL, layout: layout) {
+                Self.say("\(schema): tables are in use, by a dump perhaps: trying again until they are free")
+            }
             for migration in applied { print("\(schema): applied \(migration.number) \(migration.name)") }
             print("\(schema): up to date")
             exit(0)
@@ -21,8 +23,12 @@ extension Migrator {
     }
 
     private static func fail(_ reason: String) -> Never {
-        let line = Array("migrate: \(reason)\n".utf8)
-        _ = write(STDERR_FILENO, line, line.count)
+        say(reason)
         exit(1)
+    }
+
+    private static func say(_ text: String) {
+        let line = Array("migrate: \(text)\n".utf8)
+        _ = write(STDERR_FILENO, line, line.count)
     }
 }

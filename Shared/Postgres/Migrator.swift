@@ -2,8 +2,9 @@ import Glibc
 
 /// Brings one schema to the version this build was made for, or checks that it is there.
 ///
-/// The schema's table `migrations` lists what was applied, with a checksum of the text and the oldest build that works
-/// with it. Each migration runs in one transaction with its entry there, or, where it says so, statement by statement with
+/// The schema's table `migrations` lists what was applied, with a checksum of the text. Builds that have been told of no
+/// compatibility start on nothing that it lists and they do not know; so what older builds work beside is listed in
+/// `migrations_beside`, with the oldest of them. Each migration runs in one transaction with its entry there, or, where it says so, statement by statement with
 /// its entry behind them; under an advisory lock, so several may start at once. Blocks: it runs before the reactor does.
 public struct Migrator: Sendable {
     let schema: String
@@ -16,20 +17,47 @@ public struct Migrator: Sendable {
         self.migrations = migrations
     }
 
+    /// How long a statement waits for a lock on a table that is in use: whoever comes later waits behind it.
+    static let lockTimeout = "SET lock_timeout = '2s'"
+
     /// Applies what the database lacks and returns it. Tables that are new then get their layout.
-    public func apply(toDatabaseAt url: String, layout: Layout = .plain) throws(MigrationError) -> [Migration] {
+    ///
+    /// - Parameter onLocked: called once, if it has to wait for tables to be free. It tries again and again, with pauses in
+    ///   which others get their turn, so behind a dump it waits for the end of that and keeps nobody from anything.
+    public func apply(
+        toDatabaseAt url: String, layout: Layout = .plain, onLocked: () -> Void = {}
+    ) throws(MigrationError) -> [Migration] {
         let database = try connect(to: url)
         try prepare(database)
+        var isTold = false
+        func tell() {
+            if !isTold { onLocked() }
+            isTold = true
+        }
         let missing = migrations.suffix(from: try appliedCount(in: database))
         if missing.count == migrations.count { try requireLocks(for: layout, behind: missing, in: database) }
-        for migration in missing { try apply(migration, to: database) }
+        for migration in missing { try apply(migration, to: database, onLocked: tell) }
         try requireLocks(for: layout, in: database)
-        do throws(DatabaseError) {
-            try database.execute(layout.sql(schema: schema))
-        } catch {
-            throw .database(error)
-        }
+        try repeating(onLocked: tell) { () throws(DatabaseError) in try database.execute(layout.sql(schema: schema)) }
         return Array(missing)
+    }
+
+    /// Does what comes to nothing without a lock until it has one.
+    private func repeating(
+        onLocked: () -> Void, _ body: () throws(DatabaseError) -> Void
+    ) throws(MigrationError) {
+        var pause: UInt32 = 1
+        while true {
+            do throws(DatabaseError) {
+                return try body()
+            } catch  where error.sqlState == .lockNotAvailable || error.sqlState == .deadlockDetected {
+                onLocked()
+                sleep(pause)
+                pause = min(pause + 1, 5)
+            } catch {
+                throw .database(error)
+            }
+        }
     }
 
     /// Throws unless the database has the migrations of this build, and beyond them only such as this build works with.
@@ -61,7 +89,14 @@ public struct Migrator: Sendable {
                     checksum   bytea       NOT NULL,
                     applied_at timestamptz NOT NULL DEFAULT now()
                 );
-                ALTER TABLE \(schema).migrations ADD COLUMN IF NOT EXISTS compatible_from integer
+                CREATE TABLE IF NOT EXISTS \(schema).migrations_beside (
+                    number          integer     PRIMARY KEY,
+                    name            text        NOT NULL,
+                    checksum        bytea       NOT NULL,
+                    applied_at      timestamptz NOT NULL DEFAULT now(),
+                    compatible_from integer     NOT NULL
+                );
+                \(Self.lockTimeout)
                 """)
         } catch {
             throw .database(error)
@@ -124,15 +159,20 @@ public struct Migrator: Sendable {
     }
 
     /// The applied migrations in order, each with whether its text is still the same (NULL: it is not known here), and
-    /// the oldest build that works with it. Builds that did not note that worked with their own migrations alone.
+    /// the oldest build that works with it.
     private func applied(in database: BlockingConnection) throws(MigrationError) -> [Row] {
         do throws(DatabaseError) {
+            // Older builds make no such table.
+            let hasBeside: Bool = try database.query(
+                "SELECT to_regclass('\(schema).migrations_beside') IS NOT NULL")[0][0]
+            let beside = "UNION ALL SELECT number, checksum, compatible_from FROM \(schema).migrations_beside"
             return Array(
                 try database.query(
                     """
-                    SELECT applied.number, applied.checksum = sha256(convert_to(known.sql, 'UTF8')),
-                           coalesce((to_jsonb(applied) ->> 'compatible_from')::integer, applied.number)
-                    FROM \(schema).migrations applied LEFT JOIN unnest($1, $2) AS known (number, sql) USING (number)
+                    SELECT applied.number, applied.checksum = sha256(convert_to(known.sql, 'UTF8')), applied.compatible_from
+                    FROM (SELECT number, checksum, number AS compatible_from FROM \(schema).migrations
+                          \(hasBeside ? beside : "")) applied
+                    LEFT JOIN unnest($1, $2) AS known (number, sql) USING (number)
                     ORDER BY number
                     """
                 ) { parameters in
@@ -148,25 +188,27 @@ public struct Migrator: Sendable {
         }
     }
 
-    private func apply(_ migration: Migration, to database: BlockingConnection) throws(MigrationError) {
-        guard migration.isTransactional else { return try applyByStatement(migration, to: database) }
-        do throws(DatabaseError) {
+    private func apply(
+        _ migration: Migration, to database: BlockingConnection, onLocked: () -> Void
+    ) throws(MigrationError) {
+        guard migration.isTransactional else {
+            return try applyByStatement(migration, to: database, onLocked: onLocked)
+        }
+        try repeating(onLocked: onLocked) { () throws(DatabaseError) in
             try database.transaction { () throws(DatabaseError) in
                 try database.execute(migration.sql)
                 try note(migration, in: database)
             }
-        } catch {
-            throw .database(error)
         }
     }
 
-    private func applyByStatement(_ migration: Migration, to database: BlockingConnection) throws(MigrationError) {
+    private func applyByStatement(
+        _ migration: Migration, to database: BlockingConnection, onLocked: () -> Void
+    ) throws(MigrationError) {
         for statement in SQLStatements.of(migration.sql) {
             let index = try ConcurrentIndex(statement: statement)
-            do throws(DatabaseError) {
+            try repeating(onLocked: onLocked) { () throws(DatabaseError) in
                 if let index { try index.build(in: database) } else { try database.execute(statement) }
-            } catch {
-                throw .database(error)
             }
         }
         do throws(DatabaseError) {
@@ -177,16 +219,21 @@ public struct Migrator: Sendable {
     }
 
     private func note(_ migration: Migration, in database: BlockingConnection) throws(DatabaseError) {
+        let isBeside = migration.compatibleFrom < migration.number
         _ = try database.query(
-            """
-            INSERT INTO \(schema).migrations (number, name, checksum, compatible_from)
-            VALUES ($1, $2, sha256(convert_to($3, 'UTF8')), $4)
-            """
+            isBeside
+                ? """
+                INSERT INTO \(schema).migrations_beside (number, name, checksum, compatible_from)
+                VALUES ($1, $2, sha256(convert_to($3, 'UTF8')), $4)
+                """
+                : """
+                INSERT INTO \(schema).migrations (number, name, checksum) VALUES ($1, $2, sha256(convert_to($3, 'UTF8')))
+                """
         ) { parameters in
             parameters.add(migration.number)
             parameters.add(migration.name)
             parameters.add(migration.sql)
-            parameters.add(migration.compatibleFrom)
+            if isBeside { parameters.add(migration.compatibleFrom) }
         }
     }
 }

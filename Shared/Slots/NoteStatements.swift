@@ -9,8 +9,9 @@ public struct NoteStatements: Sendable {
     let forget: Statement
     /// $1 slot · behind $2 conversation, $3 number · $4 limit.
     let noted: Statement
-    /// Of slots and the epochs they are owned under, those whose owners before noted everything.
+    /// Of slots and the epochs they are owned under, those in which everything is done or noted.
     let complete: Statement
+    /// Says so of others.
     let completed: Statement
 
     public var all: [Statement] { [note, forget, noted, complete, completed] }
@@ -47,7 +48,7 @@ public struct NoteStatements: Sendable {
             """
             SELECT s.slot FROM unnest($1::smallint[], $2::bigint[]) AS k(slot, epoch)
             JOIN \(schema).slots s ON s.slot = k.slot
-            WHERE s.noted_epoch >= k.epoch - 1
+            WHERE s.noted_epoch >= k.epoch
             """)
         completed = Statement(
             "\(table)_completed", parameters: [.array(.int2), .array(.int8)],

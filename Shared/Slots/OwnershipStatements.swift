@@ -79,14 +79,17 @@ struct OwnershipStatements {
         batch.execute(sql: "SELECT set_config('synchronous_commit', 'off', true)")
     }
 
-    /// Locks up to `wanted` free slots and raises their epochs. Returns slot, epoch.
+    /// Locks up to `wanted` free slots and raises their epochs. Returns slot, epoch. A slot in which everything is noted
+    /// stays such a one (`WorkNotes`): notes go when their work is done, whoever owns the slot.
     func acquire(_ batch: inout Batch, _ share: SlotShare) {
         batch.execute(
             sql: """
                 WITH free AS MATERIALIZED (
                     SELECT slot FROM unnest($1) AS slot WHERE pg_try_advisory_lock($2, slot::integer) LIMIT $3
                 )
-                UPDATE \(schema).slots SET epoch = epoch + 1 FROM free WHERE slots.slot = free.slot
+                UPDATE \(schema).slots SET epoch = epoch + 1,
+                    noted_epoch = CASE WHEN noted_epoch = epoch THEN epoch + 1 ELSE noted_epoch END
+                FROM free WHERE slots.slot = free.slot
                 RETURNING slots.slot, slots.epoch
                 """
         ) { parameters in

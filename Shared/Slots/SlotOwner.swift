@@ -21,7 +21,7 @@ public protocol SlotOwnerDelegate: AnyObject {
 /// session stays and the heartbeats do not, the others end the session: see `SilentMembers`. Ownership makes the work
 /// efficient, never correct: that rests on row locks and constraints.
 ///
-/// Reads and writes `<schema>.slots (slot, epoch)` and `<schema>.services (id, seen_at)`.
+/// Reads and writes `<schema>.slots (slot, epoch, noted_epoch)` and `<schema>.services (id, seen_at)`.
 @Reactor
 public final class SlotOwner {
     /// Held slots and the epochs under which they are held.

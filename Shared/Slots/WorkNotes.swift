@@ -91,10 +91,12 @@ public final class WorkNotes {
         defer { searches -= 1 }
         work.release(in: Set(epochs.keys))
         let complete = Set(try await connection.query(statements.complete) { $0.add(epochs) }.map { $0[0] as Slot })
-        let incomplete = Set(epochs.keys).subtracting(complete)
-        if !incomplete.isEmpty { try await everything(incomplete) }
+        let incomplete = epochs.filter { !complete.contains($0.key) }
+        if !incomplete.isEmpty {
+            try await everything(Set(incomplete.keys))
+            _ = try await background.query(statements.completed) { $0.add(incomplete) }
+        }
         for slot in epochs.keys.sorted() { try await search(slot, on: connection, body) }
-        _ = try await background.query(statements.completed) { $0.add(epochs) }
     }
 
     private func search(

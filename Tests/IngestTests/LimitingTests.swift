@@ -132,7 +132,9 @@ private final class Bucket {
         #expect(isRefused { () throws(Problem) in try anna.pay(for: .send, bodyBytes: 1 << 10, at: time(0)) })
     }
 
-    @Test("of what has few places a user gets a few at a time", arguments: [(Call.search, 8), (.digest, 4)])
+    @Test(
+        "of what has few places a user gets a few at a time",
+        arguments: [(Call.search, 8), (.digest, 4), (.listConversations, 8), (.sync, 8)])
     @Reactor func places(call: Call, atOnce: Int) throws {
         let anna = account()
         for _ in 0..<atOnce {

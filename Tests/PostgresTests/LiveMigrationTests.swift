@@ -138,16 +138,56 @@ import Testing
         }
     }
 
-    @Test("a database whose migrations were noted before compatibility was is read and brought up to date")
-    func unnotedCompatibility() throws {
+    @Test("builds that know of no compatibility find what they know and nothing else, where older ones go on")
+    func olderMigrators() throws {
+        let kind = migration(2, "-- parley: compatible from 1\nALTER TABLE shop.item ADD COLUMN kind text;")
+        _ = try migrator(create, kind).apply(toDatabaseAt: database.url)
+        #expect(try database.query("SELECT number FROM shop.migrations").map { $0[0] as Int32 } == [1])
+        #expect(try migrator(create, kind).apply(toDatabaseAt: database.url).isEmpty)
+        try migrator(create, kind).requireVersion(ofDatabaseAt: database.url)
+    }
+
+    @Test("a database that such a build has made is read, and brought up to date")
+    func olderDatabase() throws {
         _ = try migrator(create).apply(toDatabaseAt: database.url)
-        try database.execute("ALTER TABLE shop.migrations DROP COLUMN compatible_from")
-        try migrator(create).requireVersion(ofDatabaseAt: database.url)
+        try database.execute("DROP TABLE shop.migrations_beside")
+        #expect(throws: MigrationError.databaseIsOlder(missing: 2)) {
+            try migrator(create, index).requireVersion(ofDatabaseAt: database.url)
+        }
         #expect(try migrator(create, index).apply(toDatabaseAt: database.url).count == 1)
-        try database.execute("UPDATE shop.migrations SET compatible_from = NULL")
         #expect(throws: MigrationError.databaseIsNewer(number: 2)) {
             try migrator(create).requireVersion(ofDatabaseAt: database.url)
         }
+    }
+
+    @Test(
+        "a migration that needs a table in use keeps nobody from it for long, says so once, and goes on when it is free"
+    )
+    func tableInUse() async throws {
+        _ = try migrator(create).apply(toDatabaseAt: database.url)
+        let kind = migration(
+            2, "ALTER TABLE shop.counter ADD COLUMN sum bigint; ALTER TABLE shop.item ADD COLUMN kind text;")
+        let dump = try database.connect(), user = try database.connect()
+        try dump.execute("BEGIN; LOCK TABLE shop.item IN ACCESS SHARE MODE")
+        let migrating = Task.detached { [url = database.url, migrator = migrator(create, kind)] in
+            var told = 0
+            let applied = try migrator.apply(toDatabaseAt: url) { told += 1 }
+            return (applied.map(\.number), told)
+        }
+        try user.execute("SET statement_timeout = '5s'")
+        var longest = Duration.zero
+        let start = ContinuousClock.now
+        while ContinuousClock.now - start < .seconds(8) {
+            let before = ContinuousClock.now
+            try user.execute("SELECT FROM shop.item")
+            try user.execute("SELECT FROM shop.counter")
+            longest = max(longest, ContinuousClock.now - before)
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        #expect(longest > .seconds(1) && longest < .seconds(4), "\(longest)")
+        try dump.execute("COMMIT")
+        let (applied, told) = try await migrating.value
+        #expect(applied == [2] && told == 1)
     }
 
     @Test("statements are told apart, whatever hides their semicolons")

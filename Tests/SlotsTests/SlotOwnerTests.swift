@@ -16,7 +16,8 @@ import Testing
         try database.execute(
             """
             CREATE SCHEMA shop;
-            CREATE TABLE shop.slots (slot smallint PRIMARY KEY, epoch bigint NOT NULL DEFAULT 0);
+            CREATE TABLE shop.slots (
+                slot smallint PRIMARY KEY, epoch bigint NOT NULL DEFAULT 0, noted_epoch bigint NOT NULL DEFAULT -1);
             INSERT INTO shop.slots (slot) SELECT generate_series(0, 255);
             CREATE TABLE shop.services (id bigint PRIMARY KEY, seen_at timestamptz NOT NULL)
             """)

@@ -7,6 +7,8 @@ import TestSupport
 import Testing
 import Wire
 
+@testable import Receipt
+@testable import Slots
 @testable import Store
 
 /// What the time is by two clocks and what has passed.
@@ -67,6 +69,8 @@ struct ChangeClockTests {
         INSERT INTO clock.ahead VALUES ('0');
         CREATE FUNCTION clock.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE AS
             'SELECT pg_catalog.clock_timestamp() + by FROM clock.ahead';
+        CREATE FUNCTION clock.statement_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE AS
+            'SELECT pg_catalog.statement_timestamp() + by FROM clock.ahead';
         DO $$ BEGIN
             EXECUTE format('ALTER DATABASE %I SET search_path = clock, pg_catalog', current_database());
         END $$
@@ -123,6 +127,25 @@ struct ChangeClockTests {
             await Reactor.sleep(for: .milliseconds(100))
             _ = try store.database.query("UPDATE clock.ahead SET by = '1 day'")
             #expect(try await send(StoreUnderTest.Draft(), store) < 61)
+        }
+    }
+
+    @Test("a jump reaches neither the times of receipts nor those by which outcomes are forgotten")
+    @Reactor func receipts() async throws {
+        try await withStore { store in
+            try await store.startReceipt()
+            while store.receipt?.clock.difference == nil { await Reactor.sleep(for: .milliseconds(5)) }
+            await Reactor.sleep(for: .milliseconds(100))
+            _ = try store.database.query("UPDATE clock.ahead SET by = '1 day'")
+            #expect(try await send(StoreUnderTest.Draft(), store) < 61)
+            try await store.signal(read: 2, by: "bob", in: conversation)
+            #expect(await store.write(.rename("now"), by: "alice", in: conversation)?.status == 200)
+            #expect(await store.put(readReceipts: .no, by: "alice")?.status == 200)
+            for (table, count) in [("receipt.receipt_runs", 1), ("store.recent_outcomes", 2)] {
+                let rows = try store.database.query(
+                    "SELECT at < pg_catalog.clock_timestamp() + interval '61 s' FROM \(table)")
+                #expect(rows.map { $0[0] as Bool } == Array(repeating: true, count: count), "\(table)")
+            }
         }
     }
 

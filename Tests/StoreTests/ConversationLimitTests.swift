@@ -29,7 +29,7 @@ struct ConversationLimitTests {
         let row = try store.database.query(
             """
             SELECT (SELECT conversation_count::bigint FROM store.user_streams WHERE user_id = $1),
-                (SELECT count(*) FROM store.inbox WHERE user_id = $1)
+                (SELECT count(*) FROM store.inbox WHERE user_id = $1 AND NOT is_removed)
             """
         ) { $0.add(user) }[0]
         let counted: Int64? = row[0], listed: Int64 = row[1]
@@ -87,6 +87,71 @@ struct ConversationLimitTests {
             for task in asked { statuses.append(await task.value) }
             #expect(statuses.count { $0 == 201 } == Self.limit)
             #expect(statuses.count { $0 == 409 } == 40 - Self.limit)
+        }
+    }
+
+    /// Makes a group, leaves it and takes it out of the list. Returns what became of the last.
+    @Reactor private func unlistOne(
+        _ group: ConversationID, by user: String, with others: [String] = [], _ store: StoreUnderTest
+    ) async -> UInt16? {
+        #expect(await store.create(group, by: user, with: others)?.status == 201)
+        #expect(await store.write(.removeMember(UserID(user)!), by: user, in: group)?.status == 204)
+        return await store.write(.unlist, by: user, in: group)?.status
+    }
+
+    @Test("taking a conversation out of the list makes room for another; being taken in again takes it, once")
+    @Reactor func unlisting() async throws {
+        try await withStore { store in
+            let groups = (0..<Self.limit).map { _ in ConversationID(.random) }, alice = UserID("alice")!
+            for (number, group) in groups.enumerated() {
+                #expect(await store.create(group, by: "alice", with: number < 2 ? ["bob"] : [])?.status == 201)
+            }
+            for group in groups.prefix(2) {
+                _ = await store.write(.removeMember(alice), by: "alice", in: group)
+                try expectCount(10, of: "alice", store)
+            }
+            for _ in 0..<2 { #expect(await store.write(.unlist, by: "alice", in: groups[0])?.status == 204) }
+            try expectCount(9, of: "alice", store)
+            #expect(
+                await store.write(.putMember(alice, nil), by: "bob", in: groups[0])?.status == 409, "the last tenth")
+            #expect(await store.write(.unlist, by: "alice", in: groups[1])?.status == 204)
+            try expectCount(8, of: "alice", store)
+            #expect(await store.write(.putMember(alice, nil), by: "bob", in: groups[0])?.status == 200)
+            try expectCount(9, of: "alice", store)
+            _ = await store.write(.removeMember(alice), by: "alice", in: groups[0])
+            #expect(await store.write(.putMember(alice, nil), by: "bob", in: groups[0])?.status == 200)
+            try expectCount(9, of: "alice", store)
+            #expect(await store.create(ConversationID(.random), by: "alice", with: [])?.status == 201)
+            #expect(await store.create(ConversationID(.random), by: "alice", with: [])?.status == 409)
+        }
+    }
+
+    @Test("what was taken out of a list is bounded; who is taken in again may take it out once more")
+    @Reactor func unlistedLimit() async throws {
+        try await withStore { store in
+            let groups = (0..<5 * Self.limit).map { _ in ConversationID(.random) }
+            for (number, group) in groups.enumerated() {
+                #expect(await unlistOne(group, by: "alice", with: number == 0 ? ["other"] : [], store) == 204)
+            }
+            let last = ConversationID(.random)
+            #expect(await unlistOne(last, by: "alice", store) == 409)
+            #expect(await store.write(.unlist, by: "alice", in: groups[0])?.status == 204, "it is out already")
+            #expect(await store.write(.putMember(UserID("alice")!, nil), by: "other", in: groups[0])?.status == 200)
+            #expect(await store.write(.unlist, by: "alice", in: last)?.status == 204)
+        }
+    }
+
+    @Test("who was taken in again by a store that knows of no such list sees the conversation")
+    @Reactor func takenInByOlderStore() async throws {
+        try await withStore { store in
+            let group = ConversationID(.random)
+            #expect(await unlistOne(group, by: "alice", with: ["other"], store) == 204)
+            #expect(await store.write(.putMember(UserID("alice")!, nil), by: "other", in: group)?.status == 200)
+            try store.database.execute("UPDATE store.inbox SET is_removed = true WHERE user_id = 'alice'")
+            let query = ListConversations(reader: UserID("alice")!, limit: 50, before: .start)
+            let list = await store.ask(.listConversations, in: query.reader.slot, query)
+            let listed = list?.field("conversations") as? [[String: Any]]
+            #expect(listed?.map { $0["id"] as? String } == [group.description])
         }
     }
 

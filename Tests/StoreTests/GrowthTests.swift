@@ -2,6 +2,7 @@ import Bytes
 import Foundation
 import Models
 import Postgres
+import PostgresSupport
 import Reactor
 import TestSupport
 import Testing
@@ -267,6 +268,37 @@ struct GrowthTests {
             try await store.crash()
             #expect(await store.eventually { store.indexedCount == 1 })
             #expect(store.store.indexer.looked == 1)
+        }
+    }
+
+    /// Takes slots, and dies before it has looked at anything.
+    @Reactor private final class Owner: SlotOwnerDelegate {
+        private(set) var held = 0
+
+        func acquired(_ slot: Slot, epoch: Int64) { held += 1 }
+        func lost(_ slot: Slot) {}
+        func ended(session: Int32) {}
+    }
+
+    @Test("behind an owner that died before it had looked at everything, a store looks at no more than that one")
+    @Reactor func takeoverDuringTakeover() async throws {
+        try await withConversation { store in
+            try fillConversations(store, 5_000)
+            await store.indexed()
+            // What nobody has noted is found only by who looks at everything.
+            try store.database.execute("UPDATE store.search_progress SET indexed_seq = 8 WHERE indexed_seq = 9")
+            let before = store.store.indexer.looked
+            let connection = store.database.open(name: "owner"), owner = Owner()
+            let slots = SlotOwner(
+                connection: connection, schema: Store.Schema.name, lockClass: Store.Schema.slotLocks, delegate: owner)
+            #expect(await store.eventually { owner.held == Slot.count / 2 })
+            connection.close()
+            #expect(await store.eventually { store.store.slots.count == Slot.count })
+            await Reactor.sleep(for: .seconds(1))
+            withExtendedLifetime(slots) {}
+            #expect(store.store.indexer.looked - before <= 1)
+            let complete = "SELECT count(*) FROM store.slots WHERE noted_epoch = epoch"
+            #expect(await store.eventually { (try? store.database.query(complete)[0][0] as Int64) == 256 })
         }
     }
 

@@ -151,7 +151,7 @@ struct ManyWritersTests {
             let key: UUIDBytes? = Bool.random(using: &random) ? .random : nil
             return command(.write, in: conversation.slot, Write(conversation, by: actor, key: key, action))
         }
-        switch Int.random(in: 0..<16, using: &random) {
+        switch Int.random(in: 0..<21, using: &random) {
         case 0, 1, 2: return creation(ConversationID(.random), using: &random)
         case 3: return creation(conversation, using: &random)
         case 4: return write(.putMember(other, nil), by: Self.users[0])
@@ -173,6 +173,20 @@ struct ManyWritersTests {
         case 12: return write(.deleteForEveryone(target), by: Self.users[0])
         case 13: return write(.setTapback(target, "love"), by: user)
         case 14: return write(.edit(target, text: "edited"), by: Self.users[0])
+        case 15: return write(.unlist, by: other)
+        case 16: return write(.removeTapback(target), by: user)
+        case 17: return write(.rename("renamed"), by: user)
+        case 18:
+            let moment = Timestamp(milliseconds: .random(in: 1..<1_000_000, using: &random))
+            return command(.revokeTokens, in: user.slot, RevokeTokens(user, before: moment))
+        case 19:
+            // Each pair has one of its own, which several may begin at once.
+            let pair = [user, user == other ? Self.erased[0] : other].sorted { $0.name < $1.name }
+            let direct = ConversationID(UUIDBytes(hashOf: pair.map(\.name).joined(separator: " ")))
+            return command(
+                .createConversation, in: direct.slot,
+                CreateConversation(
+                    conversation: direct, kind: .direct, creator: user, title: "", members: pair.filter { $0 != user }))
         default: return message(MessageID(.random), by: Self.users[0], in: conversation)
         }
     }
@@ -202,6 +216,10 @@ struct ManyWritersTests {
         }
         #expect(system.unanswered == [])
         #expect(system.answered > 1_300)
+        for table in ["revocations", "tapbacks", "inbox WHERE is_removed", "conversations WHERE kind = 2"] {
+            let rows = try system.database.query("SELECT FROM store.\(table)")
+            #expect(!rows.isEmpty, "no \(table)")
+        }
         #expect(system.racesLost == 0)
         #expect(try await system.close() == 0)
     }

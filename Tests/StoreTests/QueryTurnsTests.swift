@@ -15,6 +15,7 @@ struct QueryTurnsTests {
         var turns: QueryTurns
         var underWay: [QueryTurns.Turn] = []
         var now = MonotonicTime(nanoseconds: 0)
+        var rests: [MonotonicTime] = []
 
         init(connections: Int, depth: Int = 2) { turns = QueryTurns(connections: connections, depth: depth) }
 
@@ -30,7 +31,13 @@ struct QueryTurnsTests {
         /// Ends the turn that has lasted longest.
         mutating func endFirst(after duration: Duration = .zero) {
             now = now + duration
-            turns.ended(underWay.removeFirst(), at: now)
+            if let rested = turns.ended(underWay.removeFirst(), at: now) { rests.append(rested) }
+        }
+
+        /// Lets time pass until the last rest is over.
+        mutating func rest(of asker: Asker) {
+            now = max(now, rests.max() ?? now)
+            turns.rested(asker, at: now)
         }
     }
 
@@ -87,6 +94,7 @@ struct QueryTurnsTests {
         table.give()
         table.endFirst(after: QueryTurns.longTurn * 2)
         table.endFirst()
+        for number in [1, 2] { table.rest(of: Self.user(number)) }
         wait(1, 2)
         table.give()
         #expect(table.underWay.count == 1, "both took long: one of them has the half for heavy turns")
@@ -97,6 +105,70 @@ struct QueryTurnsTests {
         wait(1, 2)
         table.give()
         #expect(table.underWay.count == 2, "both were quick")
+    }
+
+    @Test("an asker who asks again and again for what takes long has half of one connection's time")
+    func rest() {
+        var table = Table(connections: 2)
+        var served = Duration.zero
+        for _ in 0..<20 { _ = table.turns.wait(Self.user(1), .heavy) }
+        while table.now < MonotonicTime(nanoseconds: 0) + .seconds(3) {
+            table.give()
+            #expect(table.underWay.count == 1)
+            table.endFirst(after: .milliseconds(300))
+            served += .milliseconds(300)
+            let early = table.give()
+            #expect(early.isEmpty, "the asker rests")
+            table.turns.rested(Self.user(1), at: table.now)
+            let still = table.give()
+            #expect(still.isEmpty, "and goes on resting")
+            let other = table.turns.wait(Self.user(2), .heavy)
+            let others = table.give()
+            #expect(others.map(\.ticket) == [other], "while others are served")
+            table.endFirst()
+            table.rest(of: Self.user(1))
+        }
+        #expect(served <= .milliseconds(1_500))
+    }
+
+    @Test("a rest has a bound, and who works for nobody has none")
+    func longestRest() {
+        var table = Table(connections: 1)
+        _ = table.turns.wait(Self.user(1), .heavy)
+        table.give()
+        table.endFirst(after: .seconds(5))
+        #expect(table.rests == [table.now + QueryTurns.longestRest])
+        _ = table.turns.wait(.service, .heavy)
+        table.give()
+        table.endFirst(after: .seconds(5))
+        #expect(table.rests.count == 1)
+        _ = table.turns.wait(.service, .heavy)
+        let again = table.give()
+        #expect(again.count == 1)
+    }
+
+    @Test("a query that has begun goes on before others of its asker begin, and does not rest")
+    func depthFirst() {
+        var table = Table(connections: 2)
+        for _ in 0..<10 { _ = table.turns.wait(Self.user(1), .heavy) }
+        table.give()
+        var waiting: [QueryTurns.Ticket] = []
+        for _ in 0..<6 {
+            // Its next turn is asked for when its last one has ended and the asker's next one has begun.
+            table.endFirst()
+            table.give()
+            waiting.append(table.turns.wait(Self.user(1), .light, goesOn: true))
+            table.give()
+            table.endFirst()
+            let next = table.give()
+            #expect(next.map(\.ticket) == [waiting.removeFirst()])
+        }
+        table.endFirst(after: .milliseconds(300))
+        let resting = table.give()
+        #expect(resting.isEmpty)
+        let ticket = table.turns.wait(Self.user(1), .light, goesOn: true)
+        let next = table.give()
+        #expect(next.map(\.ticket) == [ticket])
     }
 
     @Test("a connection that is not up gets no turn; who waits for none is told")
@@ -110,7 +182,7 @@ struct QueryTurnsTests {
         let dismissed = turns.dismissAll()
         #expect(Set(dismissed) == tickets.subtracting([turn!.ticket]))
         #expect(turns.waitingCount == 0)
-        turns.ended(turn!, at: .now)
+        _ = turns.ended(turn!, at: .now)
         _ = turns.wait(Self.user(0), .light)
         let later = turns.next(at: .now, isUp: { _ in true })
         #expect(later != nil, "those who ask later are served")
@@ -149,7 +221,7 @@ struct QueryTurnsTests {
                 waiting[table.turns.wait(Self.user(number), weights[number])] = number
             } else if !table.underWay.isEmpty {
                 let ended = table.underWay.remove(at: Int.random(in: 0..<table.underWay.count, using: &random))
-                table.turns.ended(ended, at: table.now)
+                _ = table.turns.ended(ended, at: table.now)
             }
             give()
             #expect(Set(table.underWay.map(\.asker)).count == table.underWay.count)

@@ -31,6 +31,28 @@ struct RepeatedRequestTests {
             self.fields = { fields.write(to: &$0) }
             self.behind = behind
         }
+
+        /// Two messages, of which the second mentions somebody.
+        init(
+            sending ids: [MessageID], by sender: UserID, to conversation: ConversationID,
+            behind: @escaping @Reactor () async -> Void
+        ) {
+            kind = .sendMessages
+            slot = conversation.slot
+            fields = { buffer in
+                SendMessages.writeHead(conversation, sender, count: ids.count, to: &buffer)
+                for (id, mentions) in zip(ids, ["", "carol"]) {
+                    Array("hello".utf8).withUnsafeBytes { text in
+                        Array(mentions.utf8).withUnsafeBytes { mentions in
+                            NewMessage(
+                                id: id, sentAt: Timestamp(milliseconds: 0), replyTo: nil, mentions: mentions, text: text
+                            ).write(to: &buffer)
+                        }
+                    }
+                }
+            }
+            self.behind = behind
+        }
     }
 
     private static func name(_ user: String) -> UserID { UserID(user)! }
@@ -48,12 +70,30 @@ struct RepeatedRequestTests {
             Case(
                 .write, in: conversation.slot, Write(conversation, by: name(actor), key: nil, action), behind: behind)
         }
+        let lone = MessageID(.random), several = [MessageID(.random), MessageID(.random)]
         let other = MessageID(.random), fresh = ConversationID(.random), direct = ConversationID(.random)
         return [
             once(.edit(message, text: "second")) { await write(.edit(message, text: "third")) },
             once(.setTapback(message, "love"), by: "bob") { await write(.setTapback(message, "like"), by: "bob") },
             once(.removeTapback(message), by: "bob") { await write(.setTapback(message, "laugh"), by: "bob") },
             once(.putMember(name("dave"), nil)) { await write(.removeMember(name("dave"))) },
+            // dave has left; and then he is there again, and has left again.
+            once(.unlist, by: "dave") {
+                await write(.putMember(name("dave"), nil))
+                await write(.removeMember(name("dave")))
+            },
+            Case(sending: [lone], by: name("alice"), to: conversation) { await write(.deleteForEveryone(lone)) },
+            Case(sending: several, by: name("alice"), to: conversation) {
+                await write(.edit(several[0], text: "edited"))
+                await write(.deleteForEveryone(several[1]))
+            },
+            Case(
+                .revokeTokens, in: name("bob").slot,
+                RevokeTokens(name("bob"), before: Timestamp(milliseconds: 1_000))
+            ) {
+                let later = RevokeTokens(name("bob"), before: Timestamp(milliseconds: 2_000))
+                _ = await store.ask(.revokeTokens, in: name("bob").slot) { later.write(to: &$0) }
+            },
             once(.removeMember(name("carol"))) { await write(.putMember(name("carol"), nil)) },
             once(.rename("second")) { await write(.rename("third")) },
             // Refused; and then it would not be.
@@ -104,7 +144,7 @@ struct RepeatedRequestTests {
         let tables = [
             "conversations", "memberships", "messages", "changes", "revisions", "tapbacks", "hidden", "early_deletions",
             "inbox", "user_streams", "user_changes", "user_settings", "conversation_settings", "outcomes",
-            "recent_outcomes",
+            "recent_outcomes", "revocations",
         ]
         return try tables.map { table in
             let row = try store.database.query(

@@ -103,6 +103,63 @@ struct UnreadTests {
         #expect(walk.blocksRead - first <= 4, "hundred are found by the first statement")
     }
 
+    @Test("what is remembered for one reader counts for no other, whoever reads first", arguments: ["bob", "carol"])
+    @Reactor func secondReader(first: String) async throws {
+        let store = try await StoreUnderTest()
+        defer { store.close() }
+        try begin(lastSeq: 6_000, store)
+        // A long run with sixty messages of bob, and a page of alice's behind it.
+        try insertMessages(
+            "SELECT n, 'bob', CASE n % 95 WHEN 0 THEN 1 ELSE 3 END, false FROM generate_series(3, 5700) n", store)
+        try insertMessages("SELECT n, 'alice', 1, false FROM generate_series(5701, 6000) n", store)
+        #expect(await unread(first, store) == 100)
+        try store.database.execute(
+            "UPDATE store.messages SET deleted_at = now(), body = NULL WHERE sender_id = 'alice' AND \(isHere)")
+        let expected = ["bob": 0, "carol": 60]
+        for reader in [first] + expected.keys.filter({ $0 != first }) {
+            for _ in 0..<2 { #expect(await unread(reader, store) == expected[reader]) }
+        }
+        // What bob has hidden, and has cleared, is still there for carol.
+        try store.database.execute(
+            "INSERT INTO store.hidden SELECT \(key), 'bob', n FROM generate_series(3, 6000) n")
+        #expect(await store.conversation(conversation, for: "bob")?.field("lastMessage") == nil)
+        let last = await store.conversation(conversation, for: "carol")?.field("lastMessage", "seq")
+        #expect(last as? Int == 6_000)
+    }
+
+    @Test("one answer goes through so many blocks, whatever conversations they are of; a repetition goes on")
+    @Reactor func budget() async throws {
+        let store = try await StoreUnderTest()
+        defer { store.close() }
+        let length: Int64 = 2_200 * Block.size
+        try store.database.execute(
+            """
+            CREATE TEMP TABLE made AS
+                SELECT (g + 1)::smallint AS slot, ('00000000-0000-7000-8000-00000000000' || g + 1)::uuid AS id
+                FROM generate_series(0, 1) g;
+            INSERT INTO store.conversations (slot, id, kind, creator_id, created_at, last_seq, last_at, member_count)
+            SELECT slot, id, 1, 'bob', now(), \(length), now(), 1 FROM made;
+            INSERT INTO store.memberships (slot, conversation_id, user_id, joined_seq, role)
+            SELECT slot, id, 'bob', 1, 2 FROM made;
+            INSERT INTO store.inbox (user_slot, user_id, conversation_id, slot)
+            SELECT \(UserID("bob")!.slot.number), 'bob', id, slot FROM made;
+            INSERT INTO store.messages (slot, conversation_id, seq, id, changed_seq, sender_id, kind, body, sent_at, created_at)
+            SELECT slot, id, n, gen_random_uuid(), n, 'bob', 1, 'hidden', now(), now()
+            FROM made, generate_series(\(length) - 299, \(length)) n;
+            INSERT INTO store.hidden (slot, conversation_id, user_id, seq)
+            SELECT slot, conversation_id, 'bob', seq FROM store.messages;
+            INSERT INTO receipt.horizons (slot, conversation_id, user_id, delivered_seq, read_seq, shown_seq, version)
+            SELECT slot, id, 'bob', \(length), \(length), 0, 1 FROM made
+            """)
+        let query = ListConversations(reader: UserID("bob")!, limit: 50, before: .start)
+        let first = await store.ask(.listConversations, in: query.reader.slot, query)
+        #expect(first?.status == 503)
+        #expect(store.store.queries.unread.blocksRead <= 4_096)
+        let second = await store.ask(.listConversations, in: query.reader.slot, query)
+        #expect(second?.status == 200)
+        #expect((second?.field("conversations") as? [Any])?.count == 2)
+    }
+
     @Test("the statement itself looks at no more rows than it must, however long the conversation is")
     @Reactor func statementRows() async throws {
         let store = try await StoreUnderTest()

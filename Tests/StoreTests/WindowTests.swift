@@ -50,6 +50,39 @@ struct WindowTests {
         }
     }
 
+    @Test("a user has been in a conversation a hundred times at most: all stays come with every welcome")
+    @Reactor func manyStays() async throws {
+        try await withStore { store, _ in
+            let bob = UserID("bob")!
+            for _ in 1..<ConversationWrites.staysLimit { await write(store, .removeMember(bob), .putMember(bob, nil)) }
+            await write(store, .putMember(bob, .owner), .removeMember(bob))
+            let last = try #require(await store.write(.putMember(bob, nil), by: "alice", in: conversation))
+            guard case .problem(let problem) = last else {
+                Issue.record("taken in once more: \(last)")
+                return
+            }
+            #expect(problem.code == .conflict && problem.detail.contains("100 times"))
+            await write(store, .putMember(UserID("carol")!, nil))
+        }
+    }
+
+    @Test("what a batch of queries reads is one state, whatever is committed in between")
+    @Reactor func oneState() async throws {
+        try await withStore { store, _ in
+            var counts: [Int64]?
+            Reactor.spawn {
+                let rows = try? await store.store.queries.connection.transaction { batch in
+                    for _ in 0..<2 { batch.execute(sql: "SELECT count(*), pg_sleep(0.3) FROM store.messages") }
+                }
+                counts = (rows ?? []).map { $0[0][0] }
+            }
+            await Reactor.sleep(for: .milliseconds(100))
+            _ = await store.send(Draft(), from: "alice", to: conversation)
+            #expect(await store.eventually { counts != nil })
+            #expect(counts == [3, 3])
+        }
+    }
+
     @Test("who comes back is told of the messages of both stays, and of none in between")
     @Reactor func comingBack() async throws {
         try await withStore { store, messages in

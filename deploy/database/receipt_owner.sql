@@ -2,7 +2,7 @@
 
 GRANT USAGE ON SCHEMA receipt TO store, receipt;
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA receipt TO receipt;
-REVOKE INSERT, UPDATE, DELETE ON receipt.migrations FROM receipt;
+REVOKE INSERT, UPDATE, DELETE ON receipt.migrations, receipt.migrations_beside FROM receipt;
 
 -- store shows receipts beside messages.
 REVOKE ALL ON ALL TABLES IN SCHEMA receipt FROM store;

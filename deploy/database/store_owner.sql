@@ -2,6 +2,6 @@
 
 GRANT USAGE ON SCHEMA store TO store;
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA store TO store;
-REVOKE INSERT, UPDATE, DELETE ON store.migrations, store.deployment FROM store;
+REVOKE INSERT, UPDATE, DELETE ON store.migrations, store.migrations_beside, store.deployment FROM store;
 
 \ir receipt-reads.sql

@@ -36,9 +36,9 @@ extension Call {
         case .settings, .putSettings, .conversationSettings, .putConversationSettings: CallCost()
         case .conversation, .message, .revisions: CallCost()
         case .history: CallCost(perHundredItems: 20)
-        case .listConversations: CallCost(perHundredItems: 10)
+        case .listConversations: CallCost(perHundredItems: 10, atOnce: 8)
         case .changes, .members, .tapbacks, .messageReceipts: CallCost(perHundredItems: 2)
-        case .sync: CallCost(10)
+        case .sync: CallCost(10, atOnce: 8)
         case .search: CallCost(20, atOnce: 8)
         case .digest: CallCost(0, perHundredItems: 500, atOnce: 4)
         }

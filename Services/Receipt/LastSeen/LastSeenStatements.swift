@@ -1,5 +1,6 @@
 import Models
 import Postgres
+import Slots
 import Wire
 
 enum LastSeenStatements {
@@ -10,7 +11,7 @@ enum LastSeenStatements {
         "seen", parameters: [.array(.int2), .array(.text)],
         """
         INSERT INTO receipt.last_seen AS l (user_slot, user_id, seen_at)
-        SELECT DISTINCT i.user_slot, i.user_id, date_trunc('minute', statement_timestamp())
+        SELECT DISTINCT i.user_slot, i.user_id, date_trunc('minute', (SELECT \(ChangeTime.now)))
         FROM unnest($1, $2) AS i (user_slot, user_id)
         WHERE coalesce((SELECT s.presence FROM store.user_settings s
                         WHERE s.user_slot = i.user_slot AND s.user_id = i.user_id), true)

@@ -10,5 +10,6 @@ CREATE TABLE receipt.untold (
     noted_by        bigint   NOT NULL,
     PRIMARY KEY (slot, conversation_id, noted_by)
 );
--- Up to this epoch of the slot everything is told or noted. Owners of older versions note nothing, and leave it behind.
+-- Where it is the epoch of the slot, everything is told or noted. Owners of older versions note nothing, and leave it
+-- behind.
 ALTER TABLE receipt.slots ADD COLUMN noted_epoch bigint NOT NULL DEFAULT -1;

@@ -1,5 +1,6 @@
 import Models
 import Postgres
+import Slots
 import Wire
 
 /// Clamps each signal to the end of its conversation, moves horizons forward, writes at most one run for each part of
@@ -18,8 +19,8 @@ import Wire
 /// What others see of a reading (`shown_seq`) is decided here and not from a cache: whoever was told that their read
 /// receipts are off is never shown again. The user's setting lies in the user's slot, so this statement names two.
 ///
-/// All advances of a conversation have one time: `statement_timestamp` is the same for all rows, and it is later than
-/// the locks, because a pipeline takes it when the statement begins. `least` and `greatest` ignore NULLs.
+/// All advances of a conversation have one time, which is taken once for all rows, behind the locks. `least` and `greatest`
+/// ignore NULLs.
 ///
 /// Outcomes: 0 no such conversation (the user never was in it), 1 the user has left, 2 a member; and of a member, added
 /// to it, 4 delivered further, 8 others see a reading, 16 read further. 12 is what others see, 28 any movement.
@@ -41,7 +42,7 @@ enum AdvanceStatement {
             FROM (
                 SELECT coalesce(p.ctid, '(0,0)') AS place,
                     CASE WHEN c.last_seq IS NULL THEN 0 ELSE coalesce(p.status_version + 1, 0) END AS version,
-                    greatest(p.last_at, (SELECT date_trunc('milliseconds', statement_timestamp()))) AS at,
+                    greatest(p.last_at, (SELECT \(ChangeTime.now))) AS at,
                     coalesce(c.last_seq, 0) AS last_seq, coalesce(c.member_count, 0) AS member_count,
                     coalesce((
                         SELECT r.seq FROM store.changes r

@@ -6,6 +6,9 @@ struct ConversationLimit: Sendable {
 
     /// The last tenth is the user's own: whom others have put into as many conversations as they may, still begins some.
     var whenAddedByOthers: Int32 { ofUser - ofUser / 10 }
+
+    /// How many the user may have taken out of the list: their rows stay, and every start of a session reads them.
+    var unlisted: Int32 { 5 * ofUser }
 }
 
 extension CreateStatement.Obstacle {

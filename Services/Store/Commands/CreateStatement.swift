@@ -1,5 +1,6 @@
 import Models
 import Postgres
+import Slots
 import Wire
 
 /// Creates a conversation with its first members, and tells each of them on their private stream. Returns one row per
@@ -18,7 +19,7 @@ enum CreateStatement {
                     (SELECT s.conversation_count FROM store.user_streams s
                      WHERE s.user_slot = u.user_slot AND s.user_id = u.user_id),
                     (SELECT count(*) FROM store.inbox i
-                     WHERE i.user_slot = u.user_slot AND i.user_id = u.user_id AND NOT i.is_removed)::integer) AS count,
+                     WHERE i.user_slot = u.user_slot AND i.user_id = u.user_id AND \(Listing.isListed))::integer) AS count,
                 (SELECT true FROM store.erasures e
                  WHERE e.user_slot = u.user_slot AND e.user_id = u.user_id) IS NOT NULL AS is_erased
             FROM unnest($6::text[], $7::smallint[]) AS u(user_id, user_slot)

@@ -1,5 +1,6 @@
 import Models
 import Postgres
+import Slots
 import Wire
 
 /// Tells users' own devices how far they have read: where a position is beyond what was told, it goes onto the private

@@ -1,5 +1,6 @@
 import Models
 import Postgres
+import Slots
 import Wire
 
 /// Stores a run of one message that neither replies nor mentions, as most are while there is little to do. What

@@ -1,5 +1,6 @@
 import Models
 import Postgres
+import Slots
 import Wire
 
 /// Stores a run of messages: finds repetitions, checks membership and parents, gives each new message the next `seq` of

@@ -1,5 +1,6 @@
 import Models
 import Postgres
+import Slots
 import Wire
 
 /// The SQL of erasures: what begins one, its steps, and what its driver has to know.
@@ -75,12 +76,12 @@ enum ErasureStatements {
             WHERE c.slot = $1 AND c.id = $2 AND h.count > 0
             RETURNING c.last_seq, c.last_seq - h.count AS base, c.last_at, h.count AS positions
         ), change AS (
-            INSERT INTO store.changes (slot, conversation_id, seq, kind, actor_id, at, message_id)
+            INSERT INTO store.changes (slot, conversation_id, seq, kind, actor_id, at, message_id, about_seq)
             SELECT $1, $2, moved.base + h.place,
                 CASE WHEN h.is_own THEN \(ChangeKind.messageDeleted.rawValue)
                     WHEN h.has_tapback THEN \(ChangeKind.tapbackRemoved.rawValue)
                     ELSE \(ChangeKind.messageEdited.rawValue) END,
-                $3, moved.last_at, h.id
+                $3, moved.last_at, h.id, CASE WHEN h.is_own THEN h.seq END
             FROM hit h, moved
         ), erased AS (
             UPDATE store.messages m

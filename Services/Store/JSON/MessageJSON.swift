@@ -159,9 +159,11 @@ extension ByteBuffer {
 /// The start of a parent's text, as a reply shows it.
 enum Preview {
     static let graphemeClusters = 50
+    /// Code points that are looked at: a cluster may have any number, and a text may be one.
+    static let codePoints = 1_024
 
     /// The first 50 extended grapheme clusters (UAX #29), so that no emoji or accent is cut in two.
     static func of(_ text: UnsafeRawBufferPointer) -> String {
-        String(String(decoding: text, as: UTF8.self).prefix(graphemeClusters))
+        String(String(String(decoding: text, as: UTF8.self).unicodeScalars.prefix(codePoints)).prefix(graphemeClusters))
     }
 }

@@ -11,6 +11,9 @@ ALTER TABLE store.user_changes ADD CONSTRAINT user_changes_kind_check CHECK (kin
 -- stays: by it a user's messages are found when the user is erased.
 ALTER TABLE store.inbox ADD COLUMN is_removed boolean NOT NULL DEFAULT false;
 
+-- How many of the user's conversations are so, which is bounded: every start reads them.
+ALTER TABLE store.user_streams ADD COLUMN unlisted_count integer NOT NULL DEFAULT 0;
+
 -- Counts what one user has deleted in a conversation before it came. Without honest reason the table is all but empty.
 CREATE INDEX early_deletions_of_user ON store.early_deletions (conversation_id, user_id, slot);
 
@@ -23,5 +26,6 @@ CREATE TABLE store.unindexed (
     noted_by        bigint   NOT NULL,
     PRIMARY KEY (slot, conversation_id, noted_by)
 );
--- Up to this epoch of the slot everything is indexed or noted. Owners of older versions note nothing, and leave it behind.
+-- Where it is the epoch of the slot, everything is indexed or noted. Owners of older versions note nothing, and leave it
+-- behind.
 ALTER TABLE store.slots ADD COLUMN noted_epoch bigint NOT NULL DEFAULT -1;

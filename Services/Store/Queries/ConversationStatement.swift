@@ -45,7 +45,7 @@ enum ConversationStatement {
         """
         (
                 SELECT i.slot, i.conversation_id FROM store.inbox i
-                WHERE i.user_slot = $2 AND i.user_id = $1 AND NOT i.is_removed AND \(condition)
+                WHERE i.user_slot = $2 AND i.user_id = $1 AND \(Listing.shows(to: "$1")) AND \(condition)
                 ORDER BY i.conversation_id OFFSET 0
             ) i
         """
@@ -82,21 +82,24 @@ enum ConversationStatement {
         "age(\(transaction)) <= age(($3 & 4294967295)::text::xid)"
     }
 
-    /// Whether their stay ended, or something they see was deleted for everyone.
+    /// Whether their stay ended, or something they see was deleted for everyone. Of deletions by executables that did not
+    /// note the position the message tells it.
     private static let hasChangedForFormer = """
         (
             SELECT true FROM store.memberships o
-            WHERE o.slot = c.slot AND o.conversation_id = c.id AND o.user_id = $1 AND (\(isRecent("o.xmin")) OR (
-                SELECT true FROM store.changes h
-                CROSS JOIN LATERAL (
-                    SELECT m.seq FROM store.messages m
-                    WHERE m.slot = c.slot AND m.conversation_id = c.id AND m.id = h.message_id
-                    OFFSET 0
-                ) m
-                WHERE h.slot = c.slot AND h.conversation_id = c.id AND h.kind = \(ChangeKind.messageDeleted.rawValue)
-                  AND h.seq > o.left_seq AND \(isRecent("h.xmin")) AND m.seq BETWEEN o.joined_seq AND o.left_seq
-                LIMIT 1) IS NOT NULL)
+            WHERE o.slot = c.slot AND o.conversation_id = c.id AND o.user_id = $1 AND (\(isRecent("o.xmin"))
+                OR (SELECT true \(deletions) AND h.about_seq BETWEEN o.joined_seq AND o.left_seq LIMIT 1) IS NOT NULL
+                OR (SELECT true \(deletions) AND h.about_seq IS NULL AND (
+                    SELECT m.seq BETWEEN o.joined_seq AND o.left_seq FROM store.messages m
+                    WHERE m.slot = c.slot AND m.conversation_id = c.id AND m.id = h.message_id) LIMIT 1) IS NOT NULL)
             LIMIT 1) IS NOT NULL
+        """
+
+    /// Those of late in `c`, behind the stay `o`.
+    private static let deletions = """
+        FROM store.changes h
+                WHERE h.slot = c.slot AND h.conversation_id = c.id AND h.kind = \(ChangeKind.messageDeleted.rawValue)
+                  AND h.seq > o.left_seq AND \(isRecent("h.xmin"))
         """
 
     private static func columns(orderedBy order: String) -> String {

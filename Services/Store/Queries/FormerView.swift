@@ -21,7 +21,8 @@ enum FormerView {
         """
     }
 
-    /// How many members there were: the present ones, less who joined behind `end`, and those who left behind it.
+    /// How many members there were, as the removal at `end` tells. Where it was not noted, or `end` is none: the present ones,
+    /// less who joined behind it, and those who left behind it.
     static func memberCount(_ slot: String, _ conversation: String, present: String, asOf end: String) -> String {
         func changes(_ kind: ChangeKind) -> String {
             """
@@ -29,7 +30,11 @@ enum FormerView {
              WHERE n.slot = \(slot) AND n.conversation_id = \(conversation) AND n.kind = \(kind.rawValue) AND n.seq > \(end))
             """
         }
-        return "(\(present) - \(changes(.memberAdded)) + \(changes(.memberRemoved)))::int"
+        return """
+            coalesce((SELECT e.member_count FROM store.changes e
+                WHERE e.slot = \(slot) AND e.conversation_id = \(conversation) AND e.seq = \(end)),
+                (\(present) - \(changes(.memberAdded)) + \(changes(.memberRemoved)))::int)
+            """
     }
 
     /// The role that the stay `s` had. There are two roles, so the next change of it tells the one before.

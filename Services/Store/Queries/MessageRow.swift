@@ -11,9 +11,9 @@ enum MessageRow {
     /// The columns without a parent's: for changes, which refer to it barely and have no reader.
     static func bareColumns(asOf position: String) -> String { columns(ofReader: "NULL", asOf: position) }
 
-    /// The columns for a reader, named by an SQL expression.
+    /// The columns for a reader, named by an SQL expression; of the parent's text what a preview needs.
     static func columns(for reader: String, asOf position: String) -> String {
-        columns(ofReader: reader, asOf: position) + ", parent.sender_id, parent.body"
+        columns(ofReader: reader, asOf: position) + ", parent.sender_id, left(parent.body, \(Preview.codePoints))"
     }
 
     /// What stands in the row itself, and whether that is not all. As of a position before `changed_seq` it is not, either:

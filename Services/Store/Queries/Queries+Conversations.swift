@@ -47,11 +47,8 @@ extension Queries {
     typealias ConversationPage = (json: [UInt8], conversations: [ConversationFields], hasMore: Bool)
 
     /// `[Conversation]` from the rows of a statement that gives one more than `limit` where there are more.
-    func conversations(
-        _ rows: Rows, of reader: UserID, limit: Int, where isWanted: (ConversationFields) -> Bool = { _ in true }
-    ) async throws -> ConversationPage {
-        let wanted = rows.prefix(limit).filter { isWanted(ConversationFields($0)) }
-        let listed = try await listed(wanted, of: reader)
+    func conversations(_ rows: Rows, of reader: UserID, limit: Int) async throws -> ConversationPage {
+        let listed = try await listed(Array(rows.prefix(limit)), of: reader)
         defer { extendLifetime((rows, listed)) }  // The texts lie in them.
         let receipts = try await receipts(of: listed.compactMap(\.message), for: reader)
         var buffer = ByteBuffer(capacity: 4096)
@@ -67,27 +64,32 @@ extension Queries {
     /// What the rows tell, and what lies too far back for the statement that found them.
     private func listed(_ rows: [Row], of reader: UserID) async throws -> [ListedConversation] {
         var listed = rows.map(ListedConversation.init)
-        try await countUnread(&listed, of: reader)
+        var budget = UnreadWalk.Budget()
+        try await countUnread(&listed, of: reader, &budget)
         for index in listed.indices where listed[index].latestRest != nil {
-            try await findLatest(&listed[index], of: reader)
+            try await findLatest(&listed[index], of: reader, &budget)
         }
         return listed
     }
 
-    private func countUnread(_ listed: inout [ListedConversation], of reader: UserID) async throws {
+    private func countUnread(
+        _ listed: inout [ListedConversation], of reader: UserID, _ budget: inout UnreadWalk.Budget
+    ) async throws {
         let pending = listed.indices.filter { listed[$0].unreadRest != nil }
         guard !pending.isEmpty else { return }
         var walks = pending.map {
             BlockWalk(.unread, of: listed[$0].conversation, for: reader, before: listed[$0].unreadRest!)
         }
-        try await unread.finish(&walks, for: reader)
+        try await unread.finish(&walks, for: reader, &budget)
         for (index, walk) in zip(pending, walks) { listed[index].conversation.unreadCount = walk.count }
     }
 
-    private func findLatest(_ listed: inout ListedConversation, of reader: UserID) async throws {
+    private func findLatest(
+        _ listed: inout ListedConversation, of reader: UserID, _ budget: inout UnreadWalk.Budget
+    ) async throws {
         let conversation = listed.conversation
         let walk = BlockWalk(.latest, of: conversation, for: reader, before: listed.latestRest!)
-        guard let seq = try await unread.latest(walk, for: reader) else { return }
+        guard let seq = try await unread.latest(walk, for: reader, &budget) else { return }
         let rows = try await connection.query(WholeMessages.statement) { parameters in
             let head = ConversationQuery(conversation.id, reader: reader)
             WholeMessages.add(head, seqs: [seq], asOf: conversation.lastSeq, to: &parameters)

@@ -70,21 +70,9 @@ extension Queries {
     /// How many conversations `welcome` brings.
     static let welcomeConversations: UInt16 = 100
 
-    /// How often a bootstrap is read until nobody let the user in or out meanwhile.
-    private static let bootstrapAttempts = 5
-
-    /// All in one round trip, because a crowd that comes back asks for nothing else. The positions are read first, the
-    /// contents second, each with a snapshot of its own. Where a conversation moved in between, the position of its
-    /// content counts, because that is what the client sees and goes on from. Where a stay began or ended in between, both
-    /// are read again: behind the end of a stay that it takes to last, a session would be told what does not concern it.
+    /// All in one round trip, because a crowd that comes back asks for nothing else; and in one snapshot: behind the end of
+    /// a stay that it takes to last, a session would be told what does not concern it.
     func bootstrap(_ query: BootstrapQuery) async throws -> [UInt8] {
-        for _ in 0..<Self.bootstrapAttempts {
-            if let bootstrap = try await bootstrapInOneState(query) { return bootstrap }
-        }
-        throw Problem(.unavailable, "the conversations of the user change faster than they can be read")
-    }
-
-    private func bootstrapInOneState(_ query: BootstrapQuery) async throws -> [UInt8]? {
         let listing = ListConversations(reader: query.user, limit: Self.welcomeConversations, before: .start)
         let results = try await connection.transaction(.heavy) { batch in
             batch.execute(ErasureStatements.isErased) { ErasureStatements.add(query.user, to: &$0) }
@@ -94,17 +82,8 @@ extension Queries {
         guard results[0].isEmpty else { throw Problem.erasedUser }
         let rows = results[1]
         guard let first = rows.first else { throw Problem(.unavailable, "the deployment is not set up") }
-        var stays = try await staysByTurns(rows)
-        let listed = Set(results[2].map { $0[0] as ConversationID })
-        let known = Dictionary(grouping: stays.lazy.filter { listed.contains($0.conversation) }, by: \.conversation)
-        let latest = try await conversations(
-            results[2], of: query.user, limit: Int(Self.welcomeConversations), where: { known[$0.id] != nil })
-        guard latest.conversations.allSatisfy({ $0.hasStays(known[$0.id] ?? []) }) else { return nil }
-        let lastSeqs = Dictionary(uniqueKeysWithValues: latest.conversations.map { ($0.id, $0.lastSeq) })
-        await Reactor.sleep(for: .zero)
-        for index in stays.indices where stays[index].through == nil && listed.contains(stays[index].conversation) {
-            stays[index].lastSeq = lastSeqs[stays[index].conversation] ?? stays[index].lastSeq
-        }
+        let stays = try await staysByTurns(rows)
+        let latest = try await conversations(results[2], of: query.user, limit: Int(Self.welcomeConversations))
         await Reactor.sleep(for: .zero)
         var buffer = ByteBuffer(capacity: 4096)
         Bootstrap(
@@ -154,14 +133,5 @@ extension Queries {
         var buffer = ByteBuffer()
         StreamPositions(ahead).write(to: &buffer)
         return buffer.array
-    }
-}
-
-extension ConversationFields {
-    /// Whether its reader's windows are these, in any order.
-    fileprivate func hasStays(_ stays: [Bootstrap.Stay]) -> Bool {
-        let others = stays.sorted { $0.from < $1.from }
-        return windows.count == others.count
-            && zip(windows, others).allSatisfy { $0.from == $1.from && $0.through == $1.through }
     }
 }

@@ -114,7 +114,7 @@ final class Queries {
         inWork += 1
         defer { inWork -= 1 }
         do {
-            let payload = try await Asker.$current.withValue(asker, operation: body)
+            let payload = try await asker.answer(body)
             answered += 1
             lastAnswer = .now
             bus.answer(request, status: status) { $0.append(payload) }
@@ -144,7 +144,7 @@ final class Queries {
     /// A sent message as it is now; nil when it cannot be read at the moment.
     func message(_ id: MessageID, in conversation: ConversationID, of sender: UserID) async -> [UInt8]? {
         let head = ConversationQuery(conversation, reader: sender)
-        return try? await Asker.$current.withValue(.user(sender)) {
+        return try? await Asker.user(sender).answer {
             try await message(MessageQuery(head, message: id), by: MessageStatement.ofWriter)
         }
     }

@@ -71,7 +71,8 @@ final class QueryConnections {
     /// Nil when there is no connection.
     private func turn(of asker: Asker, _ weight: QueryTurns.Weight) async -> QueryTurns.Turn? {
         guard isUp else { return nil }
-        let ticket = turns.wait(asker, weight)
+        let ticket = turns.wait(asker, weight, goesOn: Asker.progress?.hasBegun ?? false)
+        Asker.progress?.hasBegun = true
         if let turn = giveTurns(except: ticket) { return turn }
         return await withUnsafeContinuation { waiting[ticket] = $0 }
     }
@@ -91,7 +92,13 @@ final class QueryConnections {
     }
 
     private func end(_ turn: QueryTurns.Turn) {
-        turns.ended(turn, at: .now)
+        let now = MonotonicTime.now
+        if let rested = turns.ended(turn, at: now) {
+            Reactor.after(rested - now) { [weak self] in
+                self?.turns.rested(turn.asker, at: .now)
+                self?.giveTurns()
+            }
+        }
         giveTurns()
     }
 

@@ -4,7 +4,12 @@ import Reactor
 ///
 /// Each asker has one turn at a time; its others wait behind it. The askers go round. Heavy turns, those that may read
 /// thousands of rows, go round among themselves and never have more than half of the connections, so that the light ones
-/// always find one. An asker whose last turn took long is heavy, too, until a quick one. A state machine without I/O.
+/// always find one. An asker whose last turn took long is heavy, too, until a quick one, and rests as long as that took
+/// before the next of its queries begins: it has no more than half of one connection's time, however often it asks.
+///
+/// A query that has begun holds the rows of its turns, so it goes on before others of its asker begin: about two of them
+/// hold any. It does not wait for a rest, either, which would bring it to its deadline, with all that was done for it
+/// wasted. The rests are made up for before the next one. A state machine without I/O.
 struct QueryTurns {
     enum Weight { case light, heavy }
 
@@ -21,12 +26,25 @@ struct QueryTurns {
 
     /// Whose turn took longer is heavy from then on.
     static let longTurn = Duration.milliseconds(50)
+    /// The longest rest: less than a query has until its deadline.
+    static let longestRest = Duration.seconds(2)
     /// Askers that are remembered to be heavy; when there are more, all of them are forgotten.
     private static let slowLimit = 4_096
 
+    private typealias Wish = (ticket: Ticket, weight: Weight)
+
     private struct Lane {
-        var waiting = FIFO<(ticket: Ticket, weight: Weight)>()
+        /// Of queries that have begun.
+        var goingOn = FIFO<Wish>()
+        var waiting = FIFO<Wish>()
         var isServed = false
+        /// Stands in a ring.
+        var isInLine = false
+        /// No query begins before then.
+        var restsUntil: MonotonicTime?
+
+        var isEmpty: Bool { goingOn.isEmpty && waiting.isEmpty }
+        var next: Wish? { goingOn.first ?? (restsUntil == nil ? waiting.first : nil) }
     }
 
     private struct Station {
@@ -55,20 +73,28 @@ struct QueryTurns {
     }
 
     /// Turns that are waited for.
-    var waitingCount: Int { lanes.values.reduce(0) { $0 + $1.waiting.count } }
+    var waitingCount: Int { lanes.values.reduce(0) { $0 + $1.goingOn.count + $1.waiting.count } }
 
-    mutating func wait(_ asker: Asker, _ weight: Weight) -> Ticket {
+    /// - Parameter goesOn: it is not the first turn of its query.
+    mutating func wait(_ asker: Asker, _ weight: Weight, goesOn: Bool = false) -> Ticket {
         lastNumber += 1
         let ticket = Ticket(number: lastNumber)
-        lanes[asker, default: Lane()].waiting.append((ticket, weight))
-        if lanes[asker]!.waiting.count == 1, !lanes[asker]!.isServed { line(up: asker) }
+        if goesOn {
+            lanes[asker, default: Lane()].goingOn.append((ticket, weight))
+        } else {
+            lanes[asker, default: Lane()].waiting.append((ticket, weight))
+        }
+        line(up: asker)
         return ticket
     }
 
     private mutating func line(up asker: Asker) {
-        guard let first = lanes[asker]?.waiting.first else { return }
-        rings[slow.contains(asker) ? .heavy : first.weight]!.append(asker)
+        guard let lane = lanes[asker], !lane.isServed, !lane.isInLine, let next = lane.next else { return }
+        lanes[asker]!.isInLine = true
+        rings[weight(of: next, asker)]!.append(asker)
     }
+
+    private func weight(of wish: Wish, _ asker: Asker) -> Weight { slow.contains(asker) ? .heavy : wish.weight }
 
     // MARK: Giving turns
 
@@ -83,10 +109,11 @@ struct QueryTurns {
     }
 
     private mutating func turn(_ weight: Weight, at connection: Int, _ now: MonotonicTime) -> Turn? {
-        guard let asker = rings[weight]!.popFirst(), let first = lanes[asker]!.waiting.popFirst() else {
+        guard let asker = rings[weight]!.popFirst(), let first = takeNext(of: asker, weight) else {
             preconditionFailure("who stands in a ring waits for a turn")
         }
         lanes[asker]!.isServed = true
+        lanes[asker]!.isInLine = false
         weights[first.ticket] = weight
         wasHeavy = weight == .heavy
         if stations[connection].light == 0 && !stations[connection].isHeavy { stations[connection].since = now }
@@ -95,6 +122,15 @@ struct QueryTurns {
         case .heavy: stations[connection].isHeavy = true
         }
         return Turn(ticket: first.ticket, asker: asker, connection: connection)
+    }
+
+    /// What the asker stands in this ring for. Where that is the beginning of a query, one that goes on may have come since,
+    /// of the other weight.
+    private mutating func takeNext(of asker: Asker, _ weight: Weight) -> Wish? {
+        if let first = lanes[asker]!.goingOn.first, self.weight(of: first, asker) == weight {
+            return lanes[asker]!.goingOn.popFirst()
+        }
+        return lanes[asker]!.waiting.popFirst()
     }
 
     /// The least busy one. Nothing goes behind a heavy turn.
@@ -106,18 +142,38 @@ struct QueryTurns {
     }
 
     /// A turn has ended, however it did.
-    mutating func ended(_ turn: Turn, at now: MonotonicTime) {
+    ///
+    /// - Returns: when the asker has rested, if it is to rest. Call `rested` then.
+    mutating func ended(_ turn: Turn, at now: MonotonicTime) -> MonotonicTime? {
         guard let weight = weights.removeValue(forKey: turn.ticket) else {
             preconditionFailure("a turn ends once")
         }
-        note(turn.asker, took: now - stations[turn.connection].since)
+        let took = now - stations[turn.connection].since
+        note(turn.asker, took: took)
         switch weight {
         case .light: stations[turn.connection].light -= 1
         case .heavy: stations[turn.connection].isHeavy = false
         }
         stations[turn.connection].since = now
         lanes[turn.asker]!.isServed = false
-        if lanes[turn.asker]!.waiting.isEmpty { lanes[turn.asker] = nil } else { line(up: turn.asker) }
+        if took > Self.longTurn, turn.asker != .service {
+            let rested = max(lanes[turn.asker]!.restsUntil ?? now, now) + took
+            lanes[turn.asker]!.restsUntil = min(rested, now + Self.longestRest)
+        }
+        lineUpOrForget(turn.asker)
+        return took > Self.longTurn ? lanes[turn.asker]?.restsUntil : nil
+    }
+
+    /// The rest of an asker may be over.
+    mutating func rested(_ asker: Asker, at now: MonotonicTime) {
+        guard let end = lanes[asker]?.restsUntil, end <= now else { return }
+        lanes[asker]!.restsUntil = nil
+        lineUpOrForget(asker)
+    }
+
+    private mutating func lineUpOrForget(_ asker: Asker) {
+        guard let lane = lanes[asker] else { return }
+        if lane.isEmpty, !lane.isServed, lane.restsUntil == nil { lanes[asker] = nil } else { line(up: asker) }
     }
 
     private mutating func note(_ asker: Asker, took duration: Duration) {
@@ -133,11 +189,8 @@ struct QueryTurns {
     mutating func dismissAll() -> [Ticket] {
         defer {
             rings = [.light: FIFO(), .heavy: FIFO()]
-            for asker in Array(lanes.keys) {
-                lanes[asker]!.waiting = FIFO()
-                if !lanes[asker]!.isServed { lanes[asker] = nil }
-            }
+            for (asker, lane) in lanes { lanes[asker] = lane.isServed ? Lane(isServed: true) : nil }
         }
-        return lanes.values.flatMap { $0.waiting.map(\.ticket) }
+        return lanes.values.flatMap { $0.goingOn.map(\.ticket) + $0.waiting.map(\.ticket) }
     }
 }

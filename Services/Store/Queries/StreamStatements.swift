@@ -18,6 +18,7 @@ enum BootstrapStatement {
             SELECT i.conversation_id, c.last_seq, m.joined_seq, m.left_seq, coalesce(p.status_version, 0) AS status_version,
                 c.member_count
             FROM (
+                -- Those that are not in the list, too: a device that was away goes on in them from its cursors.
                 SELECT i.slot, i.conversation_id FROM store.inbox i WHERE i.user_slot = $2 AND i.user_id = $1 OFFSET 0
             ) i
             -- Each looked up on its own (OFFSET 0): the planner might go through all that there are.

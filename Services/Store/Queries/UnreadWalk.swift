@@ -10,8 +10,17 @@ import Wire
 final class UnreadWalk {
     /// Blocks of one turn: a few thousand rows.
     private static let blocksPerTurn = 4
-    /// Blocks of one request. What it has learnt is kept, so its repetition gets further.
-    private static let blockLimit = 4_096
+    /// Blocks of one request, whatever conversations they are of. What it has learnt is kept, so its repetition gets further.
+    struct Budget {
+        private var blocks = 4_096
+
+        fileprivate mutating func take(_ count: Int) throws {
+            blocks -= count
+            guard blocks >= 0 else {
+                throw Problem(.unavailable, "the messages are still being looked through: repeat the request")
+            }
+        }
+    }
 
     private let connection: QueryConnections
     private var known = EmptyBlocks()
@@ -25,15 +34,11 @@ final class UnreadWalk {
     }
 
     /// Brings each of the walks to its end.
-    func finish(_ walks: inout [BlockWalk], for reader: UserID) async throws {
-        var blocks = 0
+    func finish(_ walks: inout [BlockWalk], for reader: UserID, _ budget: inout Budget) async throws {
         while true {
             let steps = steps(of: &walks)
             guard !steps.isEmpty else { return }
-            blocks += steps.count
-            guard blocks <= Self.blockLimit else {
-                throw Problem(.unavailable, "the unread messages are still being counted")
-            }
+            try budget.take(steps.count)
             try await take(steps, &walks, reader)
         }
     }
@@ -63,16 +68,16 @@ final class UnreadWalk {
     }
 
     /// The position of the last message that the reader sees; nil: there is none.
-    func latest(_ walk: BlockWalk, for reader: UserID) async throws -> Int64? {
+    func latest(_ walk: BlockWalk, for reader: UserID, _ budget: inout Budget) async throws -> Int64? {
         var walk = walk
-        for _ in 0..<Self.blockLimit {
-            guard let step = walk.step(past: &known) else { return walk.latest }
+        while let step = walk.step(past: &known) {
+            try budget.take(1)
             blocksRead += 1
             let rows = try await connection.query(UnreadStatement.latest, .heavy) {
                 UnreadStatement.add([(walk.conversation, step.seqs)], for: reader, to: &$0)
             }
             for row in rows { walk.found(row[1], in: step, &known) }
         }
-        throw Problem(.unavailable, "the latest message is still being looked for")
+        return walk.latest
     }
 }

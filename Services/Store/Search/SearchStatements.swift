@@ -41,7 +41,7 @@ enum SearchStatements {
     private static func all(_ name: String, _ condition: String) -> Statement {
         Statement(
             name, parameters: parameters,
-            search(in: "i.user_slot = $2 AND i.user_id = $1 AND NOT i.is_removed", condition))
+            search(in: "i.user_slot = $2 AND i.user_id = $1 AND \(Listing.shows(to: "$1"))", condition))
     }
 
     private static func one(_ name: String, _ condition: String) -> Statement {

@@ -8,6 +8,8 @@ enum ConversationWrites {
     private static let notFound = Problem.Code.notFound.rawValue
 
     static let membersLimit = 10_000
+    /// Stays of one user in a conversation. All of them come with every `welcome`, whoever brought them about.
+    static let staysLimit = 100
 
     private static let conversation = """
         conversation AS MATERIALIZED (
@@ -31,9 +33,9 @@ enum ConversationWrites {
             SELECT coalesce(
                     (SELECT s.conversation_count FROM store.user_streams s WHERE s.user_slot = $9 AND s.user_id = $8),
                     (SELECT count(*) FROM store.inbox i
-                     WHERE i.user_slot = $9 AND i.user_id = $8 AND NOT i.is_removed)::integer) AS count,
-                (SELECT true FROM store.inbox i
-                 WHERE i.user_slot = $9 AND i.user_id = $8 AND i.conversation_id = $2 AND NOT i.is_removed) IS NOT NULL AS is_there
+                     WHERE i.user_slot = $9 AND i.user_id = $8 AND \(Listing.isListed))::integer) AS count,
+                (SELECT \(Listing.isListed) FROM store.inbox i
+                 WHERE i.user_slot = $9 AND i.user_id = $8 AND i.conversation_id = $2) AS is_listed
         ),
         """
 
@@ -45,7 +47,12 @@ enum ConversationWrites {
         problem: """
             \(isDirect)
             WHEN EXISTS (SELECT FROM store.erasures e WHERE e.user_slot = $9 AND e.user_id = $8) THEN \(conflict)
-            WHEN (SELECT NOT l.is_there AND l.count >= $11 FROM listing l) THEN \(conflict)
+            WHEN (SELECT l.is_listed IS NOT TRUE AND l.count >= $11 FROM listing l) THEN \(conflict)
+            WHEN NOT EXISTS (SELECT FROM stay) AND (
+                SELECT count(*) FROM (
+                    SELECT FROM store.memberships s
+                    WHERE s.slot = $1 AND s.conversation_id = $2 AND s.user_id = $8 LIMIT \(staysLimit)) s) >= \(staysLimit)
+                THEN \(conflict)
             WHEN NOT actor.is_owner AND coalesce($10 <> coalesce((SELECT s.role FROM stay s), 1), false) THEN \(forbidden)
             WHEN NOT EXISTS (SELECT FROM stay) AND (SELECT c.member_count >= \(membersLimit) FROM conversation c)
                 THEN \(Problem.Code.tooLarge.rawValue)
@@ -73,9 +80,10 @@ enum ConversationWrites {
                 FROM moved
             )\(WriteStatement.systemMessage), stream AS (
                 INSERT INTO store.user_streams AS s (user_slot, user_id, last_useq, conversation_count)
-                SELECT $9, $8, 1, l.count + CASE WHEN l.is_there THEN 0 ELSE 1 END FROM joined, listing l
+                SELECT $9, $8, 1, l.count + CASE WHEN l.is_listed THEN 0 ELSE 1 END FROM joined, listing l
                 ON CONFLICT (user_id, user_slot)
-                DO UPDATE SET last_useq = s.last_useq + 1, conversation_count = excluded.conversation_count
+                DO UPDATE SET last_useq = s.last_useq + 1, conversation_count = excluded.conversation_count,
+                    unlisted_count = s.unlisted_count - (SELECT CASE WHEN NOT l.is_listed THEN 1 ELSE 0 END FROM listing l)
                 RETURNING last_useq
             ), told AS (
                 INSERT INTO store.user_changes (user_slot, user_id, useq, kind, at, slot, conversation_id, seq)
@@ -126,10 +134,12 @@ enum ConversationWrites {
                     SELECT $1, $2, p.seq, gen_random_uuid(), p.seq, $3, 3, p.at, p.at
                     FROM (SELECT seq, at FROM removal UNION ALL SELECT moved.last_seq, moved.last_at FROM moved, heir) p
                 ), change AS (
-                    INSERT INTO store.changes (slot, conversation_id, seq, kind, actor_id, at, user_id, role)
-                    SELECT $1, $2, seq, \(ChangeKind.memberRemoved.rawValue), $3, at, $8, (SELECT s.role FROM stay s) FROM removal
+                    INSERT INTO store.changes (slot, conversation_id, seq, kind, actor_id, at, user_id, role, member_count)
+                    SELECT $1, $2, seq, \(ChangeKind.memberRemoved.rawValue), $3, at, $8, (SELECT s.role FROM stay s),
+                        (SELECT c.member_count - 1 FROM conversation c)
+                    FROM removal
                     UNION ALL
-                    SELECT $1, $2, moved.last_seq, \(ChangeKind.memberChanged.rawValue), $3, moved.last_at, heir.user_id, 2
+                    SELECT $1, $2, moved.last_seq, \(ChangeKind.memberChanged.rawValue), $3, moved.last_at, heir.user_id, 2, NULL
                     FROM moved, heir
                 )\(WriteStatement.told(
                 .conversationLeft, user: "$8", userSlot: "$9", message: "NULL::uuid", seq: "(SELECT seq FROM removal)"))
@@ -167,9 +177,15 @@ enum ConversationWrites {
             """,
         useq: WriteStatement.toldUseq, told: "(SELECT through FROM cleared)")
 
-    /// Takes a conversation that the actor has left out of the actor's list, which frees its place there.
+    /// Takes a conversation that the actor has left out of the actor's list, which frees its place there. $8 how many a user
+    /// may have taken out.
     static let unlist = WriteStatement.statement(
-        "unlist_conversation", byFormer: true, facts: "", problem: "",
+        "unlist_conversation", parameters: [.int4], byFormer: true, facts: "",
+        problem: """
+            WHEN (SELECT s.unlisted_count >= $8 FROM store.user_streams s WHERE s.user_slot = $4 AND s.user_id = $3) AND (
+                SELECT \(Listing.isListed) FROM store.inbox i
+                WHERE i.user_slot = $4 AND i.user_id = $3 AND i.conversation_id = $2) THEN \(conflict)
+            """,
         isVoid: """
             (SELECT i.is_removed FROM store.inbox i
              WHERE i.user_slot = $4 AND i.user_id = $3 AND i.conversation_id = $2)

@@ -1,4 +1,5 @@
 import Postgres
+import Slots
 import Wire
 
 /// Edits, deletions and tapbacks: the statements, and what clients may do.
@@ -93,7 +94,7 @@ enum MessageWrites {
                 DELETE FROM store.tapbacks r USING moved
                 WHERE r.slot = $1 AND r.conversation_id = $2 AND r.message_id = $7
             )\(SearchIndex.forget)\(WriteStatement.change(
-                .messageDeleted, columns: ", message_id", values: ", $7", from: "moved, target"))
+                .messageDeleted, columns: ", message_id, about_seq", values: ", $7, target.seq", from: "moved, target"))
             """)
 
     /// For the actor alone. No position of the conversation: nobody else learns of it.

@@ -23,13 +23,20 @@ extension Problem.Code {
                 """)
         case (.conflict, .unlist):
             Problem(
-                self, "members leave before they remove it, or the Idempotency-Key was used for another request")
+                self,
+                """
+                members leave before they remove it, you have removed as many as a user may, or the Idempotency-Key was used \
+                for another request
+                """)
         case (.conflict, .putSettings):
             Problem(self, "the Idempotency-Key was used for another request")
         case (.conflict, .putMember):
             Problem(
                 self,
-                "a direct conversation cannot be changed, the user was erased or is in too many conversations, or the Idempotency-Key was used for another request"
+                """
+                a direct conversation cannot be changed, the user was erased, is in too many conversations or was in this one \
+                \(ConversationWrites.staysLimit) times, or the Idempotency-Key was used for another request
+                """
             )
         case (.conflict, _):
             Problem(

@@ -22,7 +22,7 @@ final class RecentOutcomes {
         WITH gone AS (
             DELETE FROM store.recent_outcomes r WHERE r.slot = $1 AND r.request IN (
                 SELECT o.request FROM store.recent_outcomes o
-                WHERE o.slot = $1 AND o.at < statement_timestamp() - \(keptFor)
+                WHERE o.slot = $1 AND o.at < (SELECT \(ChangeTime.now)) - \(keptFor)
                 ORDER BY o.at LIMIT \(rowsPerStep))
             RETURNING 1
         )

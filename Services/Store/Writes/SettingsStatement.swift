@@ -1,5 +1,6 @@
 import Models
 import Postgres
+import Slots
 import Wire
 
 /// Settings: how users decide about themselves, and for one conversation.
@@ -35,7 +36,7 @@ enum SettingsStatement {
             WHERE $3[1] IS NOT NULL AND NOT EXISTS (SELECT FROM prior)
         ), kept_awhile AS (
             INSERT INTO store.recent_outcomes (slot, request, problem, at)
-            SELECT $2, $3[2], 0, clock_timestamp() WHERE $3[2] IS NOT NULL AND NOT EXISTS (SELECT FROM prior)
+            SELECT $2, $3[2], 0, \(ChangeTime.now) WHERE $3[2] IS NOT NULL AND NOT EXISTS (SELECT FROM prior)
         ), changed AS (
             INSERT INTO store.user_settings AS s (user_slot, user_id, read_receipts, presence)
             SELECT $2, $1, coalesce($4, true), coalesce($5, true)

@@ -1,5 +1,6 @@
 import Models
 import Postgres
+import Slots
 import Wire
 
 /// The common frame of the statements that carry out one `Write` each.
@@ -98,7 +99,7 @@ enum WriteStatement {
                 WHERE $5[1] IS NOT NULL AND NOT v.is_repeat AND v.problem <> \(Problem.Code.unauthenticated.rawValue)
             ), kept_awhile AS (
                 INSERT INTO store.recent_outcomes (slot, request, problem, at)
-                SELECT $1, $5[2], v.problem, clock_timestamp() FROM verdict v
+                SELECT $1, $5[2], v.problem, \(ChangeTime.now) FROM verdict v
                 WHERE $5[2] IS NOT NULL AND NOT v.is_repeat
             )\(effects)
             SELECT v.problem::smallint, v.is_repeat, v.is_due, moved.last_seq, moved.told_at, (\(positions))::bigint, \(useq), \(told)
@@ -170,7 +171,8 @@ enum WriteStatement {
             INSERT INTO store.user_streams AS s (user_slot, user_id, last_useq)
             SELECT \(userSlot), \(user), 1 FROM moved
             ON CONFLICT (user_id, user_slot)
-            DO UPDATE SET last_useq = s.last_useq + 1, conversation_count = s.conversation_count - \(unlisted)
+            DO UPDATE SET last_useq = s.last_useq + 1, conversation_count = s.conversation_count - \(unlisted),
+                unlisted_count = s.unlisted_count + \(unlisted)
             RETURNING last_useq
         ), told AS (
             INSERT INTO store.user_changes (user_slot, user_id, useq, kind, at, slot, conversation_id, message_id, seq)
@@ -256,7 +258,8 @@ extension Write.Action {
 
     fileprivate func addFields(_ limit: ConversationLimit, to parameters: inout Parameters) {
         switch self {
-        case .deleteForEveryone, .hide, .removeTapback, .unlist: break
+        case .deleteForEveryone, .hide, .removeTapback: break
+        case .unlist: parameters.add(limit.unlisted)
         case .edit(_, let text): parameters.add(text)
         case .setTapback(_, let kind): parameters.add(kind)
         case .putMember(let user, let role):

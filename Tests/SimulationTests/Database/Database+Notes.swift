@@ -33,7 +33,7 @@ extension Database {
 
     /// $1 slots · $2 epochs
     func complete(_ table: String, _ arguments: Arguments) -> [SimulatedRow] {
-        epochs(arguments).filter { tables.notedEpochs[table]?[$0] ?? -1 >= $1 - 1 }.map { [SimulatedValue($0.0)] }
+        epochs(arguments).filter { tables.notedEpochs[table]?[$0] ?? -1 >= $1 }.map { [SimulatedValue($0.0)] }
     }
 
     /// As above.

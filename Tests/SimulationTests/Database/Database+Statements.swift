@@ -163,6 +163,8 @@ extension Database {
             guard isCandidate.contains(slot.number), locks.take(key, session) else { continue }
             let next = world.mutation == .epochsStay ? max(1, epoch) : epoch + 1
             tables.epochs[schema]![slot] = next
+            let notes = schema == "store" ? "unindexed" : "untold"
+            if tables.notedEpochs[notes]?[slot] == epoch { tables.notedEpochs[notes]![slot] = next }
             rows.append([SimulatedValue(slot), SimulatedValue(next)])
         }
         return rows

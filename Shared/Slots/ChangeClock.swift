@@ -8,9 +8,9 @@ import ServiceKit
 ///
 /// The time of a change is PostgreSQL's, and never earlier than that of the change before, so a clock that jumps ahead would
 /// leave a conversation without times until it has caught up, and its messages editable until then.
-struct TrustedTime {
+public struct TrustedTime {
     /// How far a clock may be off before it is not believed, in milliseconds.
-    static let tolerance: Int64 = 60_000
+    public static let tolerance: Int64 = 60_000
 
     private var anchor: (time: Timestamp, at: MonotonicTime)?
 
@@ -40,7 +40,7 @@ struct TrustedTime {
 /// Keeps the times of changes near the real one, on the connections that write: PostgreSQL gives its own time, but none
 /// outside the bounds that its session has been told.
 @Reactor
-final class ChangeClock {
+public final class ChangeClock {
     /// Well within the tolerance, which the bounds also have to last for.
     private static let interval = Duration.seconds(1)
 
@@ -48,9 +48,9 @@ final class ChangeClock {
     private let connections: [Connection]
     private let log: Log
     /// By how much the database's clock was ahead of this machine's when it was looked at last, in milliseconds.
-    private(set) var difference: Int64?
+    public private(set) var difference: Int64?
 
-    init(_ connections: [Connection], log: Log) {
+    public init(_ connections: [Connection], log: Log) {
         self.connections = connections
         self.log = log
         for connection in connections {
@@ -100,11 +100,11 @@ final class ChangeClock {
 }
 
 /// The SQL of the time of changes.
-enum ChangeTime {
+public enum ChangeTime {
     private static let earliest = "parley.earliest", latest = "parley.latest"
 
     /// The time of a change that happens now. Without bounds it is PostgreSQL's.
-    static let now = """
+    public static let now = """
         date_trunc('milliseconds', greatest(\(bound(earliest)), least(\(bound(latest)), clock_timestamp())))
         """
 
