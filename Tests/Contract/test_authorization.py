@@ -3,6 +3,7 @@
 import re
 import time
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -44,9 +45,13 @@ def test_every_call_and_every_frame_of_the_document_has_its_line():
 @contextmanager
 def casting(system):
     """Everybody in the table who has a token of their own, and `bystander`, a member to whom things are done."""
-    names = ("stranger", "former", "member", "sender", "owner", "bystander")
-    cast = {name: Person(system, f"{name}-{new_id()[-8:]}") for name in names}
-    cast["admin"] = Person(system, f"backend-{new_id()[-8:]}", adm=True)
+    names = ("stranger", "former", "returned", "member", "sender", "owner", "bystander")
+    now = int(time.time())
+    cast = {name: Person(system, f"{name}-{new_id()[-8:]}", iat=now) for name in names}
+    cast["admin"] = Person(system, f"backend-{new_id()[-8:]}", adm=True, iat=now)
+    revoked = datetime.fromtimestamp(now - 60, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    for person in cast.values():
+        assert cast["admin"].post(f"/v1/users/{person.name}/revoke", {"before": revoked}).status_code == 204
     yield SimpleNamespace(**cast)
     for person in cast.values():
         person.http.close()
@@ -74,10 +79,12 @@ class Scene:
 
     def renew(self):
         cast = self.cast
-        self.conversation = cast.owner.group(cast.member, cast.sender, cast.former, cast.bystander)
+        self.conversation = cast.owner.group(cast.member, cast.sender, cast.former, cast.returned, cast.bystander)
         self.message = cast.sender.send(self.conversation, "Hello")
-        path = f"/v1/conversations/{self.conversation}/members/{cast.former.name}"
-        assert cast.owner.http.delete(path).status_code == 204
+        members = f"/v1/conversations/{self.conversation}/members"
+        for person in (cast.former, cast.returned):
+            assert cast.owner.http.delete(f"{members}/{person.name}").status_code == 204
+        assert cast.owner.http.put(f"{members}/{cast.returned.name}").status_code == 200
 
     def headers(self, who: str) -> dict[str, str]:
         owner, admin, secret = self.cast.owner.name, self.cast.admin, self.cast.owner.system.secret
@@ -85,6 +92,7 @@ class Scene:
             "none": None,
             "forged": sign(b"x" * 32, sub=owner),
             "expired": sign(secret, sub=owner, exp=int(time.time()) - 3600),
+            "revoked": sign(secret, sub=owner, iat=int(time.time()) - 1800),
             "posing": self.cast.stranger.token,
             "acting": admin.token,
         }
@@ -94,8 +102,9 @@ class Scene:
 
     def name(self, who: str) -> str:
         """Of the user for whom the request is, if it is anybody's."""
-        for_another = {"acting": "member", "none": "owner", "forged": "owner", "expired": "owner", "posing": "owner"}
-        return getattr(self.cast, for_another.get(who, who)).name
+        if who in ("none", "forged", "expired", "revoked", "posing"):
+            return self.cast.owner.name
+        return getattr(self.cast, "member" if who == "acting" else who).name
 
 
 def request(name: str, scene: Scene, who: str) -> tuple[str, str, dict]:
@@ -176,9 +185,12 @@ class Sockets:
     def token(self, person: Person) -> str:
         secret = self.system.secret
         return {
-            "(a new token of the same user)": lambda: sign(secret, sub=person.name, exp=int(time.time()) + 7200),
+            "(a new token of the same user)": lambda: sign(
+                secret, sub=person.name, iat=int(time.time()), exp=int(time.time()) + 7200
+            ),
             "(another user's token)": lambda: self.scene.cast.bystander.token,
             "(a forged token)": lambda: sign(b"x" * 32, sub=person.name),
+            "(a revoked token)": lambda: sign(secret, sub=person.name, iat=int(time.time()) - 1800),
             "(an expired token)": lambda: sign(secret, sub=person.name, exp=int(time.time()) - 3600),
         }[self.variant]()
 
@@ -237,7 +249,7 @@ def test_a_frame_does_for_everybody_what_the_table_says(listeners, name):
     seen = {who: "-" for who in WHO}
     with scene.cast.bystander.socket() as observer:
         for who in ignored_first:
-            if who in ("none", "forged", "expired"):
+            if who in ("none", "forged", "expired", "revoked"):
                 seen[who] = sockets.without_session(who)
             elif who not in ("posing", "acting"):
                 seen[who] = sockets.with_session(who, observer)

@@ -156,7 +156,7 @@ private final class ReceiptSchedule {
     func compare() async throws {
         for user in members.union(former) {
             // Counted from a list of the members, as in small conversations, and without one.
-            for limit in [RecipientsStatement.limit, 0] {
+            for limit in [ContractLimits.namedMembers, 0] {
                 queries.recipientLimit = limit
                 try await compareHistory(for: user)
             }

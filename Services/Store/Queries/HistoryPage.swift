@@ -1,12 +1,12 @@
 import Bytes
 import JSON
+import Models
 
-/// A page of history cut to its limits: so many messages on either side of the pivot, and 512 KiB in all.
+/// A page of history cut to its limits: so many messages on either side of the pivot, and `pageBytes` in all.
 ///
 /// Messages are taken from the pivot outwards, the later side first, so what is cut is what is farthest from where the
 /// reader looks. One message is always in the page.
 struct HistoryPage: ~Copyable {
-    static let byteLimit = 512 * 1024
     /// What a message takes, so that most pages are written without growing.
     private static let usualMessage = 512
 
@@ -39,7 +39,7 @@ struct HistoryPage: ~Copyable {
         for index in indices {
             let start = buffer.count
             encode(index, &buffer)
-            guard start == 0 || buffer.count <= byteLimit else {
+            guard start == 0 || buffer.count <= ContractLimits.pageBytes else {
                 buffer.truncate(to: start)
                 break
             }

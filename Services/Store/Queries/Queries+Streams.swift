@@ -7,9 +7,6 @@ import Wire
 
 // Changes by position: for clients that page through a gap, and for the sessions and streams of fanout.
 extension Queries {
-    /// A page ends here, whatever its limit.
-    static let pageByteLimit = 512 * 1024
-
     /// `{changes, lastSeq, more}`
     func changes(_ query: ChangesQuery) async throws -> [UInt8] {
         // One more tells whether there are more.
@@ -26,7 +23,7 @@ extension Queries {
         buffer.beginArray()
         var written = 0
         for change in rows.lazy.compactMap({ ChangeFields($0, conversation: query.head.conversation) }).prefix(limit) {
-            guard written == 0 || buffer.count < Self.pageByteLimit else { break }
+            guard written == 0 || buffer.count < ContractLimits.pageBytes else { break }
             buffer.beginElement()
             buffer.append(change)
             written += 1
@@ -47,7 +44,7 @@ extension Queries {
         guard let first = rows.first else { throw Problem.unknownConversation }
         var buffer = ByteBuffer(capacity: 4096)
         buffer.append(bigEndian: FeedStatement.lastSeq(first))
-        for row in rows where buffer.count < Self.pageByteLimit {
+        for row in rows where buffer.count < ContractLimits.pageBytes {
             guard let change = ChangeFields(row, conversation: query.conversation) else { continue }
             change.writeEntry(about: FeedStatement.user(row), to: &buffer)
         }
@@ -60,7 +57,7 @@ extension Queries {
         }
         var buffer = ByteBuffer()
         buffer.append(bigEndian: rows.first.map(PrivateFeedStatement.lastUseq) ?? 0)
-        for row in rows where buffer.count < Self.pageByteLimit {
+        for row in rows where buffer.count < ContractLimits.pageBytes {
             guard let change = PrivateChangeFields(row) else { continue }
             change.write(to: &buffer, of: query.user, joinedAfter: PrivateFeedStatement.start(row))
         }

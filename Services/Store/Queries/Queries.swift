@@ -41,7 +41,7 @@ final class Queries {
     private(set) var lastAnswer = MonotonicTime(nanoseconds: 0)
     var digestsInWork = SharedRoom(limit: Queries.digestsLimit)
     /// Where more stays are to be looked at, receipts are counted without a list of them.
-    var recipientLimit = RecipientsStatement.limit
+    var recipientLimit = ContractLimits.namedMembers
 
     init(_ configuration: StoreConfiguration, bus: Bus, log: Log) {
         connection = QueryConnections(configuration.queries, count: configuration.queryConnections)

@@ -4,9 +4,6 @@ import Postgres
 /// How far each recipient of some messages of a small conversation is, as far as others are told. What is counted from
 /// it is what `ReceiptCounts` counts in a conversation of any size, where no list of members is read.
 enum RecipientsStatement {
-    /// Stays that are listed at most. In larger conversations dates are kept, too (`KeptDates`).
-    static let limit = 50
-
     /// The stays of all but $3 in conversation $2 of slot $1, $4 at most; none where there are more members than that, or
     /// $3 has left: then see `FormerReceipts`.
     static let statement = Statement(

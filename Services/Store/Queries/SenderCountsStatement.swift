@@ -55,9 +55,6 @@ enum SenderCountsStatement {
 
 /// How far the recipients of each sender's latest messages are: everybody's receipts, less the sender's own.
 struct SenderReceipts {
-    /// Of one sender, as status frames tell them.
-    static let messagesPerSender = 50
-
     /// Ascending.
     let seqs: [Int64]
     private(set) var bySender: [UserID: [Int]]
@@ -66,7 +63,7 @@ struct SenderReceipts {
     init(_ messages: [(seq: Int64, sender: UserID)]) {
         seqs = messages.map(\.seq)
         bySender = Dictionary(grouping: messages.indices, by: { messages[$0].sender })
-        for (sender, indices) in bySender { bySender[sender] = indices.suffix(Self.messagesPerSender) }
+        for (sender, indices) in bySender { bySender[sender] = indices.suffix(ContractLimits.countedMessages) }
     }
 
     /// Takes what all members have, senders among them.

@@ -17,7 +17,7 @@ extension Queries {
         buffer.beginArray()
         var written = 0
         var piece = TextTurns.Piece()
-        for result in page.results where buffer.count < Self.pageByteLimit {
+        for result in page.results where buffer.count < ContractLimits.pageBytes {
             await searching.texts.take(result.message.text?.count ?? 0, into: &piece)
             buffer.beginElement()
             buffer.append(result, receipts[MessageKey(result.message)])

@@ -1,3 +1,4 @@
+import Models
 import Postgres
 import Wire
 
@@ -7,7 +8,6 @@ enum ConversationWrites {
     private static let forbidden = Problem.Code.forbidden.rawValue
     private static let notFound = Problem.Code.notFound.rawValue
 
-    static let membersLimit = 10_000
     /// Stays of one user in a conversation. All of them come with every `welcome`, whoever brought them about.
     static let staysLimit = 100
 
@@ -54,7 +54,7 @@ enum ConversationWrites {
                     WHERE s.slot = $1 AND s.conversation_id = $2 AND s.user_id = $8 LIMIT \(staysLimit)) s) >= \(staysLimit)
                 THEN \(conflict)
             WHEN NOT actor.is_owner AND coalesce($10 <> coalesce((SELECT s.role FROM stay s), 1), false) THEN \(forbidden)
-            WHEN NOT EXISTS (SELECT FROM stay) AND (SELECT c.member_count >= \(membersLimit) FROM conversation c)
+            WHEN NOT EXISTS (SELECT FROM stay) AND (SELECT c.member_count >= \(ContractLimits.membersPerConversation) FROM conversation c)
                 THEN \(Problem.Code.tooLarge.rawValue)
             """,
         isVoid: "(SELECT s.role = coalesce($10, s.role) FROM stay s)", positions: "1",

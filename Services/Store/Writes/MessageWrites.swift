@@ -1,3 +1,4 @@
+import Models
 import Postgres
 import Slots
 import Wire
@@ -9,7 +10,7 @@ enum MessageWrites {
     private static let notFound = Problem.Code.notFound.rawValue
 
     /// By the server's clock, under the row lock.
-    static let editWindow = "interval '15 minutes'"
+    private static let editWindow = "interval '\(ContractLimits.editWindow.components.seconds) seconds'"
 
     /// A message from further ahead than that got its time from a clock that was wrong, and may not be edited for as long as
     /// the clock was.

@@ -1,3 +1,4 @@
+import Models
 import Wire
 
 extension Problem.Code {
@@ -41,8 +42,8 @@ extension Problem.Code {
         case (.conflict, _):
             Problem(
                 self, "a direct conversation cannot be changed, or the Idempotency-Key was used for another request")
-        case (.editWindowClosed, _): Problem(self, "a message can be edited for 15 minutes")
-        case (.tooLarge, _): Problem(self, "a conversation has at most \(ConversationWrites.membersLimit) members")
+        case (.editWindowClosed, _): Problem(self, "a message can be edited for \(ContractLimits.editWindow / .seconds(60)) minutes")
+        case (.tooLarge, _): Problem(self, "a conversation has at most \(ContractLimits.membersPerConversation) members")
         default: Problem(self, "refused")
         }
     }

@@ -4,7 +4,7 @@ import Wire
 
 // Edits, deletions and tapbacks: `MessageWrites`.
 extension Database {
-    private static let editWindow: Int64 = 15 * 60 * 1000
+    private static let editWindow = ContractLimits.editWindow.components.seconds * 1000
 
     /// $8 text
     func editMessage(_ arguments: Arguments) -> [SimulatedRow] {

@@ -71,7 +71,7 @@ extension Database {
         }
         let head = [
             SimulatedValue(conversation.statusVersion), SimulatedValue(conversation.statusAt),
-            SimulatedValue(conversation.memberCount <= 50),
+            SimulatedValue(conversation.memberCount <= ContractLimits.namedMembers),
         ]
         let moved = conversation.horizons
             .filter { $0.value.version > after && conversation.isMember($0.key) }.sorted { $0.key < $1.key }
