@@ -4,8 +4,9 @@ import Glibc
 ///
 /// The schema's table `migrations` lists what was applied, with a checksum of the text. Builds that have been told of no
 /// compatibility start on nothing that it lists and they do not know; so what older builds work beside is listed in
-/// `migrations_beside`, with the oldest of them. Each migration runs in one transaction with its entry there, or, where it says so, statement by statement with
-/// its entry behind them; under an advisory lock, so several may start at once. Blocks: it runs before the reactor does.
+/// `migrations_beside`, with the oldest of them. Each migration runs in one transaction with its entry there, or, where it
+/// says so, statement by statement with its entry behind them; under an advisory lock, so several may start at once.
+/// Blocks: it runs before the reactor does.
 public struct Migrator: Sendable {
     let schema: String
     private let migrations: [Migration]

@@ -147,6 +147,27 @@ struct QueryTurnsTests {
         #expect(again.count == 1)
     }
 
+    @Test("a query goes on though its asker was forgotten to be heavy while it waited")
+    func forgotten() {
+        var table = Table(connections: 2)
+        _ = table.turns.wait(Self.user(1), .heavy)
+        table.give()
+        table.endFirst(after: .milliseconds(300))
+        _ = table.turns.wait(.service, .heavy)
+        table.give()
+        let ticket = table.turns.wait(Self.user(1), .light, goesOn: true)
+        let service = table.underWay.removeFirst()
+        for number in 0..<5_000 {
+            _ = table.turns.wait(Self.user(2 + number), .light)
+            table.give()
+            table.endFirst(after: .milliseconds(60))
+        }
+        table.underWay = [service]
+        table.endFirst()
+        let next = table.give()
+        #expect(next.map(\.ticket) == [ticket])
+    }
+
     @Test("a query that has begun goes on before others of its asker begin, and does not rest")
     func depthFirst() {
         var table = Table(connections: 2)

@@ -125,9 +125,11 @@ struct QueryTurns {
     }
 
     /// What the asker stands in this ring for. Where that is the beginning of a query, one that goes on may have come since,
-    /// of the other weight.
+    /// of the other weight; and where one goes on, its asker may have been forgotten to be heavy.
     private mutating func takeNext(of asker: Asker, _ weight: Weight) -> Wish? {
-        if let first = lanes[asker]!.goingOn.first, self.weight(of: first, asker) == weight {
+        let lane = lanes[asker]!
+        let canBegin = !lane.waiting.isEmpty && lane.restsUntil == nil
+        if let first = lane.goingOn.first, !canBegin || self.weight(of: first, asker) == weight {
             return lanes[asker]!.goingOn.popFirst()
         }
         return lanes[asker]!.waiting.popFirst()

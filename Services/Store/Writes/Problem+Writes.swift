@@ -42,8 +42,10 @@ extension Problem.Code {
         case (.conflict, _):
             Problem(
                 self, "a direct conversation cannot be changed, or the Idempotency-Key was used for another request")
-        case (.editWindowClosed, _): Problem(self, "a message can be edited for \(ContractLimits.editWindow / .seconds(60)) minutes")
-        case (.tooLarge, _): Problem(self, "a conversation has at most \(ContractLimits.membersPerConversation) members")
+        case (.editWindowClosed, _):
+            Problem(self, "a message can be edited for \(ContractLimits.editWindow.components.seconds / 60) minutes")
+        case (.tooLarge, _):
+            Problem(self, "a conversation has at most \(ContractLimits.membersPerConversation) members")
         default: Problem(self, "refused")
         }
     }
