@@ -30,7 +30,8 @@ struct Hello {
     }
 }
 
-/// Reads a `hello` a member or a position at a time, or a piece of what it does not know, because a large one takes longer than a turn may.
+/// Reads a `hello` a member or a position at a time, or a piece of what it does not know, because a large one takes longer
+/// than a turn may.
 struct HelloReader {
     private(set) var hello = Hello()
     /// Whether the frame's type says that it is one.
