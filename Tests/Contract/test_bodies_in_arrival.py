@@ -127,3 +127,17 @@ def test_many_users_bodies_leave_room_for_messages(system, new_person):
         for connection in connections:
             connection.socket.shutdown(socket.SHUT_RDWR)
             connection.__exit__()
+
+
+def test_what_a_body_took_is_given_back_when_it_was_handled(system, new_person):
+    """Connections that stay open and do nothing hold nothing of what their last requests brought."""
+    people = [new_person("writer") for _ in range(12)]
+    connections = [Raw(system.http_port) for _ in people]
+    before = system.resident_bytes("ingest")
+    for person, connection in zip(people, connections):
+        connection.send(head(person, "POST", BATCH, BATCH_BYTES) + b" " * BATCH_BYTES)
+        assert connection.response().status == 400
+    grown = system.resident_bytes("ingest") - before
+    for connection in connections:
+        connection.__exit__()
+    assert grown < 24 << 20, f"{grown >> 20} MiB for connections without a request"
