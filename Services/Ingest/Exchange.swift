@@ -53,7 +53,7 @@ struct Exchange {
     private func answer(
         _ status: Int, _ type: ContentType, _ headers: [ResponseHeader], _ body: UnsafeRawBufferPointer
     ) {
-        responder.answer(status, type, headers: headers, body: body)
+        responder.respond(status, type, headers: headers, body: body)
         metrics.answered(status, after: .now - begun)
         if let trace { log.info("traced: answered", trace, [LogField("status", status)]) }
     }

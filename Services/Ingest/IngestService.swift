@@ -65,7 +65,7 @@ final class IngestService: HTTPHandler {
         switch Route.find(request.method, request.target.path) {
         case .route(let route): admit(request, route.call)
         case .methodNotAllowed(let allowed): refused(.methodNotAllowed(allowed))
-        case .notFound where service.administers(request): .admitted(bodyBytes: 0)
+        case .notFound where service.isAdministration(request): .admitted(bodyBytes: 0)
         case .notFound: refused(Refusal(Problem(.notFound, "there is no such resource")))
         }
     }
@@ -97,7 +97,7 @@ final class IngestService: HTTPHandler {
 
     private func caller(of request: Request, _ call: Call) throws(Problem) -> UserID {
         // What was verified before on its connection is served wherever it comes from.
-        if request.connection.userInfo == nil, request.connection.isDistrusted {
+        if request.connection.userInfo == nil, request.connection.isThrottled {
             throw Problem(.rateLimited, "too many requests without a valid token came from this address")
         }
         do throws(Problem) {
@@ -118,7 +118,7 @@ final class IngestService: HTTPHandler {
 
     func handle(_ request: Request, _ responder: Responder) {
         guard case .route(let route) = Route.find(request.method, request.target.path) else {
-            _ = service.answerAdministration(request, responder)
+            _ = service.respondToAdministration(request, responder)
             return
         }
         let exchange = Exchange(request, responder, route.call, metrics, service.log)

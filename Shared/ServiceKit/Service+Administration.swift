@@ -7,18 +7,18 @@ extension Service {
     /// Answers `request` if it is for one of these routes, so that `ingest` and `fanout` have them beside their own.
     ///
     /// - Returns: whether it was.
-    public func answerAdministration(_ request: Request, _ responder: Responder) -> Bool {
+    public func respondToAdministration(_ request: Request, _ responder: Responder) -> Bool {
         switch request.target.path {
-        case "/healthz": answer(request, responder, answerHealth)
-        case "/readyz": answer(request, responder, answerReadiness)
-        case "/metrics": answer(request, responder, answerMetrics)
+        case "/healthz": respond(to: request, responder, writeHealth)
+        case "/readyz": respond(to: request, responder, writeReadiness)
+        case "/metrics": respond(to: request, responder, writeMetrics)
         default: return false
         }
         return true
     }
 
     /// Whether `request` is for one of these routes.
-    public func administers(_ request: Request) -> Bool {
+    public func isAdministration(_ request: Request) -> Bool {
         switch request.target.path {
         case "/healthz", "/readyz", "/metrics": true
         default: false
@@ -36,31 +36,31 @@ extension Service {
         administration = (server, handler)
     }
 
-    private func answer(_ request: Request, _ responder: Responder, _ body: (Responder) -> Void) {
+    private func respond(to request: Request, _ responder: Responder, _ body: (Responder) -> Void) {
         guard request.method == .get else {
-            return responder.answer(
+            return responder.respond(
                 405, .problem, headers: [ResponseHeader("Allow", "GET, HEAD")],
                 body: UnsafeRawBufferPointer(Problem.method))
         }
         body(responder)
     }
 
-    private func answerHealth(_ responder: Responder) {
+    private func writeHealth(_ responder: Responder) {
         var body = ByteBuffer()
         body.append("{\"status\":\"ok\"}" as StaticString)
-        responder.answer(200, body: body)
+        responder.respond(200, body: body)
     }
 
-    private func answerReadiness(_ responder: Responder) {
+    private func writeReadiness(_ responder: Responder) {
         var body = ByteBuffer()
         let isReady = health.write(to: &body)
-        responder.answer(isReady ? 200 : 503, headers: isReady ? [] : [.retryAfter(seconds: 1)], body: body)
+        responder.respond(isReady ? 200 : 503, headers: isReady ? [] : [.retryAfter(seconds: 1)], body: body)
     }
 
-    private func answerMetrics(_ responder: Responder) {
+    private func writeMetrics(_ responder: Responder) {
         var body = ByteBuffer(capacity: 16 * 1024)
         metrics.write(to: &body)
-        responder.answer(200, .metrics, body: body)
+        responder.respond(200, .metrics, body: body)
     }
 }
 
@@ -73,8 +73,8 @@ final class AdministrationHandler: HTTPHandler {
     func admit(_: Request) -> RequestAdmission { .admitted(bodyBytes: 0) }
 
     func handle(_ request: Request, _ responder: Responder) {
-        if !service.answerAdministration(request, responder) {
-            responder.answer(404, .problem, body: UnsafeRawBufferPointer(Problem.notFound))
+        if !service.respondToAdministration(request, responder) {
+            responder.respond(404, .problem, body: UnsafeRawBufferPointer(Problem.notFound))
         }
     }
 }

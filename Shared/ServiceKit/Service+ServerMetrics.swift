@@ -7,7 +7,7 @@ extension Service {
         let counters: KeyValuePairs<String, (String, KeyPath<ServerStatistics, Int> & Sendable)> = [
             "connections_accepted": ("Connections accepted", \.accepted),
             "connections_refused": ("Connections beyond the bound", \.refusedConnections),
-            "connections_refused_of_address": ("Connections beyond the bound of their address", \.refusedOfAddress),
+            "connections_refused_of_address": ("Connections beyond the bound of their address", \.refusedByAddress),
             "authentications_failed": ("Requests without a valid token", \.failedAuthentications),
             "requests": ("Requests handed to their handler", \.requests),
             "requests_refused": ("Requests malformed, over a limit or too slow", \.refusedRequests),
@@ -21,7 +21,7 @@ extension Service {
         metrics.gauge(
             "parley_http_kept_bytes", "Bytes kept for HTTP connections: what they do not take, or not yet end"
         ) {
-            Double(server.keptBytes)
+            Double(server.bufferedBytes)
         }
         metrics.gauge("parley_http_connections", "Open connections, WebSockets included") {
             Double(server.openConnections)
