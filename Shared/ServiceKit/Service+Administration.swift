@@ -2,11 +2,11 @@ import Bytes
 import Edge
 import Reactor
 
-/// The routes every service has, without a token: `/healthz`, `/readyz`, `/metrics`.
+/// The routes that every service serves without a token: `/healthz`, `/readyz`, `/metrics`.
 extension Service {
-    /// Answers `request` if it is for one of these routes, so that `ingest` and `fanout` have them beside their own.
+    /// Responds to `request` if it is for one of these routes. For `ingest` and `fanout`, which serve other routes too.
     ///
-    /// - Returns: whether it was.
+    /// - Returns: whether it was for one of them.
     public func respondToAdministration(_ request: Request, _ responder: Responder) -> Bool {
         switch request.target.path {
         case "/healthz": respond(to: request, responder, writeHealth)
@@ -25,14 +25,14 @@ extension Service {
         }
     }
 
-    /// Serves these routes alone, for `store` and `receipt`.
+    /// Serves only these routes, for `store` and `receipt`.
     public func serveAdministration(at address: ListenAddress) throws(ListenError) {
         let handler = AdministrationHandler(self)
         var limits = ServerLimits()
         limits.connections = 64
         let server = Server(handler, limits: limits)
         try server.listen(at: address.description)
-        // Kept for the life of the process: a draining service still tells what it does.
+        // Kept until the process exits: a draining service still serves its metrics.
         administration = (server, handler)
     }
 
@@ -79,7 +79,7 @@ final class AdministrationHandler: HTTPHandler {
     }
 }
 
-/// The problems of these routes (RFC 9457), in the form of the contract.
+/// The problems of these routes (RFC 9457), in the contract's form.
 private enum Problem {
     static let notFound: StaticString =
         #"{"status":404,"title":"Not found","detail":"there is no such resource","code":"notFound"}"#

@@ -16,7 +16,7 @@ from project import SERVICES, Project, write_talk
 # Topic and group 0, then a version that nobody speaks and a made-up origin.
 DAMAGED = {letter: (letter.encode() + b"\0" + b"\xff" + bytes(8)).hex() for letter in "CRMUSDET"}
 REFUSED = "parley_bus_frames_refused_total"
-STRANGERS = "parley_bus_strangers_refused_total"
+STRANGERS = "parley_bus_connections_refused_total"
 FAILED = "parley_bus_handshakes_failed_total"
 
 
