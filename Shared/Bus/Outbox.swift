@@ -53,7 +53,7 @@ struct Outbox {
             indexed[index] = frame
             return frame
         }
-        guard case .answer(let instance) = topic else { preconditionFailure("only answers have no index") }
+        guard case .response(let instance) = topic else { preconditionFailure("only answers have no index") }
         if let frame = answers[instance] { return frame }
         let frame = Frame(topic, origin)
         answers[instance] = frame

@@ -88,15 +88,15 @@ import Wire
     func results() {
         var outcome = outcome()
         var one = ByteBuffer(), three = ByteBuffer()
-        SendAnswer.append(status: 200, to: &one) { $0.append("{\"n\":1}" as StaticString) }
+        SendResponse.append(status: 200, to: &one) { $0.append("{\"n\":1}" as StaticString) }
         for number: UInt8 in [0, 2] {
-            SendAnswer.append(status: 201, to: &three) {
+            SendResponse.append(status: 201, to: &three) {
                 $0.append("{\"n\":" as StaticString)
                 $0.append(UInt8(ascii: "0") + number)
                 $0.append(UInt8(ascii: "}"))
             }
         }
-        SendAnswer.append(Problem(.notReplyable, "replyTo"), to: &three)
+        SendResponse.append(Problem(.notReplyable, "replyTo"), to: &three)
         outcome.receive(status: 200, one.bytes, for: 1)
         outcome.receive(status: 200, three.bytes, for: 0)
         #expect(
@@ -125,7 +125,7 @@ import Wire
     func truncated(length: Int) {
         var outcome = outcome()
         var payload = ByteBuffer()
-        for _ in 0..<3 { SendAnswer.append(status: 201, to: &payload) { $0.append("{}" as StaticString) } }
+        for _ in 0..<3 { SendResponse.append(status: 201, to: &payload) { $0.append("{}" as StaticString) } }
         outcome.receive(status: 200, UnsafeRawBufferPointer(rebasing: payload.bytes[..<length]), for: 0)
         outcome.fail(1, Problem(.unavailable, "detail"))
         #expect(text(outcome).components(of: "\"unavailable\"") >= 2)

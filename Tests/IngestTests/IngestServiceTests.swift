@@ -303,7 +303,7 @@ private func send(_ number: Int, user: String = "anna") -> String {
         #expect(await eventually { ingest.waiting.count == 2 })
         #expect(await texts(of: ingest) == ["number 1", "number 3"])
         await ingest.respondToFirst(status: 200) { buffer in
-            for _ in 0..<2 { SendAnswer.append(status: 201, to: &buffer) { $0.append("{}" as StaticString) } }
+            for _ in 0..<2 { SendResponse.append(status: 201, to: &buffer) { $0.append("{}" as StaticString) } }
         }
         await ingest.refuseFirst(Problem(.notFound, "there is no such conversation"))
         let response = try client.receiveAnswer()
@@ -493,7 +493,7 @@ private func send(_ number: Int, user: String = "anna") -> String {
 
     @Reactor private func respond(_ ingest: TestIngest, status: UInt16, _ json: String) {
         ingest.respondToFirst(status: 200) { buffer in
-            SendAnswer.append(status: status, to: &buffer) { $0.append(utf8: json) }
+            SendResponse.append(status: status, to: &buffer) { $0.append(utf8: json) }
         }
     }
 

@@ -52,7 +52,7 @@ struct BatchOutcome {
         do throws(WireError) {
             guard status < 400 else { return fail(group, try Problem(from: &reader)) }
             for position in groups[group].positions {
-                let (status, body) = try SendAnswer.next(from: &reader)
+                let (status, body) = try SendResponse.next(from: &reader)
                 results[position] = .response(status: status, body: body)
             }
         } catch {

@@ -50,7 +50,7 @@ extension IngestService {
     func changes(
         _ conversation: ConversationID, _ parameters: QueryParameters, _ user: UserID, _ exchange: Exchange
     ) throws(Problem) {
-        let query = ChangesQuery(
+        let query = AfterPositionQuery(
             ConversationQuery(conversation, reader: user),
             after: try parameters.integer("after", in: 0...QueryParameters.maximumSeq) ?? 0,
             limit: try parameters.limit(200, atMost: ContractLimits.changesPerPage))
@@ -61,7 +61,7 @@ extension IngestService {
     func digest(
         _ conversation: ConversationID, _ parameters: QueryParameters, _ user: UserID, _ exchange: Exchange
     ) throws(Problem) {
-        let query = DigestQuery(
+        let query = AfterPositionQuery(
             ConversationQuery(conversation, reader: user),
             after: try parameters.integer("after", in: 0...QueryParameters.maximumSeq) ?? 0,
             limit: try parameters.limit(ContractLimits.pagesPerDigest, atMost: ContractLimits.pagesPerDigest))
@@ -76,7 +76,7 @@ extension Exchange {
         guard response.status < 400 else { return forward(status: response.status, response.payload.bytes) }
         var reader = ByteReader(response.payload.bytes)
         do throws(WireError) {
-            let (status, body) = try SendAnswer.next(from: &reader)
+            let (status, body) = try SendResponse.next(from: &reader)
             forward(status: status, body)
         } catch {
             self.response(.unreadableResponse)

@@ -63,8 +63,8 @@ extension IngestService {
 
     private func page(
         of message: MessageID, in conversation: ConversationID, _ parameters: QueryParameters, _ user: UserID
-    ) throws(Problem) -> TapbacksQuery {
-        TapbacksQuery(
+    ) throws(Problem) -> AfterUserQuery {
+        AfterUserQuery(
             MessageQuery(ConversationQuery(conversation, reader: user), message: message),
             after: try parameters.user("after"),
             limit: try parameters.limit(100, atMost: ContractLimits.membersPerPage))
