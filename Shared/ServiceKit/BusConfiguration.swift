@@ -105,8 +105,8 @@ extension Service {
             "requests_repeated": ("Requests published again because no response came in time", \.requestsRepeated),
             "requests_timed_out": ("Requests without a response by their deadline", \.requestsTimedOut),
             "requests_refused": ("Requests refused because too many were in flight", \.requestsRefused),
-            "responses_late": ("Responses to requests that had ended", \.answersLate),
-            "repetitions_dropped": ("Repetitions of requests in progress, dropped", \.repetitionsDropped),
+            "late_responses": ("Responses to requests that had ended", \.answersLate),
+            "repetitions_dropped": ("Repetitions of requests in flight, dropped", \.repetitionsDropped),
         ]
         for (name, (help, path)) in counters {
             metrics.counter("parley_bus_\(name)_total", help) { Double(bus.counters[keyPath: path]) }
@@ -118,7 +118,7 @@ extension Service {
         metrics.gauge("parley_bus_requests_in_flight", "Requests sent that wait for a response") {
             Double(bus.requestsInFlight)
         }
-        metrics.gauge("parley_bus_requests_in_progress", "Requests received that have no response yet") {
+        metrics.gauge("parley_bus_inbound_requests_in_flight", "Requests received that have no response yet") {
             Double(bus.requestsBegun)
         }
     }
