@@ -1,7 +1,7 @@
 # The private PostgreSQL cluster of one development system. Sourced, never run.
 # shellcheck shell=bash disable=SC2154
 
-# Says where the cluster and its socket are: in the state directory, unless its user cannot get there.
+# Determines the directories of the cluster and its socket: in the state directory, unless its user cannot enter it.
 locate_database() {
     if state_is_open_to_database_user; then
         cluster=$state/postgres
@@ -46,7 +46,7 @@ database_pid() { # empty when it is not running
 
 database_answers() { in_cluster psql --command='' postgres >/dev/null 2>&1; }
 
-# A cluster is served by the major version that made it, a new one by the latest installed.
+# A cluster is served by the major version that created it, a new one by the latest installed version.
 find_postgresql() {
     local version='*'
     [[ ! -s $cluster/PG_VERSION ]] || version=$(<"$cluster/PG_VERSION")
@@ -62,8 +62,8 @@ in_cluster() { # PROGRAM ARGUMENT…
         "$postgresql/$program" "$@"
 }
 
-# A cluster outside of the state directory outlives a state directory that somebody removed. Its data is not the new
-# one's.
+# A cluster outside the state directory survives the removal of the state directory. Its data does not belong to a new
+# one.
 remove_orphan() {
     if [[ $cluster != "$state/postgres" && -e $cluster && ! -e $state/postgres ]]; then
         say database "removing $cluster, whose state directory is gone"
@@ -76,7 +76,8 @@ remove_cluster() {
     rm -rf "$cluster" "$cluster.new"
 }
 
-# Made under another name and renamed when complete: what an interrupted attempt left is never taken for a cluster.
+# Created under another name and renamed when complete, so that the remains of an interrupted attempt are not taken for
+# a cluster.
 create_cluster() {
     say database "creating a cluster in $cluster"
     rm -rf "$cluster" "$cluster.new"
@@ -91,7 +92,7 @@ create_cluster() {
 start_cluster() {
     make_private_directory "$database_socket"
     install -m 600 -o "$database_user" "$repository/deploy/dev/postgresql.conf" "$cluster/postgresql.conf"
-    # A server that was killed is in the way until it is collected and its last backends have noticed.
+    # A killed server prevents a start until it is reaped and its last backends have exited.
     await 5 start_server ||
         die "PostgreSQL did not start. $logs/postgres.log ends:" "$(tail -8 "$logs/postgres.log")"
 }

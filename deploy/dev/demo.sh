@@ -1,4 +1,4 @@
-# The demo users and their conversation, made through the public API. Sourced, never run.
+# Creates the demo users' conversation through the public API. Sourced, never run.
 # shellcheck shell=bash disable=SC2154
 
 demo_users=(alice bob carol)
@@ -6,7 +6,7 @@ demo_conversation=01900000-0000-7000-8000-00000000cafe
 
 token_of() { "$executables/parley" token --user "$1" --secret-file "$secret_file" 9>&-; } # USER
 
-# Creating it again answers 200, so this may run at every start.
+# A repeated creation responds 200, so this may run at every start.
 create_demo() {
     local answer
     ((instances[ingest] && instances[store])) || return 0

@@ -1,8 +1,8 @@
-# Questions about processes. Sourced, never run.
+# Functions about processes. Sourced, never run.
 # shellcheck shell=bash
 
-# Whether the process is alive and goes by that name. One that ended and waits to be collected by its parent is not
-# alive, although `kill -0` would say so: some containers' init collects only every few seconds.
+# Whether the process is alive and has that name. A zombie is not alive, although `kill -0` succeeds: the init of some
+# containers reaps only every few seconds.
 is_running() { # PID NAME
     local status
     [[ $1 =~ ^[0-9]+$ ]] || return 1

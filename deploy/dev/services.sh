@@ -24,7 +24,7 @@ expected_processes() { # "SERVICE NUMBER" a line
     done
 }
 
-# The process a pid file names, unless it is gone and the number means somebody else.
+# The process that a pid file names, unless it is gone and its number is another process's.
 service_pid() { # SERVICE NUMBER; empty when it is not running
     local pid
     pid=$(cat "$run_directory/$1-$2.pid" 2>/dev/null) || return 0
@@ -79,7 +79,7 @@ migrate_database() {
     say migrations applied
 }
 
-# As in a deployed system, so that whatever works here works there.
+# As in a deployed system, so that the same grants apply.
 grant_reads() {
     in_cluster psql --quiet --no-psqlrc --set=ON_ERROR_STOP=1 --file=- parley \
         <"$repository/deploy/database/receipt-reads.sql" >>"$logs/migrate.log" 2>&1 9>&- ||
@@ -95,7 +95,7 @@ start_services() {
     done < <(expected_processes)
 }
 
-# Before anything that takes time, because this is what goes wrong most.
+# Before anything that takes time, because this is the most frequent error.
 require_ports() {
     local service number
     require_distinct_ports
@@ -127,14 +127,15 @@ start_service() { # SERVICE NUMBER
         else # the edges
             export PARLEY_JWT_SECRET_FILE=$secret_file
         fi
-        # A session of its own: Ctrl-C in this terminal is for the script, which then stops the services in order.
+        # A separate session: Ctrl-C in this terminal must reach only the script, which stops the services in order.
         exec setsid "$executables/$1" >>"$logs/$name.log" 2>&1 </dev/null 9>&-
     ) &
     echo $! >"$run_directory/$name.pid"
     await_exec "$1" $!
 }
 
-# Returns when the subshell has become the service, so that a process by another name is not taken for a dead one.
+# Returns when the subshell has executed the service, so that a process with another name is not taken for a dead
+# service.
 await_exec() { # SERVICE PID
     while [[ -e /proc/$2 ]] && ! is_running "$2" "$1" && ! is_zombie "$2"; do sleep 0.01; done
 }
@@ -172,7 +173,7 @@ is_ready() { # SERVICE NUMBER
 }
 
 reasons() { # SERVICE NUMBER; why it says it is not ready
-    curl --silent --max-time 2 "http://$(address_of "$1" "$2")/readyz" || echo "no answer"
+    curl --silent --max-time 2 "http://$(address_of "$1" "$2")/readyz" || echo "no response"
 }
 
 explain_failure() { # SERVICE NUMBER WHAT
@@ -194,7 +195,7 @@ stop_services() {
     rm -f "$run_directory"/*-*.pid
 }
 
-# SIGTERM drains. A service that has not ended after its drain and a margin is ended, and that is worth a word.
+# SIGTERM drains. A service that has not exited after its drain and a margin is killed, and that is reported.
 has_ended() { ! is_running "$@"; } # PID NAME
 
 stop_process() { # SERVICE NUMBER PID

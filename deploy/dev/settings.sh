@@ -1,4 +1,4 @@
-# The settings of one development system and the words its scripts speak with. Sourced, never run.
+# The settings of a development system and the output functions of its scripts. Sourced, never run.
 # shellcheck shell=bash disable=SC2034
 
 repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -12,8 +12,8 @@ die() {
     exit 1
 }
 
-# The environment decides; else what the running system was started with, so that `status`, `down` and a second `up`
-# in another terminal speak of the same system; else the default.
+# The environment takes precedence; then the settings that the running system was started with, so that `status`, `down`
+# and a second `up` in another terminal mean the same system; then the default.
 setting() { # NAME DEFAULT
     local remembered
     if [[ -n ${!1-} ]]; then
@@ -52,7 +52,7 @@ instances[store]=$(number_setting PARLEY_STORES 1 0 20)
 instances[receipt]=$(number_setting PARLEY_RECEIPTS 1 0 20)
 instances[fanout]=$(number_setting PARLEY_FANOUTS 1 0 20)
 
-# A directory with the five executables; set, it is used as it is and nothing is built.
+# A directory with the five executables. If set, it is used unchanged and nothing is built.
 executables=${PARLEY_EXECUTABLES:-$repository/.build/release}
 
 start_seconds=$(number_setting PARLEY_START_SECONDS 60 1 3600)
@@ -77,7 +77,7 @@ remember_settings() {
 
 forget_settings() { rm -f "$settings_file"; }
 
-# A short name for this state directory, for what has to live outside of it.
+# A short name for this state directory, for directories that must be outside it.
 state_name=parley-$EUID-$(printf '%s' "$state" | sha256sum | cut -c1-12)
 
 # PostgreSQL refuses to run as root, so root's server belongs to the user that Debian's package made for it.
@@ -85,18 +85,19 @@ if ((EUID == 0)); then database_user=postgres; else database_user=$(id -un); fi
 
 as_database_user() {
     if ((EUID == 0)); then
-        # From a directory everybody may be in: the caller's may be closed to that user.
+        # From a directory that everybody may enter: that user may not be allowed in the caller's.
         (cd / && exec runuser -u "$database_user" -- "$@")
     else
         "$@"
     fi
 }
 
-# Root's state directory is often under one that only root may enter, such as /root.
+# Root's state directory is often below one that only root may enter, such as /root.
 state_is_open_to_database_user() { as_database_user test -x "$state" 2>/dev/null; }
 
-# Says where the unix sockets are: beside the pid files, unless the path is too long (the kernel allows 107 bytes, our
-# longest name adds 24), needs quoting (endpoints and connection strings have none) or is closed to the database's user.
+# Determines the directory of the unix sockets: beside the pid files, unless the path is too long (the kernel allows 107
+# bytes, our longest name adds 24), needs quoting (endpoints and connection strings have none) or is inaccessible to the
+# database's user.
 locate_sockets() {
     if ((${#run_directory} <= 80)) && [[ $run_directory =~ ^[A-Za-z0-9/._-]+$ ]] && state_is_open_to_database_user; then
         sockets=$run_directory
@@ -108,7 +109,7 @@ locate_sockets() {
 open_state() {
     mkdir -p "$run_directory" "$logs" 2>/dev/null ||
         die "cannot create the state directory $state: choose another with PARLEY_STATE."
-    # The database server's user passes through to its own directories and reads nothing else here.
+    # The database server's user may only pass through to its own directories.
     chmod 711 "$state" "$run_directory"
     chmod 700 "$logs"
     locate_sockets
@@ -121,8 +122,8 @@ create_socket_directory() {
         die "$sockets belongs to somebody else: choose a shorter PARLEY_STATE."
 }
 
-# The secret that signs and checks tokens. Given by PARLEY_JWT_SECRET it is kept in the file too, so that
-# `parley token` and the services agree whatever the environment of the next terminal is.
+# The secret that signs and checks tokens. If PARLEY_JWT_SECRET is set it is stored in the file too, so that `parley
+# token` and the services agree whatever the next terminal's environment is.
 create_secret() (
     umask 077
     if [[ -n ${PARLEY_JWT_SECRET-} ]]; then
@@ -132,8 +133,8 @@ create_secret() (
     fi
 )
 
-# One command at a time changes a system. The lock ends with the process that holds it; what it starts must not
-# inherit descriptor 9.
+# Only one command at a time may change a system. The lock ends with the process that holds it; processes that it starts
+# must not inherit descriptor 9.
 lock_state() {
     exec 9>"$run_directory/lock"
     flock --timeout 600 9 || die "another command has been working on $state for ten minutes."

@@ -1,4 +1,4 @@
-# One development system as a whole: what `up`, `run`, `down` and `status` share. Sourced, never run.
+# A development system: the functions that `up`, `run`, `down` and `status` share. Sourced, never run.
 # shellcheck shell=bash disable=SC2154
 
 source "$(dirname "${BASH_SOURCE[0]}")/settings.sh"
@@ -7,7 +7,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/database.sh"
 source "$(dirname "${BASH_SOURCE[0]}")/services.sh"
 source "$(dirname "${BASH_SOURCE[0]}")/demo.sh"
 
-# Starts whatever is not running and returns when all of it is ready.
+# Starts the processes that are not running and returns when all are ready.
 start_system() {
     local started=$SECONDS
     "$repository/deploy/bootstrap"
@@ -36,7 +36,7 @@ stop_system() {
     unlock_state
 }
 
-# Removes a stopped system and all it stored.
+# Removes a stopped system with its data.
 erase_system() {
     [[ -d $state ]] || return 0
     locate_sockets
