@@ -10,20 +10,21 @@ final class UserAccount {
     /// The oldest first.
     private(set) var sessions: ContiguousArray<Session> = []
     private let limits: SessionLimits
-    private var allowance: FrameAllowance
+    /// Of frames. What has been read is never refused, so it may be overdrawn; then nothing is read until it is filled again.
+    private var allowance: TokenBucket
     private var isResumePlanned = false
 
     init(_ user: UserID, _ limits: SessionLimits) {
         self.user = user
         self.limits = limits
-        allowance = FrameAllowance(limits, at: .now)
+        allowance = TokenBucket(limits.frameRate, at: .now)
     }
 
     /// Whether it may be forgotten: a client that comes back must not find its allowance filled by that.
-    var isIdle: Bool { sessions.isEmpty && allowance.isFull(at: .now) }
+    var isIdle: Bool { sessions.isEmpty && allowance.isFull(limits.frameRate, at: .now) }
 
     /// How many seconds the user has to stay away; nil when there is nothing to wait for.
-    var secondsInDebt: Int? { allowance.debt(at: .now).map { Int(1 + $0 / .seconds(1)) } }
+    var secondsInDebt: Int? { allowance.debt(limits.frameRate, at: .now).map { Int(1 + $0 / .seconds(1)) } }
 
     /// The one that gives way to this one, if they are too many: who opens a session is who wants one now. A client that
     /// never says goodbye, but comes back again and again, locks itself out no more than anybody else.
@@ -50,8 +51,8 @@ final class UserAccount {
 
     /// Called for what has been read. When it was too much, nothing more is read from the session for a while.
     func charge(_ frames: Double, to session: Session?) {
-        allowance.charge(frames, at: .now)
-        guard let session, let wait = allowance.debt(at: .now) else { return }
+        allowance.charge(frames, limits.frameRate, at: .now)
+        guard let session, let wait = allowance.debt(limits.frameRate, at: .now) else { return }
         session.pause(.rate)
         planResume(after: wait)
     }
@@ -65,7 +66,7 @@ final class UserAccount {
     private func resume() {
         isResumePlanned = false
         // What others of the user's sessions have said meanwhile counts, too.
-        if let wait = allowance.debt(at: .now) { return planResume(after: wait) }
+        if let wait = allowance.debt(limits.frameRate, at: .now) { return planResume(after: wait) }
         for session in sessions { session.resume(.rate) }
     }
 }
