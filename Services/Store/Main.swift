@@ -27,7 +27,7 @@ enum Main {
     @Reactor private static func start(_ service: Service, _ configuration: StoreConfiguration) throws {
         try Schema.migrator.requireVersion(ofDatabaseAt: configuration.databaseURL)
         let bus = try service.openBus(configuration.bus)
-        bus.hearsItself = true  // An erasure may ask for steps on slots of this very store.
+        bus.receivesOwnFrames = true  // An erasure may ask for steps on slots of this very store.
         let store = StoreService(configuration, bus: bus, log: service.log)
         store.addHealth(to: service.health)
         store.addMetrics(to: service.metrics)

@@ -94,9 +94,9 @@ extension Service {
         let counters: KeyValuePairs<String, KeyPath<BusCounters, Int> & Sendable> = [
             "frames_sent": \.framesSent, "bytes_sent": \.bytesSent, "frames_received": \.framesReceived,
             "bytes_received": \.bytesReceived, "frames_refused": \.framesRefused,
-            "strangers_refused": \.strangersRefused, "requests": \.requests,
+            "connections_refused": \.connectionsRefused, "requests": \.requests,
             "requests_repeated": \.requestsRepeated, "requests_timed_out": \.requestsTimedOut,
-            "requests_refused": \.requestsRefused, "answers_late": \.answersLate,
+            "requests_refused": \.requestsRefused, "late_responses": \.lateResponses,
             "repetitions_dropped": \.repetitionsDropped,
         ]
         for (name, path) in counters {
@@ -108,9 +108,11 @@ extension Service {
             Double(bus.failedHandshakes)
         }
         metrics.gauge("parley_bus_peers", "Endpoints connected at the moment") { Double(bus.connectedEndpoints.count) }
-        metrics.gauge("parley_bus_requests_in_flight", "Requests waiting for an answer") {
+        metrics.gauge("parley_bus_requests_in_flight", "Requests waiting for a response") {
             Double(bus.requestsInFlight)
         }
-        metrics.gauge("parley_bus_requests_in_work", "Requests being worked on") { Double(bus.requestsBegun) }
+        metrics.gauge("parley_bus_inbound_requests_in_flight", "Requests received and not yet responded to") {
+            Double(bus.inboundRequestsInFlight)
+        }
     }
 }

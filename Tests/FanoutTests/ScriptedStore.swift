@@ -199,7 +199,7 @@ final class ScriptedStore {
         for bytes in frame.entries where !isSilent {
             let entry = try! RequestEntry(bytes)
             let request = RequestKey(origin: frame.origin, number: entry.number)
-            guard !isSilent(about: entry, in: frame), bus.beginWork(on: request) == .new else { continue }
+            guard !isSilent(about: entry, in: frame), bus.admit(request) == .new else { continue }
             if case .command = frame.topic { answerStore(request, entry) } else { answerReceipt(request, entry) }
         }
     }

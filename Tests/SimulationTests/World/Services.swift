@@ -34,7 +34,7 @@ enum Service {
             guard var configuration = try? StoreConfiguration(environment: &environment) else { fatalError() }
             configuration.simulatedServer = DatabasePort(database, node)
             let store = StoreService(configuration, bus: node.bus, log: log)
-            node.bus.hearsItself = true
+            node.bus.receivesOwnFrames = true
             store.start()
             return .store(store)
         case .receipt:
