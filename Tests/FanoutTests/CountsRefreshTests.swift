@@ -8,12 +8,12 @@ import Wire
 private let alice = UserID("alice")!
 private let bob = UserID("bob")!
 
-private func news(_ refresh: inout CountsRefresh, _ counts: [(UserID, String)]) throws -> [UserID: String] {
+private func updates(_ refresh: inout CountsRefresh, _ counts: [(UserID, String)]) throws -> [UserID: String] {
     var buffer = ByteBuffer()
     SenderCounts.writeHead(version: 1, at: Timestamp(milliseconds: 0), to: &buffer)
     for (sender, json) in counts { SenderCounts.writeEntry(sender, to: &buffer) { $0.append(utf8: json) } }
     var reader = ByteReader(buffer.bytes)
-    return try refresh.news(in: SenderCounts(from: &reader)).mapValues { String(decoding: $0, as: UTF8.self) }
+    return try refresh.updates(in: SenderCounts(from: &reader)).mapValues { String(decoding: $0, as: UTF8.self) }
 }
 
 @Suite struct CountsRefreshTests {
@@ -38,9 +38,9 @@ private func news(_ refresh: inout CountsRefresh, _ counts: [(UserID, String)]) 
     @Test("each sender is told what changed for them, and everything after they may have missed something")
     func changes() throws {
         var refresh = CountsRefresh()
-        #expect(try news(&refresh, [(alice, "[1]"), (bob, "[2]")]) == [alice: "[1]", bob: "[2]"])
-        #expect(try news(&refresh, [(alice, "[1]"), (bob, "[3]")]) == [bob: "[3]"])
+        #expect(try updates(&refresh, [(alice, "[1]"), (bob, "[2]")]) == [alice: "[1]", bob: "[2]"])
+        #expect(try updates(&refresh, [(alice, "[1]"), (bob, "[3]")]) == [bob: "[3]"])
         refresh.forget(alice)
-        #expect(try news(&refresh, [(alice, "[1]"), (bob, "[3]")]) == [alice: "[1]"])
+        #expect(try updates(&refresh, [(alice, "[1]"), (bob, "[3]")]) == [alice: "[1]"])
     }
 }

@@ -54,14 +54,14 @@ private final class Thing {
 
     // MARK: Strangers
 
-    private static let small = StrangerBudget<Thing>.smallBytes
+    private static let small = UnauthenticatedBudget<Thing>.smallBytes
     private static func second(_ seconds: Double) -> MonotonicTime {
         MonotonicTime(nanoseconds: 1_000_000_000 + UInt64(seconds * 1e9))
     }
 
     @Test("large hellos share a budget: the newest is refused, one that takes very long gives way")
     func largeStrangers() {
-        var budget = StrangerBudget<Thing>(limit: 10 * Self.small)
+        var budget = UnauthenticatedBudget<Thing>(limit: 10 * Self.small)
         let things = (0..<6).map(Thing.init)
         func hold(_ number: Int, at seconds: Double) -> [Int] {
             budget.hold(2 * Self.small, for: things[number], at: Self.second(seconds)).map(\.number)
@@ -80,7 +80,7 @@ private final class Thing {
 
     @Test("a hello of the usual size always gets in, at the cost of the large ones first, then of the oldest")
     func smallStrangers() {
-        var budget = StrangerBudget<Thing>(limit: 4 * Self.small)
+        var budget = UnauthenticatedBudget<Thing>(limit: 4 * Self.small)
         let things = (0..<8).map(Thing.init)
         func hold(_ number: Int, _ bytes: Int = Self.small) -> [Int] {
             budget.hold(bytes, for: things[number], at: Self.second(0)).map(\.number)
@@ -91,7 +91,7 @@ private final class Thing {
 
     @Test("a large hello is large from its first bytes on, and pushes out nobody")
     func announced() {
-        var budget = StrangerBudget<Thing>(limit: 4 * Self.small)
+        var budget = UnauthenticatedBudget<Thing>(limit: 4 * Self.small)
         let things = (0..<3).map(Thing.init)
         _ = budget.hold(4 * Self.small, for: things[0], at: Self.second(0))
         let large = budget.hold(100, of: 4 * Self.small, for: things[1], at: Self.second(0))
@@ -104,7 +104,7 @@ private final class Thing {
         var random = SeededRandom(seed: seed)
         let things = (0..<40).map(Thing.init)
         var held = [Int: Int]()
-        var budget = StrangerBudget<Thing>(limit: 1 << 20)
+        var budget = UnauthenticatedBudget<Thing>(limit: 1 << 20)
         for step in 0..<2_000 {
             let thing = things.randomElement(using: &random)!
             let bytes = Bool.random(using: &random) ? Int.random(in: 0...1 << 19, using: &random) : 900

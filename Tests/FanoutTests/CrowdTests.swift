@@ -90,7 +90,7 @@ import Wire
         await waitUntil { superseding.numbers("seq", in: "change") == [2] }
         superseding.close()
         await waitUntil { fanout.rooms.count == 0 && fanout.sessions.count == 0 }
-        #expect(!fanout.rooms.changeWitness.isListening && !fanout.rooms.statusWitness.isListening)
+        #expect(!fanout.rooms.changeRecorder.isRecording && !fanout.rooms.statusRecorder.isRecording)
     }
 
     @Test("a hello of hundreds of thousands of bytes is read over many turns, with what the client says behind it")
@@ -110,7 +110,7 @@ import Wire
         await waitUntil { !client.frames(of: "pong").isEmpty && client.numbers("seq", in: "change") == [3, 4] }
         await waitUntil { system.store.signals.map(\.read) == [4] }
         #expect(client.frames.contains { $0.contains("behind") } && fanout.turns.longest <= 2 * Turns.Size().steps)
-        #expect(fanout.gateway.strangerBytes == 0)
+        #expect(fanout.gateway.unauthenticatedBytes == 0)
     }
 
     // MARK: Former members
@@ -215,21 +215,21 @@ import Wire
     @Test("a large hello of a stranger is refused when strangers hold all they may, and a small one gets in")
     @Reactor func strangers() async throws {
         var settings = Fanout.Settings()
-        settings.strangerBytes = 256 << 10
+        settings.unauthenticatedBytes = 256 << 10
         let system = try await TestSystem(settings: settings)
         defer { system.close() }
         let gateway = system.fanouts[0].fanout.gateway
         let strangers = [system.client(), system.client(), system.client()]
         for stranger in strangers[..<2] { stranger.begin(bytes: 900_000, with: 100_000) }
-        await waitUntil { gateway.strangerBytes > 190_000 }
+        await waitUntil { gateway.unauthenticatedBytes > 190_000 }
         strangers[2].begin(bytes: 900_000, with: 100_000)
         await waitUntil { strangers[2].closeCode == 4503 }
         #expect(strangers[2].frames(of: "bye").first?.contains(#""retryAfter":"#) == true)
-        #expect(gateway.strangerBytes <= 256 << 10)
+        #expect(gateway.unauthenticatedBytes <= 256 << 10)
         let anna = await system.session("anna")
         await system.quiet(anna)
         for stranger in strangers { stranger.close() }
-        await waitUntil { gateway.strangerBytes == 0 }
+        await waitUntil { gateway.unauthenticatedBytes == 0 }
     }
 
     @Test("who sends frame after frame without saying who they are is sent away")

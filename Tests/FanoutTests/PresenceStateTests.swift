@@ -24,19 +24,19 @@ private let minute = Timestamp(milliseconds: 60_000)
     }
 
     @Test("everything about a user is told at once, and the last word counts")
-    func news() {
-        var news = PresenceNews()
-        news.appeared(anna, in: first)
-        news.appeared(ben, in: first)
-        news.appeared(anna, in: second)
-        news.gone(anna, from: first, lastSeen: minute)
-        let (user, change) = news.popFirst()!
+    func updates() {
+        var updates = PresenceUpdates()
+        updates.appeared(anna, in: first)
+        updates.appeared(ben, in: first)
+        updates.appeared(anna, in: second)
+        updates.gone(anna, from: first, lastSeen: minute)
+        let (user, change) = updates.popFirst()!
         #expect(user == anna && change.appearedIn == [second] && change.goneFrom == [first])
-        #expect(news.isOnline(anna) && news.isOnline(ben) && !news.isEmpty)
-        news.gone(anna, from: second, lastSeen: minute)
-        #expect(!news.isOnline(anna))
-        let rest = [news.popFirst()?.user, news.popFirst()?.user, news.popFirst()?.user]
-        #expect(rest == [ben, anna, nil] && news.isEmpty)
+        #expect(updates.isOnline(anna) && updates.isOnline(ben) && !updates.isEmpty)
+        updates.gone(anna, from: second, lastSeen: minute)
+        #expect(!updates.isOnline(anna))
+        let rest = [updates.popFirst()?.user, updates.popFirst()?.user, updates.popFirst()?.user]
+        #expect(rest == [ben, anna, nil] && updates.isEmpty)
     }
 
     @Test("a departure ends after its time, in all conversations, unless the user comes back")

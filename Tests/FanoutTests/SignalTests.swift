@@ -134,8 +134,8 @@ extension ReceiptSignals {
         for number in 0..<80 {
             let now = Double(number) / 8
             let isActive = number % 2 == 0
-            let isNews = isActive ? table.started(Self.key, at: Self.second(now)) : table.stopped(Self.key)
-            if isNews { told.append((now, isActive)) }
+            let isChange = isActive ? table.started(Self.key, at: Self.second(now)) : table.stopped(Self.key)
+            if isChange { told.append((now, isActive)) }
             _ = table.takeExpired(at: Self.second(now))
         }
         #expect(told.map(\.at) == [0, 0.125, 3, 3.125, 6, 6.125, 9, 9.125])
@@ -152,8 +152,8 @@ extension ReceiptSignals {
         let early = table.takeExpired(at: Self.second(7.9))
         let late = table.takeExpired(at: Self.second(8))
         #expect(early.isEmpty && late == [Self.key])
-        let isNews = table.started(Self.key, at: Self.second(9))
+        let isChange = table.started(Self.key, at: Self.second(9))
         let ends = [table.stopped(Self.key), table.stopped(Self.key)]
-        #expect(isNews && ends == [true, false])
+        #expect(isChange && ends == [true, false])
     }
 }

@@ -64,7 +64,7 @@ final class TestSystem {
         }
         await waitUntil {
             store.publishDigests()
-            return fanouts.allSatisfy { $0.fanout.counters.digestsSeen >= Slot.count }
+            return fanouts.allSatisfy { $0.fanout.counters.digestsReceived >= Slot.count }
         }
         await waitUntil {
             !silence.isEmpty

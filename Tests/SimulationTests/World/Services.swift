@@ -56,7 +56,7 @@ enum Service {
     private static func fanoutSettings(_ world: World) -> Fanout.Settings {
         var settings = Fanout.Settings()
         // A question for each slot there could be.
-        settings.asksWhoIsRefused = false
+        settings.queriesRefusals = false
         settings.turns = Turns.Size(steps: world.pick(1...3), share: 1, pause: world.microseconds(20...2_000))
         if world.fault(0.3) {
             settings.limits.framesPerSecond = world.pick(20...50)

@@ -26,8 +26,8 @@ import Wire
         let gateway = system.fanouts[0].fanout.gateway
         let client = system.client()
         client.say(Self.hello(TestSystem.token("anna"), cursors: 8_000))
-        await waitUntil { gateway.strangerBytes > 0 }
-        await waitUntil { gateway.strangerBytes == 0 }
+        await waitUntil { gateway.unauthenticatedBytes > 0 }
+        await waitUntil { gateway.unauthenticatedBytes == 0 }
         system.store.revoke(UserID("anna")!, before: .now)
         await waitUntil { client.closeCode != nil }
         #expect(client.closeCode == 4401 && client.frames(of: "welcome").isEmpty)
@@ -65,7 +65,7 @@ import Wire
         client.say(text)
         await waitUntil { client.closeCode == 1008 }
         #expect(system.fanouts[0].server.statistics.failedAuthentications == 1)
-        await waitUntil { system.fanouts[0].fanout.gateway.strangerBytes == 0 }
+        await waitUntil { system.fanouts[0].fanout.gateway.unauthenticatedBytes == 0 }
     }
 
     @Test("a stranger's large frame is held within their budget until its token was found")
@@ -79,10 +79,10 @@ import Wire
         let later = String(repeating: #"["\#(String(repeating: "x", count: 100))"],"#, count: 700)
         let text = #"{"later":[\#(later)0],"type":"hello","token":"none"}"#
         client.say(text)
-        await waitUntil { gateway.strangerBytes == text.utf8.count }
+        await waitUntil { gateway.unauthenticatedBytes == text.utf8.count }
         #expect(client.closeCode == nil)
         client.close()
-        await waitUntil { gateway.strangerBytes == 0 }
+        await waitUntil { gateway.unauthenticatedBytes == 0 }
     }
 
     @Test("a hello that is good for nothing but its token is paid for")
