@@ -17,7 +17,7 @@ private func updates(_ refresh: inout CountsRefresh, _ counts: [(UserID, String)
 }
 
 @Suite struct CountsRefreshTests {
-    @Test("the first movement is asked about at once, those that follow together after the rest")
+    @Test("the first movement is queried at once, later ones together after the interval")
     func pace() {
         var refresh = CountsRefresh()
         let asks = [
@@ -26,7 +26,7 @@ private func updates(_ refresh: inout CountsRefresh, _ counts: [(UserID, String)
         #expect(asks == [true, false, false, true, false, true])
     }
 
-    @Test("what was not answered is asked again, though nothing moved meanwhile")
+    @Test("a failed query is repeated, even if nothing moved meanwhile")
     func failure() {
         var refresh = CountsRefresh()
         _ = refresh.moved()
@@ -35,7 +35,7 @@ private func updates(_ refresh: inout CountsRefresh, _ counts: [(UserID, String)
         #expect(asksAgain)
     }
 
-    @Test("each sender is told what changed for them, and everything after they may have missed something")
+    @Test("each sender gets the counts that changed, and all counts after they may have missed some")
     func changes() throws {
         var refresh = CountsRefresh()
         #expect(try updates(&refresh, [(alice, "[1]"), (bob, "[2]")]) == [alice: "[1]", bob: "[2]"])

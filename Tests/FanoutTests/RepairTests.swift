@@ -15,7 +15,7 @@ import Testing
         #expect(tracker.note(Slot(8), epoch: 3, number: 0, hasContent: false) == .incomplete)
     }
 
-    @Test("numbers without a gap are complete, a gap is not, and neither is an empty digest that tells of a lost one")
+    @Test("numbers without a gap are complete; a gap, or an empty digest that reveals a lost one, is not")
     func numbers() {
         var tracker = DigestTracker()
         _ = tracker.note(Self.slot, epoch: 3, number: 4, hasContent: true)
@@ -23,7 +23,8 @@ import Testing
         #expect(tracker.note(Self.slot, epoch: 3, number: 5, hasContent: false) == .complete)
         #expect(tracker.note(Self.slot, epoch: 3, number: 7, hasContent: true) == .incomplete)
         #expect(tracker.note(Self.slot, epoch: 3, number: 8, hasContent: false) == .incomplete)
-        #expect(tracker.note(Self.slot, epoch: 3, number: 6, hasContent: true) == .complete, "late, and known")
+        #expect(
+            tracker.note(Self.slot, epoch: 3, number: 6, hasContent: true) == .complete, "late, but already covered")
     }
 
     @Test("a higher epoch is a new owner, a lower one a former owner")
@@ -37,8 +38,8 @@ import Testing
 }
 
 @Suite struct WitnessTests {
-    @Test("positions are remembered from the first question to the last answer, and not beyond")
-    func questions() {
+    @Test("positions are recorded from the first bootstrap's query to the last response, and not beyond")
+    func bootstraps() {
         var recorder = PositionRecorder<Int>()
         recorder.record(1, 10)
         recorder.beginBootstrap()
@@ -61,7 +62,7 @@ import Testing
         #expect(recorder.finding(for: 1, in: Slot(4)) == .nothing)
     }
 
-    @Test("more streams than can be remembered put all in doubt")
+    @Test("more streams than the capacity put all in doubt")
     func overflow() {
         var recorder = PositionRecorder<Int>()
         recorder.beginBootstrap()
@@ -73,7 +74,7 @@ import Testing
 }
 
 @Suite struct StatusStreamTests {
-    @Test("the next version is delivered, an old one is not, and after a gap the merged one is asked for once")
+    @Test("the next version is delivered, an old one is not, and after a gap the merged one is queried once")
     func gap() {
         var stream = StatusStream(version: 2)
         #expect(stream.announce(3) == .next)
@@ -99,7 +100,7 @@ import Testing
         #expect(isPlanned)
     }
 
-    @Test("every version is told once, alone or merged, whatever the bus does", arguments: UInt64(0)..<200)
+    @Test("every version is delivered once, alone or merged, whatever the bus does", arguments: UInt64(0)..<200)
     func faultyBus(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var stream = StatusStream(version: 0)
