@@ -57,7 +57,7 @@ enum AddressLookup {
         let result = pthread_create(
             &thread, nil,
             { pointer in
-                // The reactor receives the process's signals (signalfd).
+                // Blocked here, because the reactor receives the process's signals (signalfd).
                 var all = sigset_t()
                 sigfillset(&all)
                 pthread_sigmask(SIG_SETMASK, &all, nil)

@@ -10,8 +10,7 @@ final class ConnectionWatch: DescriptorHandler {
 
     private let events: Socket
     private let descriptor: CInt
-    /// How long to wait after a disconnection: libzmq announces a retry of its own at once. An address is not
-    /// reconnected before this time either.
+    /// How long to wait for libzmq to announce a retry, which it does at once, before reconnecting an address.
     private let pause: Duration
     private let onLoss: @Reactor (String) -> Void
     private var ended: Set<String> = []

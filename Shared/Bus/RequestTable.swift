@@ -1,7 +1,7 @@
 import Reactor
 import Wire
 
-/// The requests of this process that wait for a response. It says which to publish again and which have timed out.
+/// The requests of this process that wait for a response. It decides which to publish again and which have timed out.
 ///
 /// A slab: a request's number holds its index and the generation of that index. A late response carries an outdated
 /// generation and finds nothing.

@@ -53,10 +53,10 @@ struct OwnershipStatements {
         """
 
     /// Ends the session of a silent member, if the server agrees. The session must still hold the member's lock under
-    /// the given process id, belong to this role, have changed its state no later than `bound` ago, and wait for its
-    /// client. A session that runs a long statement, waits for a lock or waits for a standby is left alone: its
-    /// successor would wait there, too. A state change in the future means that the clock was set back since. Returns
-    /// whether the session was ended; no row when none matched.
+    /// the given process id, belong to this role, have begun and ended nothing within `bound`, and wait for its client.
+    /// A session that runs a long statement, waits for a lock or waits for a standby is left alone: its successor would
+    /// wait there, too. A state change in the future means that the clock was set back since. Returns whether the
+    /// session was ended; no row when none matched.
     func endSession(_ batch: inout Batch, of member: Member, silentFor bound: Duration) {
         batch.execute(
             sql: """

@@ -37,7 +37,7 @@ import Testing
     }
 }
 
-@Suite struct WitnessTests {
+@Suite struct PositionRecorderTests {
     @Test("positions are recorded from the first bootstrap's query to the last response, and not beyond")
     func bootstraps() {
         var recorder = PositionRecorder<Int>()

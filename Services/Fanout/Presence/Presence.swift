@@ -14,7 +14,7 @@ import Wire
 /// only while they are not congested.
 @Reactor
 final class Presence {
-    /// The most conversations searchLimit to find out whether a session sees a user. A user not found among so many is not
+    /// The most conversations searched to find out whether a session sees a user. A user not found among so many is not
     /// announced as gone, and stays shown until they go offline.
     static let searchLimit = 4_096
 

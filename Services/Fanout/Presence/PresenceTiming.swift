@@ -2,8 +2,7 @@
 struct PresenceTiming {
     /// How long changes are gathered before they are announced.
     var gathering = Duration.milliseconds(100)
-    /// How long a user whose last session ended is shown as online. Clients that are asked to leave reconnect within 5
-    /// s.
+    /// How long a user whose last session ended is shown as online. Clients asked to leave reconnect within 5 s.
     var grace = Duration.seconds(5)
     /// The least time between two effective changes of a user's setting.
     var decision = Duration.seconds(1)

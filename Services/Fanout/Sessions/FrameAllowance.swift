@@ -47,8 +47,8 @@ enum FrameCost {
     /// that loses its connection repeatedly must not be locked out soon.
     static let auth = 2.0
 
-    /// Returns at most a quarter of the burst, so that the devices of a user with very many conversations do not lock
-    /// each other out.
+    /// Returns the cost of a hello: at most a quarter of the burst, so that the devices of a user with very many
+    /// conversations do not lock each other out.
     static func hello(bytes: Int, _ limits: SessionLimits) -> Double {
         min(auth + frame(bytes: bytes), Double(limits.frameBurst) / 4)
     }

@@ -208,8 +208,7 @@ final class Gateway {
         return false
     }
 
-    /// Verifies a token. Closes the connection when it is invalid, or when the user has opened too many sessions
-    /// recently.
+    /// Verifies a token. Closes the connection when the token is refused, or when the user has exceeded their rate.
     private func verify(_ token: String, of connection: UnauthenticatedConnection, bytes: Int) -> Identity? {
         guard let identity = try? tokens.verify(token) else {
             connection.socket.authenticationFailed()
