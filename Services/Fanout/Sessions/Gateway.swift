@@ -7,7 +7,7 @@ import ServiceKit
 /// Handles the WebSockets of this process: admission, client frames, and closing.
 @Reactor
 final class Gateway {
-    private static let helloPatience = Duration.seconds(10)
+    private static let helloTimeout = Duration.seconds(10)
     /// The most frames besides whole messages before `hello`: pings, and fragments of a large one.
     private static let unauthenticatedFrames = 1_000
     /// The same for a session within one read (64 KiB). No client fragments a message into so many pieces.
@@ -301,7 +301,7 @@ final class Gateway {
     private func checkLifetimes() {
         guard !isCheckingLifetimes else { return }
         isCheckingLifetimes = true
-        turns.forEach(unauthenticated.values) { [weak self] in self?.checkPatience($0) }
+        turns.forEach(unauthenticated.values) { [weak self] in self?.checkHelloTimeout($0) }
         turns.forEach(sessions.absent) { [weak self] in self?.sessions.forgetIfIdle($0) }
         turns.forEach(sessions.all) { [weak self] in
             self?.checkLifetime($0, at: .now)
@@ -321,9 +321,9 @@ final class Gateway {
         keyFile?.watch()
     }
 
-    private func checkPatience(_ connection: UnauthenticatedConnection) {
+    private func checkHelloTimeout(_ connection: UnauthenticatedConnection) {
         guard !connection.isKnown, connection.socket.isOpen,
-            MonotonicTime.now - connection.arrival >= Self.helloPatience
+            MonotonicTime.now - connection.arrival >= Self.helloTimeout
         else {
             return
         }
