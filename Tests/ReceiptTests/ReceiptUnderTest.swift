@@ -91,7 +91,7 @@ final class ReceiptUnderTest {
     }
 
     /// Requests that the first service has taken and not answered.
-    var requestsInFlight: Int { buses[0].inboundRequestsInFlight }
+    var requestsInProgress: Int { buses[0].requestsInProgress }
 
     /// Ends services and removes everything.
     func close() async {
