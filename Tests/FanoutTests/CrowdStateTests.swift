@@ -122,19 +122,20 @@ private final class Thing {
     func allowance() {
         var limits = SessionLimits()
         (limits.framesPerSecond, limits.frameBurst) = (100, 1_000)
-        var allowance = FrameAllowance(limits, at: Self.second(0))
-        allowance.charge(FrameCost.receipts(9_000), at: Self.second(0))
-        let noWait = allowance.debt(at: Self.second(0))
+        let rate = limits.frameRate
+        var allowance = TokenBucket(rate, at: Self.second(0))
+        allowance.charge(FrameCost.receipts(9_000), rate, at: Self.second(0))
+        let noWait = allowance.debt(rate, at: Self.second(0))
         #expect(noWait == nil, "a client that reconnects sends much at once")
-        allowance.charge(FrameCost.receipts(9_000), at: Self.second(0))
-        let wait = allowance.debt(at: Self.second(0))!
+        allowance.charge(FrameCost.receipts(9_000), rate, at: Self.second(0))
+        let wait = allowance.debt(rate, at: Self.second(0))!
         #expect(wait > .seconds(8) && wait < .seconds(9))
-        let (paid, isFullSoon) = (allowance.debt(at: Self.second(9)), allowance.isFull(at: Self.second(9)))
+        let (paid, isFullSoon) = (allowance.debt(rate, at: Self.second(9)), allowance.isFull(rate, at: Self.second(9)))
         #expect(paid == nil && !isFullSoon)
-        for _ in 0..<100 { allowance.charge(1_000, at: Self.second(9)) }
-        let longest = allowance.debt(at: Self.second(9))!
+        for _ in 0..<100 { allowance.charge(1_000, rate, at: Self.second(9)) }
+        let longest = allowance.debt(rate, at: Self.second(9))!
         #expect(longest < .seconds(11), "no wait exceeds the time for a full allowance")
-        let isFull = allowance.isFull(at: Self.second(60))
+        let isFull = allowance.isFull(rate, at: Self.second(60))
         #expect(isFull)
     }
 }

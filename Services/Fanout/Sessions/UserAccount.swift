@@ -10,20 +10,22 @@ final class UserAccount {
     /// The sessions, the oldest first.
     private(set) var sessions: ContiguousArray<Session> = []
     private let limits: SessionLimits
-    private var allowance: FrameAllowance
+    /// In frames. A frame that has been read is never refused, so the bucket may be overdrawn; then nothing is read
+    /// until it is refilled.
+    private var allowance: TokenBucket
     private var isResumePlanned = false
 
     init(_ user: UserID, _ limits: SessionLimits) {
         self.user = user
         self.limits = limits
-        allowance = FrameAllowance(limits, at: .now)
+        allowance = TokenBucket(limits.frameRate, at: .now)
     }
 
     /// Whether the account may be removed. A client that reconnects must not get a full allowance by that.
-    var isIdle: Bool { sessions.isEmpty && allowance.isFull(at: .now) }
+    var isIdle: Bool { sessions.isEmpty && allowance.isFull(limits.frameRate, at: .now) }
 
     /// The seconds until the user may reconnect; nil when there is no debt.
-    var secondsInDebt: Int? { allowance.debt(at: .now).map { Int(1 + $0 / .seconds(1)) } }
+    var secondsInDebt: Int? { allowance.debt(limits.frameRate, at: .now).map { Int(1 + $0 / .seconds(1)) } }
 
     /// Adds a session. Returns the session that gives way when there are too many, the oldest: a user who opens a
     /// session needs it now, and a client that reconnects without closing must not lock itself out.
@@ -52,8 +54,8 @@ final class UserAccount {
     /// Charges frames that were read. When the allowance is overdrawn, nothing more is read from the session for a
     /// while.
     func charge(_ frames: Double, to session: Session?) {
-        allowance.charge(frames, at: .now)
-        guard let session, let wait = allowance.debt(at: .now) else { return }
+        allowance.charge(frames, limits.frameRate, at: .now)
+        guard let session, let wait = allowance.debt(limits.frameRate, at: .now) else { return }
         session.pause(.rate)
         planResume(after: wait)
     }
@@ -67,7 +69,7 @@ final class UserAccount {
     private func resume() {
         isResumePlanned = false
         // Frames of the user's other sessions may have been charged meanwhile.
-        if let wait = allowance.debt(at: .now) { return planResume(after: wait) }
+        if let wait = allowance.debt(limits.frameRate, at: .now) { return planResume(after: wait) }
         for session in sessions { session.resume(.rate) }
     }
 }

@@ -1,6 +1,7 @@
 import Edge
 import Models
 import Reactor
+import ServiceKit
 import Wire
 
 /// How much one user may ask for: how fast, and how much at a time.
