@@ -129,7 +129,7 @@ final class ReceiptService {
     /// Works on a request unless it is a repetition of one in work.
     private func begin(_ request: RequestKey, _ body: () -> Void) {
         switch bus.admit(request) {
-        case .alreadyInProgress: break
+        case .alreadyInFlight: break
         case .full: break  // Nobody can be told here; the asker's deadline tells them.
         case .new: body()
         }

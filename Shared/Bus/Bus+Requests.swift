@@ -135,7 +135,7 @@ extension Bus {
                 let request = requests.complete(
                     answer.number, where: { frame.sender ?? $0.topic.answerer == $0.topic.answerer })
             else {
-                counters.responsesLate += 1
+                counters.lateResponses += 1
                 continue
             }
             request.completion(.answered(Answer(status: answer.status, payload: frame.slice(answer.payload))))
@@ -148,17 +148,17 @@ extension Bus {
 extension Bus {
     /// Returns whether to process a request that arrived. After `.new`, the caller must respond to it or abandon it.
     public func admit(_ request: RequestKey) -> Admission {
-        let admission = inProgress.begin(request)
-        if case .alreadyInProgress = admission { counters.repetitionsDropped += 1 }
+        let admission = inboundRequests.begin(request)
+        if case .alreadyInFlight = admission { counters.repetitionsDropped += 1 }
         return admission
     }
 
     /// The number of received requests that have no response yet.
-    public var requestsInProgress: Int { inProgress.count }
+    public var inboundRequestsInFlight: Int { inboundRequests.count }
 
     /// Responds to a request at the end of the turn. From now on its repetitions are processed again.
     public func answer(_ request: RequestKey, status: UInt16, payload: (inout ByteBuffer) -> Void = { _ in }) {
-        inProgress.end(request)
+        inboundRequests.end(request)
         append(to: .answer(request.origin)) { buffer in
             AnswerEntry.write(request.number, status: status, to: &buffer, payload: payload)
         }
@@ -166,7 +166,7 @@ extension Bus {
 
     /// Ends a request without a response, for example because the database connection was lost. Its next repetition is
     /// processed again.
-    public func abandon(_ request: RequestKey) { inProgress.end(request) }
+    public func abandon(_ request: RequestKey) { inboundRequests.end(request) }
 
     public func answer(_ request: RequestKey, _ problem: Problem) {
         answer(request, status: problem.code.status) { problem.write(to: &$0) }

@@ -35,7 +35,7 @@ public final class Bus {
     private var outbox: Outbox
     private var isFlushScheduled = false
     var requests: RequestTable<PendingRequest>
-    var inProgress = RequestsInProgress()
+    var inboundRequests = InboundRequests()
     var isRequestCheckScheduled = false
 
     /// Opens the bus, bound at a ZeroMQ endpoint such as `tcp://*:7101` or `ipc:///run/parley/store-0.sock`.

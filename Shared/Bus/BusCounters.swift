@@ -15,7 +15,7 @@ public struct BusCounters: Sendable {
     /// Requests refused because too many were in flight.
     public var requestsRefused = 0
     /// Responses to requests that already had a response or had timed out.
-    public var responsesLate = 0
+    public var lateResponses = 0
     /// Repetitions dropped because their request was being processed.
     public var repetitionsDropped = 0
 }

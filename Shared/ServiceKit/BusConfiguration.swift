@@ -96,7 +96,7 @@ extension Service {
             "bytes_received": \.bytesReceived, "frames_refused": \.framesRefused,
             "connections_refused": \.connectionsRefused, "requests": \.requests,
             "requests_repeated": \.requestsRepeated, "requests_timed_out": \.requestsTimedOut,
-            "requests_refused": \.requestsRefused, "responses_late": \.responsesLate,
+            "requests_refused": \.requestsRefused, "late_responses": \.lateResponses,
             "repetitions_dropped": \.repetitionsDropped,
         ]
         for (name, path) in counters {
@@ -111,8 +111,8 @@ extension Service {
         metrics.gauge("parley_bus_requests_in_flight", "Requests waiting for a response") {
             Double(bus.requestsInFlight)
         }
-        metrics.gauge("parley_bus_requests_in_progress", "Requests received that have no response yet") {
-            Double(bus.requestsInProgress)
+        metrics.gauge("parley_bus_inbound_requests_in_flight", "Requests received and not yet responded to") {
+            Double(bus.inboundRequestsInFlight)
         }
     }
 }

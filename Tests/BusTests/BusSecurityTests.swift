@@ -116,7 +116,7 @@ import Wire
         }
         #expect(isHeard)
         #expect(origins.count == 1)
-        #expect(fanout.counters.responsesLate == 0)
+        #expect(fanout.counters.lateResponses == 0)
     }
 
     @Test(
@@ -191,7 +191,7 @@ import Wire
         let responder = BusTests.Responder(receipt)
         #expect(await BusTests.ask(ingest, "for a store", deadline: .milliseconds(500)) == "timed out")
         #expect(!responder.arrivals.isEmpty)
-        #expect(ingest.counters.responsesLate > 0)
+        #expect(ingest.counters.lateResponses > 0)
     }
 
     @Test("the right process is heard at an address where a wrong one was", arguments: Intruder.allCases)

@@ -90,7 +90,7 @@ import Wire
         #expect(await Self.ask(client, "hello") == "200 hello")
         #expect(responder.arrivals.first?.origin == client.instance)
         #expect(client.requestsInFlight == 0)
-        #expect(server.requestsInProgress == 0)
+        #expect(server.inboundRequestsInFlight == 0)
     }
 
     @Test("a request is repeated under the same number until its response arrives")
@@ -125,7 +125,7 @@ import Wire
         #expect(await Self.ask(client, "late", deadline: .milliseconds(150)) == "timed out")
         let late = try #require(responder.arrivals.first)
         server.answer(late, status: 200)
-        #expect(await Self.eventually { client.counters.responsesLate == 1 })
+        #expect(await Self.eventually { client.counters.lateResponses == 1 })
     }
 
     @Test("processes are connected as they appear and disconnected as they vanish")

@@ -115,24 +115,24 @@ import Wire
     }
 }
 
-@Suite struct RequestsInProgressTests {
-    @Test("a repetition is dropped while its request is in progress, and processed again after the response")
+@Suite struct InboundRequestsTests {
+    @Test("a repetition is dropped while its request is in flight, and processed again after the response")
     func repetitions() {
-        var requests = RequestsInProgress()
+        var requests = InboundRequests()
         let request = RequestKey(origin: Instance(1), number: RequestNumber(7))
         let other = RequestKey(origin: Instance(2), number: RequestNumber(7))
         #expect(requests.begin(request) == .new)
-        #expect(requests.begin(request) == .alreadyInProgress)
+        #expect(requests.begin(request) == .alreadyInFlight)
         #expect(requests.begin(other) == .new)
         requests.end(request)
         #expect(requests.begin(request) == .new)
-        #expect(requests.begin(other) == .alreadyInProgress)
+        #expect(requests.begin(other) == .alreadyInFlight)
     }
 
     @Test("a full table refuses requests")
     func full() {
-        var requests = RequestsInProgress()
-        for number in 0..<UInt64(RequestsInProgress.capacity) {
+        var requests = InboundRequests()
+        for number in 0..<UInt64(InboundRequests.capacity) {
             _ = requests.begin(RequestKey(origin: Instance(1), number: RequestNumber(number)))
         }
         #expect(requests.begin(RequestKey(origin: Instance(2), number: RequestNumber(0))) == .full)

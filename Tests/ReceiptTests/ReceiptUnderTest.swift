@@ -91,7 +91,7 @@ final class ReceiptUnderTest {
     }
 
     /// Requests that the first service has taken and not answered.
-    var requestsInProgress: Int { buses[0].requestsInProgress }
+    var requestsInFlight: Int { buses[0].inboundRequestsInFlight }
 
     /// Ends services and removes everything.
     func close() async {

@@ -2,7 +2,7 @@ import Wire
 
 /// The received requests that this process is serving. Their repetitions are dropped meanwhile. A repetition that
 /// arrives after the response is processed again, which is why every command is safe to repeat.
-struct RequestsInProgress {
+struct InboundRequests {
     /// The most requests served at once. Further ones are refused as overload.
     static let capacity = 65_536
 
@@ -11,8 +11,8 @@ struct RequestsInProgress {
     var count: Int { keys.count }
 
     mutating func begin(_ request: RequestKey) -> Admission {
-        guard keys.count < Self.capacity else { return keys.contains(request) ? .alreadyInProgress : .full }
-        return keys.insert(request).inserted ? .new : .alreadyInProgress
+        guard keys.count < Self.capacity else { return keys.contains(request) ? .alreadyInFlight : .full }
+        return keys.insert(request).inserted ? .new : .alreadyInFlight
     }
 
     mutating func end(_ request: RequestKey) { keys.remove(request) }
@@ -20,10 +20,10 @@ struct RequestsInProgress {
 
 /// Whether to process a request that arrived.
 public enum Admission {
-    /// Process it. It is in progress until `Bus.answer` or `Bus.abandon`.
+    /// Process it. It stays in flight until `Bus.answer` or `Bus.abandon`.
     case new
-    /// Drop it: it repeats a request in progress, whose response serves both.
-    case alreadyInProgress
-    /// Too many are in progress. Respond with overload, or drop it and leave it to its repetition.
+    /// Drop it: it repeats a request in flight, whose response serves both.
+    case alreadyInFlight
+    /// Too many are in flight. Respond with overload, or drop it and leave it to its repetition.
     case full
 }
