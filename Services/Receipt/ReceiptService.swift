@@ -99,7 +99,7 @@ final class ReceiptService {
     private func receive(_ entry: RequestEntry, in frame: InboundFrame) throws(WireError) {
         // The topic is a group of slots. Those of other owners are theirs to answer.
         guard slots.contains(entry.slot) else { return }
-        guard let kind = ReceiptRequestKind(rawValue: entry.kind), kind.mayBeAsked(by: frame.sender) else {
+        guard let kind = ReceiptRequestKind(rawValue: entry.kind), kind.mayBeRequested(by: frame.sender) else {
             throw .unknownValue(field: "request kind", UInt64(entry.kind))
         }
         let request = RequestKey(origin: frame.origin, number: entry.number)

@@ -189,7 +189,7 @@ final class StoreService {
     ) throws(WireError) {
         // The topic is a group of slots. Those of other owners are theirs to answer.
         guard slots.contains(entry.slot) else { return }
-        guard let kind = StoreRequestKind(rawValue: entry.kind), kind.mayBeAsked(by: frame.sender) else {
+        guard let kind = StoreRequestKind(rawValue: entry.kind), kind.mayBeRequested(by: frame.sender) else {
             throw .unknownValue(field: "request kind", UInt64(entry.kind))
         }
         let request = RequestKey(origin: frame.origin, number: entry.number)

@@ -126,14 +126,14 @@ extension Bus {
 
     func receiveResponses(_ frame: InboundFrame) {
         for bytes in frame.entries {
-            guard let answer = try? AnswerEntry(bytes) else {
+            guard let answer = try? ResponseEntry(bytes) else {
                 counters.framesRefused += 1
                 refuseEntry(of: frame)
                 continue
             }
             guard
                 let request = requests.complete(
-                    answer.number, where: { frame.sender ?? $0.topic.answerer == $0.topic.answerer })
+                    answer.number, where: { frame.sender ?? $0.topic.responder == $0.topic.responder })
             else {
                 counters.lateResponses += 1
                 continue
@@ -159,8 +159,8 @@ extension Bus {
     /// Responds to a request at the end of the turn. From now on its repetitions are processed again.
     public func answer(_ request: RequestKey, status: UInt16, payload: (inout ByteBuffer) -> Void = { _ in }) {
         inboundRequests.end(request)
-        append(to: .answer(request.origin)) { buffer in
-            AnswerEntry.write(request.number, status: status, to: &buffer, payload: payload)
+        append(to: .response(request.origin)) { buffer in
+            ResponseEntry.write(request.number, status: status, to: &buffer, payload: payload)
         }
     }
 

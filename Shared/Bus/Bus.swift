@@ -54,7 +54,7 @@ public final class Bus {
             }
         }
         publisher = try Publisher(bind: endpoint, keys.map { .server($0.own) } ?? .plain, in: context)
-        subscribe(.answer(instance))
+        subscribe(.response(instance))
     }
 
     /// Opens a bus on an in-process medium, for simulations.
@@ -66,7 +66,7 @@ public final class Bus {
         requests = RequestTable(now: .now, size: \.entry.count)
         publisher = medium
         subscribers[nil] = medium
-        subscribe(.answer(instance))
+        subscribe(.response(instance))
     }
 
     /// Receives a frame from the in-process medium.
@@ -186,7 +186,7 @@ public final class Bus {
 
     private func receive(_ frame: InboundFrame) {
         guard receivesOwnFrames || frame.origin != instance else { return }
-        if case .answer = frame.topic { receiveResponses(frame) } else { onFrame(frame) }
+        if case .response = frame.topic { receiveResponses(frame) } else { onFrame(frame) }
     }
 
     private func refuse(from sender: Role?, _ reason: StaticString) {

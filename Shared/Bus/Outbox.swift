@@ -52,7 +52,7 @@ struct Outbox {
             indexed[index] = frame
             return frame
         }
-        guard case .answer(let instance) = topic else { preconditionFailure("only response topics have no index") }
+        guard case .response(let instance) = topic else { preconditionFailure("only response topics have no index") }
         if let frame = responses[instance] { return frame }
         let frame = Frame(topic, origin)
         responses[instance] = frame

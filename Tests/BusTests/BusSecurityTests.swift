@@ -106,8 +106,8 @@ import Wire
         try fanout.follow(directory.pattern("store"), as: .store)
         var change = FrameWriter(topic: .change(Self.group), origin: .random())
         change.append { $0.append([2]) }
-        var answer = FrameWriter(topic: .answer(fanout.instance), origin: .random())
-        answer.append { AnswerEntry.write(RequestNumber(0), status: 200, to: &$0) { _ in } }
+        var answer = FrameWriter(topic: .response(fanout.instance), origin: .random())
+        answer.append { ResponseEntry.write(RequestNumber(0), status: 200, to: &$0) { _ in } }
         let isHeard = await BusTests.eventually {
             store.append(to: .change(Self.group)) { $0.append([1]) }
             publisher.send(change.bytes)

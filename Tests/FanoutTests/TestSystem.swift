@@ -125,6 +125,6 @@ final class TestSystem {
 
     private final class NoRoutes: HTTPHandler {
         func admit(_: Request) -> RequestAdmission { .admitted(bodyBytes: 0) }
-        func handle(_: Request, _ responder: Responder) { responder.answer(404) }
+        func handle(_: Request, _ responder: Responder) { responder.respond(404) }
     }
 }
