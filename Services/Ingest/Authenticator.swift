@@ -5,7 +5,8 @@ import Reactor
 import ServiceKit
 import Wire
 
-/// Tells for whom a request is made: the user of its token, or whom an administrator names in `X-Parley-User`.
+/// Determines the user that a request is made for: the subject of its token, or the user that an administrator names in
+/// `X-Parley-User`.
 @Reactor
 final class Authenticator {
     private var tokens: TokenVerifier
@@ -19,14 +20,14 @@ final class Authenticator {
         self.revoked = revoked
     }
 
-    /// Takes new keys from their file, where they come from one.
+    /// Reloads the keys when their file changes, if they come from a file.
     func watchKeys(_ log: Log) {
         guard let path = tokens.keyFile else { return }
         keyFile = TokenKeyFile(path, log: log) { [unowned self] in tokens.replaceKeys(by: $0) }
         keyFile?.watch()
     }
 
-    /// What a connection keeps of its last request: a client sends the same token with each.
+    /// The token last verified on a connection, kept there because a client sends the same token with every request.
     private final class VerifiedToken {
         let token: [UInt8]
         let identity: Identity
@@ -36,7 +37,7 @@ final class Authenticator {
             self.identity = identity
         }
 
-        func holds(_ other: UnsafeRawBufferPointer) -> Bool { token.withUnsafeBytes { $0.isEqual(to: other) } }
+        func matches(_ other: UnsafeRawBufferPointer) -> Bool { token.withUnsafeBytes { $0.isEqual(to: other) } }
     }
 
     func user(of request: Request) throws(Problem) -> UserID {
@@ -52,7 +53,7 @@ final class Authenticator {
         return user
     }
 
-    /// The administrator who makes a request that is about no user of their own.
+    /// The administrator that makes a request. Such a request is for no user.
     func administrator(of request: Request) throws(Problem) -> UserID {
         let identity = try identity(of: request)
         guard identity.isAdministrator else {
@@ -61,7 +62,7 @@ final class Authenticator {
         return identity.user
     }
 
-    /// The challenge of an answer 401 (RFC 6750, 3).
+    /// The challenge of a 401 response (RFC 6750, 3).
     static func challenge(_ request: Request) -> ResponseHeader {
         ResponseHeader("WWW-Authenticate", token(of: request) == nil ? "Bearer" : "Bearer error=\"invalid_token\"")
     }
@@ -76,10 +77,10 @@ final class Authenticator {
 
     private func verifiedIdentity(of request: Request) throws(Problem) -> Identity {
         guard let token = Self.token(of: request) else {
-            throw Problem(.unauthenticated, "Authorization: must be Bearer and a token")
+            throw Problem(.unauthenticated, "Authorization: must be Bearer followed by a token")
         }
         let now = Timestamp.now
-        if let known = request.connection.userInfo as? VerifiedToken, known.holds(token),
+        if let known = request.connection.userInfo as? VerifiedToken, known.matches(token),
             now < known.identity.expiresAt, tokens.hasKey(of: known.identity)
         {
             return known.identity
@@ -93,7 +94,7 @@ final class Authenticator {
         }
     }
 
-    /// The token behind `Bearer `, whose case does not matter (RFC 9110, 11.1).
+    /// The token after `Bearer `, whose case does not matter (RFC 9110, 11.1).
     private static func token(of request: Request) -> UnsafeRawBufferPointer? {
         guard let value = request[.authorization], value.count > 7,
             value.part(0, 7).equalsIgnoringCase("bearer ")
@@ -103,12 +104,12 @@ final class Authenticator {
 }
 
 extension TokenError {
-    /// What a client can do about it. That it is expired is no secret; the rest is said in the log of whoever signs.
+    /// The reason as a client sees it. Only expiry and lifetime are disclosed; the issuer's log has the rest.
     fileprivate var advice: StaticString {
         switch self {
         case .expired: "the token has expired"
         case .notYetValid: "the token is not valid yet"
-        case .missingIssueTime, .livesTooLong: "the token lives longer than is allowed here"
+        case .missingIssueTime, .livesTooLong: "the token's lifetime is longer than allowed, or unknown without iat"
         default: "the token is not valid"
         }
     }

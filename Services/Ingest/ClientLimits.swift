@@ -3,8 +3,8 @@ import JSON
 import Models
 import ServiceKit
 
-/// The limits that clients are told by `GET /v1/limits`: those of the contract, of which a deployment may set some smaller
-/// ones, and those of the deployment.
+/// The limits that `GET /v1/limits` publishes: those of the contract, some of which a deployment may lower, and those
+/// of the deployment.
 struct ClientLimits: Sendable {
     var textBytes = ContractLimits.textBytes
     var bodyBytes = ContractLimits.bodyBytes

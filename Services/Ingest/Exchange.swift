@@ -6,17 +6,17 @@ import Reactor
 import ServiceKit
 import Wire
 
-/// One request on its way to its answer.
+/// A request and the means to respond to it.
 @Reactor
 struct Exchange {
     private let responder: Responder
     private let metrics: IngestMetrics
     private let log: Log
     let call: Call
-    /// Of who asks; nil for a call that needs nobody.
+    /// The caller's account; nil for a call that needs no token.
     let account: UserAccount?
     let bodyBytes: Int
-    /// Present when the request's journey is to be seen in the logs.
+    /// Present when the request is traced in the logs.
     let trace: TraceContext?
     private let begun = MonotonicTime.now
 
@@ -34,27 +34,27 @@ struct Exchange {
         if let trace { log.info("traced: received", trace, [LogField("call", describing: call)]) }
     }
 
-    func answer(_ status: Int, json body: borrowing ByteBuffer) { answer(status, .json, [], body.bytes) }
+    func respond(_ status: Int, json body: borrowing ByteBuffer) { respond(status, .json, [], body.bytes) }
 
-    func answer(_ problem: Problem, headers: [ResponseHeader] = []) {
+    func respond(_ problem: Problem, headers: [ResponseHeader] = []) {
         var body = ByteBuffer()
         problem.writeJSON(to: &body)
         let retry = problem.retryAfter.map { [ResponseHeader.retryAfter(seconds: $0)] } ?? []
-        answer(Int(problem.code.status), .problem, headers + retry, body.bytes)
+        respond(Int(problem.code.status), .problem, headers + retry, body.bytes)
     }
 
-    /// The client JSON of a store, passed on as it came, or its problem.
-    func pass(status: UInt16, _ payload: UnsafeRawBufferPointer) {
-        if status < 400 { return answer(Int(status), .json, [], payload) }
+    /// Forwards a store's client JSON unchanged, or its problem.
+    func forward(status: UInt16, _ payload: UnsafeRawBufferPointer) {
+        if status < 400 { return respond(Int(status), .json, [], payload) }
         var reader = ByteReader(payload)
-        answer((try? Problem(from: &reader)) ?? .answerNotUnderstood)
+        respond((try? Problem(from: &reader)) ?? .unreadableResponse)
     }
 
-    private func answer(
+    private func respond(
         _ status: Int, _ type: ContentType, _ headers: [ResponseHeader], _ body: UnsafeRawBufferPointer
     ) {
-        responder.answer(status, type, headers: headers, body: body)
-        metrics.answered(status, after: .now - begun)
-        if let trace { log.info("traced: answered", trace, [LogField("status", status)]) }
+        responder.respond(status, type, headers: headers, body: body)
+        metrics.responded(status, after: .now - begun)
+        if let trace { log.info("traced: responded", trace, [LogField("status", status)]) }
     }
 }

@@ -1,7 +1,7 @@
 import Edge
 import ServiceKit
 
-/// What ingest reads from its environment.
+/// The configuration of ingest, read from its environment.
 struct IngestConfiguration: Sendable {
     let listen: ListenAddress
     let bus: BusConfiguration
@@ -10,7 +10,7 @@ struct IngestConfiguration: Sendable {
     let user: UserLimit
     let load: LoadLimit
 
-    /// How long the store has to answer before the client is told to repeat: longer than it takes to replace a store.
+    /// How long to wait for a store's response before the client gets 503. Longer than it takes to replace a store.
     let deadline: Duration
     let serverLimits: ServerLimits
 
@@ -35,8 +35,8 @@ extension LoadLimit {
 }
 
 extension UserLimit {
-    /// A tenth of what the process takes on, so that a few who do their worst leave something to all others; of bytes
-    /// less, because a store writes what others send behind them.
+    /// By default a tenth of the process's limit, so that a few abusive users leave room for all others; of bytes less,
+    /// because a store writes other users' messages after theirs.
     fileprivate init(environment: inout Environment, _ load: LoadLimit) throws(ConfigurationError) {
         rate = TokenBucket.Rate(
             perSecond: try environment.integer("PARLEY_RATE_PER_SECOND", default: 2000, in: 1...1_000_000),

@@ -2,12 +2,12 @@ import Edge
 import Reactor
 import ServiceKit
 
-/// What ingest counts.
+/// The metrics of ingest.
 @Reactor
 final class IngestMetrics {
-    /// By status, from 0.
-    private let answers: [Counter]
-    private let otherAnswers: Counter
+    /// Indexed by status.
+    private let responses: [Counter]
+    private let otherResponses: Counter
     private let duration: Histogram
 
     private static let statuses = [200, 201, 202, 204, 400, 401, 403, 404, 405, 409, 413, 422, 429, 503]
@@ -18,14 +18,14 @@ final class IngestMetrics {
         }
         let known = Dictionary(uniqueKeysWithValues: Self.statuses.map { ($0, counter("\($0)")) })
         let other = counter("other")
-        answers = (0..<600).map { known[$0] ?? other }
-        otherAnswers = other
-        duration = metrics.histogram("parley_ingest_request_seconds", "Time from a request to its answer")
+        responses = (0..<600).map { known[$0] ?? other }
+        otherResponses = other
+        duration = metrics.histogram("parley_ingest_request_duration_seconds", "Time from a request to its response")
     }
 
-    func answered(_ status: Int, after duration: Duration) {
-        // A status comes from the bus: nobody there may end this process.
-        (answers.indices.contains(status) ? answers[status] : otherAnswers).increment()
+    func responded(_ status: Int, after duration: Duration) {
+        // A status comes from the bus, and an invalid one must not end this process.
+        (responses.indices.contains(status) ? responses[status] : otherResponses).increment()
         self.duration.observe(duration)
     }
 }

@@ -6,11 +6,11 @@ import Reactor
 import ServiceKit
 import Wire
 
-/// Answers the calls of the client contract: decides what can be decided here, and asks the store or the receipt
-/// service for the rest.
+/// Serves the calls of the client contract: refuses what can be refused here, and forwards the rest to the store or the
+/// receipt service.
 ///
-/// In this order: path and method, size, room for the request, the caller, how much the caller asks for; all that by the
-/// head of a request, before its body is read; then the fields. So a refusal costs as little as possible.
+/// The checks are ordered by cost: path and method, size, room for the request, the caller, the caller's share, all
+/// from the head of a request before its body is read; then the fields.
 @Reactor
 final class IngestService: HTTPHandler {
     let bus: Bus
@@ -37,15 +37,17 @@ final class IngestService: HTTPHandler {
         load = Load(configuration.load)
         accounts = UserAccounts(configuration.user, load)
         metrics = IngestMetrics(service.metrics)
-        service.metrics.gauge("parley_ingest_requests_in_flight", "Requests waiting for an answer") { [unowned self] in
+        service.metrics.gauge("parley_ingest_requests_in_flight", "Requests waiting for a response") { [unowned self] in
             Double(load.requests)
         }
-        service.metrics.gauge("parley_ingest_bytes_in_flight", "Bytes of bodies, arriving or waiting for an answer") {
-            [unowned self] in Double(load.bytes + load.arrivingBytes)
+        service.metrics.gauge(
+            "parley_ingest_bytes_in_flight", "Bytes of bodies that are arriving or waiting for a response"
+        ) { [unowned self] in
+            Double(load.bytes + load.arrivingBytes)
         }
     }
 
-    /// Begins to listen to the bus.
+    /// Starts receiving from the bus.
     func start() {
         bus.onFrame = { [erased, revoked] frame in
             switch frame.topic {
@@ -65,7 +67,7 @@ final class IngestService: HTTPHandler {
         switch Route.find(request.method, request.target.path) {
         case .route(let route): admit(request, route.call)
         case .methodNotAllowed(let allowed): refused(.methodNotAllowed(allowed))
-        case .notFound where service.administers(request): .admitted(bodyBytes: 0)
+        case .notFound where service.isAdministration(request): .admitted(bodyBytes: 0)
         case .notFound: refused(Refusal(Problem(.notFound, "there is no such resource")))
         }
     }
@@ -88,7 +90,7 @@ final class IngestService: HTTPHandler {
     }
 
     private func account(for request: Request, _ call: Call, bodyBytes: Int) throws(Problem) -> UserAccount {
-        guard load.hasRoom(bytes: bodyBytes) else { throw .tooMuchToDo }
+        guard load.hasRoom(bytes: bodyBytes) else { throw .processOverloaded }
         let now = MonotonicTime.now
         let account = accounts.account(of: try caller(of: request, call), at: now)
         try account.pay(for: call, bodyBytes: bodyBytes, at: now)
@@ -96,8 +98,8 @@ final class IngestService: HTTPHandler {
     }
 
     private func caller(of request: Request, _ call: Call) throws(Problem) -> UserID {
-        // What was verified before on its connection is served wherever it comes from.
-        if request.connection.userInfo == nil, request.connection.isDistrusted {
+        // A connection with a verified token is served, whatever its address.
+        if request.connection.userInfo == nil, request.connection.isThrottled {
             throw Problem(.rateLimited, "too many requests without a valid token came from this address")
         }
         do throws(Problem) {
@@ -110,7 +112,7 @@ final class IngestService: HTTPHandler {
     }
 
     private func refused(_ refusal: Refusal) -> RequestAdmission {
-        metrics.answered(refusal.status, after: .zero)
+        metrics.responded(refusal.status, after: .zero)
         return .refused(refusal)
     }
 
@@ -118,21 +120,21 @@ final class IngestService: HTTPHandler {
 
     func handle(_ request: Request, _ responder: Responder) {
         guard case .route(let route) = Route.find(request.method, request.target.path) else {
-            _ = service.answerAdministration(request, responder)
+            _ = service.respondToAdministration(request, responder)
             return
         }
         let exchange = Exchange(request, responder, route.call, metrics, service.log)
         exchange.began()
-        guard let account = exchange.account else { return answerPublicly(route.call, exchange) }
+        guard let account = exchange.account else { return respondPublicly(route.call, exchange) }
         do throws(Problem) {
             // The body may have taken a minute to arrive.
             _ = try caller(of: request, route.call)
             if request.announcedBodyBytes == nil {
                 try account.pay(for: route.call, unannouncedBodyBytes: request.body.count, at: .now)
             }
-            try answer(request, route, account.user, exchange)
+            try dispatch(request, route, account.user, exchange)
         } catch {
-            exchange.answer(error, headers: challenges(error, request))
+            exchange.respond(error, headers: challenges(error, request))
         }
     }
 
@@ -140,12 +142,12 @@ final class IngestService: HTTPHandler {
         problem.code == .unauthenticated ? [Authenticator.challenge(request)] : []
     }
 
-    private func answer(
+    private func dispatch(
         _ request: Request, _ route: Route, _ user: UserID, _ exchange: Exchange
     ) throws(Problem) {
         let query = QueryParameters(request.target)
         switch route.call {
-        case .limits, .document: preconditionFailure("answered without a caller")
+        case .limits, .document: preconditionFailure("served without a caller")
         case .createConversation: try createConversation(request.body, user, exchange)
         case .listConversations: try listConversations(query, user, exchange)
         case .sync: try sync(query, user, exchange)
@@ -174,9 +176,9 @@ final class IngestService: HTTPHandler {
         }
     }
 
-    private func answerPublicly(_ call: Call, _ exchange: Exchange) {
+    private func respondPublicly(_ call: Call, _ exchange: Exchange) {
         var body = ByteBuffer()
         if call == .limits { limits.write(to: &body, userLimit) } else { body.append(PackageResources.openapi_json) }
-        exchange.answer(200, json: body)
+        exchange.respond(200, json: body)
     }
 }

@@ -2,9 +2,9 @@ import Edge
 import Reactor
 import ServiceKit
 
-/// ingest: the HTTP edge. Authenticates, validates and limits what clients ask, and asks the stores.
+/// ingest: the HTTP edge. Authenticates, validates and limits clients' requests, and forwards them to the stores.
 ///
-/// Publishes commands and queries under their slots; listens to answers.
+/// Publishes commands and queries under their slots' topics; subscribes to responses.
 @main
 enum Main {
     static func main() {
@@ -19,10 +19,10 @@ enum Main {
         service.addMetrics(of: server)
         service.health.require("bus") { bus.connectedEndpoints.isEmpty ? "no store is connected" : nil }
         service.health.require("erased users") {
-            ingest.erased.isComplete ? nil : "the stores have not told yet who was erased"
+            ingest.erased.isComplete ? nil : "the list of erased users is not loaded yet"
         }
         service.health.require("revoked tokens") {
-            ingest.revoked.isComplete ? nil : "the stores have not told yet whose tokens were revoked"
+            ingest.revoked.isComplete ? nil : "the list of revoked tokens is not loaded yet"
         }
         ingest.start()
         service.drain.add("finish requests") { await server.drain(deadline: configuration.deadline) }

@@ -4,7 +4,7 @@ import JSON
 import Wire
 
 extension Refusal {
-    /// A problem that is told before the request is handled.
+    /// A problem sent before the request is handled.
     init(_ problem: Problem, headers: [ResponseHeader] = []) {
         var body = ByteBuffer()
         problem.writeJSON(to: &body)
@@ -12,12 +12,12 @@ extension Refusal {
         self.init(Int(problem.code.status), .problem, headers: headers + retry, body: body)
     }
 
-    /// The methods that the path has (RFC 9110, 15.5.6).
+    /// A 405 response with the methods that the path supports (RFC 9110, 15.5.6).
     static func methodNotAllowed(_ allowed: StaticString) -> Refusal {
         var body = ByteBuffer()
         body.beginObject()
         body.append(key: "status", json: 405)
-        body.append(key: "title", json: "The path has other methods" as StaticString)
+        body.append(key: "title", json: "Method not allowed" as StaticString)
         body.append(key: "detail", json: "use one of \(allowed)")
         body.append(key: "code", json: Problem.Code.invalid.name)
         body.endObject()

@@ -99,7 +99,7 @@ final class ReceiptService {
     private func receive(_ entry: RequestEntry, in frame: InboundFrame) throws(WireError) {
         // The topic is a group of slots. Those of other owners are theirs to answer.
         guard slots.contains(entry.slot) else { return }
-        guard let kind = ReceiptRequestKind(rawValue: entry.kind), kind.mayBeAsked(by: frame.sender) else {
+        guard let kind = ReceiptRequestKind(rawValue: entry.kind), kind.mayBeRequested(by: frame.sender) else {
             throw .unknownValue(field: "request kind", UInt64(entry.kind))
         }
         let request = RequestKey(origin: frame.origin, number: entry.number)
@@ -128,8 +128,8 @@ final class ReceiptService {
 
     /// Works on a request unless it is a repetition of one in work.
     private func begin(_ request: RequestKey, _ body: () -> Void) {
-        switch bus.beginWork(on: request) {
-        case .alreadyInWork: break
+        switch bus.admit(request) {
+        case .alreadyInFlight: break
         case .full: break  // Nobody can be told here; the asker's deadline tells them.
         case .new: body()
         }

@@ -29,7 +29,7 @@ enum Main {
         try Schema.migrator.requireVersion(ofDatabaseAt: configuration.databaseURL)
         try PublishedView.require(Publications.receipt, ofDatabaseAt: configuration.databaseURL)
         let bus = try service.openBus(configuration.bus)
-        bus.hearsItself = true  // An erasure may ask for steps on slots of this very store.
+        bus.receivesOwnFrames = true  // An erasure may ask for steps on slots of this very store.
         let store = StoreService(configuration, bus: bus, log: service.log)
         store.addHealth(to: service.health)
         store.addMetrics(to: service.metrics)

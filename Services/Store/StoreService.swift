@@ -189,7 +189,7 @@ final class StoreService {
     ) throws(WireError) {
         // The topic is a group of slots. Those of other owners are theirs to answer.
         guard slots.contains(entry.slot) else { return }
-        guard let kind = StoreRequestKind(rawValue: entry.kind), kind.mayBeAsked(by: frame.sender) else {
+        guard let kind = StoreRequestKind(rawValue: entry.kind), kind.mayBeRequested(by: frame.sender) else {
             throw .unknownValue(field: "request kind", UInt64(entry.kind))
         }
         let request = RequestKey(origin: frame.origin, number: entry.number)
@@ -205,8 +205,8 @@ final class StoreService {
 
     /// Works on a request unless it is a repetition of one in work. `body` says whether there was room for it.
     private func begin(_ request: RequestKey, _ body: () -> Bool) {
-        switch bus.beginWork(on: request) {
-        case .alreadyInWork: break
+        switch bus.admit(request) {
+        case .alreadyInFlight: break
         case .full: break  // Nobody can be told here; the asker's deadline tells them.
         case .new:
             if !body() { bus.answer(request, Problem(.overloaded, "the store has too much to do")) }

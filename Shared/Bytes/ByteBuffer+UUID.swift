@@ -1,12 +1,12 @@
 import Models
 
 extension ByteBuffer {
-    /// The 36 characters of the text form.
+    /// Appends the 36 characters of the text form.
     public mutating func append(_ uuid: UUIDBytes) {
         append(count: 36) { uuid.writeText(to: $0) }
     }
 
-    /// The sixteen bytes.
+    /// Appends the 16 bytes.
     public mutating func append(bigEndian uuid: UUIDBytes) {
         append(bigEndian: uuid.high)
         append(bigEndian: uuid.low)

@@ -1,11 +1,11 @@
 import Glibc
 
-/// Bytes under construction: a growable buffer that is emptied and reused, so that the steady state allocates nothing.
+/// A growable buffer of bytes that is emptied and reused, so that the steady state allocates nothing.
 ///
-/// Every frame, JSON document and parameter array on a hot path is written into one of these. It is move-only because
-/// two owners would share the same memory.
+/// Every frame, JSON document and parameter array on a hot path is written into one. Move-only, because two owners
+/// would share the same memory.
 public struct ByteBuffer: ~Copyable {
-    // What is marked inlinable is specialised where it is used: unspecialised, an integer costs 20 ns.
+    // `@inlinable` members are specialised by the caller's module: an unspecialised append of an integer takes 20 ns.
     @usableFromInline var storage: UnsafeMutablePointer<UInt8>
     @usableFromInline var capacity: Int
     @usableFromInline var used = 0
@@ -20,7 +20,7 @@ public struct ByteBuffer: ~Copyable {
     public var count: Int { used }
     public var isEmpty: Bool { count == 0 }
 
-    /// The bytes written so far. Valid until the next change of the buffer.
+    /// The bytes written so far. Valid until the next mutation.
     public var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: storage, count: count) }
 
     public var last: UInt8? { count == 0 ? nil : storage[count - 1] }
@@ -28,16 +28,16 @@ public struct ByteBuffer: ~Copyable {
     /// A copy of the bytes written so far.
     public var array: [UInt8] { Array(bytes) }
 
-    /// Forgets the bytes and keeps the memory.
+    /// Removes the bytes and keeps the memory.
     public mutating func removeAll() { used = 0 }
 
-    /// Forgets everything behind the first `newCount` bytes.
+    /// Removes all bytes after the first `newCount`.
     public mutating func truncate(to newCount: Int) {
-        precondition(newCount <= count, "a buffer is only cut shorter")
+        precondition(newCount <= count, "a buffer cannot be truncated to more bytes than it has")
         used = newCount
     }
 
-    /// Forgets the first `size` bytes and moves the others to the front.
+    /// Removes the first `size` bytes and moves the others to the front.
     public mutating func removeFirst(_ size: Int) {
         precondition(size <= count, "only written bytes are removed")
         memmove(storage, storage + size, count - size)
@@ -67,7 +67,7 @@ public struct ByteBuffer: ~Copyable {
         used += size
     }
 
-    // As in `ByteReader`: specialised here, because other modules do not specialise the generic one.
+    // As in `ByteReader`: specialised here, because other modules do not specialise the generic function.
     public mutating func append(bigEndian value: Int16) { appendInteger(value) }
     public mutating func append(bigEndian value: Int32) { appendInteger(value) }
     public mutating func append(bigEndian value: Int64) { appendInteger(value) }
@@ -83,7 +83,7 @@ public struct ByteBuffer: ~Copyable {
         used += bytes.count
     }
 
-    /// Appends `length` bytes, which `body` must write all.
+    /// Appends `length` bytes, all of which `body` must write.
     public mutating func append(count length: Int, writtenBy body: (UnsafeMutablePointer<UInt8>) -> Void) {
         reserve(length)
         body(storage + count)
@@ -107,14 +107,14 @@ public struct ByteBuffer: ~Copyable {
         text.withUTF8 { append(UnsafeRawBufferPointer($0)) }
     }
 
-    /// Overwrites bytes that were appended before, as for a length that is known only at the end.
+    /// Overwrites bytes that were appended before, such as a length that is known only at the end.
     @inlinable
     public mutating func overwrite<Integer: FixedWidthInteger>(at offset: Int, bigEndian value: Integer) {
         precondition(offset >= 0 && offset + MemoryLayout<Integer>.size <= count, "only written bytes are overwritten")
         UnsafeMutableRawPointer(storage + offset).storeBytes(of: value.bigEndian, as: Integer.self)
     }
 
-    /// The decimal digits of `value` in ASCII.
+    /// Appends the decimal digits of `value` in ASCII.
     public mutating func append(decimal value: Int64) {
         if value < 0 { append(UInt8(ascii: "-")) }
         var rest = value.magnitude

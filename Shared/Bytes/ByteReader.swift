@@ -1,13 +1,13 @@
 import Glibc
 
-/// The bytes ended before the value did, or a length points beyond them.
+/// The bytes end before the value, or a length exceeds them.
 public struct TruncatedBytes: Error, Equatable { public init() {} }
 
-/// Reads big-endian fields one after the other.
+/// Reads consecutive big-endian fields.
 ///
-/// It borrows the memory: valid only as long as the bytes it was made from.
+/// It borrows the memory: valid as long as the bytes it was made from.
 public struct ByteReader {
-    // What is marked inlinable is specialised where it is used, as in `ByteBuffer`.
+    // `@inlinable` members are specialised by the caller's module, as in `ByteBuffer`.
     @usableFromInline let bytes: UnsafeRawBufferPointer
     @usableFromInline var position = 0
 
@@ -29,22 +29,22 @@ public struct ByteReader {
         return Integer(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: Integer.self))
     }
 
-    /// The next `count` bytes, still in the memory they came in.
+    /// The next `count` bytes, without a copy.
     public mutating func read(count: Int) throws(TruncatedBytes) -> UnsafeRawBufferPointer {
         guard count >= 0, remaining >= count else { throw TruncatedBytes() }
         defer { position += count }
         return UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + count])
     }
 
-    /// Everything that is left.
+    /// The remaining bytes.
     public mutating func readRest() -> UnsafeRawBufferPointer {
         defer { position = bytes.count }
         return UnsafeRawBufferPointer(rebasing: bytes[offset...])
     }
 }
 
-// For each width its own: other modules call these, specialised here. The generic one is not specialised in them, since
-// what is `package` is not inlined across modules: it would look its type up at run time, at ten times the cost.
+// One overload per width, specialised here for other modules. These would not specialise the generic function: it would
+// look up its type at run time, at ten times the cost.
 extension ByteReader {
     public mutating func read(_: UInt8.Type = UInt8.self) throws(TruncatedBytes) -> UInt8 { try readInteger() }
     public mutating func read(_: UInt16.Type = UInt16.self) throws(TruncatedBytes) -> UInt16 { try readInteger() }

@@ -1,6 +1,6 @@
 import Glibc
 
-// The collection algorithms walk raw bytes one at a time; these are the C library's, which do not.
+// Comparisons by the C library, because the collection algorithms visit raw bytes one at a time.
 extension UnsafeRawBufferPointer {
     public func isEqual(to other: UnsafeRawBufferPointer) -> Bool {
         guard count == other.count else { return false }
@@ -12,13 +12,13 @@ extension UnsafeRawBufferPointer {
         isEqual(to: UnsafeRawBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount))
     }
 
-    /// Where `byte` comes first.
+    /// The position of the first `byte`.
     public func position(of byte: UInt8) -> Int? {
         guard let start = baseAddress, let found = memchr(start, CInt(byte), count) else { return nil }
         return UnsafeRawPointer(found) - start
     }
 
-    /// The bytes from `start` up to `end`.
+    /// The bytes in `start..<end`.
     public func part(_ start: Int, _ end: Int) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(rebasing: self[start..<end])
     }

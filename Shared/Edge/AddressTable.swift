@@ -1,16 +1,16 @@
 import Reactor
 
-/// What is known of the addresses that clients connect from: how many connections each has open, and how often it
-/// brought no valid token lately.
+/// Counts, per client address, the open connections and the recent requests without a valid token.
 ///
-/// Its memory is bounded: an address is kept while it has a connection, and of those that failed only the latest.
+/// Memory is bounded: an address is kept while it has a connection. Of the addresses with failures only the latest
+/// `countsKept` are kept.
 struct AddressTable {
     private struct Entry {
         var connections = 0
         var failures = 0
     }
 
-    /// When the failures of an address began to be counted, in sweeps.
+    /// The sweep in which counting an address's failures began.
     private struct Count {
         let address: IPAddress
         let since: UInt32
@@ -18,10 +18,10 @@ struct AddressTable {
 
     private let connectionLimit: Int
     private let failureLimit: Int
-    /// In sweeps, for how long failures are counted before all of an address are forgotten.
+    /// How many sweeps an address's failures are counted for before they are reset.
     private let window: UInt32
     private var entries: [IPAddress: Entry] = [:]
-    /// Those that have failures, oldest first.
+    /// The addresses with failures, oldest first.
     private var counts = FIFO<Count>()
 
     private static let countsKept = 16_384
@@ -32,10 +32,10 @@ struct AddressTable {
         self.window = window
     }
 
-    /// How many addresses are kept.
+    /// The number of addresses in the table.
     var count: Int { entries.count }
 
-    /// False when the address has its full number of connections.
+    /// Returns false when the address is at its connection limit.
     mutating func open(_ address: IPAddress) -> Bool {
         guard entries[address, default: Entry()].connections < connectionLimit else { return false }
         entries[address, default: Entry()].connections += 1
@@ -47,15 +47,15 @@ struct AddressTable {
         removeIfEmpty(address)
     }
 
-    /// Somebody there asked for something without a valid token.
+    /// Counts a request without a valid token.
     mutating func failed(_ address: IPAddress, at sweep: UInt32) {
         forget(at: sweep)
         if entries[address, default: Entry()].failures == 0 { counts.append(Count(address: address, since: sweep)) }
         entries[address, default: Entry()].failures += 1
     }
 
-    /// Whether no more attempts are taken from there for the moment.
-    mutating func isDistrusted(_ address: IPAddress, at sweep: UInt32) -> Bool {
+    /// Whether the address is at its failure limit, so that further attempts are refused for now.
+    mutating func isThrottled(_ address: IPAddress, at sweep: UInt32) -> Bool {
         forget(at: sweep)
         return (entries[address]?.failures ?? 0) >= failureLimit
     }

@@ -1,25 +1,25 @@
 import Reactor
 
-/// What the server asks of every open connection, HTTP or WebSocket.
+/// What the server requires of every open connection, HTTP or WebSocket.
 @Reactor
 protocol Connection: DescriptorHandler {
-    /// Writes what the turn collected.
+    /// Writes the output collected during the turn.
     func flush()
     /// Closes the connection when it is overdue.
     func checkTimeouts()
-    /// Ends the connection as soon as nothing is outstanding.
+    /// Closes the connection as soon as nothing is outstanding.
     func drain()
-    /// Ends the connection now.
+    /// Closes the connection now.
     func close()
 }
 
-/// The open connections, and how many there are of each address. Each keeps its place, so that leaving and looking at
-/// some at a time cost the same for ten thousand as for ten.
+/// The open connections, and the number per address. A connection keeps its index, so removing one and visiting a range
+/// cost the same for ten thousand connections as for ten.
 struct ConnectionTable {
-    struct Place { fileprivate let index: Int }
+    struct Index { fileprivate let value: Int }
 
     private var entries: [(any Connection)?] = []
-    /// Of each place, the address its connection counts for; nil where nobody counts.
+    /// For each index, the address its connection is counted for; nil where it is not counted.
     private var addresses: [IPAddress?] = []
     private var free: [Int] = []
     private var table: AddressTable
@@ -29,86 +29,86 @@ struct ConnectionTable {
     var count: Int { entries.count - free.count }
     var size: Int { entries.count }
 
-    mutating func makePlace() -> Place {
-        if let index = free.popLast() { return Place(index: index) }
+    mutating func makeIndex() -> Index {
+        if let value = free.popLast() { return Index(value: value) }
         entries.append(nil)
         addresses.append(nil)
-        return Place(index: entries.count - 1)
+        return Index(value: entries.count - 1)
     }
 
-    mutating func replace(_ place: Place, with connection: any Connection) { entries[place.index] = connection }
+    mutating func replace(_ index: Index, with connection: any Connection) { entries[index.value] = connection }
 
-    mutating func remove(_ place: Place) {
-        if let address = addresses[place.index].take() { table.close(address) }
-        entries[place.index] = nil
-        free.append(place.index)
+    mutating func remove(_ index: Index) {
+        if let address = addresses[index.value].take() { table.close(address) }
+        entries[index.value] = nil
+        free.append(index.value)
     }
 
     // MARK: Addresses
 
-    /// Counts the connection at `place` for an address; false when that has its full number.
-    mutating func count(_ place: Place, for address: IPAddress) -> Bool {
+    /// Counts the connection for an address. Returns false when the address is at its limit.
+    mutating func count(_ index: Index, for address: IPAddress) -> Bool {
         guard table.open(address) else { return false }
-        addresses[place.index] = address
+        addresses[index.value] = address
         return true
     }
 
-    /// Notes that the connection at `place` brought no valid token.
-    mutating func failed(_ place: Place, at sweep: UInt32) {
-        if let address = addresses[place.index] { table.failed(address, at: sweep) }
+    /// Counts a request without a valid token for the connection's address.
+    mutating func failed(_ index: Index, at sweep: UInt32) {
+        if let address = addresses[index.value] { table.failed(address, at: sweep) }
     }
 
-    /// Whether no more attempts are taken from where the connection at `place` comes from.
-    mutating func isDistrusted(_ place: Place, at sweep: UInt32) -> Bool {
-        guard let address = addresses[place.index] else { return false }
-        return table.isDistrusted(address, at: sweep)
+    /// Whether further attempts from the connection's address are refused for now.
+    mutating func isThrottled(_ index: Index, at sweep: UInt32) -> Bool {
+        guard let address = addresses[index.value] else { return false }
+        return table.isThrottled(address, at: sweep)
     }
 
-    /// The connections in a range of places.
+    /// The connections in a range of indices.
     func connections(in range: Range<Int>) -> [any Connection] { entries[range].compactMap { $0 } }
 }
 
-/// The connections with something to write, until the end of the turn: many answers to one connection leave by one
-/// system call.
+/// The connections with output to write. They are flushed at the end of the turn, so many responses on one connection
+/// take one system call.
 ///
-/// When one message goes to ten thousand, they are written to over several turns, so that nobody else waits for all of
-/// them; what comes for them meanwhile leaves by the same call.
+/// A message to ten thousand connections is written over several turns, so that other connections do not wait for all
+/// of them. Output that is added meanwhile takes the same call.
 @Reactor
 final class FlushQueue {
-    /// Connections written to in a turn: about two milliseconds' work.
-    static let portion = 1_024
+    /// The number of connections written to per turn: about 2 ms of work.
+    static let connectionsPerTurn = 1_024
 
     private var waiting = FIFO<any Connection>()
-    /// Those that are written to in this turn, however many there are.
+    /// Connections that are all written to in this turn, however many there are.
     private var urgent: [any Connection] = []
-    private var isPlanned = false
+    private var isScheduled = false
 
     func add(_ connection: any Connection) {
-        plan()
+        schedule()
         waiting.append(connection)
     }
 
     func addUrgent(_ connection: any Connection) {
-        plan()
+        schedule()
         urgent.append(connection)
     }
 
-    private func plan() {
-        guard !isPlanned else { return }
-        isPlanned = true
+    private func schedule() {
+        guard !isScheduled else { return }
+        isScheduled = true
         Reactor.atEndOfTurn { self.flush() }
     }
 
     private func flush() {
-        isPlanned = false
+        isScheduled = false
         let connections = urgent
         urgent.removeAll(keepingCapacity: true)
         for connection in connections { connection.flush() }
-        var left = Self.portion
+        var left = Self.connectionsPerTurn
         while left > 0, let connection = waiting.popFirst() {
             connection.flush()
             left -= 1
         }
-        if !waiting.isEmpty { plan() }
+        if !waiting.isEmpty { schedule() }
     }
 }

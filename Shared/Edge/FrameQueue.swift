@@ -1,6 +1,6 @@
 import Glibc
 
-/// The frames that wait for one WebSocket, oldest first, and how much of the oldest has been sent.
+/// The frames queued for one WebSocket, oldest first, and how much of the oldest was sent.
 public struct FrameQueue {
     private var frames: ContiguousArray<WebSocketFrame> = []
     private var first: Int32 = 0
@@ -8,11 +8,11 @@ public struct FrameQueue {
     /// Bytes that have not been sent.
     public private(set) var bytes = 0
 
-    /// How many frames one system call writes at most.
+    /// The maximum number of frames per system call.
     private static let framesPerWrite = 64
-    /// Room that is kept while a WebSocket is busy …
+    /// The capacity kept while a WebSocket is busy …
     private static let keptFrames = 64
-    /// … and when it has had nothing to send for a while.
+    /// … and while it is idle.
     private static let keptWhenIdle = 8
 
     public init() {}
@@ -24,7 +24,7 @@ public struct FrameQueue {
         bytes += frame.count
     }
 
-    /// Calls `body` with the places of the oldest frames in memory.
+    /// Calls `body` with the memory of the oldest frames.
     public func withVectors<Result>(_ body: (UnsafeMutableBufferPointer<iovec>) -> Result) -> Result {
         let count = min(Self.framesPerWrite, frames.count - Int(first))
         return withUnsafeTemporaryAllocation(of: iovec.self, capacity: count) { vectors in
@@ -37,7 +37,7 @@ public struct FrameQueue {
         }
     }
 
-    /// Forgets `count` bytes at the front, which were sent.
+    /// Removes the first `count` bytes, which were sent.
     public mutating func removeFirst(_ count: Int) {
         bytes -= count
         var rest = count + Int(sentOfFirst)
@@ -55,12 +55,12 @@ public struct FrameQueue {
         }
     }
 
-    /// Gives back the room of a busy time, when nothing waits.
+    /// Releases the capacity of a busy period if the queue is empty.
     mutating func releaseRoom() {
         if frames.isEmpty, frames.capacity > Self.keptWhenIdle { frames = [] }
     }
 
-    /// Drops what has not been begun: a frame once begun must be finished.
+    /// Removes all frames that are not partly sent: a frame that was begun must be finished.
     mutating func removeUnstarted() {
         let begun = sentOfFirst > 0 ? frames[Int(first)] : nil
         frames = []

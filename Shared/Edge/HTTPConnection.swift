@@ -2,19 +2,19 @@ import Bytes
 import Glibc
 import Reactor
 
-/// One connection that speaks HTTP/1.1.
+/// An HTTP/1.1 connection.
 ///
-/// Requests that arrive together are handled concurrently; their answers leave in order, all of a turn by one `send`.
+/// Pipelined requests are handled concurrently. Their responses are sent in order, all of a turn with one `send`.
 @Reactor
 public final class HTTPConnection: Connection, RequestConnection {
     public var userInfo: AnyObject?
 
     private enum State {
         case open
-        /// No further request is taken; the connection ends when the outstanding answers have left.
+        /// No further request is read. The connection ends after the outstanding responses are sent.
         case finishing
-        /// All is said; the peer's bytes are thrown away until it closes. To close at once would make the kernel
-        /// reset the connection while unread bytes are there, and the peer could lose the answer (RFC 9112, 9.6).
+        /// Everything is sent. The peer's bytes are discarded until it closes. Closing at once, with unread bytes,
+        /// would make the kernel reset the connection, and the peer could lose the response (RFC 9112, 9.6).
         case lingering
         case closed
     }
@@ -22,43 +22,44 @@ public final class HTTPConnection: Connection, RequestConnection {
     private let server: Server
     private let socket: StreamSocket
     private let peer: IPAddress?
-    private let place: ConnectionTable.Place
+    private let index: ConnectionTable.Index
     private let parser: RequestParser
-    /// What a proxy has sent of its header; nil when none is awaited any more.
+    /// The bytes so far of the PROXY header; nil when none is expected.
     private var proxyBytes: [UInt8]?
-    /// Of the request whose body is arriving, and how much of it counts there.
+    /// The account of the request whose body is arriving, and the bytes charged to it.
     private var account: (any RequestAccount)?
     private var accountedBytes = 0
-    private var answers = AnswerQueue()
+    private var responses = ResponseQueue()
     private var output = OutputBuffer()
-    /// What was read beyond the bound on outstanding answers.
+    /// Input read beyond the limit on outstanding responses.
     private var held: [UInt8] = []
 
-    /// What this connection has added to `Server.keptBytes`.
+    /// This connection's share of `Server.bufferedBytes`.
     private var countedBytes = 0
 
     private var state = State.open
-    private var hasAsked = false
+    private var hasReceivedRequest = false
     private var peerHasEnded = false
     private var owesContinue = false
     private var isFlushScheduled = false
-    /// Whether the kernel has no room for more; it says when it has.
+    /// Whether the socket's send buffer is full. The reactor reports when it is writable again.
     private var isBlocked = false
     private var interest = Interest.read
-    /// In sweeps: when the current request began or the last one was answered, and since when the peer is behind.
+    /// The sweep in which the current request began or the last one was responded to, and the one since which the peer
+    /// is behind.
     private var lastStep: UInt32
     private var blockedSince: UInt32 = 0
-    /// Bytes that it took since then.
+    /// Bytes that the peer read since then.
     private var takenBytes = 0
 
     init(
-        _ socket: StreamSocket, from peer: IPAddress?, behindProxy: Bool, at place: ConnectionTable.Place,
+        _ socket: StreamSocket, from peer: IPAddress?, behindProxy: Bool, at index: ConnectionTable.Index,
         of server: Server
     ) {
         self.server = server
         self.socket = socket
         self.peer = peer
-        self.place = place
+        self.index = index
         proxyBytes = behindProxy ? [] : nil
         parser = RequestParser(headLimit: server.limits.headBytes)
         lastStep = server.sweep
@@ -67,24 +68,24 @@ public final class HTTPConnection: Connection, RequestConnection {
 
     public var isClosed: Bool { state == .closed }
 
-    public var isDistrusted: Bool { server.connections.isDistrusted(place, at: server.sweep) }
+    public var isThrottled: Bool { server.connections.isThrottled(index, at: server.sweep) }
 
     public func authenticationFailed() {
         server.statistics.failedAuthentications += 1
-        server.connections.failed(place, at: server.sweep)
+        server.connections.failed(index, at: server.sweep)
     }
 
-    /// Whether to read on would build up a queue.
+    /// Whether reading on would exceed the limits on queued responses.
     private var isFull: Bool {
-        answers.outstanding >= server.limits.outstandingAnswers || unreadBytes >= server.limits.unreadAnswerBytes
+        responses.outstanding >= server.limits.outstandingResponses || unreadBytes >= server.limits.unreadResponseBytes
     }
 
-    private var unreadBytes: Int { output.count + answers.earlyBytes }
+    private var unreadBytes: Int { output.count + responses.earlyBytes }
 
-    /// Whether enough of the queue is gone for what was held back to be worth another look.
+    /// Whether the queue is down to half of its limits, so that held input is parsed again.
     private var hasRoom: Bool {
-        2 * answers.outstanding <= server.limits.outstandingAnswers
-            && 2 * unreadBytes <= server.limits.unreadAnswerBytes
+        2 * responses.outstanding <= server.limits.outstandingResponses
+            && 2 * unreadBytes <= server.limits.unreadResponseBytes
     }
 
     // MARK: Reading
@@ -95,7 +96,7 @@ public final class HTTPConnection: Connection, RequestConnection {
         if interest.contains(.read) {
             if !readiness.isDisjoint(with: [.read, .hangup, .failure]) { receive() }
         } else if !readiness.isDisjoint(with: [.hangup, .failure]) {
-            close()  // Both directions are gone: no answer can arrive any more.
+            close()  // Both directions are closed: no response can be delivered.
         }
     }
 
@@ -110,8 +111,8 @@ public final class HTTPConnection: Connection, RequestConnection {
         }
     }
 
-    /// What comes first on a connection of a proxy. Without the header it is one of the proxy's own, or no proxy at all:
-    /// a health check, or whoever collects the metrics.
+    /// Reads the PROXY header, which comes first on a connection from a proxy. Without one, the connection is the
+    /// proxy's own or not from a proxy: a health check, or a scrape of the metrics.
     private func takeProxyHeader(_ bytes: UnsafeMutableRawBufferPointer) {
         guard state == .open, var read = proxyBytes else { return }
         read.append(contentsOf: bytes)
@@ -124,25 +125,25 @@ public final class HTTPConnection: Connection, RequestConnection {
         case .complete(let source, let size):
             proxyBytes = nil
             read.removeFirst(size)
-            if let source { return begin(for: source, toldByProxy: true, &read) }
+            if let source { return begin(for: source, fromProxyHeader: true, &read) }
         }
-        begin(for: peer, toldByProxy: false, &read)
+        begin(for: peer, fromProxyHeader: false, &read)
     }
 
-    private func begin(for client: IPAddress?, toldByProxy: Bool, _ read: inout [UInt8]) {
-        guard server.admits(place, from: client, toldByProxy: toldByProxy) else { return turnAway() }
+    private func begin(for client: IPAddress?, fromProxyHeader: Bool, _ read: inout [UInt8]) {
+        guard server.admits(index, from: client, fromProxyHeader: fromProxyHeader) else { return reject() }
         read.withUnsafeMutableBytes { take($0) }
     }
 
-    /// The client has its full number of connections.
-    private func turnAway() {
-        server.countRefusal(Server.fullForAddress)
+    /// Responds 429: the client's address is at its connection limit.
+    private func reject() {
+        server.countRefusal(Server.addressLimitResponse)
         state = .finishing
-        output.append { $0.append(Server.fullForAddress) }
+        output.append { $0.append(Server.addressLimitResponse) }
         scheduleFlush()
     }
 
-    /// The peer sends no more, but may well wait for the answers.
+    /// The peer sends no more, but may still read the responses.
     private func peerEnded() {
         peerHasEnded = true
         if state == .lingering { return close() }
@@ -167,16 +168,16 @@ public final class HTTPConnection: Connection, RequestConnection {
             case .failure(let reason): refuse(reason)
             }
         }
-        // Empty lines are no request: whoever sends them asks for nothing.
+        // Empty lines do not begin a request.
         if !wasInRequest, parser.isInRequest { lastStep = server.sweep }
         if state == .open { holdBody() }
-        countKeptBytes()
+        countBufferedBytes()
         updateInterest()
     }
 
     private var request: Request { Request(connection: self, parser: parser, account: account) }
 
-    /// Of a request with a body, which is kept only if the request will be served.
+    /// Decides on a request with a body, which is kept only if the request is admitted.
     private func headArrived() {
         let expectation = parser.isVersion10 ? nil : parser.value(of: .expect)
         if let expectation, !expectation.equalsIgnoringCase("100-continue") { return refuse(.expectationUnknown) }
@@ -192,12 +193,12 @@ public final class HTTPConnection: Connection, RequestConnection {
         }
     }
 
-    /// Whether to read the body and throw it away is cheaper than a new connection.
+    /// Whether reading and discarding the body is cheaper than a new connection.
     private var isBodyShort: Bool {
         parser.announcedBodyBytes.map { $0 <= UInt64(server.limits.discardedBodyBytes) } ?? false
     }
 
-    /// Has the account pay for what is there of a body whose rest is still to come.
+    /// Charges the account for the bytes so far of an incomplete body.
     private func holdBody() {
         guard let account, parser.isInRequest else { return }
         let added = parser.body.count - accountedBytes
@@ -212,26 +213,26 @@ public final class HTTPConnection: Connection, RequestConnection {
         account = nil
     }
 
-    /// Asks for the body (RFC 9110, 10.1.1), once the answers to earlier requests have left.
+    /// Sends 100 Continue (RFC 9110, 10.1.1) after the responses to earlier requests.
     private func sendContinue() {
-        guard owesContinue, answers.outstanding == 0 else { return }
+        guard owesContinue, responses.outstanding == 0 else { return }
         owesContinue = false
         output.append { $0.append("HTTP/1.1 100 Continue\r\n\r\n") }
         scheduleFlush()
     }
 
-    /// The end of a body that nobody wanted: its request was answered when its head had arrived.
+    /// A discarded body ended. Its request was responded to when its head arrived.
     private func discarded() {
         lastStep = server.sweep
-        hasAsked = true
+        hasReceivedRequest = true
     }
 
     private func requestArrived() {
         lastStep = server.sweep
-        hasAsked = true
+        hasReceivedRequest = true
         owesContinue = false
         if !parser.hasBody {
-            // With a body it was asked when its head had arrived.
+            // A request with a body was admitted when its head arrived.
             switch server.http.admit(request) {
             case .bodyTooLarge: return refuse(.bodyTooLarge)
             case .refused(let refusal): return refuse(refusal, mayGoOn: true)
@@ -241,8 +242,8 @@ public final class HTTPConnection: Connection, RequestConnection {
         let request = request
         releaseBody()
         let closes = !parser.keepsAlive || server.isDraining
-        let ticket = answers.open(
-            AnswerTraits(
+        let ticket = responses.open(
+            ResponseTraits(
                 withoutBody: parser.isHead, closes: closes, saysKeepAlive: parser.isVersion10 && !closes))
         if closes { state = .finishing }
         server.statistics.requests += 1
@@ -250,7 +251,7 @@ public final class HTTPConnection: Connection, RequestConnection {
         parser.forgetBody()
     }
 
-    /// Answers as the handler says, before the body is there. The connection goes on with the next request if that costs
+    /// Sends the handler's refusal before the body arrived. The connection goes on with the next request if that costs
     /// little.
     private func refuse(_ refusal: Refusal, mayGoOn: Bool) {
         let goesOn = mayGoOn && parser.keepsAlive && !server.isDraining
@@ -259,13 +260,13 @@ public final class HTTPConnection: Connection, RequestConnection {
         owesContinue = false
         parser.discardsBody = true
         if !goesOn { state = .finishing }
-        let traits = AnswerTraits(
+        let traits = ResponseTraits(
             withoutBody: parser.isHead, closes: !goesOn, saysKeepAlive: parser.isVersion10 && goesOn)
-        let ticket = answers.open(traits)
-        refusal.body.withUnsafeBytes { answer(ticket, refusal.status, refusal.contentType, refusal.headers, $0) }
+        let ticket = responses.open(traits)
+        refusal.body.withUnsafeBytes { respond(ticket, refusal.status, refusal.contentType, refusal.headers, $0) }
     }
 
-    /// Answers a request that cannot be served, behind those that can, and ends the connection.
+    /// Responds to a request that cannot be served, after the responses to earlier ones, and ends the connection.
     private func refuse(_ reason: RequestFailure) {
         server.statistics.refusedRequests += 1
         releaseBody()
@@ -274,36 +275,36 @@ public final class HTTPConnection: Connection, RequestConnection {
         state = .finishing
         var body = ByteBuffer()
         reason.writeProblem(to: &body)
-        let ticket = answers.open(AnswerTraits(withoutBody: false, closes: true))
-        answer(ticket, reason.status, .problem, reason.headers, body.bytes)
+        let ticket = responses.open(ResponseTraits(withoutBody: false, closes: true))
+        respond(ticket, reason.status, .problem, reason.headers, body.bytes)
     }
 
-    // MARK: Answering
+    // MARK: Responding
 
-    public func answer(
+    public func respond(
         _ ticket: UInt32, _ status: Int, _ contentType: ContentType, _ headers: [ResponseHeader],
         _ body: UnsafeRawBufferPointer
     ) {
-        guard state != .closed, let traits = answers.traits(of: ticket) else { return }
-        if answers.isNext(ticket) {
+        guard state != .closed, let traits = responses.traits(of: ticket) else { return }
+        if responses.isNext(ticket) {
             output.append { server.responseWriter.write(status, contentType, headers, body, traits, to: &$0) }
-            answers.removeNext()
-            while let early = answers.popEarly() { output.append { $0.append(early) } }
-            // Not while a request arrives: its time counts from its own beginning.
+            responses.removeNext()
+            while let early = responses.popEarly() { output.append { $0.append(early) } }
+            // Not while a request arrives: its timeout counts from its first byte.
             if !parser.isInRequest { lastStep = server.sweep }
             scheduleFlush()
         } else {
             var early = ByteBuffer(capacity: 256 + body.count)
             server.responseWriter.write(status, contentType, headers, body, traits, to: &early)
-            answers.hold(early.array, for: ticket)
-            countKeptBytes()
+            responses.hold(early.array, for: ticket)
+            countBufferedBytes()
         }
     }
 
-    private func countKeptBytes() {
-        guard state != .closed else { return }  // Then all was given back.
+    private func countBufferedBytes() {
+        guard state != .closed else { return }  // `close` subtracted all of it.
         let bytes = unreadBytes + held.count + accountedBytes
-        server.keptBytes += bytes - countedBytes
+        server.bufferedBytes += bytes - countedBytes
         countedBytes = bytes
     }
 
@@ -318,10 +319,10 @@ public final class HTTPConnection: Connection, RequestConnection {
         guard state != .closed else { return }
         sendContinue()
         send()
-        if state == .finishing, answers.outstanding == 0, output.count == 0 { finished() }
+        if state == .finishing, responses.outstanding == 0, output.count == 0 { finished() }
         if state == .open, !held.isEmpty, hasRoom { takeHeld() }
         guard state != .closed else { return }
-        countKeptBytes()
+        countBufferedBytes()
         updateInterest()
     }
 
@@ -336,7 +337,7 @@ public final class HTTPConnection: Connection, RequestConnection {
             case .full:
                 isBlocked = true
                 if !wasBlocked { (blockedSince, takenBytes) = (server.sweep, 0) }
-                if output.count > server.limits.unreadAnswerBytesAtMost { close() }
+                if output.count > server.limits.maximumUnreadResponseBytes { close() }
             case .failed:
                 close()
             }
@@ -360,13 +361,13 @@ public final class HTTPConnection: Connection, RequestConnection {
 
     // MARK: Ending
 
-    /// Takes no further request and ends the connection when the outstanding answers have left.
+    /// Reads no further request and ends the connection after the outstanding responses are sent.
     private func finish() {
         guard state == .open else { return updateInterest() }
         state = .finishing
         held = []
-        answers.closeAfterLast()
-        if answers.outstanding == 0, output.count == 0 { finished() } else { updateInterest() }
+        responses.closeAfterLast()
+        if responses.outstanding == 0, output.count == 0 { finished() } else { updateInterest() }
     }
 
     private func finished() {
@@ -387,44 +388,44 @@ public final class HTTPConnection: Connection, RequestConnection {
         userInfo = nil
         held = []
         releaseBody()
-        server.keptBytes -= countedBytes
+        server.bufferedBytes -= countedBytes
         countedBytes = 0
         Reactor.forget(socket.descriptor)
         Glibc.close(socket.descriptor)
-        server.connections.remove(place)
+        server.connections.remove(index)
         server.connectionEnded()
     }
 
     func checkTimeouts() {
         let waited = server.sweep &- lastStep
         let timeouts = server.timeouts
-        if isBlocked, isReadingTooSlowly { return tooSlow() }
+        if isBlocked, isReadingTooSlowly { return closeSlowReader() }
         switch state {
         case .lingering where waited > timeouts.close: close()
         case .open where !held.isEmpty || isFull: break
-        case .open where !hasAsked && !parser.isInRequest && waited > timeouts.firstRequest: finish()
+        case .open where !hasReceivedRequest && !parser.isInRequest && waited > timeouts.firstRequest: finish()
         case .open where parser.isInRequest && !parser.isHeadComplete:
             if waited > timeouts.head { refuse(.headTimeout) }
         case .open where parser.isInRequest:
             let patience = timeouts.patience(timeouts.bodyGrace, for: parser.body.count)
             guard waited > min(timeouts.request, patience) else { return }
-            // One that is thrown away has its answer.
+            // A discarded body's request has its response.
             parser.discardsBody ? finish() : refuse(.bodyTimeout)
-        case .open where answers.outstanding == 0 && waited > timeouts.idle: finish()
+        case .open where responses.outstanding == 0 && waited > timeouts.idle: finish()
         default: break
         }
     }
 
-    /// While too much is kept for all, nobody may be far behind.
+    /// While the server's total is over its limit, a connection may lag by a quarter of its own limit only.
     private var isReadingTooSlowly: Bool {
-        if server.keptBytes > server.limits.keptBytes, output.count > server.limits.unreadAnswerBytes / 4 {
+        if server.bufferedBytes > server.limits.bufferedBytes, output.count > server.limits.unreadResponseBytes / 4 {
             return true
         }
         let patience = server.timeouts.patience(server.timeouts.write, for: takenBytes)
         return server.sweep &- blockedSince > patience
     }
 
-    private func tooSlow() {
+    private func closeSlowReader() {
         server.statistics.slowReaders += 1
         close()
     }
@@ -432,9 +433,9 @@ public final class HTTPConnection: Connection, RequestConnection {
     // MARK: Becoming a WebSocket
 
     private func upgrade(rest: UnsafeMutableRawBufferPointer) {
-        hasAsked = true
-        guard !isDistrusted else { return refuse(.distrusted) }
-        guard answers.outstanding == 0 else { return refuse(.upgradeBehindRequests) }
+        hasReceivedRequest = true
+        guard !isThrottled else { return refuse(.throttled) }
+        guard responses.outstanding == 0 else { return refuse(.upgradeBehindRequests) }
         guard !server.isDraining, let handler = server.webSockets, handler.admits(request) else {
             return refuse(.webSocketRefused)
         }
@@ -449,13 +450,13 @@ public final class HTTPConnection: Connection, RequestConnection {
     private func becomeWebSocket(
         _ handshake: WebSocketHandshake, _ handler: any WebSocketHandler, _ rest: UnsafeMutableRawBufferPointer
     ) {
-        output.append { handshake.writeAnswer(to: &$0) }
+        output.append { handshake.writeResponse(to: &$0) }
         let opening = WebSocketFrame(raw: output.bytes)
         state = .closed
-        server.keptBytes -= countedBytes
+        server.bufferedBytes -= countedBytes
         Reactor.forget(socket.descriptor)
-        let webSocket = WebSocket(socket, at: place, of: server, handler: handler, opening: opening)
-        server.connections.replace(place, with: webSocket)
+        let webSocket = WebSocket(socket, at: index, of: server, handler: handler, opening: opening)
+        server.connections.replace(index, with: webSocket)
         server.statistics.webSockets += 1
         handler.opened(webSocket)
         webSocket.take(rest)

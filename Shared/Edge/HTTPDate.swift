@@ -1,7 +1,7 @@
 import Bytes
 import Glibc
 
-/// The Date field (RFC 9110, 6.6.1), written out anew when the second changes and not for every answer.
+/// The Date field (RFC 9110, 6.6.1), formatted once per second, not per response.
 struct HTTPDate {
     private var second: time_t = 0
     private var line: [UInt8] = []

@@ -1,38 +1,38 @@
 import Bytes
 import Reactor
 
-/// Answers the HTTP requests of a server.
+/// Responds to the HTTP requests of a server.
 @Reactor
 public protocol HTTPHandler: AnyObject {
-    /// Decides by its head whether a request is served at all. Asked once for each, before a byte of its body is kept.
+    /// Decides by a request's head whether to serve it. Called once per request, before any of its body is kept.
     func admit(_ request: Request) -> RequestAdmission
 
-    /// The whole request is there. Must lead to one answer by `responder`, at once or later.
+    /// Handles a complete request. Must lead to one response through `responder`, now or later.
     func handle(_ request: Request, _ responder: Responder)
 }
 
-/// What becomes of a request whose head has arrived.
+/// The decision on a request whose head has arrived.
 public enum RequestAdmission {
-    /// It may bring a body of so many bytes; more is answered 413. The account is kept with the request.
+    /// Serve it, with a body of up to `bodyBytes`; a longer one gets 413. The account is kept with the request.
     case admitted(bodyBytes: Int, (any RequestAccount)? = nil)
-    /// More bytes of body are announced than the call takes: 413.
+    /// Respond 413: the announced body is longer than the call accepts.
     case bodyTooLarge
-    /// Answered so, at once. Whatever there is of a body is not kept.
+    /// Send this response at once. A body is not kept.
     case refused(Refusal)
 }
 
-/// Who pays for a request while its body arrives.
+/// The account that a request is charged to while its body arrives.
 @Reactor
 public protocol RequestAccount: AnyObject {
-    /// So many more bytes of a body wait for the rest of it, behind those `held` before. Gives a refusal when there is no
-    /// room for them, and then they do not count.
+    /// Charges for `bodyBytes` more of an incomplete body, of which `held` bytes are charged already. Returns a
+    /// refusal, and charges nothing, when there is no room for them.
     func hold(bodyBytes: Int, of held: Int) -> Refusal?
 
-    /// So many bytes wait no longer: the body is complete, or given up.
+    /// Releases bytes charged by `hold`: the body is complete or abandoned.
     func release(bodyBytes: Int)
 }
 
-/// An answer that is given before a request is handled.
+/// A response sent before a request is handled.
 public struct Refusal: Sendable {
     public let status: Int
     let contentType: ContentType
@@ -47,30 +47,30 @@ public struct Refusal: Sendable {
     }
 }
 
-/// Takes part in the WebSockets of a server. One handler serves all; `WebSocket.userInfo` tells them apart.
+/// Handles the WebSockets of a server. One handler serves all of them; `WebSocket.userInfo` holds the state of each.
 @Reactor
 public protocol WebSocketHandler: AnyObject {
-    /// Whether a WebSocket may be opened now; otherwise the client gets 503 with `Retry-After`.
+    /// Whether a WebSocket may be opened now. If not, the client gets 503 with `Retry-After`.
     func admits(_ request: Request) -> Bool
 
-    /// The handshake is done; frames may be sent from now on.
+    /// Called after the handshake: frames may be sent from now on.
     func opened(_ socket: WebSocket)
 
-    /// A whole text message of valid UTF-8. The bytes are valid until this returns.
+    /// Called with a complete text message of valid UTF-8. The bytes are valid until this returns.
     func received(_ text: UnsafeRawBufferPointer, from socket: WebSocket)
 
-    /// Some bytes of the peer have been decoded, and what was whole has been received.
-    /// - Parameter otherFrames: frames among them that were no whole text message: control frames and fragments.
+    /// Called after input was decoded and its complete messages were received.
+    /// - Parameter otherFrames: frames in it that were not complete text messages: control frames and fragments.
     func decoded(otherFrames: Int, from socket: WebSocket)
 
-    /// The queue of `socket` is over its bound. What was queued has been dropped; what is sent now is the last the
-    /// peer gets before it is closed.
+    /// Called when the queue of `socket` exceeded its limit. Its frames were dropped. Frames sent now are the last
+    /// before the socket is closed.
     func isTooSlow(_ socket: WebSocket)
 
-    /// The peer has taken everything that waited in the queue of `socket`, after it was congested.
+    /// Called when the queue of `socket` is empty again after it was congested.
     func drained(_ socket: WebSocket)
 
-    /// The connection has ended, whoever ended it. Comes exactly once, and nothing comes after it.
+    /// Called once when the connection has ended, whichever side ended it. No call follows.
     func closed(_ socket: WebSocket)
 }
 

@@ -1,11 +1,11 @@
 import Bytes
 import Glibc
 
-/// The header fields that Parley looks at. All others are skipped without a copy.
+/// The header fields that Parley reads. All others are skipped without being copied.
 public enum HeaderName: Int, CaseIterable, Sendable {
     case host, authorization, contentType, idempotencyKey, parleyUser, traceParent, expect, upgrade
     case webSocketKey, webSocketVersion, webSocketProtocol
-    /// Looked at for its repetition only: the library obeys it, and takes `chunked` twice for once.
+    /// Read only to refuse a repetition: libhttp-parser handles the field, but takes `chunked` twice for once.
     case transferEncoding
 
     private var lowercased: StaticString {
@@ -27,11 +27,11 @@ public enum HeaderName: Int, CaseIterable, Sendable {
 
     static let longestName = 22
 
-    /// Whether the field is a list that may come in several lines (RFC 9110, 5.3). Any other of these fields given
-    /// twice is malformed: two readers of the request could each believe another one.
+    /// Whether the field is a list that may be given in several lines (RFC 9110, 5.3). Any other of these fields given
+    /// twice makes the request malformed: two readers of it could use different ones.
     var isList: Bool { self == .webSocketProtocol }
 
-    /// The field of this name, whatever its case.
+    /// Finds a field by its name, ignoring case.
     init?(_ name: UnsafeRawBufferPointer) {
         for field in Self.allCases where field.matches(name) {
             self = field

@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// An address of IPv6, or one of IPv4 as IPv6 writes it: `::ffff:192.0.2.1`. So both are compared in one way.
+/// An IPv6 address, or an IPv4 address mapped to IPv6 (`::ffff:192.0.2.1`), so that both compare in one way.
 public struct IPAddress: Hashable, Sendable {
     let high, low: UInt64
 
@@ -14,7 +14,7 @@ public struct IPAddress: Hashable, Sendable {
 
     init(v4: UInt32) { self.init(high: 0, low: Self.mapped | UInt64(v4)) }
 
-    /// Of 4 or 16 bytes in the order of the network.
+    /// Reads 4 or 16 bytes in network byte order.
     init(networkOrder bytes: UnsafeRawBufferPointer) {
         func number<Integer: FixedWidthInteger>(_ offset: Int) -> Integer {
             Integer(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: Integer.self))
@@ -22,7 +22,7 @@ public struct IPAddress: Hashable, Sendable {
         if bytes.count == 4 { self.init(v4: number(0)) } else { self.init(high: number(0), low: number(8)) }
     }
 
-    /// Nil for what is neither IPv4 nor IPv6.
+    /// Nil for any address family but IPv4 and IPv6.
     init?(_ storage: sockaddr_storage) {
         let family = CInt(storage.ss_family)
         guard family == AF_INET || family == AF_INET6 else { return nil }
@@ -42,14 +42,14 @@ public struct IPAddress: Hashable, Sendable {
 
     var isIPv4: Bool { high == 0 && low >> 32 == Self.mapped >> 32 }
 
-    /// Whoever has one address of IPv6 has the 2⁶⁴ around it, too: they count as one.
+    /// The address that limits count by. An IPv6 client usually has a whole /64, so that counts as one address.
     var client: IPAddress { isIPv4 ? self : IPAddress(high: high, low: 0) }
 
-    /// Whether it is of this machine or of a private network: then whoever connects may be a proxy that speaks for many.
+    /// Whether the address is a loopback or private one. Its client may be a proxy that connects for many.
     var isPrivate: Bool { IPNetwork.private.contains { $0.contains(self) } }
 }
 
-/// A range of addresses, as in `10.0.0.0/8`; a single one without the slash.
+/// A range of addresses, such as `10.0.0.0/8`; without a prefix length, a single address.
 public struct IPNetwork: Hashable, Sendable {
     private let base: IPAddress
     private let masks: (high: UInt64, low: UInt64)
@@ -76,10 +76,10 @@ public struct IPNetwork: Hashable, Sendable {
 
     public func hash(into hasher: inout Hasher) { hasher.combine(base) }
 
-    /// Everybody.
+    /// Every address.
     public static let all: [IPNetwork] = ["0.0.0.0/0", "::/0"].compactMap(IPNetwork.init)
 
-    /// RFC 1122, 1918, 3927, 6598; RFC 4193, 4291.
+    /// The networks of RFC 1122, 1918, 3927, 6598; RFC 4193, 4291.
     fileprivate static let `private`: [IPNetwork] = [
         "127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "100.64.0.0/10",
         "::1", "fc00::/7", "fe80::/10",

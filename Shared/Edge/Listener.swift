@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 import Reactor
 
-/// The server could not listen at its address.
+/// A failure to listen at an address.
 public struct ListenError: Error, CustomStringConvertible {
     let address: String
     let reason: String
@@ -10,14 +10,14 @@ public struct ListenError: Error, CustomStringConvertible {
     public var description: String { "cannot listen at \(address): \(reason)" }
 }
 
-/// A listening socket that hands over every connection it accepts.
+/// A listening socket that calls `accepted` with every connection.
 @Reactor
 final class Listener: DescriptorHandler {
     private let descriptor: CInt
     private let accepted: @Reactor (StreamSocket, IPAddress?) -> Void
     private var isClosed = false
 
-    /// How many connections a turn accepts, so that a rush does not starve those that are open.
+    /// The connections accepted per turn, so that a burst does not starve the open ones.
     private static let acceptsPerTurn = 64
     private static let backlog: CInt = 4096
     /// How long to wait when the process or the system is out of descriptors or memory.
@@ -37,7 +37,7 @@ final class Listener: DescriptorHandler {
         withUnsafeMutableBytes(of: &address) { bytes in
             _ = getsockname(descriptor, bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self), &length)
         }
-        return Int(UInt16(bigEndian: address.sin6_port))  // At the same place as in `sockaddr_in`.
+        return Int(UInt16(bigEndian: address.sin6_port))  // Same offset as in `sockaddr_in`.
     }
 
     func ready(_: Readiness) {
@@ -99,7 +99,7 @@ final class Listener: DescriptorHandler {
         let type = CInt(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
         let descriptor = socket(address.ai_family, type, 0)
         guard descriptor >= 0 else { return -1 }
-        // A restart must not wait for the connections of the process before it.
+        // A restart must not wait for connections of the previous process in TIME_WAIT.
         var one: CInt = 1
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<CInt>.size))
         if Glibc.bind(descriptor, address.ai_addr, address.ai_addrlen) == 0, Glibc.listen(descriptor, backlog) == 0 {

@@ -1,6 +1,6 @@
 import CHTTPParser
 
-/// The method of a request. HEAD is shown as `.get`: the server leaves out the body of the answer.
+/// The method of a request. HEAD is `.get`: the server omits the body of the response.
 public enum Method: Sendable {
     case get, post, put, patch, delete, options, other
 

@@ -1,12 +1,12 @@
 import Bytes
 
-/// The bytes that one peer has not taken yet: appended at the end, sent from the front.
+/// The bytes not yet sent to one peer: appended at the end, sent from the front.
 struct OutputBuffer: ~Copyable {
-    /// What was sent and not yet forgotten, then what was not.
+    /// Sent bytes that are not removed yet, then unsent ones.
     private var buffer = ByteBuffer(capacity: 512)
     private var sent = 0
 
-    /// Memory that is kept when all is sent, and what may pile up before the unsent bytes.
+    /// The memory kept when everything is sent, and the most sent bytes kept before unsent ones.
     private static let keptBytes = 64 * 1024
 
     var count: Int { buffer.count - sent }
@@ -16,7 +16,7 @@ struct OutputBuffer: ~Copyable {
 
     mutating func append(_ body: (inout ByteBuffer) -> Void) { body(&buffer) }
 
-    /// Forgets `size` bytes at the front, which were sent.
+    /// Removes the first `size` bytes, which were sent.
     mutating func removeFirst(_ size: Int) {
         sent += size
         if sent == buffer.count {

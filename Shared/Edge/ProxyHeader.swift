@@ -1,25 +1,25 @@
 import Bytes
 import Glibc
 
-/// What a proxy says in front of a connection about who is behind it: the PROXY protocol, version 2.
+/// The header of the PROXY protocol, version 2, by which a proxy gives the address of its client.
 ///
-/// Layout: signature 12 · version and command 1 · family and transport 1 · length 2, big-endian · so many bytes:
-/// source address, destination address, source port, destination port, then fields that nobody here asks for.
+/// Layout: signature 12 · version and command 1 · family and transport 1 · length 2, big-endian · `length` bytes:
+/// source address, destination address, source port, destination port, then fields that are ignored.
 enum ProxyHeader: Equatable {
-    /// More bytes are needed to tell.
+    /// More bytes are needed.
     case incomplete
-    /// The bytes begin otherwise: no proxy has spoken.
+    /// The bytes do not begin with the signature.
     case absent
-    /// Nil when the proxy speaks for itself, or of no address of the internet.
+    /// `source` is nil when the proxy connects for itself (LOCAL), or the address is not an internet address.
     case complete(source: IPAddress?, size: Int)
     case malformed
 
-    /// A zero byte is in it, so that no HTTP request begins like this.
+    /// It contains a zero byte, so no HTTP request begins like this.
     private static let signature: [UInt8] = [
         0x0D, 0x0A, 0x0D, 0x0A, 0x00, 0x0D, 0x0A, 0x51, 0x55, 0x49, 0x54, 0x0A,
     ]
     private static let fixedSize = 16
-    /// Of everything behind the fixed part. The protocol allows 65,535; proxies send some hundreds.
+    /// The maximum length after the fixed part. The protocol allows 65,535; proxies send a few hundred.
     private static let longest = 2048
 
     init(_ bytes: UnsafeRawBufferPointer) {
@@ -44,7 +44,7 @@ enum ProxyHeader: Equatable {
         switch family {
         case 0x11: return addressed(rest, bytes: 4, size)
         case 0x21: return addressed(rest, bytes: 16, size)
-        case 0x00, 0x31: return .complete(source: nil, size: size)  // Unknown; a socket of this machine.
+        case 0x00, 0x31: return .complete(source: nil, size: size)  // AF_UNSPEC; AF_UNIX.
         default: return .malformed
         }
     }

@@ -1,34 +1,34 @@
 import Bytes
 import Reactor
 
-/// What a request came on and its answer leaves by: an `HTTPConnection`, or what plays one in a simulation.
+/// The connection of a request and its response: an `HTTPConnection`, or a simulated one.
 @Reactor
 public protocol RequestConnection: AnyObject, Sendable {
-    /// What the handler keeps with the connection, such as the token it verified last.
+    /// The handler's state for the connection, such as the token it verified last.
     var userInfo: AnyObject? { get set }
-    /// Whether nothing can reach the peer any more.
+    /// Whether nothing can be sent to the peer any more.
     var isClosed: Bool { get }
-    /// Whether too many requests without a valid token came from where this connection comes from.
-    var isDistrusted: Bool { get }
-    /// Notes that a request brought no valid token.
+    /// Whether too many requests without a valid token came from this connection's address.
+    var isThrottled: Bool { get }
+    /// Counts a request without a valid token.
     func authenticationFailed()
-    /// Answers the request that got this ticket. What comes after the end, or a second time, is dropped.
-    func answer(
+    /// Responds to the request with this ticket. A second response, or one after the connection's end, is dropped.
+    func respond(
         _ ticket: UInt32, _ status: Int, _ contentType: ContentType, _ headers: [ResponseHeader],
         _ body: UnsafeRawBufferPointer)
 }
 
 extension RequestConnection {
-    public var isDistrusted: Bool { false }
+    public var isThrottled: Bool { false }
     public func authenticationFailed() {}
 }
 
-/// A request as a handler sees it. Everything lies in the connection's buffers: valid until the handler returns.
+/// A request as a handler sees it. Its memory is the connection's buffers: valid until the handler returns.
 @Reactor
 public struct Request {
-    /// The connection it came on, which outlives it.
+    /// The connection it arrived on, which outlives it.
     public let connection: any RequestConnection
-    /// What `HTTPHandler.admit` gave for it.
+    /// The account that `HTTPHandler.admit` returned for it.
     public let account: (any RequestAccount)?
     private let parser: RequestParser
 
@@ -41,17 +41,17 @@ public struct Request {
     public var method: Method { parser.method }
     public var target: RequestTarget { parser.target }
 
-    /// How long the body is, as the head says; nil when it comes in chunks.
+    /// The length of the body as the head announces it; nil when it is chunked.
     public var announcedBodyBytes: UInt64? { parser.announcedBodyBytes }
 
-    /// The body, decoded from chunks if it came in chunks.
+    /// The body, without chunked coding.
     public var body: UnsafeRawBufferPointer { parser.body }
 
     /// The value of a header field without white space around it, or nil.
     public subscript(header: HeaderName) -> UnsafeRawBufferPointer? { parser.value(of: header) }
 }
 
-/// Answers one request, now or later, once. What comes after the connection's end, or a second time, is dropped.
+/// Sends the response to one request, now or later. A second response, or one after the connection's end, is dropped.
 public struct Responder: Sendable {
     private let connection: any RequestConnection
     private let ticket: UInt32
@@ -61,25 +61,25 @@ public struct Responder: Sendable {
         self.ticket = ticket
     }
 
-    /// Whether the answer can still reach anybody.
+    /// Whether the response can still be delivered.
     @Reactor public var isWanted: Bool { !connection.isClosed }
 
-    @Reactor public func answer(
+    @Reactor public func respond(
         _ status: Int, _ contentType: ContentType = .json, headers: [ResponseHeader] = [],
         body: UnsafeRawBufferPointer
     ) {
-        connection.answer(ticket, status, contentType, headers, body)
+        connection.respond(ticket, status, contentType, headers, body)
     }
 
-    @Reactor public func answer(
+    @Reactor public func respond(
         _ status: Int, _ contentType: ContentType = .json, headers: [ResponseHeader] = [],
         body: borrowing ByteBuffer
     ) {
-        answer(status, contentType, headers: headers, body: body.bytes)
+        respond(status, contentType, headers: headers, body: body.bytes)
     }
 
-    /// An answer without a body, such as 204.
-    @Reactor public func answer(_ status: Int, headers: [ResponseHeader] = []) {
-        answer(status, .json, headers: headers, body: UnsafeRawBufferPointer(start: nil, count: 0))
+    /// Sends a response without a body, such as 204.
+    @Reactor public func respond(_ status: Int, headers: [ResponseHeader] = []) {
+        respond(status, .json, headers: headers, body: UnsafeRawBufferPointer(start: nil, count: 0))
     }
 }

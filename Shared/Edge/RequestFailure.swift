@@ -1,10 +1,10 @@
 import Bytes
 import CHTTPParser
 
-/// Why the server refuses a request before any handler sees it. The connection is closed after the answer, because
-/// where the next request would begin is unknown.
+/// Why the server refuses a request before any handler sees it. The connection is closed after the response, because it
+/// is unknown where the next request begins.
 enum RequestFailure: Error, Equatable {
-    /// libhttp-parser's number of the fault.
+    /// The error number of libhttp-parser.
     case malformed(UInt32)
     case repeatedField, foldedField, spaceInName, bareLineFeed, hostMissing
     case versionNotSupported, headTooLarge, bodyTooLarge, expectationUnknown
@@ -23,7 +23,7 @@ enum RequestFailure: Error, Equatable {
         case .headTimeout, .bodyTimeout: 408
         case .webSocketVersion: 426
         case .webSocketRefused: 503
-        case .distrusted: 429
+        case .throttled: 429
         }
     }
 
@@ -38,7 +38,7 @@ enum RequestFailure: Error, Equatable {
         }
     }
 
-    /// The stable code of the client contract.
+    /// The stable `code` of the client contract.
     private var code: StaticString {
         switch status {
         case 413, 431: "tooLarge"
@@ -51,23 +51,23 @@ enum RequestFailure: Error, Equatable {
     private var detail: String {
         switch self {
         case .malformed(let number): String(cString: http_errno_description(http_errno(rawValue: number)))
-        case .repeatedField: "a header field that may come once came twice"
-        case .foldedField: "a header value goes on in the next line"
-        case .spaceInName: "the name of a header field holds a space"
+        case .repeatedField: "a header field that must occur once was repeated"
+        case .foldedField: "a header value continues on the next line"
+        case .spaceInName: "the name of a header field contains a space"
         case .bareLineFeed: "a line of the head ends without a carriage return"
         case .hostMissing: "the header field Host is missing"
-        case .versionNotSupported: "only HTTP/1.1 and HTTP/1.0 are spoken here"
+        case .versionNotSupported: "only HTTP/1.1 and HTTP/1.0 are supported"
         case .headTooLarge: "the request line and header fields are over the limit"
         case .bodyTooLarge: "the body is over the limit of this call"
-        case .expectationUnknown: "the only expectation that is met is 100-continue"
-        case .headTimeout: "the header fields took too long"
-        case .bodyTimeout: "the body took too long"
+        case .expectationUnknown: "the only supported expectation is 100-continue"
+        case .headTimeout: "the header fields took too long to arrive"
+        case .bodyTimeout: "the body took too long to arrive"
         case .handshakeInvalid: "the header field Sec-WebSocket-Key must be 16 bytes in base64"
         case .webSocketVersion: "the header field Sec-WebSocket-Version must be 13"
-        case .webSocketProtocol: "none of the subprotocols in Sec-WebSocket-Protocol is spoken here"
-        case .upgradeBehindRequests: "an upgrade must wait for the answers of the requests before it"
-        case .distrusted: "too many requests without a valid token came from this address"
-        case .webSocketRefused: "the server is full or shutting down: connect again"
+        case .webSocketProtocol: "none of the subprotocols in Sec-WebSocket-Protocol is supported"
+        case .upgradeBehindRequests: "an upgrade must wait for the responses to earlier requests"
+        case .throttled: "too many requests without a valid token came from this address"
+        case .webSocketRefused: "the server is full or shutting down: connect again later"
         }
     }
 
@@ -75,12 +75,12 @@ enum RequestFailure: Error, Equatable {
         switch self {
         case .webSocketVersion:
             [ResponseHeader("Sec-WebSocket-Version", "13"), ResponseHeader("Upgrade", "websocket")]
-        case .webSocketRefused, .distrusted: [ResponseHeader("Retry-After", "1")]
+        case .webSocketRefused, .throttled: [ResponseHeader("Retry-After", "1")]
         default: []
         }
     }
 
-    /// The problem document (RFC 9457) that tells the client.
+    /// Writes the problem document (RFC 9457) for the client.
     func writeProblem(to buffer: inout ByteBuffer) {
         buffer.append("{\"status\":")
         buffer.append(decimal: Int64(status))

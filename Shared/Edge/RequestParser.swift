@@ -4,32 +4,32 @@ import Glibc
 
 /// Parses the requests of one connection: bytes in, one event at a time out.
 ///
-/// libhttp-parser walks the bytes and refuses what RFC 9112 refuses (both lengths at once, unknown transfer codings,
-/// malformed chunks). It calls back; to turn that into events, the callbacks pause it, and `next` continues it. What a
-/// handler looks at is copied into two buffers that are reused for the next request.
+/// libhttp-parser reads the bytes and refuses what RFC 9112 refuses (both lengths at once, unknown transfer codings,
+/// malformed chunks). Its callbacks pause it at each event, and `next` continues it. The parts that a handler reads are
+/// copied into two buffers that are reused for the next request.
 final class RequestParser {
     enum Event: Equatable {
-        /// All input is used up and the request is not complete.
+        /// The input is consumed and the request is not complete.
         case needsMore
-        /// The head of a request with a body is complete; `bodyLimit` is to be set.
+        /// The head of a request with a body is complete; the caller sets `bodyLimit`.
         case head
         /// A request is complete; its parts stay valid until `next` is called again.
         case request
-        /// The bytes are not a request that is served. Nothing more can be parsed.
+        /// The bytes are not a supported request. Nothing more can be parsed.
         case failure(RequestFailure)
     }
 
-    /// The most bytes the body of the current request may have. `next` fails beyond it.
+    /// The maximum length of the current request's body in bytes. `next` fails beyond it.
     var bodyLimit = 0
 
-    /// Whether the body of the current request is thrown away as it comes.
+    /// Whether the body of the current request is discarded as it arrives.
     var discardsBody = false
 
     private(set) var isInRequest = false
     private(set) var isHeadComplete = false
     private(set) var asksForUpgrade = false
-    /// Whether a body follows the head, and how long the head says it is: nil for one in chunks. Both are kept because
-    /// the library counts its own number down.
+    /// Whether a body follows the head, and its announced length: nil if chunked. Both are stored because the library
+    /// counts its own value down.
     private(set) var hasBody = false
     private(set) var announcedBodyBytes: UInt64? = 0
 
@@ -52,8 +52,8 @@ final class RequestParser {
     private var foldDetector = FoldDetector()
     private var lineEnds = LineEndCheck()
 
-    /// A connection keeps memory for bodies of this size. What a larger one took it gives back: thousands of connections
-    /// that do nothing must not hold what their last requests brought.
+    /// The body memory that a connection keeps. The memory of a larger body is released, so that thousands of idle
+    /// connections do not hold the memory of their last requests.
     private static let keptBodyBytes = 4 * 1024
 
     init(headLimit: Int) {
@@ -65,7 +65,7 @@ final class RequestParser {
 
     deinit { parser.deallocate() }
 
-    /// Takes bytes off the front of `input` up to the next event.
+    /// Consumes bytes of `input` up to the next event.
     func next(_ input: inout UnsafeMutableRawBufferPointer) -> Event {
         if let failure { return .failure(failure) }
         pendingEvent = nil
@@ -94,19 +94,19 @@ final class RequestParser {
 
     var method: Method { Method(parser.pointee.method) }
 
-    /// Whether the answer goes without its body (RFC 9110, 9.3.2).
+    /// Whether the response is sent without its body (RFC 9110, 9.3.2).
     var isHead: Bool { parser.pointee.method == HTTP_HEAD.rawValue }
 
     var isVersion10: Bool { parser.pointee.http_minor == 0 }
 
-    /// Whether the connection stays open after the answer (RFC 9112, 9.3).
+    /// Whether the connection stays open after the response (RFC 9112, 9.3).
     var keepsAlive: Bool { http_should_keep_alive(parser) != 0 }
 
     var target: RequestTarget { RequestTarget(UnsafeRawBufferPointer(rebasing: head.bytes[..<targetLength])) }
 
     var body: UnsafeRawBufferPointer { bodyBytes.bytes }
 
-    /// The body was handled, or will not be.
+    /// Releases the body, which was handled or will not be.
     func forgetBody() {
         bodyBytes.count > Self.keptBodyBytes ? bodyBytes = ByteBuffer(capacity: 256) : bodyBytes.removeAll()
     }
@@ -140,11 +140,11 @@ final class RequestParser {
     }
 
     private func nameArrived(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        // libhttp-parser takes "Content-Length :" for a length; other readers do not (RFC 9112, 5.1).
+        // libhttp-parser accepts "Content-Length :" as a length; other parsers do not (RFC 9112, 5.1).
         if bytes.contains(UInt8(ascii: " ")) { return refuse(.spaceInName) }
-        if isHeadComplete { return countHead(bytes.count) }  // A trailer: nobody asks for one.
+        if isHeadComplete { return countHead(bytes.count) }  // A trailer field: ignored.
         if isInValue { endField() }
-        // One byte more than the longest name tells that a name is none of ours.
+        // One byte more than the longest name is enough to know that the field is not one of ours.
         let room = HeaderName.longestName + 1 - name.count
         name.append(UnsafeRawBufferPointer(rebasing: bytes.prefix(max(0, room))))
         return countHead(bytes.count)
@@ -163,7 +163,7 @@ final class RequestParser {
         return countHead(bytes.count)
     }
 
-    /// False when a field that must be unique comes again.
+    /// Returns false when a field that must be unique is repeated.
     private func beginValue() -> Bool {
         field = HeaderName(name.bytes)
         valueStart = head.count
@@ -185,7 +185,7 @@ final class RequestParser {
         isHeadComplete = true
         measureBody()
         asksForUpgrade = parser.pointee.upgrade != 0 && !hasBody && parser.pointee.method == HTTP_GET.rawValue
-        parser.pointee.upgrade = 0  // Or the library would take a body or the next request for another protocol.
+        parser.pointee.upgrade = 0  // Otherwise the library would take a body or the next request for another protocol.
         guard parser.pointee.http_major == 1 else { return refuse(.versionNotSupported) }
         guard isVersion10 || fields[HeaderName.host.rawValue] != nil else { return refuse(.hostMissing) }
         if hasBody { pause(.head) }
@@ -212,7 +212,7 @@ final class RequestParser {
     }
 
     private func countHead(_ count: Int) -> Bool {
-        headSize += count + 2  // And at least ":" or the end of the line.
+        headSize += count + 2  // Plus at least ":" or the line end.
         return headSize <= headLimit || refuse(.headTooLarge)
     }
 
@@ -230,7 +230,7 @@ final class RequestParser {
 
     private typealias Parser = UnsafeMutablePointer<http_parser>
 
-    // Never changed after it was filled in.
+    // Not changed after initialization.
     nonisolated(unsafe) private static let callbacks: UnsafePointer<http_parser_settings> = {
         let table = UnsafeMutablePointer<http_parser_settings>.allocate(capacity: 1)
         http_parser_settings_init(table)
@@ -257,10 +257,10 @@ final class RequestParser {
     }
 }
 
-/// Notices a header value that goes on in a line of its own (obs-fold), which a server must refuse (RFC 9112, 5.2).
+/// Detects a header value folded over several lines (obs-fold), which a server must refuse (RFC 9112, 5.2).
 ///
-/// libhttp-parser unfolds it silently: it reports such a value in two pieces, just as one that arrived in two reads.
-/// They differ in where the pieces lie: those of a split value end one input and begin the next.
+/// libhttp-parser unfolds it silently: it reports such a value in two pieces, like one that arrived in two reads. The
+/// addresses differ: the pieces of a split value end one input and begin the next.
 struct FoldDetector {
     private var input = UnsafeRawBufferPointer(start: nil, count: 0)
     private var inputNumber = 0
@@ -271,7 +271,7 @@ struct FoldDetector {
         inputNumber += 1
     }
 
-    /// Whether `piece` continues the piece before it without a break between the lines.
+    /// Whether `piece` continues the previous piece without a line break between them.
     func continues(_ piece: UnsafeRawBufferPointer) -> Bool {
         piece.isEmpty || (piece.baseAddress == input.baseAddress && endedInput == inputNumber - 1)
     }
@@ -282,12 +282,13 @@ struct FoldDetector {
     }
 }
 
-/// Notices a line of a head that ends without a carriage return. A recipient may take it (RFC 9112, 2.2), and the
-/// library does; but where one server sees two lines and another sees one, they disagree about a request's length.
+/// Detects a line of a head that ends without a carriage return. RFC 9112, 2.2 allows a recipient to accept it, and the
+/// library does. But a server that sees two lines and one that sees a single line disagree about where the request
+/// ends.
 struct LineEndCheck {
     private var last: UInt8 = 0
 
-    /// Goes on with `bytes`; false when one of their line feeds stands alone.
+    /// Checks the next bytes. Returns false when a line feed stands alone.
     mutating func accept(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard let start = bytes.baseAddress, !bytes.isEmpty else { return true }
         var rest = start

@@ -1,10 +1,10 @@
 import Bytes
 
-/// What a request is about: a path and a query, still percent-encoded, in the memory of the request.
+/// The target of a request: a path and a query, still percent-encoded, in the memory of the request.
 public struct RequestTarget {
-    /// From the first "/" to the "?".
+    /// From the first "/" up to the "?".
     public let path: UnsafeRawBufferPointer
-    /// Behind the "?"; empty without one.
+    /// After the "?"; empty without one.
     public let query: UnsafeRawBufferPointer
 
     /// Takes origin form ("/a?b") and absolute form ("http://host/a?b"): RFC 9112, 3.2.
@@ -26,7 +26,7 @@ public struct RequestTarget {
         queryValues(name).first.flatMap { percentDecoded($0, plusIsSpace: true) }
     }
 
-    /// The values of all query items of this name, as they were sent; empty for an item without "=".
+    /// The values of all query items of this name, still encoded; empty for an item without "=".
     public func queryValues(_ name: StaticString) -> [UnsafeRawBufferPointer] {
         ByteFields(query, separator: UInt8(ascii: "&")).compactMap { item in
             let end = item.position(of: UInt8(ascii: "=")) ?? item.count
@@ -39,13 +39,13 @@ public struct RequestTarget {
             target.part(colon, colon + 3).isEqual(to: "://")
         else { return UnsafeRawBufferPointer(start: nil, count: 0) }
         let rest = target.part(colon + 3, target.count)
-        // The authority ends at the first of these (RFC 3986, 3.2). Behind it a slash may be part of a query.
+        // The authority ends at the first of these (RFC 3986, 3.2). A later slash may be part of the query.
         let end = rest.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }
         return rest.part(end ?? rest.count, rest.count)
     }
 }
 
-/// The fields of some bytes between separators, without copies.
+/// The fields between separators, without copies.
 public struct ByteFields: Sequence, IteratorProtocol {
     private var rest: UnsafeRawBufferPointer?
     private let separator: UInt8
@@ -66,7 +66,7 @@ public struct ByteFields: Sequence, IteratorProtocol {
     }
 }
 
-/// The text behind percent-encoding (RFC 3986, 2.1), or nil when an escape or the UTF-8 is malformed.
+/// Decodes percent-encoding (RFC 3986, 2.1). Returns nil when an escape or the UTF-8 is malformed.
 public func percentDecoded(_ bytes: UnsafeRawBufferPointer, plusIsSpace: Bool = false) -> String? {
     var decoded: [UInt8] = []
     decoded.reserveCapacity(bytes.count)
@@ -113,7 +113,7 @@ extension UnsafeRawBufferPointer {
         return UnsafeRawBufferPointer(rebasing: self[start..<end])
     }
 
-    /// Whether the bytes are this ASCII text in lower case, whatever their own case.
+    /// Whether the bytes equal a lower-case ASCII text, ignoring their case.
     public func equalsIgnoringCase(_ lowercased: StaticString) -> Bool {
         guard count == lowercased.utf8CodeUnitCount else { return false }
         return (0..<count).allSatisfy { index in

@@ -1,7 +1,7 @@
 import Bytes
 import Glibc
 
-/// The media type of an answer's body.
+/// The media type of a response's body.
 public struct ContentType: Sendable {
     let name: StaticString
     public init(_ name: StaticString) { self.name = name }
@@ -13,7 +13,7 @@ public struct ContentType: Sendable {
     public static let metrics = ContentType("text/plain; version=0.0.4; charset=utf-8")
 }
 
-/// One more header field of an answer. The value must hold no control characters.
+/// An additional header field of a response. The value must not contain control characters.
 public struct ResponseHeader: Sendable {
     let name: StaticString
     let value: String
@@ -26,26 +26,26 @@ public struct ResponseHeader: Sendable {
     public static func retryAfter(seconds: Int) -> ResponseHeader { ResponseHeader("Retry-After", "\(seconds)") }
 }
 
-/// What the answer's form takes from its request.
-struct AnswerTraits: Equatable {
+/// The properties of a response that its request determines.
+struct ResponseTraits: Equatable {
     var withoutBody = false
     var closes = false
-    /// HTTP/1.0 closes unless the answer says otherwise.
+    /// HTTP/1.0 closes unless the response says otherwise.
     var saysKeepAlive = false
 }
 
-/// Writes the status line and header fields of an answer (RFC 9112, 4 and 5).
+/// Writes the status line and header fields of a response (RFC 9112, 4 and 5).
 struct ResponseWriter {
     private var date: HTTPDate
 
     init(second: time_t) { date = HTTPDate(second: second) }
 
-    /// Takes over the time of the answers that follow.
+    /// Sets the date of the responses that follow.
     mutating func update(to second: time_t) { date.update(to: second) }
 
     func write(
         _ status: Int, _ contentType: ContentType, _ headers: [ResponseHeader], _ body: UnsafeRawBufferPointer,
-        _ traits: AnswerTraits, to buffer: inout ByteBuffer
+        _ traits: ResponseTraits, to buffer: inout ByteBuffer
     ) {
         buffer.reserve(256 + body.count)
         writeStatusLine(status, to: &buffer)

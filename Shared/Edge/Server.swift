@@ -3,22 +3,22 @@ import CLinux
 import Glibc
 import Reactor
 
-/// What a server has counted since its start.
+/// The counters of a server since its start.
 public struct ServerStatistics: Sendable {
     public var accepted = 0
     public var requests = 0
     public var webSockets = 0
-    /// Connections beyond the bound.
+    /// Connections refused at the connection limit.
     public var refusedConnections = 0
-    /// Connections beyond the bound of their address.
-    public var refusedOfAddress = 0
-    /// Requests answered by the server itself: malformed, over a limit, too slow.
+    /// Connections refused at the limit of their address.
+    public var refusedByAddress = 0
+    /// Requests refused by the server itself: malformed, over a limit, too slow.
     public var refusedRequests = 0
     /// Requests without a valid token.
     public var failedAuthentications = 0
     /// HTTP connections closed because the peer did not read.
     public var slowReaders = 0
-    /// WebSockets closed because their queue went over its bound.
+    /// WebSockets closed because their queue exceeded its limit.
     public var slowWebSockets = 0
 }
 
@@ -35,22 +35,22 @@ public final class Server {
     let webSocketSubprotocol: StaticString
     let timeouts: SweepTimeouts
 
-    /// Shared by all connections, because each takes or copies what it read before the next one reads.
+    /// Shared by all connections: each consumes or copies its input before the next one reads.
     let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 * 1024, alignment: 16)
     let flushQueue = FlushQueue()
     var connections: ConnectionTable
-    /// What `ServerLimits.keptBytes` bounds.
-    public internal(set) var keptBytes = 0
+    /// The total that `ServerLimits.bufferedBytes` limits.
+    public internal(set) var bufferedBytes = 0
     private(set) var responseWriter = ResponseWriter(second: time(nil))
-    /// The clock of all timeouts: how many sweeps there have been.
+    /// The number of sweeps so far: the clock of all timeouts.
     private(set) var sweep: UInt32 = 0
     private var sweepPosition = 0
     private var isSweeping = false
 
-    private static let sparedDescriptors = 128
+    private static let reservedDescriptors = 128
     private var maximumConnections = 0
     private var listener: Listener?
-    private var whenDrained: (@Reactor () -> Void)?
+    private var drainCompletion: (@Reactor () -> Void)?
 
     public init(
         _ http: any HTTPHandler, webSockets: (any WebSocketHandler)? = nil,
@@ -73,7 +73,7 @@ public final class Server {
 
     public var openConnections: Int { connections.count }
 
-    /// Starts to accept at `address`, such as `0.0.0.0:8080`; port 0 takes any free one.
+    /// Starts accepting at `address`, such as `0.0.0.0:8080`; port 0 chooses a free one.
     /// - Returns: the port.
     @discardableResult
     public func listen(at address: String) throws(ListenError) -> Int {
@@ -85,18 +85,18 @@ public final class Server {
         return listener.port
     }
 
-    /// Stops accepting, finishes the outstanding answers, and calls `whenDone` when no connection is left, at the
-    /// latest after `deadline`. The WebSocket handler ends its WebSockets itself.
-    public func drain(deadline: Duration, whenDone: @escaping @Reactor () -> Void) {
+    /// Stops accepting, sends the outstanding responses, and calls `completion` when no connection is left, or after
+    /// `deadline`. The WebSocket handler closes its WebSockets itself.
+    public func drain(deadline: Duration, completion: @escaping @Reactor () -> Void) {
         isDraining = true
-        whenDrained = whenDone
+        drainCompletion = completion
         listener?.close()
         for connection in connections.connections(in: 0..<connections.size) { connection.drain() }
         Reactor.after(deadline) { [self] in closeAll() }
         connectionEnded()
     }
 
-    /// The same, suspending until no connection is left.
+    /// Drains the server and suspends until no connection is left.
     public func drain(deadline: Duration) async {
         await withUnsafeContinuation { continuation in
             drain(deadline: deadline) { continuation.resume() }
@@ -109,66 +109,66 @@ public final class Server {
             && request.target.path.isEqual(to: webSocketPath)
     }
 
-    /// Called by a connection that has left the table.
+    /// Called by a connection that was removed from the table.
     func connectionEnded() {
-        guard isDraining, connections.count == 0, let done = whenDrained else { return }
-        whenDrained = nil
+        guard isDraining, connections.count == 0, let completion = drainCompletion else { return }
+        drainCompletion = nil
         isSweeping = false
-        done()
+        completion()
     }
 
     // MARK: Accepting
 
     private func accept(_ socket: StreamSocket, from peer: IPAddress?) {
-        guard connections.count < maximumConnections else { return turnAway(socket, Self.full) }
+        guard connections.count < maximumConnections else { return reject(socket, Self.connectionLimitResponse) }
         let isProxy = peer.map { peer in limits.trustedProxies.contains { $0.contains(peer) } } ?? false
-        let place = connections.makePlace()
-        guard isProxy || admits(place, from: peer, toldByProxy: false) else {
-            connections.remove(place)
-            return turnAway(socket, Self.fullForAddress)
+        let index = connections.makeIndex()
+        guard isProxy || admits(index, from: peer, fromProxyHeader: false) else {
+            connections.remove(index)
+            return reject(socket, Self.addressLimitResponse)
         }
         socket.setNoDelay()
         statistics.accepted += 1
-        let connection = HTTPConnection(socket, from: peer, behindProxy: isProxy, at: place, of: self)
-        connections.replace(place, with: connection)
+        let connection = HTTPConnection(socket, from: peer, behindProxy: isProxy, at: index, of: self)
+        connections.replace(index, with: connection)
     }
 
-    /// Counts a connection for its client's address; false when that has its full number.
-    func admits(_ place: ConnectionTable.Place, from client: IPAddress?, toldByProxy: Bool) -> Bool {
-        guard let client, toldByProxy || !client.isPrivate else { return true }
-        return connections.count(place, for: client.client)
+    /// Counts a connection for its client's address. Returns false when the address is at its limit.
+    func admits(_ index: ConnectionTable.Index, from client: IPAddress?, fromProxyHeader: Bool) -> Bool {
+        guard let client, fromProxyHeader || !client.isPrivate else { return true }
+        return connections.count(index, for: client.client)
     }
 
-    static let full: StaticString = """
-        HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\nContent-Length: 108\r\n\
+    static let connectionLimitResponse: StaticString = """
+        HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\nContent-Length: 104\r\n\
         Retry-After: 1\r\nConnection: close\r\n\r\n\
-        {"status":503,"title":"Too many connections","detail":"the server has its full number","code":"overloaded"}\n
+        {"status":503,"title":"Too many connections","detail":"the server is at its limit","code":"overloaded"}\n
         """
 
-    static let fullForAddress: StaticString = """
-        HTTP/1.1 429 Too Many Requests\r\nContent-Type: application/problem+json\r\nContent-Length: 111\r\n\
+    static let addressLimitResponse: StaticString = """
+        HTTP/1.1 429 Too Many Requests\r\nContent-Type: application/problem+json\r\nContent-Length: 106\r\n\
         Retry-After: 1\r\nConnection: close\r\n\r\n\
-        {"status":429,"title":"Too many connections","detail":"this address has its full number","code":"rateLimited"}\n
+        {"status":429,"title":"Too many connections","detail":"the address is at its limit","code":"rateLimited"}\n
         """
 
-    /// Says why in one attempt: whoever is one too many must not cost more.
-    private func turnAway(_ socket: StreamSocket, _ answer: StaticString) {
-        countRefusal(answer)
-        _ = socket.write(UnsafeRawBufferPointer(answer))
+    /// Sends the reason with a single write: a refused connection must not cost more.
+    private func reject(_ socket: StreamSocket, _ response: StaticString) {
+        countRefusal(response)
+        _ = socket.write(UnsafeRawBufferPointer(response))
         socket.endWriting()
         Glibc.close(socket.descriptor)
     }
 
-    func countRefusal(_ answer: StaticString) {
-        if answer.utf8Start == Self.full.utf8Start {
+    func countRefusal(_ response: StaticString) {
+        if response.utf8Start == Self.connectionLimitResponse.utf8Start {
             statistics.refusedConnections += 1
         } else {
-            statistics.refusedOfAddress += 1
+            statistics.refusedByAddress += 1
         }
     }
 
-    /// Each connection is a descriptor, and the usual soft limit is 1,024. Some stay free for what else the process
-    /// opens: were they gone, it could not even reconnect to its database.
+    /// Raises the soft limit on descriptors, usually 1,024, and returns the number available for connections.
+    /// `reservedDescriptors` stay free for everything else: without them the process could not reconnect to its database.
     private func connectionLimit() -> Int {
         var descriptors = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &descriptors) == 0 else {
@@ -176,7 +176,7 @@ public final class Server {
         }
         descriptors.rlim_cur = descriptors.rlim_max
         setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &descriptors)
-        return min(limits.connections, max(1, Int(clamping: descriptors.rlim_cur) - Self.sparedDescriptors))
+        return min(limits.connections, max(1, Int(clamping: descriptors.rlim_cur) - Self.reservedDescriptors))
     }
 
     // MARK: Timeouts
@@ -207,10 +207,10 @@ public final class Server {
 /// The timeouts of `ServerLimits` in sweeps.
 struct SweepTimeouts {
     let head, request, firstRequest, bodyGrace, idle, write, close, ping, silence: UInt32
-    /// What the slowest rate that is put up with comes to in a sweep.
+    /// The bytes per sweep at the slowest accepted rate.
     private let slowestBytes: Int
 
-    /// How long a peer may take for `bytes` after `grace`.
+    /// The sweeps that a peer may take for `bytes`, beyond `grace`.
     func patience(_ grace: UInt32, for bytes: Int) -> UInt32 { grace &+ UInt32(clamping: bytes / slowestBytes) }
 
     init(_ limits: ServerLimits) {

@@ -1,45 +1,45 @@
-/// The bounds of a server: every queue and every wait of a connection has one.
+/// The limits of a server: every queue and every wait of a connection has one.
 public struct ServerLimits: Sendable {
-    /// Open connections. One more is answered 503 `overloaded` and closed.
+    /// Open connections. A further one gets 503 `overloaded` and is closed.
     public var connections = 20_000
 
-    /// Open connections of one client address (IPv6: of one /64); one more is answered 429 and closed. Addresses of
-    /// private networks count only when a proxy tells them: without that they are most likely proxies themselves.
+    /// Open connections per client address (IPv6: per /64). A further one gets 429 and is closed. Private addresses
+    /// count only if a PROXY header names them: otherwise they are most likely proxies.
     public var connectionsPerAddress = 1000
 
-    /// Requests without a valid token from one such address within `failureWindow`. Beyond, only what was verified
-    /// before on its connection is served. So many that the signatures to look at cost a service a few hundredths of its
-    /// time at most, and that a house of phones whose tokens have expired does not lock itself out.
+    /// Requests without a valid token per client address within `failureWindow`. Beyond it, only connections that have
+    /// shown a valid token are served. Verifying this many signatures takes a few per cent of a service's time, and a
+    /// household of phones with expired tokens stays below it.
     public var failuresPerAddress = 2000
     public var failureWindow = Duration.seconds(10)
 
-    /// Who may tell by a header of the PROXY protocol whom it connects for.
+    /// The networks whose PROXY headers are accepted.
     public var trustedProxies: [IPNetwork] = []
 
-    /// Bytes of a request's target and header fields together; more is 431.
+    /// Bytes of a request's target and header fields together. More gets 431.
     public var headBytes = 16 * 1024
 
-    /// Requests of one connection whose answers are outstanding. While there are as many, nothing more is read from it.
-    public var outstandingAnswers = 64
+    /// Outstanding responses per connection. At the limit, nothing more is read from it.
+    public var outstandingResponses = 64
 
-    /// Answer bytes that the peer has not taken. Nothing is read from a connection above this …
-    public var unreadAnswerBytes = 256 * 1024
+    /// Response bytes that the peer has not read. Above this nothing is read from the connection …
+    public var unreadResponseBytes = 256 * 1024
 
-    /// … and it is closed above this, which only the answers already outstanding can bring about.
-    public var unreadAnswerBytesAtMost = 64 * 1024 * 1024
+    /// … and above this it is closed. Only responses that were outstanding already can reach it.
+    public var maximumUnreadResponseBytes = 64 * 1024 * 1024
 
-    /// Bytes kept for all HTTP connections: answers that wait, input that waits, bodies in arrival. Above it whoever does
-    /// not take what was sent is closed.
-    public var keptBytes = 256 * 1024 * 1024
+    /// Bytes buffered for all HTTP connections: unsent responses, unparsed input, incomplete bodies. Above it,
+    /// connections whose peers do not read are closed.
+    public var bufferedBytes = 256 * 1024 * 1024
 
-    /// Bytes of a body that is thrown away to keep the connection of a request that is refused; with more to come the
-    /// connection ends.
+    /// Bytes of a refused request's body that are discarded to keep the connection. With a longer body the connection
+    /// is closed.
     public var discardedBodyBytes = 128 * 1024
 
-    /// Bytes queued for one WebSocket; above it the peer is too slow and is closed.
+    /// Bytes queued for one WebSocket. Above it the peer is too slow, and the WebSocket is closed.
     public var webSocketQueueBytes = 4 * 1024 * 1024
 
-    /// Bytes of one WebSocket message, all fragments together, until the handler sets another bound.
+    /// Bytes of one WebSocket message, all fragments together, until the handler sets another limit.
     public var webSocketMessageBytes = 64 * 1024
 
     /// From the first byte of a request to the end of its header fields.
@@ -51,34 +51,35 @@ public struct ServerLimits: Sendable {
     /// From the acceptance of a connection to the first byte of its first request.
     public var firstRequestTimeout = Duration.seconds(20)
 
-    /// Bytes a second that a body arrives with, or a peer that is behind takes, at least: on the average since …
+    /// The slowest accepted rate, in bytes per second, for a body to arrive or a lagging peer to read: the average
+    /// since …
     public var slowestRate = 16 * 1024
 
-    /// … so long after the beginning of a request.
+    /// … this long after the beginning of a request.
     public var bodyGrace = Duration.seconds(10)
 
-    /// Without a request on a connection that stays open.
+    /// How long a connection may stay open without a request.
     public var idleTimeout = Duration.seconds(75)
 
-    /// Behind with what it was sent, before the rate at which a peer takes it counts.
+    /// How long a peer may lag before its reading rate counts.
     public var writeTimeout = Duration.seconds(30)
 
-    /// For the peer to close after the server has: RFC 9112, 9.6 and RFC 6455, 7.1.1.
+    /// How long the peer may take to close after the server: RFC 9112, 9.6 and RFC 6455, 7.1.1.
     public var closeTimeout = Duration.seconds(2)
 
-    /// Between the pings of a WebSocket.
+    /// The interval between pings on a WebSocket.
     public var pingInterval = Duration.seconds(25)
 
-    /// Without anything from the peer of a WebSocket.
+    /// How long the peer of a WebSocket may stay silent.
     public var silenceTimeout = Duration.seconds(60)
 
-    /// Timeouts are noticed by looking at a part of the connections at this interval, four looks for all: a timer per
-    /// request would cost more than the request.
+    /// The interval at which a quarter of the connections are checked for timeouts: a timer per request would cost more
+    /// than the request.
     public var sweepInterval = Duration.milliseconds(250)
 
     public init() {}
 
-    /// How many sweeps make up `timeout`, at least one.
+    /// The number of sweeps in `timeout`, at least one.
     func sweeps(in timeout: Duration) -> UInt32 {
         UInt32(clamping: max(1, timeout.nanoseconds / max(1, sweepInterval.nanoseconds)))
     }

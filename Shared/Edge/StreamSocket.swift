@@ -18,7 +18,7 @@ struct StreamSocket {
         result(send(descriptor, bytes.baseAddress, bytes.count, CInt(MSG_NOSIGNAL)))
     }
 
-    /// `writev` without the signal that a closed peer would raise.
+    /// `writev` without SIGPIPE when the peer has closed.
     func write(_ vectors: UnsafeMutableBufferPointer<iovec>) -> WriteResult {
         var message = msghdr()
         message.msg_iov = vectors.baseAddress

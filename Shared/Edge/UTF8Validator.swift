@@ -1,7 +1,7 @@
 /// Validates UTF-8 that arrives in pieces: strict, without overlong forms, surrogates and values over U+10FFFF.
 /// Source: Unicode 16, table 3-7.
 struct UTF8Validator {
-    /// Continuation bytes that the current character still lacks, and the range of the next of them.
+    /// The number of continuation bytes missing from the current character, and the range of the next one.
     private var missing: UInt8 = 0
     private var lowest: UInt8 = 0x80
     private var highest: UInt8 = 0xBF
@@ -9,7 +9,7 @@ struct UTF8Validator {
     /// Whether the bytes so far end with a whole character.
     var isComplete: Bool { missing == 0 }
 
-    /// Goes on with `bytes`; false when no text can begin like this.
+    /// Checks the next bytes. Returns false when they are not valid UTF-8.
     mutating func accept(_ bytes: UnsafeRawBufferPointer) -> Bool {
         var position = 0
         while position < bytes.count {
@@ -45,7 +45,7 @@ struct UTF8Validator {
         (missing, lowest, highest) = (count, low, high)
     }
 
-    /// Most of what clients send is ASCII: eight bytes at a time.
+    /// Skips ASCII, which most input is, eight bytes at a time.
     private static func endOfASCII(_ bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
         var position = start
         while position + 8 <= bytes.count {

@@ -2,17 +2,17 @@ import Bytes
 import Glibc
 import Reactor
 
-/// One open WebSocket. Small, because most of them are idle: no buffers but those in use.
+/// An open WebSocket. It has no buffers but those in use, because most WebSockets are idle.
 @Reactor
 public final class WebSocket: Connection {
-    /// What the handler keeps with the WebSocket, such as its session.
+    /// The handler's state for the WebSocket, such as its session.
     public var userInfo: AnyObject?
 
     private enum State: UInt8 {
         case open
         /// The server has sent a close frame and waits for the peer's.
         case closing
-        /// A close frame has been sent and nothing is expected: what still comes is thrown away.
+        /// A close frame was sent and nothing is expected: further input is discarded.
         case finished
         case closed
     }
@@ -20,30 +20,30 @@ public final class WebSocket: Connection {
     private let server: Server
     private let handler: any WebSocketHandler
     private let socket: StreamSocket
-    private let place: ConnectionTable.Place
+    private let index: ConnectionTable.Index
     private var decoder: WebSocketDecoder
     private var queue = FrameQueue()
     private var state = State.open
     private var hasPeerClosed = false
-    /// What was read and waits for `resumeReading`; nil: reading goes on.
+    /// Input that waits for `resumeReading`; nil while reading goes on.
     private var unread: [UInt8]?
-    /// Whether the peer has to wait, until `resumeReading`.
+    /// Whether reading is paused until `resumeReading`.
     public private(set) var isPaused = false
-    private var isResumePlanned = false
+    private var isResumeScheduled = false
     private var isTaking = false
     private var isFlushScheduled = false
     private var interest = Interest.read
-    /// In sweeps: when the peer was last heard, last pinged, and when the closing began.
+    /// The sweeps in which the peer last sent something, was last pinged, and in which closing began.
     private var lastHeard: UInt32
     private var lastPing: UInt32
     private var closingSince: UInt32 = 0
 
     init(
-        _ socket: StreamSocket, at place: ConnectionTable.Place, of server: Server, handler: any WebSocketHandler,
+        _ socket: StreamSocket, at index: ConnectionTable.Index, of server: Server, handler: any WebSocketHandler,
         opening: WebSocketFrame
     ) {
         self.socket = socket
-        self.place = place
+        self.index = index
         self.server = server
         self.handler = handler
         decoder = WebSocketDecoder(maximumMessageBytes: server.limits.webSocketMessageBytes)
@@ -53,69 +53,67 @@ public final class WebSocket: Connection {
         enqueue(opening)
     }
 
-    /// Whether frames still reach the peer. Afterwards `send` does nothing.
+    /// Whether frames can be sent. Afterwards `send` does nothing.
     public var isOpen: Bool { state == .open }
 
-    /// Bytes that were sent and that the kernel has not taken.
+    /// Queued bytes that were not written to the socket yet.
     public var queuedBytes: Int { queue.bytes }
 
-    /// Whether frames wait that the kernel did not take, because the peer reads more slowly than is sent.
+    /// Whether frames wait because the socket's send buffer is full: the peer reads more slowly than frames are sent.
     public var isCongested: Bool { interest.contains(.write) }
 
-    /// The most bytes a message of the peer may have, all its fragments together.
+    /// The maximum length of a message from the peer in bytes, all its fragments together.
     public var maximumMessageBytes: Int {
         get { decoder.maximumMessageBytes }
         set { decoder.maximumMessageBytes = newValue }
     }
 
-    /// Bytes of a message that has not arrived as a whole.
+    /// Bytes of an incomplete message.
     public var heldInputBytes: Int { decoder.heldBytes }
 
-    /// Bytes that this message will have at least, as its peer says.
+    /// The minimum length of the incomplete message, from its frame header.
     public var announcedInputBytes: Int { decoder.announcedBytes }
 
-    /// Queues `frame`; all of a turn leave by one system call. A peer that leaves more than the bound of the queue
-    /// untaken is closed.
+    /// Queues `frame`. All frames of a turn are written with one system call. If the queue exceeds its limit, the
+    /// WebSocket is closed.
     public func send(_ frame: WebSocketFrame) {
         guard state == .open else { return }
         enqueue(frame)
         guard queue.bytes > server.limits.webSocketQueueBytes else { return }
-        // Much at once is not the peer's fault: it had no chance to take any of this turn's frames.
+        // Many frames in one turn are not the peer's fault: it had no chance to read any of them.
         if !interest.contains(.write) { _ = write() }
-        if queue.bytes > server.limits.webSocketQueueBytes { tooSlow() }
+        if queue.bytes > server.limits.webSocketQueueBytes { closeSlowReader() }
     }
 
-    /// Starts the closing handshake. What was sent before still arrives.
+    /// Starts the closing handshake. Frames sent before are still delivered.
     /// - Parameter reason: for developers, at most 123 bytes.
     public func close(_ code: WebSocketCloseCode, reason: StaticString = "") {
         guard state == .open else { return }
         enqueue(.close(code, reason: reason))
         state = .closing
         closingSince = server.sweep
-        // In the middle of a message the peer's answer cannot be made out, and nothing is kept for who was sent away.
+        // In the middle of a message the peer's close frame cannot be found, and no input is kept for a rejected peer.
         if decoder.heldBytes > 0 || unread != nil { endListening() }
     }
 
     private func endListening() {
         state = .finished
         scheduleFlush()
-        // What is being handled may lie in the decoder's memory.
+        // A message that is being handled may be in the decoder's memory.
         if !isTaking { decoder.release() }
         unread = nil
         watch(for: interest.union(.read))
     }
 
-    /// Notes that the peer brought no valid token: an address that does so again and again opens no more WebSockets for
-    /// a while.
+    /// Counts a peer without a valid token: an address with many of these cannot open WebSockets for a while.
     public func authenticationFailed() {
         server.statistics.failedAuthentications += 1
-        server.connections.failed(place, at: server.sweep)
+        server.connections.failed(index, at: server.sweep)
     }
 
     // MARK: Reading
 
-    /// Nothing more is read, and what was read is not handed on, until `resumeReading`: the peer has to wait. It is not
-    /// taken for silent meanwhile.
+    /// Stops reading and handing on messages until `resumeReading`. The silence timeout is suspended meanwhile.
     public func pauseReading() {
         guard state == .open else { return }
         isPaused = true
@@ -126,15 +124,15 @@ public final class WebSocket: Connection {
 
     public func resumeReading() {
         isPaused = false
-        guard state == .open, unread != nil, !isResumePlanned else { return }
-        isResumePlanned = true
-        // Not at once: whoever resumes is not prepared to be handed a message.
+        guard state == .open, unread != nil, !isResumeScheduled else { return }
+        isResumeScheduled = true
+        // Not at once: the caller is not prepared to receive a message.
         Reactor.atEndOfTurn { [self] in takeUnread() }
     }
 
     private func takeUnread() {
-        isResumePlanned = false
-        // It may have been paused anew meanwhile.
+        isResumeScheduled = false
+        // It may have been paused again meanwhile.
         guard state == .open, !isPaused, var bytes = unread else { return }
         unread = nil
         bytes.withUnsafeMutableBytes { take($0) }
@@ -144,7 +142,7 @@ public final class WebSocket: Connection {
     public func ready(_ readiness: Readiness) {
         if readiness.contains(.write) { flush() }
         guard state != .closed, !readiness.isDisjoint(with: [.read, .hangup, .failure]) else { return }
-        // Not asked for, so the connection is broken.
+        // Reading was not requested, so the connection is broken.
         if unread != nil { return readiness.isDisjoint(with: [.hangup, .failure]) ? () : close() }
         switch socket.read(into: UnsafeMutableRawBufferPointer(rebasing: server.readBuffer[..<Self.bytesPerRead])) {
         case .nothing: return
@@ -171,7 +169,7 @@ public final class WebSocket: Connection {
         ended(of: input, otherFrames: decoder.frames - framesBefore - texts)
     }
 
-    /// All that was read has been handled, or the rest has to wait.
+    /// Called when the input was handled, or `rest` has to wait.
     private func ended(of rest: UnsafeMutableRawBufferPointer, otherFrames: Int) {
         if state == .open { handler.decoded(otherFrames: otherFrames, from: self) }
         switch state {
@@ -181,10 +179,10 @@ public final class WebSocket: Connection {
         }
     }
 
-    /// A close frame has fewer. A peer that was sent away is not heard out with more.
+    /// More bytes than a close frame has. A peer that is being closed may send no longer frame.
     private static let closeFrameBytes = 256
 
-    /// Not more, so that a peer that is told to wait leaves little behind.
+    /// Small, so that little input is left when reading is paused.
     private static let bytesPerRead = 64 * 1024
 
     private func handle(_ event: WebSocketEvent) {
@@ -196,7 +194,7 @@ public final class WebSocket: Connection {
         }
     }
 
-    /// Answers with the same code (RFC 6455, 5.5.1) unless this was the answer, and ends.
+    /// Echoes the close code (RFC 6455, 5.5.1) unless this is the response to our close frame, and ends.
     private func peerCloses(_ code: WebSocketCloseCode?) {
         hasPeerClosed = true
         finish(code ?? .normal, "")
@@ -213,7 +211,7 @@ public final class WebSocket: Connection {
 
     private func enqueue(_ frame: WebSocketFrame) {
         queue.append(frame)
-        // Waiting for the peer to take bytes: it is `ready` that goes on.
+        // While the socket is not writable, `ready` continues instead.
         if !interest.contains(.write) { scheduleFlush() }
     }
 
@@ -256,7 +254,7 @@ public final class WebSocket: Connection {
         Reactor.change(socket.descriptor, to: interest)
     }
 
-    private func tooSlow() {
+    private func closeSlowReader() {
         server.statistics.slowWebSockets += 1
         queue.removeUnstarted()
         handler.isTooSlow(self)
@@ -281,7 +279,7 @@ public final class WebSocket: Connection {
         }
     }
 
-    /// A WebSocket ends when its handler says so, which may first tell the client.
+    /// Does nothing: the handler closes the WebSocket after it has informed the client.
     func drain() {}
 
     func close() {
@@ -290,7 +288,7 @@ public final class WebSocket: Connection {
         Reactor.forget(socket.descriptor)
         Glibc.close(socket.descriptor)
         queue = FrameQueue()
-        server.connections.remove(place)
+        server.connections.remove(index)
         handler.closed(self)
         userInfo = nil
         server.connectionEnded()

@@ -1,15 +1,15 @@
 import Bytes
 
-/// What a client sent, unmasked and put together. Payloads are valid until the decoder is asked for the next event.
+/// A complete message or control frame from a client, unmasked. Payloads are valid until the next call of the decoder.
 enum WebSocketEvent {
     case text(UnsafeRawBufferPointer)
     case ping(UnsafeRawBufferPointer)
     case pong
-    /// The peer closes; no code means that it gave none.
+    /// The peer closes; the code is nil if it gave none.
     case close(WebSocketCloseCode?)
 }
 
-/// The peer broke a rule of RFC 6455, or of this server. The connection is to be closed with this code.
+/// A violation of RFC 6455 or of this server's limits. The connection is closed with this code.
 struct WebSocketViolation: Error, Equatable {
     let code: WebSocketCloseCode
     let reason: StaticString
@@ -19,28 +19,28 @@ struct WebSocketViolation: Error, Equatable {
 
 /// Decodes the frames of one client (RFC 6455, 5): bytes in, one event at a time out.
 ///
-/// A frame that lies whole in the input is unmasked in place and never copied. Memory is held only for a frame that
-/// has arrived in part and for the fragments of an open message, at most `maximumMessageBytes` of each.
+/// A frame that is complete in the input is unmasked in place and never copied. Memory is held only for an incomplete
+/// frame and for the fragments of an incomplete message, up to `maximumMessageBytes` each.
 struct WebSocketDecoder: ~Copyable {
     var maximumMessageBytes: Int
 
-    /// The beginning of a frame that has not arrived as a whole.
+    /// The first bytes of an incomplete frame.
     private var partialFrame = ByteBuffer(capacity: 16)
     private var isPartialFrameDone = false
-    /// The fragments so far of a message whose last has not come.
+    /// The fragments so far of an incomplete message.
     private var fragments = ByteBuffer(capacity: 16)
     private var isMessageOpen = false
     private var areFragmentsDone = false
     private var utf8 = UTF8Validator()
-    /// Frames that were decoded: also those that make no event.
+    /// The number of decoded frames, including those without an event.
     private(set) var frames = 0
 
-    /// Memory that an idle WebSocket keeps of a larger message.
+    /// The buffer memory that an idle WebSocket keeps.
     private static let keptBytes = 512
 
     init(maximumMessageBytes: Int) { self.maximumMessageBytes = maximumMessageBytes }
 
-    /// Takes bytes off the front of `input`, which it changes, up to the next event; nil when they are used up.
+    /// Consumes bytes of `input`, which are unmasked in place, up to the next event. Returns nil when all are consumed.
     mutating func next(_ input: inout UnsafeMutableRawBufferPointer) throws(WebSocketViolation) -> WebSocketEvent? {
         releaseDelivered()
         while let frame = try nextFrame(&input) {
@@ -51,18 +51,18 @@ struct WebSocketDecoder: ~Copyable {
         return nil
     }
 
-    /// Bytes that are kept of a message that has not arrived as a whole.
+    /// The bytes held of an incomplete message.
     var heldBytes: Int {
         (isPartialFrameDone ? 0 : partialFrame.count) + (areFragmentsDone ? 0 : fragments.count)
     }
 
-    /// Bytes that the message will have at least, as its frame says; 0 when none has begun.
+    /// The minimum length of the incomplete message, from its frame header; 0 when there is none.
     var announcedBytes: Int {
         guard !isPartialFrameDone, let header = try? WebSocketFrameHeader(partialFrame.bytes) else { return heldBytes }
         return header.payloadSize + (areFragmentsDone ? 0 : fragments.count)
     }
 
-    /// Gives the memory back, for a peer that is listened to no more.
+    /// Releases the memory when no more input is expected.
     mutating func release() {
         partialFrame = ByteBuffer(capacity: 16)
         fragments = ByteBuffer(capacity: 16)
@@ -104,7 +104,7 @@ struct WebSocketDecoder: ~Copyable {
         input = UnsafeMutableRawBufferPointer(rebasing: input[input.count...])
     }
 
-    /// Takes only as many bytes as the frame still lacks; before its header is whole, those that the header lacks.
+    /// Consumes only the bytes missing from the frame, or, while its header is incomplete, from the header.
     private mutating func completePartialFrame(
         _ input: inout UnsafeMutableRawBufferPointer
     ) throws(WebSocketViolation) -> Frame? {
@@ -123,15 +123,15 @@ struct WebSocketDecoder: ~Copyable {
         }
     }
 
-    /// The header at the front of `bytes`, if it is whole, checked against everything that is known before the payload.
+    /// The header at the start of `bytes`, if it is complete, with all checks that do not need the payload.
     private func header(_ bytes: UnsafeRawBufferPointer) throws(WebSocketViolation) -> WebSocketFrameHeader? {
         guard let header = try WebSocketFrameHeader(bytes) else { return nil }
         if header.opcode.isControl { return header }
         guard header.opcode != .binary else {
-            throw WebSocketViolation(code: .unsupportedData, reason: "only text messages are spoken here")
+            throw WebSocketViolation(code: .unsupportedData, reason: "only text messages are supported")
         }
         guard (header.opcode == .continuation) == isMessageOpen else {
-            throw WebSocketViolation(code: .protocolError, reason: "fragments of two messages are mixed")
+            throw WebSocketViolation(code: .protocolError, reason: "fragments of two messages are interleaved")
         }
         let before = isMessageOpen ? fragments.count : 0
         guard header.payloadSize <= maximumMessageBytes - before else {
@@ -164,13 +164,13 @@ struct WebSocketDecoder: ~Copyable {
         return .text(fragments.bytes)
     }
 
-    /// RFC 6455, 5.5.1 and 7.4.
+    /// The code of a close frame: RFC 6455, 5.5.1 and 7.4.
     private func closeCode(_ payload: UnsafeRawBufferPointer) throws(WebSocketViolation) -> WebSocketCloseCode? {
         if payload.isEmpty { return nil }
         let violation = WebSocketViolation(code: .protocolError, reason: "the close frame is malformed")
         guard payload.count >= 2 else { throw violation }
         let code = WebSocketCloseCode(rawValue: UInt16(payload[0]) << 8 | UInt16(payload[1]))
-        guard code.maySent else { throw violation }
+        guard code.mayBeSent else { throw violation }
         var reason = UTF8Validator()
         guard reason.accept(UnsafeRawBufferPointer(rebasing: payload[2...])), reason.isComplete else {
             throw WebSocketViolation(code: .invalidPayload, reason: "the reason is not valid UTF-8")

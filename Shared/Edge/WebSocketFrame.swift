@@ -1,12 +1,12 @@
 import Bytes
 import Glibc
 
-/// An encoded frame from server to client (RFC 6455, 5.2; never masked): made once, queued for any number of sessions.
+/// An encoded frame from server to client (RFC 6455, 5.2; not masked): encoded once, queued for any number of sessions.
 public struct WebSocketFrame: @unchecked Sendable {
     // @unchecked: the bytes are not changed after `init`.
     private let storage: ManagedBuffer<Int, UInt8>
 
-    /// A text frame of these pieces, one after the other. They must be valid UTF-8 together.
+    /// A text frame of the concatenated pieces, which must be valid UTF-8 together.
     public static func text(_ pieces: UnsafeRawBufferPointer...) -> WebSocketFrame {
         WebSocketFrame(.text, pieces)
     }
@@ -25,7 +25,7 @@ public struct WebSocketFrame: @unchecked Sendable {
         }
     }
 
-    /// Bytes that are no frame: what is left of the HTTP answers, and the handshake's.
+    /// Bytes that are not a frame: the remaining HTTP responses, the handshake's included.
     init(raw bytes: UnsafeRawBufferPointer) {
         storage = Self.allocate(bytes.count)
         Self.copy([bytes], to: storage, at: 0)
@@ -47,10 +47,10 @@ public struct WebSocketFrame: @unchecked Sendable {
 
     public var count: Int { storage.header }
 
-    /// The same, for who reads them in this process. Valid as long as the frame.
+    /// The encoded bytes. Valid as long as the frame.
     public var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: count) }
 
-    /// The bytes as they travel. They live as long as the frame.
+    /// The start of the encoded bytes. Valid as long as the frame.
     var start: UnsafeMutablePointer<UInt8> { storage.withUnsafeMutablePointerToElements { $0 } }
 
     private static func allocate(_ count: Int) -> ManagedBuffer<Int, UInt8> {
@@ -70,7 +70,7 @@ public struct WebSocketFrame: @unchecked Sendable {
     }
 }
 
-/// RFC 6455, 5.2.
+/// The opcode of a frame (RFC 6455, 5.2).
 enum WebSocketOpcode: UInt8 {
     case continuation = 0
     case text = 1
@@ -82,7 +82,7 @@ enum WebSocketOpcode: UInt8 {
     var isControl: Bool { rawValue >= 8 }
 }
 
-/// Why a WebSocket is closed: RFC 6455, 7.4.1, and the IANA registry.
+/// The status code of a close frame: RFC 6455, 7.4.1, and the IANA registry.
 public struct WebSocketCloseCode: RawRepresentable, Equatable, Sendable {
     public let rawValue: UInt16
     public init(rawValue: UInt16) { self.rawValue = rawValue }
@@ -96,8 +96,8 @@ public struct WebSocketCloseCode: RawRepresentable, Equatable, Sendable {
     public static let messageTooBig = WebSocketCloseCode(rawValue: 1009)
     public static let tryAgainLater = WebSocketCloseCode(rawValue: 1013)
 
-    /// Whether a peer may send this code: not those that only describe a missing one (RFC 6455, 7.4.2).
-    var maySent: Bool {
+    /// Whether a peer may send this code, unlike those reserved for a missing code (RFC 6455, 7.4.1 and 7.4.2).
+    var mayBeSent: Bool {
         switch rawValue {
         case 1000...1003, 1007...1014, 3000...4999: true
         default: false

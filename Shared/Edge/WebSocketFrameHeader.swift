@@ -8,8 +8,8 @@ struct WebSocketFrameHeader {
 
     var frameSize: Int { size + payloadSize }
 
-    /// Reads the header at the front of `bytes`; nil when it is not all there. What its first two bytes tell is
-    /// refused before the rest has come.
+    /// Reads the header at the start of `bytes`; nil when it is incomplete. Violations in the first two bytes are found
+    /// before the rest has arrived.
     init?(_ bytes: UnsafeRawBufferPointer) throws(WebSocketViolation) {
         guard bytes.count >= 2 else { return nil }
         guard bytes[0] & 0x70 == 0 else { throw .protocolError("a reserved bit is set") }
@@ -26,7 +26,7 @@ struct WebSocketFrameHeader {
         mask = bytes.loadUnaligned(fromByteOffset: size - 4, as: UInt32.self)
     }
 
-    /// How many bytes the header at the front of `bytes` has, as far as they tell: at least two.
+    /// The length of the header at the start of `bytes`, as far as they determine it: at least two.
     static func size(_ bytes: UnsafeRawBufferPointer) -> Int {
         guard bytes.count >= 2 else { return 2 }
         switch bytes[1] & 0x7F {
@@ -45,7 +45,7 @@ struct WebSocketFrameHeader {
         guard length >= (lengthBytes == 2 ? 126 : 0x1_0000), length <= UInt64(Int64.max) else {
             throw .protocolError("a length is not in its shortest form")
         }
-        // Beyond any limit anyway; smaller so that sums with it cannot overflow.
+        // Larger than any limit, and small enough that sums cannot overflow.
         return Int(min(length, UInt64(Int32.max)))
     }
 

@@ -2,14 +2,13 @@ import Bytes
 import CCrypto
 import Reactor
 
-/// The server's half of the opening handshake (RFC 6455, 4.2).
+/// The server's side of the opening handshake (RFC 6455, 4.2).
 @Reactor
 struct WebSocketHandshake {
     private let acceptKey: [UInt8]
     private let subprotocol: StaticString?
 
-    /// Checks a request that asks for a WebSocket. A client that names subprotocols must name ours; one that names
-    /// none is taken at its word.
+    /// Checks an upgrade request. A client that names subprotocols must name ours; one that names none is accepted.
     init(_ request: Request, subprotocol: StaticString) throws(RequestFailure) {
         guard let version = request[.webSocketVersion], version.isEqual(to: "13") else {
             throw .webSocketVersion
@@ -21,7 +20,7 @@ struct WebSocketHandshake {
         acceptKey = Self.acceptKey(for: key)
     }
 
-    func writeAnswer(to buffer: inout ByteBuffer) {
+    func writeResponse(to buffer: inout ByteBuffer) {
         buffer.append("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n")
         if let subprotocol {
             buffer.append("Sec-WebSocket-Protocol: ")
@@ -53,7 +52,7 @@ struct WebSocketHandshake {
         }
     }
 
-    /// RFC 6455, 4.2.2: the SHA-1 of the key and a fixed text, in base64.
+    /// The value of `Sec-WebSocket-Accept` (RFC 6455, 4.2.2): the SHA-1 of the key and a fixed text, in base64.
     static func acceptKey(for key: UnsafeRawBufferPointer) -> [UInt8] {
         let input = Array(key) + Array("258EAFA5-E914-47DA-95CA-C5AB0DC85B11".utf8)
         var digest = [UInt8](repeating: 0, count: Int(SHA_DIGEST_LENGTH))

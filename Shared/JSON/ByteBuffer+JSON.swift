@@ -1,7 +1,7 @@
 import Bytes
 import Models
 
-/// Writing JSON. Commas write themselves: a key or an element that does not follow an opening bracket gets one.
+/// Writes JSON. A key or an element that does not follow an opening bracket gets a comma.
 ///
 /// ```
 /// buffer.beginObject()
@@ -11,15 +11,14 @@ import Models
 /// for user in mentions { buffer.append(element: user) }
 /// buffer.endArray()
 /// buffer.endObject()
-/// ```
-/// Keys are literals that need no escaping. Values whose text comes from outside are escaped.
+/// ``` Keys are literals that need no escaping. String values are escaped.
 extension ByteBuffer {
     public mutating func beginObject() { append(UInt8(ascii: "{")) }
     public mutating func endObject() { append(UInt8(ascii: "}")) }
     public mutating func beginArray() { append(UInt8(ascii: "[")) }
     public mutating func endArray() { append(UInt8(ascii: "]")) }
 
-    /// `"key":`, with a comma before it unless it is the first. A value must follow.
+    /// Appends `"key":`, with a comma before it unless it is the first. A value must follow.
     public mutating func append(key: StaticString) {
         beginElement()
         append(UInt8(ascii: "\""))
@@ -27,14 +26,14 @@ extension ByteBuffer {
         append("\":" as StaticString)
     }
 
-    /// A key that comes from outside, such as a user id.
+    /// Appends a key that is not a literal, such as a user id, escaped.
     public mutating func append(dynamicKey key: String) {
         beginElement()
         appendJSON(key)
         append(UInt8(ascii: ":"))
     }
 
-    /// Writes the comma before an element of an array unless it is the first. A value must follow.
+    /// Appends the comma before an element of an array unless it is the first. A value must follow.
     public mutating func beginElement() {
         // No complete value ends in an opening bracket: strings end in a quote.
         if let last, last != UInt8(ascii: "{"), last != UInt8(ascii: "[") { append(UInt8(ascii: ",")) }
@@ -45,7 +44,7 @@ extension ByteBuffer {
         value.write(to: &self)
     }
 
-    /// Writes nothing when there is no value: absent and null mean the same to a client.
+    /// Appends nothing when there is no value: absent and null are equivalent for clients.
     public mutating func append<Value: JSONWritable>(key: StaticString, json value: Value?) {
         if let value { append(key: key, json: value) }
     }
@@ -55,13 +54,13 @@ extension ByteBuffer {
         value.write(to: &self)
     }
 
-    /// A member whose value is JSON already.
+    /// Appends a member whose value is encoded already.
     public mutating func append(key: StaticString, encoded value: UnsafeRawBufferPointer) {
         append(key: key)
         append(value)
     }
 
-    /// A string, escaped, from bytes that are valid UTF-8.
+    /// Appends a member with a string value, escaped, from valid UTF-8.
     public mutating func append(key: StaticString, utf8 bytes: UnsafeRawBufferPointer) {
         append(key: key)
         appendJSON(utf8: bytes)
@@ -72,7 +71,7 @@ extension ByteBuffer {
     public mutating func appendNull() { append("null" as StaticString) }
 }
 
-/// A value that writes itself as one JSON value.
+/// A type that can be written as a JSON value.
 public protocol JSONWritable {
     func write(to buffer: inout ByteBuffer)
 }

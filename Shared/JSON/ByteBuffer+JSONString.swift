@@ -1,7 +1,7 @@
 import Bytes
 
 extension ByteBuffer {
-    /// Appends a string in quotes. `text` must be valid UTF-8; only what RFC 8259 demands is escaped.
+    /// Appends a string in quotes. `text` must be valid UTF-8; only characters that RFC 8259 requires are escaped.
     public mutating func appendJSON(utf8 text: UnsafeRawBufferPointer) {
         reserve(text.count + 2)
         append(UInt8(ascii: "\""))
@@ -15,7 +15,7 @@ extension ByteBuffer {
         append(UInt8(ascii: "\""))
     }
 
-    /// Looks at eight bytes at a time, and closer where one of them is not plain ASCII.
+    /// Scans eight bytes at a time, and each byte of a word with any that is not plain ASCII.
     private func nextToEscape(in text: UnsafeRawBufferPointer, from start: Int) -> Int? {
         var position = start
         while position + 8 <= text.count {

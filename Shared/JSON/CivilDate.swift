@@ -1,7 +1,7 @@
-/// A day of the Gregorian calendar, counted proleptically, as RFC 3339 does.
+/// A date of the proleptic Gregorian calendar, as in RFC 3339.
 ///
-/// Source of the arithmetic: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms". Years begin in March there,
-/// so that the leap day is the last of its year.
+/// Source of the arithmetic: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms". In these, years begin in
+/// March, so that the leap day is the last of its year.
 struct CivilDate: Equatable {
     var year: Int64
     var month: Int64
@@ -38,7 +38,7 @@ struct CivilDate: Equatable {
         return era * Self.daysPerEra + dayOfEra - Self.daysBeforeEpoch
     }
 
-    /// Whether the calendar has this day.
+    /// Whether the date exists in the calendar.
     var exists: Bool {
         (1...12).contains(month) && day >= 1 && CivilDate(daysSinceEpoch: daysSinceEpoch) == self
     }

@@ -1,14 +1,14 @@
-/// The place in a document to which its first unread byte belongs, as `messages[3].text`.
+/// The path of the field that a document's first unread byte belongs to, such as `messages[3].text`.
 ///
-/// Made from the part of a document that was read without complaint, only when the next byte is at fault: so it trusts
-/// the structure and does not check it again.
+/// Built from the part of a document that was read without errors, only when the next byte is at fault. So the
+/// structure is valid and not checked again.
 struct FieldPath: CustomStringConvertible {
     private enum Step {
         case key(String)
         case index(Int)
     }
     private var steps: [Step] = []
-    /// The last string seen where a key may stand; it becomes a step at its colon.
+    /// The last string. It becomes a step if a colon follows.
     private var lastString = ""
 
     init(before bytes: UnsafeRawBufferPointer) {
@@ -44,7 +44,7 @@ struct FieldPath: CustomStringConvertible {
         steps[steps.count - 1] = step
     }
 
-    /// Moves to the closing quote, or to the end when the string was not read to its end.
+    /// Moves to the closing quote, or to the end of an incomplete string.
     private func skipString(_ bytes: UnsafeRawBufferPointer, _ position: inout Int) -> String {
         let first = position + 1
         position = first

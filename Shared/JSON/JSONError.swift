@@ -1,13 +1,13 @@
-/// Why a document was refused, and where.
+/// An error in a document: the reason and the position.
 public struct JSONError: Error, Equatable {
     public let reason: Reason
-    /// Offset of the byte at fault from the start of the document.
+    /// The offset of the byte at fault from the start of the document.
     public let offset: Int
     /// The field at fault as a client would name it, such as `messages[3].text`; empty for the document itself.
     public let field: String
 
     public enum Reason: Equatable, Sendable {
-        /// Something other than what the grammar or the caller demands, such as "a string".
+        /// A violation of the grammar, or not the type that the caller expects, such as "a string".
         case expected(StaticText)
         case truncated
         case trailingBytes
@@ -19,7 +19,7 @@ public struct JSONError: Error, Equatable {
         /// U+0000, which PostgreSQL's `text` cannot hold.
         case nulCharacter
         case numberOutOfRange
-        /// The value is well-formed, yet its reader refused it; the text says what it must be.
+        /// The value is well-formed but not accepted; the text says what it must be.
         case invalidValue(StaticText)
     }
 
@@ -33,7 +33,7 @@ public struct JSONError: Error, Equatable {
 }
 
 extension JSONError: CustomStringConvertible {
-    /// For the client that sent the document: names the field, quotes nothing.
+    /// A description for the client: names the field and contains none of the document's content.
     public var description: String {
         field.isEmpty ? "\(reason) at byte \(offset)" : "\(field): \(reason) at byte \(offset)"
     }
@@ -44,7 +44,7 @@ extension JSONError.Reason: CustomStringConvertible {
         switch self {
         case .expected(let what): "expected \(what)"
         case .truncated: "the document ends too early"
-        case .trailingBytes: "the document goes on after its value"
+        case .trailingBytes: "the document continues after its value"
         case .tooDeep: "nested deeper than \(JSONReader.maximumDepth)"
         case .invalidUTF8: "not UTF-8"
         case .controlCharacter: "a control character must be escaped"

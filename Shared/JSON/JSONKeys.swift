@@ -1,5 +1,5 @@
-/// The keys that the reader of an object knows. Each may be given once: of two values, another reader of the same bytes
-/// could believe the other one. Keys that nobody reads are not counted, so an object may have any number of them.
+/// The known keys of an object. Each may be given once: of two values, another reader of the same bytes might use the
+/// other one. Unknown keys may be repeated.
 ///
 /// ```
 /// let keys: JSONKeys = ["id", "text"]
@@ -7,7 +7,7 @@
 /// while let key = try reader.nextKey(of: keys, &given) { … }
 /// ```
 public struct JSONKeys: ExpressibleByArrayLiteral, Sendable {
-    /// Those of one object that have come.
+    /// The known keys that one object has given so far.
     public struct Given {
         fileprivate var bits: UInt64 = 0
         public init() {}
@@ -16,7 +16,7 @@ public struct JSONKeys: ExpressibleByArrayLiteral, Sendable {
     private let names: [StaticString]
 
     public init(arrayLiteral names: StaticString...) {
-        precondition(names.count <= 64, "a bit for each key")
+        precondition(names.count <= 64, "at most 64 keys")
         self.names = names
     }
 

@@ -1,8 +1,8 @@
 import Models
 
-/// The value types of the contract, read from their JSON form.
+/// Reads the contract's value types from their JSON form.
 extension JSONReader {
-    /// The lower-case text form of a UUID.
+    /// Reads the lower-case text form of a UUID.
     public mutating func uuid() throws(JSONError) -> UUIDBytes {
         let text = try slice()
         guard let uuid = text.withBytes({ UUIDBytes(text: $0) }) else {

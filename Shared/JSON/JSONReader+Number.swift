@@ -1,17 +1,17 @@
 extension JSONReader {
-    /// Consumes a run of digits; nil when there is none.
+    /// Consumes digits; nil when there are none.
     mutating func digits() -> Range<Int>? {
         let first = offset
         while offset < count, isDigit(start[offset]) { offset += 1 }
         return first == offset ? nil : first..<offset
     }
 
-    /// `0` is a number, `00` and `01` are not.
+    /// Whether the number has leading zeros: `0` is valid, `00` and `01` are not.
     func isZeroPadded(_ digits: Range<Int>) -> Bool {
         digits.count > 1 && start[digits.lowerBound] == UInt8(ascii: "0")
     }
 
-    /// Accumulated on the negative side, which holds one more value than the positive one.
+    /// The value of digits; nil on overflow. Accumulates negative numbers, whose range is larger by one.
     func value(of digits: Range<Int>, isNegative: Bool) -> Int64? {
         var value: Int64 = 0
         for position in digits {
@@ -24,7 +24,7 @@ extension JSONReader {
         return value == .min ? nil : -value
     }
 
-    /// number = [ minus ] int [ frac ] [ exp ] (RFC 8259, 6), of any size.
+    /// Consumes number = [ minus ] int [ frac ] [ exp ] (RFC 8259, 6), of any size.
     mutating func skipNumber() throws(JSONError) {
         if byte == UInt8(ascii: "-") { offset += 1 }
         guard let whole = digits() else { throw failure(.expected("a digit")) }

@@ -1,5 +1,5 @@
 extension JSONReader {
-    /// Checks the rest of a string whose opening quote was consumed: eight bytes at a time while they are plain ASCII.
+    /// Validates the rest of a string after its opening quote, eight bytes at a time while they are plain ASCII.
     mutating func finishString() throws(JSONError) -> JSONString {
         let first = offset
         var hasEscapes = false
@@ -23,7 +23,7 @@ extension JSONReader {
         }
     }
 
-    /// Steps over ASCII that ends no string, starts no escape and is no control character, in whole words.
+    /// Skips ASCII other than quotes, backslashes and control characters, in words of eight bytes.
     private mutating func skipPlainCharacters() {
         let bytes = UnsafeRawPointer(start)
         while offset + 8 <= count {
@@ -71,7 +71,7 @@ extension JSONReader {
         return unit
     }
 
-    /// Steps over one character of two to four bytes (Unicode, table 3-7).
+    /// Skips one character of two to four bytes (Unicode, table 3-7).
     private mutating func checkSequence() throws(JSONError) {
         let length: Int
         switch (start[offset], offset + 1 < count ? start[offset + 1] : 0) {
@@ -88,13 +88,13 @@ extension JSONReader {
     }
 }
 
-/// Finds, in eight bytes at once, those that need a closer look inside a string.
+/// Finds the bytes in a word of eight that end, escape or invalidate a string.
 enum SpecialBytes {
     private static let ones: UInt64 = 0x0101_0101_0101_0101
     private static let highBits: UInt64 = 0x8080_8080_8080_8080
 
-    /// The high bit of each byte that is a quote, a backslash, a control character or not ASCII. Bits above the lowest
-    /// one set may be false alarms (a borrow travels upwards), so only the lowest tells a position.
+    /// Sets the high bit of each byte that is a quote, a backslash, a control character or not ASCII. Bits above the
+    /// lowest one set may be false positives (a borrow propagates upwards), so only the lowest gives a position.
     @inline(__always)
     static func mask(in word: UInt64) -> UInt64 {
         let quote = word ^ ones &* UInt64(UInt8(ascii: "\""))

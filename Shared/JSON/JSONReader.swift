@@ -1,4 +1,4 @@
-/// A strict pull parser over the bytes of one JSON document (RFC 8259): no tree, no allocation, no Foundation.
+/// A strict pull parser for one JSON document (RFC 8259), without a tree, allocations or Foundation.
 ///
 /// ```
 /// try reader.beginObject()
@@ -9,21 +9,20 @@
 ///     }
 /// }
 /// try reader.end()
-/// ```
-/// Every key's value must be read or skipped, and `end()` must come last. Refused beyond what the grammar refuses: bytes
-/// that are not UTF-8, lone surrogates, U+0000, more than `maximumDepth` levels. A key that occurs twice is given twice;
-/// readers of what clients send refuse that by `JSONKeys`.
+/// ``` Every key's value must be read or skipped, and `end()` must be called last. In addition to the grammar it
+/// refuses invalid UTF-8, lone surrogates, U+0000, and more than `maximumDepth` levels. A repeated key is returned
+/// again; readers of clients' input refuse that by `JSONKeys`.
 ///
-/// It borrows the memory: valid, like every slice it gives, only as long as the bytes it was made from.
+/// It borrows the memory: valid, like every slice it returns, as long as the bytes it was made from.
 public struct JSONReader {
     public static let maximumDepth = 64
 
     let start: UnsafePointer<UInt8>
     let count: Int
-    /// Of the next unread byte.
+    /// The offset of the next unread byte.
     public var offset = 0
     private var depth = 0
-    /// Whether the innermost container was opened and nothing of it read: its first member comes without a comma.
+    /// Whether nothing of the innermost container was read: its first member has no comma before it.
     private var isAtFirst = false
 
     public init(_ bytes: UnsafeRawBufferPointer) {
@@ -57,7 +56,7 @@ public struct JSONReader {
         return true
     }
 
-    /// Demands that nothing but white space follows.
+    /// Checks that only white space follows.
     public mutating func end() throws(JSONError) {
         skipWhitespace()
         guard offset == count else { throw failure(.trailingBytes) }
@@ -70,7 +69,7 @@ public struct JSONReader {
         isAtFirst = true
     }
 
-    /// Steps over the comma before the next member; false at the end of the container.
+    /// Consumes the comma before the next member. Returns false at the end of the container, which it consumes.
     private mutating func advance(to bracket: UInt8, _ what: JSONError.StaticText) throws(JSONError) -> Bool {
         let next = try peek()
         let wasAtFirst = isAtFirst
@@ -88,7 +87,7 @@ public struct JSONReader {
 
     // MARK: Values
 
-    /// What kind of value comes next, consuming nothing but white space.
+    /// The kind of the next value. Consumes only white space.
     public mutating func kind() throws(JSONError) -> JSONKind {
         switch try peek() {
         case UInt8(ascii: "{"): .object
@@ -101,7 +100,7 @@ public struct JSONReader {
         }
     }
 
-    /// A string that stays where it is, checked but not decoded.
+    /// Reads a string without decoding or copying it.
     public mutating func slice() throws(JSONError) -> JSONString {
         try consume(UInt8(ascii: "\""), "a string")
         return try finishString()
@@ -118,14 +117,14 @@ public struct JSONReader {
         return start[offset - 2] == UInt8(ascii: "u")
     }
 
-    /// Consumes `null` if that is what comes next.
+    /// Consumes `null` if it is next. Returns whether it was.
     public mutating func consumeNull() throws(JSONError) -> Bool {
         guard try peek() == UInt8(ascii: "n") else { return false }
         try literal("null")
         return true
     }
 
-    /// A number without fraction and exponent that fits 64 bits.
+    /// Reads a number without fraction and exponent that fits 64 bits.
     public mutating func integer() throws(JSONError) -> Int64 {
         let isNegative = try peek() == UInt8(ascii: "-")
         let first = offset
@@ -140,7 +139,7 @@ public struct JSONReader {
         return value
     }
 
-    /// Consumes a value of any kind, checking it as strictly as if it were used.
+    /// Consumes a value of any kind, with full validation.
     public mutating func skip() throws(JSONError) {
         switch try kind() {
         case .object:
@@ -156,7 +155,7 @@ public struct JSONReader {
         }
     }
 
-    /// The bytes of a whole value of any kind, checked, still encoded: for passing it on as it came.
+    /// The bytes of a value of any kind, validated and still encoded, to be forwarded unchanged.
     public mutating func encodedValue() throws(JSONError) -> UnsafeRawBufferPointer {
         skipWhitespace()
         let first = offset
@@ -168,7 +167,7 @@ public struct JSONReader {
 
     /// An error that names the field to which the byte at `position` belongs (by default the next unread one).
     ///
-    /// The field is found by reading the document again, so that naming it costs nothing until something is wrong.
+    /// The field is found by reading the document again, so valid documents do not pay for it.
     @inline(never)
     public func failure(_ reason: JSONError.Reason, at position: Int? = nil) -> JSONError {
         let position = position ?? offset
@@ -212,5 +211,5 @@ public struct JSONReader {
     }
 }
 
-/// The kinds of values JSON has.
+/// The kinds of JSON values.
 public enum JSONKind: Sendable { case object, array, string, number, bool, null }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The content of a string or key of a document, still in the document's memory: checked, decoded only when needed.
+/// The content of a string or key, validated, in the document's memory, decoded only when needed.
 ///
 /// `switch key { case "id": … }` compares bytes and builds no `String`.
 public struct JSONString {
@@ -14,11 +14,11 @@ public struct JSONString {
         self.hasEscapes = hasEscapes
     }
 
-    /// The bytes between the quotes, as they stand in the document. Valid JSON string content, so it may be written into
-    /// another document as it is.
+    /// The encoded bytes between the quotes. They are valid JSON string content, and may be written to another document
+    /// unchanged.
     public var encoded: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: count) }
 
-    /// Calls `body` with the decoded bytes: the document's own unless there are escapes.
+    /// Calls `body` with the decoded bytes, which are the document's own unless there are escapes.
     public func withBytes<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -49,7 +49,7 @@ extension StaticString {
 
 /// The escape sequences of strings (RFC 8259, 7).
 enum Escape {
-    /// The value of `\uXXXX`, whose six bytes must be readable; nil when the digits are none.
+    /// The value of `\uXXXX`, whose six bytes must be readable; nil for invalid digits.
     static func codeUnit(_ escape: UnsafePointer<UInt8>) -> UInt16? {
         var unit: UInt16 = 0
         for position in 2..<6 {
@@ -59,7 +59,7 @@ enum Escape {
         return unit
     }
 
-    /// Decodes content that was checked. The result is never longer than the content. Returns its length.
+    /// Decodes validated content and returns the length, which is never larger than the content's.
     static func decode(_ content: UnsafeRawBufferPointer, into decoded: UnsafeMutableRawBufferPointer) -> Int {
         var length = 0
         var position = 0

@@ -2,8 +2,8 @@ import Bytes
 import Models
 
 extension ByteBuffer {
-    /// Appends the 24 characters `2026-11-21T10:47:00.123Z` (RFC 3339, 5.6), without quotes. Moments outside the years
-    /// 0000 to 9999, which the form cannot hold, are written as the nearest one it can.
+    /// Appends the 24 characters `2026-11-21T10:47:00.123Z` (RFC 3339, 5.6), without quotes. Times outside the years
+    /// 0000 to 9999, which the format cannot represent, are clamped.
     public mutating func append(rfc3339 timestamp: Timestamp) {
         let milliseconds = min(max(timestamp.milliseconds, Timestamp.first), Timestamp.last)
         let day = milliseconds.dividedDown(by: Timestamp.millisecondsPerDay)
@@ -49,7 +49,7 @@ extension Timestamp {
     fileprivate static let last = CivilDate(year: 10_000, month: 1, day: 1).daysSinceEpoch * millisecondsPerDay - 1
 
     /// Parses a `date-time` of RFC 3339, 5.6: any offset, any number of fractional digits (beyond milliseconds they are
-    /// dropped), a leap second taken as the second after it. Nil when it is none.
+    /// dropped), a leap second is read as the following second. Nil when malformed.
     public init?(rfc3339 text: UnsafeRawBufferPointer) {
         var fields = DateTimeFields(text)
         guard let date = fields.date(), fields.take("Tt"), let time = fields.timeOfDay(),
@@ -65,7 +65,7 @@ extension Timestamp {
     }
 }
 
-/// Takes the fields of a `date-time` one after the other; each is nil when it is malformed or out of its range.
+/// Reads the fields of a `date-time` in order; each is nil when malformed or out of range.
 private struct DateTimeFields {
     private let text: UnsafeRawBufferPointer
     private var position = 0
@@ -82,13 +82,13 @@ private struct DateTimeFields {
         return date.exists ? date : nil
     }
 
-    /// In milliseconds.
+    /// The time of day in milliseconds.
     mutating func timeOfDay() -> Int64? {
         guard let minutes = hoursAndMinutes(), take(":"), let second = number(0...60) else { return nil }
         return (minutes * 60 + second) * 1000
     }
 
-    /// In milliseconds; zero when there is none.
+    /// The fraction of a second in milliseconds; zero when there is none.
     mutating func fraction() -> Int64? {
         guard take(".") else { return 0 }
         var milliseconds: Int64 = 0
@@ -101,7 +101,7 @@ private struct DateTimeFields {
         return position == first ? nil : milliseconds
     }
 
-    /// How far local time is ahead of UTC, in milliseconds.
+    /// The offset of local time from UTC in milliseconds.
     mutating func offset() -> Int64? {
         if take("Zz") { return 0 }
         let isBehind = take("-")
@@ -120,7 +120,7 @@ private struct DateTimeFields {
         return true
     }
 
-    /// Two digits.
+    /// Reads two digits.
     private mutating func number(_ range: ClosedRange<Int64>) -> Int64? {
         guard let tens = digit(), let ones = digit(), range.contains(tens * 10 + ones) else { return nil }
         return tens * 10 + ones

@@ -3,11 +3,12 @@ import Glibc
 import Reactor
 import Wire
 
-/// Where a service stands on the bus: what it binds, which services it listens to, and how it proves what it is.
+/// A service's part of the bus: the endpoint it binds, the endpoints it subscribes to, and the keys that prove its
+/// role.
 public struct BusConfiguration: Sendable {
     public let bind: String
     public let peers: [Role: [Endpoint]]
-    /// None: the bus is neither encrypted nor authenticated.
+    /// Nil: the bus is neither encrypted nor authenticated.
     public let keys: BusKeys?
 
     /// Reads `PARLEY_BUS_BIND`, the endpoints of every role that `own` listens to, such as `PARLEY_BUS_STORE`, and the
@@ -27,7 +28,7 @@ public struct BusConfiguration: Sendable {
         keys = try environment.busKeys(of: own)
     }
 
-    /// Whether whoever shares a network with this process could listen and speak.
+    /// Whether anybody on this process's network could subscribe and publish.
     var isExposed: Bool {
         keys == nil && !bind.hasPrefix("ipc:") && !bind.hasPrefix("tcp://127.") && !bind.hasPrefix("tcp://[::1]")
     }
@@ -49,40 +50,42 @@ extension Role {
 extension Environment {
     private static let keyDirectory = "PARLEY_BUS_KEYS"
 
-    /// The keys in the directory: `<role>.pub` of every role, and `<role>.key` of the own one, as `deploy/keys` makes them.
+    /// Reads the keys in the directory: `<role>.pub` of every role and `<role>.key` of `own`, as `deploy/keys` makes
+    /// them.
     mutating func busKeys(of own: Role) throws(ConfigurationError) -> BusKeys? {
         guard let directory = optionalString(Self.keyDirectory) else { return nil }
         var publicKeys: [Role: BusKey] = [:]
         for role in Role.allCases { publicKeys[role] = try Self.key(directory, "\(role.rawValue).pub") }
         guard let pair = BusKeyPair(secretKey: try Self.key(directory, "\(own.rawValue).key")) else {
-            throw ConfigurationError(Self.keyDirectory, "has no usable key in \(own.rawValue).key")
+            throw ConfigurationError(Self.keyDirectory, "has no valid key in \(own.rawValue).key")
         }
         guard pair.publicKey == publicKeys[own] else {
             throw ConfigurationError(
-                Self.keyDirectory, "has keys that do not belong together: \(own.rawValue).key and \(own.rawValue).pub")
+                Self.keyDirectory, "has keys that are not a pair: \(own.rawValue).key and \(own.rawValue).pub")
         }
         return BusKeys(role: own, own: pair, publicKeys: publicKeys)
     }
 
     private static func key(_ directory: String, _ name: String) throws(ConfigurationError) -> BusKey {
         guard let text = readTextFile("\(directory)/\(name)") else {
-            throw ConfigurationError(keyDirectory, "must hold a readable \(name): \(String(cString: strerror(errno)))")
+            throw ConfigurationError(
+                keyDirectory, "must contain a readable \(name): \(String(cString: strerror(errno)))")
         }
         guard let key = BusKey(text.filter { !$0.isWhitespace }) else {
-            throw ConfigurationError(keyDirectory, "has no key in \(name): 40 characters of Z85 are one")
+            throw ConfigurationError(keyDirectory, "has no key in \(name): a key is 40 characters of Z85")
         }
         return key
     }
 }
 
 extension Service {
-    /// Opens the process's bus and has it counted. It is closed by a step of the drain, which the service adds when
-    /// everything it has to say was said.
+    /// Opens the process's bus and registers its metrics. The service closes it in a step of the drain, after
+    /// everything is published.
     public func openBus(_ configuration: BusConfiguration) throws(ZeroMQError) -> Bus {
         let bus = try Bus(bind: configuration.bind, keys: configuration.keys)
         for (role, endpoints) in configuration.peers { try bus.follow(endpoints, as: role) }
         if configuration.isExposed {
-            log.warning("the bus is open to everybody on its network", [LogField("variable", "PARLEY_BUS_KEYS")])
+            log.warning("the bus is neither encrypted nor authenticated", [LogField("variable", "PARLEY_BUS_KEYS")])
         }
         let refusals = RefusalLog(log: log)
         bus.onRefusal = { refusals.note($0, $1) }
@@ -91,26 +94,32 @@ extension Service {
     }
 
     private func addMetrics(of bus: Bus) {
-        let counters: KeyValuePairs<String, KeyPath<BusCounters, Int> & Sendable> = [
-            "frames_sent": \.framesSent, "bytes_sent": \.bytesSent, "frames_received": \.framesReceived,
-            "bytes_received": \.bytesReceived, "frames_refused": \.framesRefused,
-            "strangers_refused": \.strangersRefused, "requests": \.requests,
-            "requests_repeated": \.requestsRepeated, "requests_timed_out": \.requestsTimedOut,
-            "requests_refused": \.requestsRefused, "answers_late": \.answersLate,
-            "repetitions_dropped": \.repetitionsDropped,
+        let counters: KeyValuePairs<String, (String, KeyPath<BusCounters, Int> & Sendable)> = [
+            "frames_sent": ("Frames published", \.framesSent),
+            "bytes_sent": ("Bytes published", \.bytesSent),
+            "frames_received": ("Frames received", \.framesReceived),
+            "bytes_received": ("Bytes received", \.bytesReceived),
+            "frames_refused": ("Frames that could not be read, or that their sender may not publish", \.framesRefused),
+            "connections_refused": ("Connections with a key of no role that may subscribe", \.connectionsRefused),
+            "requests": ("Requests published, without repetitions", \.requests),
+            "requests_repeated": ("Requests published again because no response came in time", \.requestsRepeated),
+            "requests_timed_out": ("Requests without a response by their deadline", \.requestsTimedOut),
+            "requests_refused": ("Requests refused because too many were in flight", \.requestsRefused),
+            "late_responses": ("Responses to requests that had ended", \.lateResponses),
+            "repetitions_dropped": ("Repetitions of requests in flight, dropped", \.repetitionsDropped),
         ]
-        for (name, path) in counters {
-            metrics.counter("parley_bus_\(name)_total", "Bus: \(name.replacing("_", with: " "))") {
-                Double(bus.counters[keyPath: path])
-            }
+        for (name, (help, path)) in counters {
+            metrics.counter("parley_bus_\(name)_total", help) { Double(bus.counters[keyPath: path]) }
         }
-        metrics.counter("parley_bus_handshakes_failed_total", "Bus: peers that did not prove their role") {
+        metrics.counter("parley_bus_handshakes_failed_total", "Handshakes with peers that did not prove their role") {
             Double(bus.failedHandshakes)
         }
-        metrics.gauge("parley_bus_peers", "Endpoints connected at the moment") { Double(bus.connectedEndpoints.count) }
-        metrics.gauge("parley_bus_requests_in_flight", "Requests waiting for an answer") {
+        metrics.gauge("parley_bus_peers", "Connected endpoints") { Double(bus.connectedEndpoints.count) }
+        metrics.gauge("parley_bus_requests_in_flight", "Requests sent that wait for a response") {
             Double(bus.requestsInFlight)
         }
-        metrics.gauge("parley_bus_requests_in_work", "Requests being worked on") { Double(bus.requestsBegun) }
+        metrics.gauge("parley_bus_inbound_requests_in_flight", "Requests received that have no response yet") {
+            Double(bus.inboundRequestsInFlight)
+        }
     }
 }

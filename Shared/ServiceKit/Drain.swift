@@ -1,11 +1,11 @@
 import Glibc
 import Reactor
 
-/// The orderly end of a process: what it does between SIGTERM and its exit.
+/// The orderly shutdown of a process, from SIGTERM to its exit.
 ///
-/// The steps run one after the other, in the order they were added: stop accepting, answer what is in flight, say good
-/// bye, let go of what others wait for. A step that takes too long must not keep the process alive: at the limit, or
-/// at a second signal, it ends as it is. Nothing acknowledged depends on a drain.
+/// The steps run one after the other, in the order they were added: stop accepting, respond to requests in flight,
+/// close sessions, release slots. A step that takes too long must not keep the process alive: the process ends at the
+/// limit, or at a second signal. Nothing acknowledged depends on a drain.
 @Reactor
 public final class Drain {
     public typealias Step = @Reactor () async -> Void
@@ -17,7 +17,7 @@ public final class Drain {
     public private(set) var hasBegun = false
     private var hasEnded = false
 
-    /// - Parameter end: what ends the process; tests put in something else.
+    /// - Parameter end: ends the process; tests replace it.
     public init(limit: Duration, log: Log, end: @escaping @Reactor () -> Void = { Reactor.stop() }) {
         self.limit = limit
         self.log = log
@@ -26,7 +26,7 @@ public final class Drain {
 
     public func add(_ name: StaticString, _ step: @escaping Step) { steps.append((name, step)) }
 
-    /// Begins at SIGTERM (a supervisor) and SIGINT (a person).
+    /// Begins the drain at SIGTERM (from a supervisor) and SIGINT (from a terminal).
     public func beginOnSignals() {
         for signal in [SIGTERM, SIGINT] {
             Reactor.onSignal(signal) { [self] in

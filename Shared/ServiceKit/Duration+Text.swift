@@ -1,5 +1,5 @@
 extension Duration {
-    /// `250ms`, `5s`, `2m`, `1h`; nil for anything else.
+    /// Parses `250ms`, `5s`, `2m` or `1h`; nil for anything else.
     public init?(text: String) {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         guard let number = Int64(digits), number <= 1_000_000_000 else { return nil }

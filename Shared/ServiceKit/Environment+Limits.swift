@@ -1,9 +1,9 @@
 import Models
 
-// Limits that one service keeps and another one tells.
+// Limits that one service enforces and another one publishes.
 
 extension Environment {
-    /// How many conversations a user may have: `store` sees to it, `ingest` tells clients.
+    /// The conversations that a user may have: `store` enforces the limit, `ingest` publishes it.
     public mutating func conversationsPerUser() throws(ConfigurationError) -> Int {
         try integer("PARLEY_CONVERSATIONS_PER_USER", default: ContractLimits.conversationsPerUser, in: 10...1_000_000)
     }

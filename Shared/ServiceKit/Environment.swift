@@ -1,9 +1,9 @@
 import Glibc
 
-/// The variables a process was started with, decoded once into a service's configuration.
+/// The environment variables of a process, decoded once into a service's configuration.
 ///
-/// Every variable that was asked for is remembered with its effective value, so that a service can say at start with
-/// what it runs; secrets are remembered as "set" only.
+/// Every variable that is read is recorded with its effective value, so that a service can log its configuration at
+/// start. Secrets are recorded only as "(set)".
 ///
 /// ```
 /// struct IngestConfiguration {
@@ -12,11 +12,10 @@ import Glibc
 ///         listen = try environment.address("PARLEY_LISTEN", default: "0.0.0.0:8080")
 ///     }
 /// }
-/// ```
-/// A variable that is set to nothing counts as not set, as compose files leave them.
+/// ``` An empty variable counts as not set: compose files pass unset variables as empty ones.
 public struct Environment: Sendable {
     private let variables: [String: String]
-    /// In the order in which they were asked for.
+    /// The variables read and their effective values, in the order of reading.
     public private(set) var summary: [(name: String, value: String)] = []
 
     public init(_ variables: [String: String]) { self.variables = variables }
@@ -74,7 +73,7 @@ public struct Environment: Sendable {
         }
     }
 
-    /// A number with its unit: `250ms`, `5s`, `2m`.
+    /// Reads a number with a unit: `250ms`, `5s`, `2m`, `1h`.
     public mutating func duration(_ name: String, default value: Duration) throws(ConfigurationError) -> Duration {
         try decode(name, default: value, must: "be a whole number with the unit ms, s, m or h") { Duration(text: $0) }
     }
@@ -85,7 +84,8 @@ public struct Environment: Sendable {
         try decode(name, default: value, must: "be address:port, such as 127.0.0.1:8080") { ListenAddress($0) }
     }
 
-    /// Any other type: `decode` gives nil for a value that is none, and `requirement` completes "NAME must …".
+    /// Reads a value of any type. `decode` returns nil for a malformed value, and `requirement` completes "NAME must
+    /// …".
     public mutating func decode<Value>(
         _ name: String, default value: Value, must requirement: String, _ decode: (String) -> Value?
     ) throws(ConfigurationError) -> Value {
@@ -100,8 +100,8 @@ public struct Environment: Sendable {
 
     // MARK: Secrets
 
-    /// A value that is never shown, from the variable itself or from the file that NAME_FILE names (as container
-    /// platforms mount secrets), whose trailing line break does not belong to it.
+    /// Reads a value that is never shown, from the variable itself or, as container platforms mount secrets, from the
+    /// file that NAME_FILE names, without its trailing line break.
     public mutating func secret(_ name: String) throws(ConfigurationError) -> String? {
         let inline = raw(name)
         let path = raw(name + "_FILE")
@@ -111,7 +111,7 @@ public struct Environment: Sendable {
         return inline
     }
 
-    /// The content of a file that a variable names; nil when the variable is not set.
+    /// Reads the file that a variable names; nil when the variable is not set.
     public mutating func file(_ name: String) throws(ConfigurationError) -> String? {
         guard let path = raw(name) else { return nil }
         return try secretFile(name, path)
@@ -139,7 +139,7 @@ public struct Environment: Sendable {
     }
 }
 
-/// Why a service does not start: the variable and what it must be.
+/// An invalid configuration: the variable and what it must be. The service does not start.
 public struct ConfigurationError: Error, Equatable, CustomStringConvertible {
     public let variable: String
     public let reason: String

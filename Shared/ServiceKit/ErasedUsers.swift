@@ -4,46 +4,46 @@ import Models
 import Reactor
 import Wire
 
-/// The users whose tokens are refused, because everything of theirs was erased or is being. Some 100 bytes each.
+/// The users whose tokens are refused, because they are erased or being erased. About 100 bytes each.
 ///
-/// It spares the requests of erased users the way to the store and gives them the right answer; that they can do nothing
-/// any more does not rest on it.
+/// It refuses the requests of erased users at the edge, with the right status. The store refuses them too, so
+/// correctness does not depend on it.
 @Reactor
 public final class ErasedUsers {
-    /// Called with each user that was not known to be erased.
+    /// Called with each newly erased user.
     public var onErased: @Reactor (UserID) -> Void = { _ in }
 
     private let bus: Bus
     private var users: Set<UserID> = []
-    /// The users of a slot are numbered without gaps.
-    private lazy var numbers = SlotNumbers(
+    /// The erased users of a slot are numbered without gaps.
+    private lazy var synchronizer = SlotListSynchronizer(
         query: { [bus] slot, after, completion in
-            SlotNumbers.ask(bus, .erasedUsers, in: slot, ErasedUsersQuery(slot, after: after), completion)
+            SlotListSynchronizer.request(bus, .erasedUsers, in: slot, ErasedUsersQuery(slot, after: after), completion)
         },
         take: { [unowned self] (rest, after) throws(WireError) in try take(&rest, after) })
 
     public init(bus: Bus) { self.bus = bus }
 
-    /// Loads all slots. `receive` has to get the frames of the bus from now on.
+    /// Loads all slots. From now on `receive` must be called with the frames of the topic `erasure`.
     public func start() {
         for group in SlotGroup.all { bus.subscribe(.erasure(group)) }
-        numbers.start()
+        synchronizer.start()
     }
 
     /// Whether every slot was loaded.
-    public var isComplete: Bool { numbers.isComplete }
+    public var isComplete: Bool { synchronizer.isComplete }
 
-    /// Whether it can be said of this user whether they are erased.
-    public func knows(_ user: UserID) -> Bool { numbers.isLoaded(user.slot) }
+    /// Whether the user's slot is loaded, so that `contains` is reliable.
+    public func knows(_ user: UserID) -> Bool { synchronizer.isLoaded(user.slot) }
 
     public func contains(_ user: UserID) -> Bool { !users.isEmpty && users.contains(user) }
 
-    /// A store has said so.
+    /// Adds a user that a store has erased.
     public func insert(_ user: UserID) {
         if users.insert(user).inserted { onErased(user) }
     }
 
-    /// Takes a frame under the topic `erasure`.
+    /// Reads a frame of the topic `erasure`.
     public func receive(_ frame: InboundFrame) {
         for bytes in frame.entries {
             var reader = ByteReader(bytes)
@@ -53,7 +53,7 @@ public final class ErasedUsers {
 
     private func take(_ entry: ErasureEntry) {
         if let user = entry.latest { insert(user) }
-        numbers.announced(entry.count, of: entry.slot, isTold: entry.latest != nil)
+        synchronizer.announced(entry.count, of: entry.slot, includesEntry: entry.latest != nil)
     }
 
     private func take(_ rest: inout ByteReader, _ after: Int64) throws(WireError) -> Int64 {

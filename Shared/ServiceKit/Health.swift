@@ -2,24 +2,24 @@ import Bytes
 import JSON
 import Reactor
 
-/// Whether a process should be given work: what `/readyz` answers.
+/// The readiness of a process: the response to `/readyz`.
 ///
-/// `/healthz` needs no state. That the reactor answers at all is what it tells.
+/// `/healthz` needs no state: a response shows that the reactor runs.
 @Reactor
 public final class Health {
-    /// A condition of readiness: nil while it holds, else the reason in words for an operator.
+    /// A condition of readiness: nil while it holds, else the reason for an operator.
     public typealias Condition = @Reactor () -> String?
 
     private var conditions: [(name: StaticString, condition: Condition)] = []
 
     public init() {}
 
-    /// The process is ready only while `condition` gives nil.
+    /// Adds a condition: the process is ready only while `condition` returns nil.
     public func require(_ name: StaticString, _ condition: @escaping Condition) {
         conditions.append((name, condition))
     }
 
-    /// What keeps the process from being ready; empty when it is.
+    /// The reasons why the process is not ready; empty when it is.
     public var reasons: [(name: StaticString, reason: String)] {
         conditions.compactMap { name, condition in condition().map { (name, $0) } }
     }

@@ -1,22 +1,22 @@
 import CLinux
 import Glibc
 
-/// `store health`, and the same for every service: asks the service that runs beside it whether it is ready. For the
-/// health checks of containers, whose images hold nothing else that could ask.
+/// The command `health` of every service: requests `/readyz` from the service beside it. For the health checks of
+/// containers, whose images contain no HTTP client.
 enum HealthCommand {
     private static let timeoutSeconds = 3
 
-    /// Ends with 0 when the service is ready, else with 1, and prints what it said.
+    /// Prints the response and exits with 0 when the service is ready, else with 1.
     static func run() -> Never {
         var environment = Environment.process
         guard let text = environment.optionalString("PARLEY_LISTEN"), let address = ListenAddress(text) else {
             fail("PARLEY_LISTEN must be set, as for the service")
         }
         guard let connection = connect(to: address) else { fail("no connection: \(String(cString: strerror(errno)))") }
-        guard let answer = ask(connection) else { fail("no answer") }
-        let parts = answer.split(separator: "\r\n\r\n", maxSplits: 1)
-        print(parts.count == 2 ? parts[1] : answer[...])
-        exit(answer.hasPrefix("HTTP/1.1 200 ") ? 0 : 1)
+        guard let response = readiness(connection) else { fail("no response") }
+        let parts = response.split(separator: "\r\n\r\n", maxSplits: 1)
+        print(parts.count == 2 ? parts[1] : response[...])
+        exit(response.hasPrefix("HTTP/1.1 200 ") ? 0 : 1)
     }
 
     private static func fail(_ reason: String) -> Never {
@@ -29,7 +29,7 @@ enum HealthCommand {
         hints.ai_flags = AI_NUMERICHOST
         hints.ai_socktype = CInt(SOCK_STREAM.rawValue)
         var found: UnsafeMutablePointer<addrinfo>?
-        // Whoever listens everywhere listens on the loopback interface.
+        // A service that listens on all interfaces listens on the loopback interface.
         let host = ["0.0.0.0": "127.0.0.1", "::": "::1"][address.host] ?? address.host
         guard getaddrinfo(host, "\(address.port)", &hints, &found) == 0, let first = found?.pointee else { return nil }
         defer { freeaddrinfo(found) }
@@ -42,15 +42,15 @@ enum HealthCommand {
         return Glibc.connect(descriptor, first.ai_addr, first.ai_addrlen) == 0 ? descriptor : nil
     }
 
-    private static func ask(_ descriptor: CInt) -> String? {
+    private static func readiness(_ descriptor: CInt) -> String? {
         let request = Array("GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".utf8)
         guard write(descriptor, request, request.count) == request.count else { return nil }
-        var answer: [UInt8] = []
+        var response: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 4096)
         while true {
             let count = read(descriptor, &chunk, chunk.count)
-            guard count > 0 else { return answer.isEmpty ? nil : String(decoding: answer, as: UTF8.self) }
-            answer += chunk[..<count]
+            guard count > 0 else { return response.isEmpty ? nil : String(decoding: response, as: UTF8.self) }
+            response += chunk[..<count]
         }
     }
 }

@@ -1,14 +1,14 @@
 import CLinux
 
-/// How the C library's allocator treats memory that is given back.
+/// The settings of the C library's allocator for freed memory (mallopt(3)).
 enum HeapSettings {
-    /// What may stay free at the end of a heap.
+    /// The free memory kept at the top of the heap.
     private static let keptBytes: CInt = 16 << 20
-    /// Allocations from here on are mapped by themselves, and unmapped when they end.
+    /// The size from which allocations are mapped separately, and unmapped when freed.
     private static let mappedBytes: CInt = 4 << 20
 
-    /// Keeps what a batch has given back for the next one. By default anything above 128 KiB goes back to the system at
-    /// once: a busy store got the same pages again for each batch, zeroed, which took an eighth of its time.
+    /// Keeps the memory of a batch for the next one. By default anything above 128 KiB returns to the system at once: a
+    /// busy store then spent an eighth of its time on getting the same pages again, zeroed.
     static func keepMemoryBetweenBatches() {
         mallopt(M_TRIM_THRESHOLD, keptBytes)
         mallopt(M_MMAP_THRESHOLD, mappedBytes)

@@ -1,6 +1,6 @@
 import Models
 
-/// Who sends a request, as a verified token says.
+/// The sender of a request, from a verified token.
 public struct Identity: Equatable, Sendable {
     public let user: UserID
     /// Claim `dev`: a second session of the same device supersedes the first.
@@ -10,7 +10,7 @@ public struct Identity: Equatable, Sendable {
     public let expiresAt: Timestamp
     /// Claim `iat`, which not every token has.
     public let issuedAt: Timestamp?
-    /// Which of the keys that its verifier has had the token was verified with.
+    /// The number of the key that verified the token, unique over all keys of its verifier.
     let keyNumber: Int
 
     public init(
@@ -26,7 +26,7 @@ public struct Identity: Equatable, Sendable {
     }
 }
 
-/// Why a token was refused: for logs and metrics. The client only learns that it is not authenticated.
+/// Why a token was refused. Clients learn only the reasons that `ingest` and `fanout` disclose.
 public enum TokenError: Error, Equatable, Sendable {
     case malformed, wrongAlgorithm, unknownExtension, badSignature, unknownKey
     case missingExpiry, expired, notYetValid, missingIssueTime, livesTooLong

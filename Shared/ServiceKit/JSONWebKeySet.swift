@@ -4,19 +4,19 @@ import JSON
 // Keys as an identity provider publishes them (RFC 7517): `{"keys": [{"kty": "RSA", "kid": "…", "n": "…", "e": "…"}, …]}`.
 
 extension TokenKeySet {
-    /// What a file of keys may have.
+    /// The maximum size of a key file.
     static let maximumFileBytes = 256 * 1024
 
-    /// The keys of a set that verify tokens: `oct` (HS256), `RSA` (RS256), `EC` on P-256 (ES256). Keys of other kinds or for other
-    /// purposes are passed over (RFC 7517, 5). What is wrong with the rest is told by the number of the key, from 1, and
-    /// never with anything that stands in it.
+    /// Reads the keys of a set that verify tokens: `oct` (HS256), `RSA` (RS256), `EC` on P-256 (ES256). Keys of other
+    /// kinds or for other purposes are ignored (RFC 7517, 5). An error names a key by its number, from 1, and never
+    /// contains any of the set's content.
     public init(jsonWebKeySet bytes: UnsafeRawBufferPointer) throws(TokenKeyError) {
         guard bytes.count <= Self.maximumFileBytes else { throw .keySet("is longer than 256 KiB") }
         let written: [JSONWebKey]?
         do throws(JSONError) {
             written = try Self.read(bytes)
         } catch {
-            // Without the name of the field, which may be anything.
+            // Without the name of the field, which may be secret content in the wrong place.
             throw .keySet("is no JSON Web Key Set: \(error.reason) at byte \(error.offset)")
         }
         guard let keys = written else { throw .keySet("is no JSON Web Key Set: it has no field keys") }
@@ -25,9 +25,11 @@ extension TokenKeySet {
         for (index, key) in keys.enumerated() {
             guard let entry = try key.entry(number: index + 1) else { continue }
             if let name = entry.name, entries.contains(where: { $0.name == name }) {
-                throw .keySet("has two keys of one name: key \(index + 1)")
+                throw .keySet("has two keys with the same kid: key \(index + 1)")
             }
-            if entries.contains(where: { $0.key == entry.key }) { throw .keySet("has a key twice: key \(index + 1)") }
+            if entries.contains(where: { $0.key == entry.key }) {
+                throw .keySet("has the same key twice: key \(index + 1)")
+            }
             entries.append(entry)
         }
         guard !entries.isEmpty else { throw .keySet("has no key that verifies tokens by HS256, RS256 or ES256") }
@@ -53,7 +55,7 @@ extension TokenKeySet {
     }
 }
 
-/// One key of a set, as it is written.
+/// One key of a set, as written in the file.
 private struct JSONWebKey {
     private var kind = ""
     private var name: String?
@@ -98,7 +100,7 @@ private struct JSONWebKey {
         return strings
     }
 
-    /// Nil when it is not for tokens, or not of a kind that is known here.
+    /// The entry of this key; nil when the key is not for verifying tokens, or of an unsupported kind.
     func entry(number: Int) throws(TokenKeyError) -> TokenKeySet.Entry? {
         guard purpose ?? "sig" == "sig", operations?.contains("verify") ?? true else { return nil }
         do throws(TokenKeyError) {
@@ -120,15 +122,15 @@ private struct JSONWebKey {
         case ("EC", "P-256", nil), ("EC", "P-256", "ES256"):
             try refusePrivate()
             let x = try Self.bytes(x, "x"), y = try Self.bytes(y, "y")
-            guard x.count == 32, y.count == 32 else { throw .keySet("x and y must be of 32 bytes") }
+            guard x.count == 32, y.count == 32 else { throw .keySet("x and y must have 32 bytes") }
             return try TokenKey(publicKeyInfo: PublicKeyInfo.p256(x: x, y: y))
         default: return nil
         }
     }
 
-    /// Whoever verifies has no use for it, and a file that everybody who verifies reads is no place for it.
+    /// Verifying needs no private key, and a file that every verifier reads must not contain one.
     private func refusePrivate() throws(TokenKeyError) {
-        if isPrivate { throw .keySet("is a private key, only its public part belongs here") }
+        if isPrivate { throw .keySet("is a private key, but only its public part belongs here") }
     }
 
     private static func bytes(_ text: String?, _ field: String) throws(TokenKeyError) -> [UInt8] {
@@ -139,7 +141,7 @@ private struct JSONWebKey {
     }
 }
 
-/// A SubjectPublicKeyInfo (RFC 5280, 4.1) in DER: the form of a public key that OpenSSL reads.
+/// Encodes a SubjectPublicKeyInfo (RFC 5280, 4.1) in DER: the form of a public key that OpenSSL reads.
 private enum PublicKeyInfo {
     /// Algorithm rsaEncryption (RFC 3279, 2.3.1).
     static func rsa(modulus: [UInt8], exponent: [UInt8]) -> [UInt8] {
@@ -150,7 +152,7 @@ private enum PublicKeyInfo {
         return element(0x30, algorithm + element(0x03, [0] + key))
     }
 
-    /// Algorithm ecPublicKey with the curve prime256v1 (RFC 5480, 2), the point not compressed.
+    /// Algorithm ecPublicKey with the curve prime256v1 (RFC 5480, 2), with an uncompressed point.
     static func p256(x: [UInt8], y: [UInt8]) -> [UInt8] {
         let algorithm: [UInt8] = [
             0x30, 0x13, 0x06, 0x07, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01, 0x06, 0x08, 0x2A, 0x86, 0x48, 0xCE, 0x3D,
@@ -160,7 +162,7 @@ private enum PublicKeyInfo {
         return element(0x30, algorithm + element(0x03, [0, 4] + x + y))
     }
 
-    /// Not negative: a first bit that is set gets a zero byte before it.
+    /// A non-negative INTEGER: a zero byte precedes a first bit that is set.
     private static func integer(_ bytes: [UInt8]) -> [UInt8] {
         let digits = bytes.drop { $0 == 0 }
         return element(0x02, (digits.first ?? 0x80) & 0x80 == 0 ? Array(digits) : [0] + digits)
@@ -176,7 +178,7 @@ private enum PublicKeyInfo {
     }
 }
 
-/// RFC 4648, 5, without padding; nil for anything else.
+/// Decodes base64url without padding (RFC 4648, 5); nil for anything else.
 private func base64URLDecoded(_ text: String) -> [UInt8]? {
     var bytes: [UInt8] = []
     var bits: UInt32 = 0, count = 0
@@ -197,6 +199,6 @@ private func base64URLDecoded(_ text: String) -> [UInt8]? {
             bytes.append(UInt8(truncatingIfNeeded: bits >> count))
         }
     }
-    // What is left over is less than a character, and zeros.
+    // The remaining bits are fewer than a character's, and zero.
     return count < 6 && bits & (1 << count - 1) == 0 ? bytes : nil
 }

@@ -1,4 +1,4 @@
-/// Where a server listens: a numeric address and a port.
+/// The address that a server listens at: a numeric host and a port.
 public struct ListenAddress: Equatable, Sendable, CustomStringConvertible, ExpressibleByStringLiteral {
     public let host: String
     public let port: UInt16

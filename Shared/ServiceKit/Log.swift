@@ -6,9 +6,9 @@ import Synchronization
 
 /// The log of a process: one JSON object per line on standard error.
 ///
-/// `{"time":…,"level":"info","service":"store","instance":0,"event":"started",…}`. Events are fixed texts, everything
-/// that varies is a field. Message bodies and tokens never become fields. A line is one `write`, so lines of several
-/// threads or processes on one pipe do not mix (up to PIPE_BUF, 4 KiB).
+/// `{"time":…,"level":"info","service":"store","instance":0,"event":"started",…}`. Events are fixed texts; everything
+/// variable is a field. Message bodies and tokens are never logged. A line is one `write`, so lines of several threads
+/// or processes on one pipe are not interleaved (up to PIPE_BUF, 4 KiB).
 public final class Log: Sendable {
     public enum Level: Int, Comparable, Sendable, CaseIterable {
         case debug, info, warning, error
@@ -48,7 +48,7 @@ public final class Log: Sendable {
     public func warning(_ event: StaticString, _ fields: [LogField] = []) { write(.warning, event, fields) }
     public func error(_ event: StaticString, _ fields: [LogField] = []) { write(.error, event, fields) }
 
-    /// Whether a line of this level would be written; to avoid gathering fields for nothing.
+    /// Whether a line of this level would be written, so that callers can skip gathering its fields.
     public func writes(_ level: Level) -> Bool { level >= self.level }
 
     private func write(_ level: Level, _ event: StaticString, _ fields: [LogField]) {
@@ -73,7 +73,7 @@ public final class Log: Sendable {
         for field in fields { field.write(to: &line) }
         line.endObject()
         line.append(UInt8(ascii: "\n"))
-        // A line that cannot be written is lost: there is nobody to tell.
+        // A line that cannot be written is lost: there is nowhere to report it.
         _ = Glibc.write(descriptor, line.bytes.baseAddress, line.bytes.count)
     }
 }

@@ -16,7 +16,7 @@ public struct LogField: Sendable {
         (self.name, value) = (name, .integer(Int64(clamping: number)))
     }
     public init(_ name: String, _ flag: Bool) { (self.name, value) = (name, .flag(flag)) }
-    /// An identifier or an error, by its description.
+    /// A field with the description of an identifier or an error.
     public init(_ name: String, describing value: some Any) { self.init(name, "\(value)") }
 
     func write(to line: inout ByteBuffer) {

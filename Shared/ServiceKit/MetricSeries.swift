@@ -1,7 +1,7 @@
 import Bytes
 import Reactor
 
-/// The lines of one combination of name and labels.
+/// A series: one combination of a metric's name and labels.
 @Reactor
 protocol MetricSeries: AnyObject {
     func write(to buffer: inout ByteBuffer)
@@ -34,7 +34,7 @@ final class Gauge: MetricSeries {
 
 @Reactor
 public final class Histogram: MetricSeries {
-    /// From 100 µs, a request that touches nothing, to 10 s, a deadline passed.
+    /// From 100 µs, a request without any query, to 10 s, beyond the deadline.
     public nonisolated static let secondsBuckets: [Double] = [
         0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
     ]
@@ -44,7 +44,7 @@ public final class Histogram: MetricSeries {
     private let name: String
     private let labels: [(String, String)]
     private let bounds: [Double]
-    /// One more than bounds: the last counts what is above all of them.
+    /// One more than the bounds: the last counts the values above all of them.
     private var counts: [UInt64]
     private var sum = 0.0
 
@@ -63,7 +63,7 @@ public final class Histogram: MetricSeries {
         sum += value
     }
 
-    /// In seconds, Prometheus' base unit.
+    /// Adds a duration, in seconds, Prometheus' base unit.
     public func observe(_ duration: Duration) { observe(Double(duration.nanoseconds) / 1e9) }
 
     func write(to buffer: inout ByteBuffer) {

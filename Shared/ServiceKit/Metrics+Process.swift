@@ -2,7 +2,7 @@ import Glibc
 import Reactor
 
 extension Metrics {
-    /// What Prometheus' client libraries tell of every process, under the same names.
+    /// Registers the metrics that Prometheus' client libraries provide for every process, under the same names.
     public func addProcessMetrics(service: String, instance: Int) {
         gauge(
             "parley_service_info", "The service this process runs.",

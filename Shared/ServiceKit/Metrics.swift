@@ -1,13 +1,13 @@
 import Bytes
 import Reactor
 
-/// What a service counts, as Prometheus reads it (text format 0.0.4).
+/// The metrics of a service, in Prometheus' text format 0.0.4.
 ///
-/// Counters and histograms are plain numbers on the reactor's thread: counting costs an addition. They are made once, at
-/// start, and kept by whoever counts; labels are fixed then, so nobody can grow the number of series by a request.
+/// Counters and histograms are plain numbers on the reactor's thread: counting costs an addition. They are made once,
+/// at start, with fixed labels, so that requests cannot add series.
 @Reactor
 public final class Metrics {
-    /// Series of one name share a help text and a type, and stand together.
+    /// The series of one name, which share a help text and a type, and are written together.
     private struct Family {
         let name: String
         let help: String
@@ -20,14 +20,14 @@ public final class Metrics {
 
     public init() {}
 
-    /// Counts something that only ever grows. By convention its name ends in `_total`.
+    /// Adds a counter. By convention its name ends in `_total`.
     public func counter(_ name: String, _ help: String, labels: KeyValuePairs<String, String> = [:]) -> Counter {
         let counter = Counter(name: name + render(labels))
         add(counter, name, help, "counter")
         return counter
     }
 
-    /// A number that goes up and down, read when somebody asks for it.
+    /// Adds a gauge, whose value is read at each scrape.
     public func gauge(
         _ name: String, _ help: String, labels: KeyValuePairs<String, String> = [:],
         value: @escaping @Reactor () -> Double
@@ -35,7 +35,7 @@ public final class Metrics {
         add(Gauge(name: name + render(labels), value: value), name, help, "gauge")
     }
 
-    /// A number that only grows and is counted elsewhere, read when somebody asks for it.
+    /// Adds a counter that is counted elsewhere and read at each scrape.
     public func counter(
         _ name: String, _ help: String, labels: KeyValuePairs<String, String> = [:],
         value: @escaping @Reactor () -> Double
@@ -43,7 +43,7 @@ public final class Metrics {
         add(Gauge(name: name + render(labels), value: value), name, help, "counter")
     }
 
-    /// How values are distributed over `buckets`, which are upper bounds in ascending order.
+    /// Adds a histogram over `buckets`, the upper bounds in ascending order.
     public func histogram(
         _ name: String, _ help: String, labels: KeyValuePairs<String, String> = [:],
         buckets: [Double] = Histogram.secondsBuckets

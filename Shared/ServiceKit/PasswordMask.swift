@@ -1,5 +1,5 @@
-/// Hides passwords in a value that is shown at start: those of URLs of any kind, and whatever libpq takes for one in a URL or
-/// a connection string (PostgreSQL Documentation 34.1.1). Rather too much is hidden than too little.
+/// Masks passwords in a value that is logged at start: in URLs of any kind, and in connection strings and URLs as libpq
+/// parses them (PostgreSQL Documentation 34.1.1). In doubt it masks too much.
 func maskingPassword(in value: String) -> String {
     var shown = Array(value.utf8)
     if !value.hasPrefix("postgres://"), !value.hasPrefix("postgresql://"), shown.contains("password") {
@@ -15,17 +15,17 @@ private typealias Bytes = ArraySlice<UInt8>
 
 private let mask = Array("***".utf8)
 
-/// `user:password@host/path?key=value&…`, of which the password is hidden, and what the query says about passwords.
+/// Masks the password in `user:password@host/path?key=value&…`, and passwords in its query.
 private func maskingURL(_ url: Bytes) -> [UInt8] {
     var shown: [UInt8] = [], rest = url
-    // As libpq does: whatever stands before the first "@" that no slash precedes.
+    // Like libpq: everything before the first "@" that no slash precedes.
     if let at = url.prefix(while: { $0 != UInt8(ascii: "/") }).firstIndex(of: UInt8(ascii: "@")) {
         let colon = url[..<at].firstIndex(of: UInt8(ascii: ":"))
         shown = colon.map { url[...$0] + mask } ?? Array(url[..<at])
         rest = url[at...]
     }
     let query = rest.firstIndex(of: UInt8(ascii: "?")) ?? rest.endIndex
-    // A password in which an "@" was not encoded.
+    // A later "@" means that the password contains an unencoded one.
     let host = rest[..<query].lastIndex(of: UInt8(ascii: "@")) ?? rest.startIndex
     shown += rest[host..<query]
     let items = rest[query...].split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false)
@@ -35,12 +35,13 @@ private func maskingURL(_ url: Bytes) -> [UInt8] {
 private func maskingQueryItem(_ item: Bytes) -> [UInt8] {
     let equals = item.firstIndex(of: UInt8(ascii: "=")) ?? item.endIndex
     let key = item[..<equals]
-    // A key that is percent-encoded may be any.
+    // A percent-encoded key may mean any keyword.
     guard key.contains("password") || key.contains(UInt8(ascii: "%")) else { return Array(item) }
     return key + [UInt8(ascii: "=")] + mask
 }
 
-/// `keyword = value …`, whose values may be quoted and have escapes. What is not understood is hidden.
+/// Masks passwords in `keyword = value …`, whose values may be quoted and have escapes. The rest after a syntax error
+/// is masked.
 private func maskingConnectionString(_ text: Bytes) -> [UInt8] {
     var scanner = ConnectionStringScanner(rest: text)
     var shown: [[UInt8]] = []
@@ -51,13 +52,13 @@ private func maskingConnectionString(_ text: Bytes) -> [UInt8] {
     return Array(shown.joined(separator: [UInt8(ascii: " ")]))
 }
 
-/// Takes a connection string apart as libpq does, leaving values as they are written.
+/// Splits a connection string as libpq does, without decoding the values.
 private struct ConnectionStringScanner {
     private(set) var rest: Bytes
 
     init(rest: Bytes) { self.rest = rest }
 
-    /// Nil at the end, and where something else begins than a keyword and its value.
+    /// Nil at the end, and at anything but a keyword and its value.
     mutating func next() -> (keyword: Bytes, value: Bytes)? {
         _ = take(while: isSpace)
         let start = rest
@@ -79,7 +80,7 @@ private struct ConnectionStringScanner {
         return start[..<rest.startIndex]
     }
 
-    /// Up to the byte that ends it; what follows a backslash does not.
+    /// The value up to its end. A byte after a backslash does not end it.
     private mutating func value(until isEnd: (UInt8) -> Bool) -> Bytes {
         let start = rest
         while let byte = rest.first, !isEnd(byte) {
@@ -96,7 +97,7 @@ private struct ConnectionStringScanner {
     }
 }
 
-/// As `isspace` of C has it.
+/// Like `isspace` of C.
 private func isSpace(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || (9...13).contains(byte) }
 
 extension Collection<UInt8> {

@@ -1,15 +1,15 @@
 import Reactor
 import Wire
 
-/// Says in the log that what peers send is not understood: of each role at once, and then once a minute how often.
+/// Logs that frames of peers were refused: for each role at once, and then at most once a minute with the number.
 ///
-/// During an upgrade that is as it should be. Otherwise a peer is broken, or none of ours.
+/// During an upgrade this is expected. Otherwise a peer is broken or foreign.
 @Reactor
 final class RefusalLog {
     static let pause = Duration.seconds(60)
 
     private let log: Log
-    /// Refused since the last line. Roles that are not here were silent for a whole pause.
+    /// The refusals since the last line, for each role with a line within the last `pause`.
     private var counts: [Role?: Int] = [:]
 
     init(log: Log) { self.log = log }
@@ -24,7 +24,7 @@ final class RefusalLog {
 
     private func write(_ sender: Role?, _ reason: StaticString, times: Int) {
         log.warning(
-            "what a peer sent was refused",
+            "frames of a peer were refused",
             [
                 LogField("peer", sender?.rawValue ?? "unknown"), LogField("reason", "\(reason)"),
                 LogField("times", times),

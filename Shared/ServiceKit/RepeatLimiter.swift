@@ -1,9 +1,9 @@
-/// Keeps a fault that recurs thousands of times a second from flooding the log: of each event a number of lines per
-/// second, then one that says how many were left out.
+/// Prevents a fault that recurs thousands of times a second from flooding the log: limits the lines per event and
+/// second, and counts the suppressed ones.
 struct RepeatLimiter {
     enum Decision: Equatable {
         case suppress
-        /// `suppressed`: lines of this event left out since the last one written.
+        /// `suppressed`: lines of this event suppressed since the last one written.
         case write(suppressed: Int)
     }
 
@@ -14,7 +14,7 @@ struct RepeatLimiter {
     }
 
     let linesPerSecond: Int
-    /// Bounded: events are literals in the code, known here by their addresses.
+    /// Keyed by the addresses of the events, which are literals in the code, so the number is bounded.
     private var counts: [UInt: Count] = [:]
 
     init(linesPerSecond: Int) { self.linesPerSecond = linesPerSecond }

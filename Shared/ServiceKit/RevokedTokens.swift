@@ -4,85 +4,85 @@ import Models
 import Reactor
 import Wire
 
-/// Up to when the tokens of users are refused, because an administrator revoked them. Some 100 bytes for each user of whom
-/// a token can still be refused by it: where tokens have a longest lifetime, revocations are forgotten when they have been
-/// known for that long.
+/// The times up to which users' tokens are revoked by an administrator. About 100 bytes for each revocation that can
+/// still apply: if tokens have a maximum lifetime, revocations are removed after that long.
 ///
-/// From the acknowledgement on the process that gave it refuses such tokens, and the others as soon as they are told: at
-/// once, or where the announcement was lost with the next second's number. Nobody serves before all slots are loaded.
+/// From the acknowledgement on, the process that sent it refuses such tokens. Other processes do so when the
+/// announcement reaches them, or, if that is lost, the number published every second. No process is ready before all
+/// slots are loaded.
 @Reactor
 public final class RevokedTokens {
-    /// How often what is too old to refuse anything is forgotten.
+    /// How often revocations that cannot apply any more are removed.
     private static let forgettingInterval = Duration.seconds(600)
 
-    /// Called with each user whose moment moved.
+    /// Called with each user whose revocation time moved.
     public var onRevoked: @Reactor (UserID) -> Void = { _ in }
 
     private let bus: Bus
     private let longestLifetime: Duration?
-    private var moments: [UserID: Moment] = [:]
+    private var revocations: [UserID: KnownRevocation] = [:]
 
-    private struct Moment {
+    private struct KnownRevocation {
         var before: Timestamp
-        /// By the clock that does not jump: what was forgotten because of the other one would never be told again.
+        /// By the monotonic clock: a revocation removed because the wall clock jumped would not be published again.
         var arrival: MonotonicTime
     }
 
-    private lazy var numbers = SlotNumbers(
+    private lazy var synchronizer = SlotListSynchronizer(
         query: { [bus] slot, after, completion in
-            SlotNumbers.ask(bus, .revocations, in: slot, RevocationsQuery(slot, after: after), completion)
+            SlotListSynchronizer.request(bus, .revocations, in: slot, RevocationsQuery(slot, after: after), completion)
         },
         take: { [unowned self] (rest, after) throws(WireError) in try take(&rest, after) })
 
-    /// - Parameter longestLifetime: of tokens, where the verifier holds them to it.
+    /// - Parameter longestLifetime: the tokens' maximum lifetime, if the verifier enforces one.
     public init(bus: Bus, longestLifetime: Duration?) {
         self.bus = bus
         self.longestLifetime = longestLifetime
     }
 
-    /// Loads all slots. `receive` has to get the frames of the bus from now on.
+    /// Loads all slots. From now on `receive` must be called with the frames of the topic `revocation`.
     public func start() {
         for group in SlotGroup.all { bus.subscribe(.revocation(group)) }
-        numbers.start()
+        synchronizer.start()
         Reactor.every(Self.forgettingInterval) { [weak self] in self?.forget(at: .now) }
     }
 
     /// Whether every slot was loaded.
-    public var isComplete: Bool { numbers.isComplete }
+    public var isComplete: Bool { synchronizer.isComplete }
 
-    /// Whether it can be said of this user whether tokens of theirs are revoked.
-    public func knows(_ user: UserID) -> Bool { numbers.isLoaded(user.slot) }
+    /// Whether the user's slot is loaded, so that `contains` is reliable.
+    public func knows(_ user: UserID) -> Bool { synchronizer.isLoaded(user.slot) }
 
-    var count: Int { moments.count }
+    var count: Int { revocations.count }
 
-    /// Whether the token of this identity is revoked. One that does not say when it was issued may be of any time. `iat` is in
-    /// seconds, cut off: a token of the very second is refused, too, whether it came before or after.
+    /// Whether the token of this identity is revoked. A token without `iat` counts as issued at any time. `iat` is in
+    /// whole seconds, so a token issued in the same second is refused too, whether before or after the revocation.
     public func contains(_ identity: Identity) -> Bool {
         refuses(tokensOf: identity.user, issuedAt: identity.issuedAt)
     }
 
     public func refuses(tokensOf user: UserID, issuedAt: Timestamp?) -> Bool {
-        guard !moments.isEmpty, let moment = moments[user] else { return false }
+        guard !revocations.isEmpty, let known = revocations[user] else { return false }
         guard let issuedAt else { return true }
-        return issuedAt <= moment.before
+        return issuedAt <= known.before
     }
 
-    /// A store has said so.
+    /// Adds a revocation committed by a store.
     public func insert(_ revocation: Revocation, at now: MonotonicTime = .now) {
-        if let moment = moments[revocation.user], moment.before >= revocation.before { return }
-        moments[revocation.user] = Moment(before: revocation.before, arrival: now)
+        if let known = revocations[revocation.user], known.before >= revocation.before { return }
+        revocations[revocation.user] = KnownRevocation(before: revocation.before, arrival: now)
         onRevoked(revocation.user)
     }
 
-    /// Those up to whose moment no token can have been issued that is still valid. The moment may lie a little ahead of the
-    /// clock of who revoked, and that one ahead of ours.
+    /// Removes revocations for which no valid token can exist any more. The revocation time may be slightly ahead of
+    /// the revoking process's clock, and that clock ahead of ours.
     func forget(at now: MonotonicTime) {
         guard let longestLifetime else { return }
         let age = longestLifetime + TokenVerifier.clockDifference * 2
-        moments = moments.filter { now - $0.value.arrival <= age }
+        revocations = revocations.filter { now - $0.value.arrival <= age }
     }
 
-    /// Takes a frame under the topic `revocation`.
+    /// Reads a frame of the topic `revocation`.
     public func receive(_ frame: InboundFrame) {
         for bytes in frame.entries {
             var reader = ByteReader(bytes)
@@ -92,7 +92,7 @@ public final class RevokedTokens {
 
     private func take(_ entry: RevocationEntry) {
         if let revocation = entry.latest { insert(revocation) }
-        numbers.announced(entry.number, of: entry.slot, isTold: entry.latest != nil)
+        synchronizer.announced(entry.number, of: entry.slot, includesEntry: entry.latest != nil)
     }
 
     private func take(_ rest: inout ByteReader, _ after: Int64) throws(WireError) -> Int64 {

@@ -1,7 +1,7 @@
 import Edge
 
 extension ServerLimits {
-    /// Those of a server that clients reach.
+    /// Reads the limits of a server for clients.
     public init(environment: inout Environment) throws(ConfigurationError) {
         self.init()
         connections = try environment.integer("PARLEY_CONNECTIONS", default: connections, in: 1...1_000_000)
@@ -14,14 +14,15 @@ extension ServerLimits {
 }
 
 extension Environment {
-    /// `1` for everybody who connects, or the networks of the proxies.
+    /// Reads `0` (no proxies), `1` (every client is a proxy), or the networks of the proxies.
     fileprivate mutating func proxies(_ name: String) throws(ConfigurationError) -> [IPNetwork] {
         let items = list(name, default: "0")
         if items == ["0"] { return [] }
         if items == ["1"] { return IPNetwork.all }
         let networks = items.compactMap { IPNetwork($0) }
         guard networks.count == items.count else {
-            throw ConfigurationError(name, "must be 0, 1, or addresses and networks such as 10.0.0.0/8, by commas")
+            throw ConfigurationError(
+                name, "must be 0, 1, or addresses and networks such as 10.0.0.0/8, separated by commas")
         }
         return networks
     }

@@ -2,65 +2,65 @@ import Bytes
 import Edge
 import Reactor
 
-/// The routes every service has, without a token: `/healthz`, `/readyz`, `/metrics`.
+/// The routes that every service serves without a token: `/healthz`, `/readyz`, `/metrics`.
 extension Service {
-    /// Answers `request` if it is for one of these routes, so that `ingest` and `fanout` have them beside their own.
+    /// Responds to `request` if it is for one of these routes. For `ingest` and `fanout`, which serve other routes too.
     ///
-    /// - Returns: whether it was.
-    public func answerAdministration(_ request: Request, _ responder: Responder) -> Bool {
+    /// - Returns: whether it was for one of them.
+    public func respondToAdministration(_ request: Request, _ responder: Responder) -> Bool {
         switch request.target.path {
-        case "/healthz": answer(request, responder, answerHealth)
-        case "/readyz": answer(request, responder, answerReadiness)
-        case "/metrics": answer(request, responder, answerMetrics)
+        case "/healthz": respond(to: request, responder, writeHealth)
+        case "/readyz": respond(to: request, responder, writeReadiness)
+        case "/metrics": respond(to: request, responder, writeMetrics)
         default: return false
         }
         return true
     }
 
     /// Whether `request` is for one of these routes.
-    public func administers(_ request: Request) -> Bool {
+    public func isAdministration(_ request: Request) -> Bool {
         switch request.target.path {
         case "/healthz", "/readyz", "/metrics": true
         default: false
         }
     }
 
-    /// Serves these routes alone, for `store` and `receipt`.
+    /// Serves only these routes, for `store` and `receipt`.
     public func serveAdministration(at address: ListenAddress) throws(ListenError) {
         let handler = AdministrationHandler(self)
         var limits = ServerLimits()
         limits.connections = 64
         let server = Server(handler, limits: limits)
         try server.listen(at: address.description)
-        // Kept for the life of the process: a draining service still tells what it does.
+        // Kept until the process exits: a draining service still serves its metrics.
         administration = (server, handler)
     }
 
-    private func answer(_ request: Request, _ responder: Responder, _ body: (Responder) -> Void) {
+    private func respond(to request: Request, _ responder: Responder, _ body: (Responder) -> Void) {
         guard request.method == .get else {
-            return responder.answer(
+            return responder.respond(
                 405, .problem, headers: [ResponseHeader("Allow", "GET, HEAD")],
                 body: UnsafeRawBufferPointer(Problem.method))
         }
         body(responder)
     }
 
-    private func answerHealth(_ responder: Responder) {
+    private func writeHealth(_ responder: Responder) {
         var body = ByteBuffer()
         body.append("{\"status\":\"ok\"}" as StaticString)
-        responder.answer(200, body: body)
+        responder.respond(200, body: body)
     }
 
-    private func answerReadiness(_ responder: Responder) {
+    private func writeReadiness(_ responder: Responder) {
         var body = ByteBuffer()
         let isReady = health.write(to: &body)
-        responder.answer(isReady ? 200 : 503, headers: isReady ? [] : [.retryAfter(seconds: 1)], body: body)
+        responder.respond(isReady ? 200 : 503, headers: isReady ? [] : [.retryAfter(seconds: 1)], body: body)
     }
 
-    private func answerMetrics(_ responder: Responder) {
+    private func writeMetrics(_ responder: Responder) {
         var body = ByteBuffer(capacity: 16 * 1024)
         metrics.write(to: &body)
-        responder.answer(200, .metrics, body: body)
+        responder.respond(200, .metrics, body: body)
     }
 }
 
@@ -73,13 +73,13 @@ final class AdministrationHandler: HTTPHandler {
     func admit(_: Request) -> RequestAdmission { .admitted(bodyBytes: 0) }
 
     func handle(_ request: Request, _ responder: Responder) {
-        if !service.answerAdministration(request, responder) {
-            responder.answer(404, .problem, body: UnsafeRawBufferPointer(Problem.notFound))
+        if !service.respondToAdministration(request, responder) {
+            responder.respond(404, .problem, body: UnsafeRawBufferPointer(Problem.notFound))
         }
     }
 }
 
-/// The problems of these routes (RFC 9457), in the form of the contract.
+/// The problems of these routes (RFC 9457), in the contract's form.
 private enum Problem {
     static let notFound: StaticString =
         #"{"status":404,"title":"Not found","detail":"there is no such resource","code":"notFound"}"#

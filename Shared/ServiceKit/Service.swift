@@ -2,7 +2,7 @@ import Edge
 import Glibc
 import Reactor
 
-/// What every service has: its name, log, metrics, health and orderly end. A service's main reads:
+/// The parts common to every service: name, log, metrics, health and drain. A service's main looks like this:
 ///
 /// ```
 /// @main
@@ -26,7 +26,8 @@ public final class Service {
     public let health = Health()
     public let drain: Drain
     var administration: (server: Server, handler: AdministrationHandler)?
-    /// The service of this process. Nobody else keeps it: what `start` builds refers to it unowned.
+    /// The service of this process. This is its only strong reference: the objects that `start` creates refer to it
+    /// unowned.
     private static var running: Service?
 
     init(_ settings: ServiceSettings, log: Log) {
@@ -38,9 +39,9 @@ public final class Service {
         health.require("draining") { [drain] in drain.hasBegun ? "the process is ending" : nil }
     }
 
-    /// Decodes the configuration, starts the service on the reactor and runs until it is told to end. Exits with 0 after
-    /// a drain, with 1 when it cannot start: the last line of the log says why. With the argument `health` the process
-    /// is no service but asks the one that runs.
+    /// Decodes the configuration, starts the service on the reactor and runs it until a signal. Exits with 0 after a
+    /// drain, and with 1 when the service cannot start: the last line of the log gives the reason. With the argument
+    /// `health` it runs `HealthCommand` instead.
     public nonisolated static func run<Configuration: Sendable>(
         _ name: String,
         configuredBy decode: (inout Environment) throws(ConfigurationError) -> Configuration,
@@ -57,10 +58,10 @@ public final class Service {
     }
 
     private nonisolated static func prepareSignals() {
-        // A peer that closes its connection is an error of write(2), not the end of the process.
+        // Writing to a closed connection must fail with EPIPE, not end the process.
         signal(SIGPIPE, SIG_IGN)
-        // Blocked before there is a second thread, which would inherit them open and die of them: they are read from a
-        // descriptor by the reactor.
+        // Blocked before a second thread exists, which would inherit the unblocked mask and be killed by them. The
+        // reactor reads them from a descriptor.
         var mask = sigset_t()
         sigemptyset(&mask)
         sigaddset(&mask, SIGTERM)

@@ -1,4 +1,4 @@
-/// What every service reads from its environment.
+/// The settings that every service reads from its environment.
 struct ServiceSettings: Sendable {
     let name: String
     let instance: Int

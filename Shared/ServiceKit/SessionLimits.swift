@@ -1,18 +1,18 @@
-/// What one user may take of a fanout with all their sessions on it together. `fanout` enforces these limits and `ingest`
-/// tells them at `GET /v1/limits`; both read the same variables, which are written down here once.
+/// The limits on all sessions of one user on one fanout together. `fanout` enforces them and `ingest` publishes them at
+/// `GET /v1/limits`; both read the same variables, defined here.
 public struct SessionLimits: Sendable {
-    /// Open sessions on one process. One more takes the place of the oldest, which ends with `superseded`.
+    /// Open sessions on one process. A further session ends the oldest with `superseded`.
     public var sessions = 100
-    /// Places of the user's sessions in conversations, all together: some 100 bytes each. Beyond them the oldest session
-    /// ends with `superseded`.
+    /// The sum of the conversations of the user's sessions: about 100 bytes each. Beyond it the oldest session ends
+    /// with `superseded`.
     public var places = 200_000
-    /// Frames that are read from the user, on average. Beyond it the client is not refused but waits: nothing is read from
-    /// it until it is in time again.
+    /// The average rate of frames read from the user. A client above it is not refused but waits: nothing is read from
+    /// it until it is below the rate again.
     public var framesPerSecond = 100
-    /// Frames that may come at once.
+    /// Frames that may arrive at once.
     public var frameBurst = 1_000
 
-    /// So many items of `delivered` and `read` count as one frame.
+    /// The number of items of `delivered` and `read` that count as one frame.
     public static let receiptsPerFrame = 10
     public var receiptsPerSecond: Int { framesPerSecond * Self.receiptsPerFrame }
 

@@ -1,11 +1,11 @@
 import Glibc
 
-/// The content of a small text file, or nil with the reason in `errno`. Bytes that are not UTF-8 are replaced.
+/// Reads a small text file; nil with the reason in `errno`. Invalid UTF-8 is replaced.
 public func readTextFile(_ path: String) -> String? {
     readFile(path).map { String(decoding: $0, as: UTF8.self) }
 }
 
-/// The content of a file, or what it begins with up to a bound and one chunk more, or nil with the reason in `errno`.
+/// Reads a file; nil with the reason in `errno`. Stops after the first chunk that reaches `bound` bytes.
 public func readFile(_ path: String, upTo bound: Int = .max) -> [UInt8]? {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }

@@ -2,7 +2,7 @@ import Glibc
 import Models
 
 extension Timestamp {
-    /// The system's clock: for logs and token lifetimes. Times that clients see come from PostgreSQL.
+    /// The time of the system clock, for logs and token lifetimes. Times that clients see come from PostgreSQL.
     public static var now: Timestamp {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)

@@ -1,19 +1,20 @@
 import Bytes
 
-/// The identities of tokens verified lately, found by the token's bytes.
+/// The identities of recently verified tokens, by the tokens' bytes.
 ///
-/// Bounded by two generations: when the younger is full the older is forgotten and they change places. What was looked
-/// up since then has moved to the younger, so tokens in use stay.
+/// Bounded by two generations: when the younger is full, it replaces the older. A lookup moves an entry to the younger,
+/// so tokens in use stay.
 struct TokenCache {
     private struct Entry {
         let token: [UInt8]
         let identity: Identity
 
-        func holds(_ other: UnsafeRawBufferPointer) -> Bool { token.withUnsafeBytes { $0.isEqual(to: other) } }
+        func matches(_ other: UnsafeRawBufferPointer) -> Bool { token.withUnsafeBytes { $0.isEqual(to: other) } }
     }
 
     private let capacity: Int
-    /// By a hash that is seeded per process, so nobody can make tokens that collide. Of two that do the later stands.
+    /// Keyed by a hash that is seeded per process, so clients cannot construct collisions. Of two colliding tokens the
+    /// later is kept.
     private var younger: [Int: Entry] = [:]
     private var older: [Int: Entry] = [:]
 
@@ -23,8 +24,8 @@ struct TokenCache {
 
     mutating func identity(for token: UnsafeRawBufferPointer) -> Identity? {
         let key = hash(token)
-        if let entry = younger[key], entry.holds(token) { return entry.identity }
-        guard let entry = older[key], entry.holds(token) else { return nil }
+        if let entry = younger[key], entry.matches(token) { return entry.identity }
+        guard let entry = older[key], entry.matches(token) else { return nil }
         older[key] = nil
         insert(entry, key)
         return entry.identity

@@ -1,7 +1,7 @@
 import JSON
 import Models
 
-/// The claims of a token whose signature holds (RFC 7519, 4.1, and Parley's own `dev` and `adm`).
+/// The claims of a token with a valid signature (RFC 7519, 4.1, and Parley's own `dev` and `adm`).
 struct TokenClaims {
     private(set) var subject: String?
     private(set) var issuer: String?

@@ -1,13 +1,13 @@
 import CCrypto
 import CJWT
 
-/// The key that tokens are verified with. It alone decides the algorithm: what a token's header claims is only compared
-/// with it, so that a public key cannot be abused as a shared secret (RFC 8725, 3.1).
+/// A key that verifies tokens. It alone determines the algorithm: a token's header is only compared with it, so that a
+/// public key cannot be abused as a shared secret (RFC 8725, 3.1).
 public struct TokenKey: Sendable, Equatable {
     let algorithm: jwt_alg_t
     let bytes: [UInt8]
 
-    /// HS256. RFC 7518, 3.2 demands a secret of 256 bits or more.
+    /// A key for HS256. RFC 7518, 3.2 requires a secret of 256 bits or more.
     public init(secret: String) throws(TokenKeyError) { try self.init(secret: Array(secret.utf8)) }
 
     public init(secret: [UInt8]) throws(TokenKeyError) {
@@ -16,7 +16,7 @@ public struct TokenKey: Sendable, Equatable {
         bytes = secret
     }
 
-    /// As with PEM, from its DER.
+    /// Like `init(publicKeyPEM:)`, from DER.
     init(publicKeyInfo der: [UInt8]) throws(TokenKeyError) {
         var encoded = [UInt8](repeating: 0, count: (der.count + 2) / 3 * 4 + 1)
         let count = EVP_EncodeBlock(&encoded, der, CInt(der.count))
@@ -24,13 +24,13 @@ public struct TokenKey: Sendable, Equatable {
         try self.init(publicKeyPEM: "-----BEGIN PUBLIC KEY-----\n\(text)\n-----END PUBLIC KEY-----\n")
     }
 
-    /// RS256 or ES256, by the kind of the key: RSA of 2048 bits or more, or an elliptic curve key on P-256.
+    /// A key for RS256 or ES256, by its kind: RSA of 2048 bits or more, or an elliptic curve key on P-256.
     public init(publicKeyPEM pem: String) throws(TokenKeyError) {
         bytes = Array(pem.utf8)
         algorithm = try Self.algorithm(ofPublicKey: bytes)
     }
 
-    /// As a token's header names it.
+    /// The algorithm's name in a token's header.
     var algorithmName: String { String(cString: jwt_alg_str(algorithm)) }
 
     private static func algorithm(ofPublicKey pem: [UInt8]) throws(TokenKeyError) -> jwt_alg_t {
@@ -43,7 +43,7 @@ public struct TokenKey: Sendable, Equatable {
         }
     }
 
-    /// The library reads from `pem` itself as long as there is a source: given a string, it read what had been freed.
+    /// The BIO reads from `pem` while it exists: given a Swift string, it read freed memory.
     private static func publicKey(in pem: UnsafeRawBufferPointer) -> OpaquePointer? {
         guard let source = BIO_new_mem_buf(pem.baseAddress, CInt(clamping: pem.count)) else { return nil }
         defer { BIO_free(source) }
@@ -53,7 +53,7 @@ public struct TokenKey: Sendable, Equatable {
 
 public enum TokenKeyError: Error, Equatable, CustomStringConvertible {
     case secretTooShort, notAPublicKey, unsuitablePublicKey
-    /// What is wrong with a set of keys.
+    /// An invalid set of keys, with the reason.
     case keySet(String)
 
     public var description: String {

@@ -2,7 +2,7 @@ import Glibc
 import Reactor
 
 extension TokenKeySet {
-    /// The keys in a file.
+    /// Reads the keys in a file.
     init(file path: String) throws(TokenKeyError) {
         guard let bytes = readFile(path, upTo: Self.maximumFileBytes + 1) else {
             throw .keySet("must name a readable file: \(path): \(String(cString: strerror(errno)))")
@@ -14,8 +14,8 @@ extension TokenKeySet {
     }
 }
 
-/// Looks whether a file of keys was changed or replaced, and reads it then. A file that cannot be used changes nothing but
-/// is said in the log; it is looked at again when it has changed once more.
+/// Reloads a key file when it was changed or replaced. A file that cannot be used is logged and changes nothing; it is
+/// read again when it has changed again.
 @Reactor
 public final class TokenKeyFile {
     private static let interval = Duration.seconds(2)
@@ -23,7 +23,7 @@ public final class TokenKeyFile {
     private struct Stamp: Equatable {
         let device: UInt, inode: UInt, size: Int, seconds: Int, nanoseconds: Int
 
-        /// Of what the path leads to now: container platforms replace a link.
+        /// Stats the target of the path: container platforms replace a symbolic link.
         init?(_ path: String) {
             var status = stat()
             guard stat(path, &status) == 0 else { return nil }
@@ -34,11 +34,12 @@ public final class TokenKeyFile {
 
     private let path: String
     private let log: Log
-    /// Of the file that was read last, well or not. Nothing was at first: it may have changed since the process began.
+    /// The stamp of the file read last, valid or not. Initially nil: the file may have changed since the process
+    /// started.
     private var stamp: Stamp??
     private let use: @Reactor (TokenKeySet) -> Bool
 
-    /// - Parameter use: takes the keys of the file, and tells whether that changed anything.
+    /// - Parameter use: uses the keys of the file, and returns whether they changed anything.
     public init(_ path: String, log: Log, use: @escaping @Reactor (TokenKeySet) -> Bool) {
         self.path = path
         self.log = log
@@ -53,9 +54,9 @@ public final class TokenKeyFile {
         stamp = .some(current)
         do throws(TokenKeyError) {
             let keys = try TokenKeySet(file: path)
-            if use(keys) { log.info("the keys of tokens have changed", [LogField("keys", keys.entries.count)]) }
+            if use(keys) { log.info("token keys changed", [LogField("keys", keys.entries.count)]) }
         } catch {
-            log.error("the file of keys cannot be used, the keys before stay", [LogField("reason", error.description)])
+            log.error("the key file cannot be used, the previous keys stay", [LogField("reason", error.description)])
         }
     }
 }

@@ -1,12 +1,11 @@
 import Models
 import Reactor
 
-/// Why a token that was verified is not good any more. Whoever keeps an identity for longer than it took to verify it looks
-/// again before it is used.
+/// Why a verified token is not valid any more. An identity that is kept must be checked again before each use.
 public enum TokenRefusal: Sendable {
     case userErased, revoked, keyGone, expired
 
-    /// For clients.
+    /// The reason for clients.
     public var reason: String {
         switch self {
         case .userErased: "the token's user was erased"
@@ -16,7 +15,7 @@ public enum TokenRefusal: Sendable {
         }
     }
 
-    /// Nil while the token is good.
+    /// The refusal of a token; nil while it is valid.
     @Reactor
     public static func of(
         _ identity: Identity, _ tokens: TokenVerifier, _ erased: ErasedUsers, _ revoked: RevokedTokens,

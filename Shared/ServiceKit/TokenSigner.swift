@@ -2,7 +2,7 @@ import CJWT
 import Glibc
 import Models
 
-/// Makes HS256 tokens: for the command line and for tests. In production the embedding application signs its own.
+/// Signs HS256 tokens for the command line and tests. In production the embedding application signs tokens.
 public struct TokenSigner: Sendable {
     private let secret: String
 
@@ -25,7 +25,7 @@ public struct TokenSigner: Sendable {
     private func encode(_ token: OpaquePointer) -> String {
         guard jwt_set_alg(token, JWT_ALG_HS256, secret, CInt(secret.utf8.count)) == 0,
             let text = jwt_encode_str(token)
-        else { preconditionFailure("libjwt signs whatever it was given") }
+        else { preconditionFailure("libjwt signs any claims") }
         defer { free(text) }
         return String(cString: text)
     }

@@ -1,5 +1,5 @@
 extension TokenVerifier {
-    /// The verifier that `PARLEY_JWT_*` describe: exactly one key or file of keys, and optionally what else is demanded.
+    /// Reads the verifier from `PARLEY_JWT_*`: exactly one key or key file, and optional requirements.
     public init(environment: inout Environment) throws(ConfigurationError) {
         let keyFile = environment.optionalString("PARLEY_JWT_KEYS_FILE")
         let keys = try Self.keys(&environment, keyFile)

@@ -3,19 +3,19 @@ import Glibc
 import JSON
 import Models
 
-/// Tells who sends a request from its token, by libjwt: HS256, RS256 or ES256 as the key decides.
+/// Verifies tokens by libjwt: HS256, RS256 or ES256, as the key determines.
 ///
-/// A token that was verified is remembered until it expires, because one client sends the same token with every request
-/// and a signature costs 5 (HS256) to 100 µs (ES256).
+/// Verified tokens are cached, because a client sends the same token with every request and verifying a signature takes
+/// 5 µs (HS256) to 100 µs (ES256).
 public struct TokenVerifier: Sendable {
     public struct Policy: Sendable {
-        /// Checked when configured, as `PARLEY_JWT_ISSUER` and `PARLEY_JWT_AUDIENCE`.
+        /// The required issuer; nil: any. Configured as `PARLEY_JWT_ISSUER`; the audience as `PARLEY_JWT_AUDIENCE`.
         public var issuer: String?
         public var audience: String?
-        /// How far the clock of whoever signed the token may be from ours.
+        /// The accepted difference between the issuer's clock and ours.
         public var leeway: Duration
-        /// How long a token may be good for, from `iat` to `exp`; nil: as long as its issuer likes. With it a token must say
-        /// when it was issued, and not be issued later than now, but for `clockDifference`.
+        /// The maximum lifetime of a token, from `iat` to `exp`; nil: unlimited. If set, a token must have `iat`, which
+        /// may be at most `clockDifference` in the future.
         public var longestLifetime: Duration?
 
         public init(
@@ -28,23 +28,23 @@ public struct TokenVerifier: Sendable {
         }
     }
 
-    /// Tokens longer than this are refused unread; ours have 150 bytes, those with key ids and scopes some hundreds.
+    /// The maximum length of a token in bytes. Ours have 150, those with key ids and scopes some hundreds.
     public static let maximumLength = 4096
 
-    /// How far ahead the clock of an issuer may be where the age of tokens matters.
+    /// How far an issuer's clock may be ahead where the age of tokens matters.
     public static let clockDifference = Duration.seconds(60)
 
-    /// The file of keys that this verifier was made from; nil: its key stays what it is.
+    /// The key file that this verifier was made from; nil if its keys do not change.
     public let keyFile: String?
     private let policy: Policy
     private var keys: TokenKeySet
-    /// The number of each of these keys. A key that comes later gets another one.
+    /// The numbers of the keys. A new key gets a new number.
     private var keyNumbers: [Int]
     private var nextKeyNumber: Int
     private var verified: TokenCache
     private let cachedTokens: Int
 
-    /// At most `cachedTokens` are remembered twice over: 10,000 tokens of 200 bytes are some 6 MB.
+    /// Caches up to twice `cachedTokens`: for 10,000 tokens of 200 bytes about 6 MB.
     public init(keys: TokenKeySet, keyFile: String? = nil, policy: Policy = Policy(), cachedTokens: Int = 10_000) {
         self.keys = keys
         self.keyFile = keyFile
@@ -59,12 +59,12 @@ public struct TokenVerifier: Sendable {
         self.init(keys: TokenKeySet(key), policy: policy, cachedTokens: cachedTokens)
     }
 
-    /// The longest a token may be good for; nil: for ever.
+    /// The maximum lifetime of a token; nil: unlimited.
     public var longestLifetime: Duration? { policy.longestLifetime }
 
-    /// Verifies with these keys from now on. Identities of keys that stay are still good.
+    /// Replaces the keys. Identities verified by a key that stays remain valid.
     ///
-    /// - Returns: whether that changes anything.
+    /// - Returns: whether the keys changed.
     public mutating func replaceKeys(by new: TokenKeySet) -> Bool {
         guard new != keys else { return false }
         keyNumbers = new.entries.map { entry in
@@ -77,10 +77,10 @@ public struct TokenVerifier: Sendable {
         return true
     }
 
-    /// Whether the key that verified the token of this identity is still one of ours.
+    /// Whether the key that verified the identity's token is still in the set.
     public func hasKey(of identity: Identity) -> Bool { keyNumbers.contains(identity.keyNumber) }
 
-    /// The identity in a token that is valid at `now`.
+    /// Verifies a token and returns its identity.
     public mutating func verify(
         _ token: UnsafeRawBufferPointer, at now: Timestamp = .now
     ) throws(TokenError) -> Identity {
@@ -118,7 +118,7 @@ public struct TokenVerifier: Sendable {
             issuedAt: claims.issuedAt, keyNumber: keyNumber(of: entry))
     }
 
-    /// From when it says it was issued. What is issued in time to come would live longer than it says.
+    /// Checks the lifetime from `iat` on. A token issued in the future would live longer than it claims.
     private func checkLifetime(
         _ claims: TokenClaims, _ expiresAt: Timestamp, _ longest: Duration, at now: Timestamp
     ) throws(TokenError) {
@@ -140,12 +140,12 @@ public struct TokenVerifier: Sendable {
         now.milliseconds < expiresAt.milliseconds + leeway
     }
 
-    /// The key to verify a token with, as its header asks. What an unverified header asks for decides no more than that: the
-    /// key has its algorithm.
+    /// The key that the token's header asks for. The unverified header only selects the key; the key determines the
+    /// algorithm.
     private func entry(for text: [UInt8]) throws(TokenError) -> TokenKeySet.Entry {
         if let only = keys.onlyUnnamed { return only }
         var decoded: OpaquePointer?
-        // Without a key libjwt verifies nothing.
+        // Without a key libjwt decodes without verifying.
         guard text.withCharacters({ jwt_decode(&decoded, $0, nil, 0) }) == 0, let decoded else { throw .malformed }
         defer { jwt_free(decoded) }
         guard let algorithm = jwt_get_header(decoded, "alg").map({ String(cString: $0) }) else { throw .malformed }
@@ -154,14 +154,14 @@ public struct TokenVerifier: Sendable {
         return entry
     }
 
-    /// The claims of a token whose header names the algorithm of the key and whose signature holds.
+    /// Verifies that the token has the key's algorithm and a valid signature, and returns its claims.
     private func claims(of text: [UInt8], _ key: TokenKey) throws(TokenError) -> TokenClaims {
         var decoded: OpaquePointer?
         let status = text.withCharacters { jwt_decode(&decoded, $0, key.bytes, CInt(key.bytes.count)) }
         guard status == 0, let decoded else { throw .badSignature }
         defer { jwt_free(decoded) }
-        // libjwt verifies by the algorithm that the token names. With a public key it would take `HS256` and use the
-        // key's text, which everybody knows, as the secret.
+        // libjwt verifies by the algorithm in the token's header. With `HS256` it would use the text of a public key,
+        // which is not secret, as the secret.
         guard jwt_get_alg(decoded) == key.algorithm else { throw .wrongAlgorithm }
         guard !hasCriticalExtension(decoded) else { throw .unknownExtension }
         guard let payload = jwt_get_grants_json(decoded, nil) else { throw .malformed }
@@ -173,15 +173,15 @@ public struct TokenVerifier: Sendable {
         }
     }
 
-    /// Whether the header demands something of the verifier. We know no extension, so such a token must be refused
-    /// (RFC 7515, 4.1.11); libjwt passes over the demand.
+    /// Whether the header has critical extensions. None is supported, so such a token must be refused (RFC 7515,
+    /// 4.1.11); libjwt ignores them.
     private func hasCriticalExtension(_ decoded: OpaquePointer) -> Bool {
         guard let critical = jwt_get_headers_json(decoded, "crit") else { return false }
         free(critical)
         return true
     }
 
-    /// Three parts in base64url. libjwt takes a C string, so a NUL must not pass.
+    /// Whether the byte may occur in a token: base64url and dots. A NUL would end the C string that libjwt reads.
     private func isTokenCharacter(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

@@ -1,7 +1,7 @@
 import Bytes
 import Models
 
-// The queries that ingest asks for clients. Every answer is the client JSON of api.md, or a `Problem`.
+// The queries that ingest sends for clients. Every response is the contract's JSON, or a `Problem`.
 
 /// `listConversations`: the reader's conversations, latest activity first.
 ///
@@ -31,8 +31,8 @@ public struct ListConversations: WireCodable, Hashable {
     }
 }
 
-/// A place in the list of conversations, ordered by last activity and, where that is equal, by id; both descending.
-/// Clients see its text as an opaque string: milliseconds, `_`, conversation id.
+/// A position in the list of conversations, which is ordered by last activity and then by id, both descending. Clients
+/// get its text as an opaque string: milliseconds, `_`, conversation id.
 public struct ActivityCursor: Hashable, Sendable {
     public var lastActivityAt: Timestamp
     public var conversation: ConversationID
@@ -42,9 +42,9 @@ public struct ActivityCursor: Hashable, Sendable {
         self.conversation = conversation
     }
 
-    /// Before the first conversation.
+    /// The position before the first conversation.
     public static let start = ActivityCursor(
-        // The year 9999 and the highest id: behind them comes everything.
+        // The year 9999 and the highest id: every conversation comes after them.
         lastActivityAt: Timestamp(milliseconds: 253_402_300_799_999),
         conversation: ConversationID(UUIDBytes(high: .max, low: .max)))
 
@@ -54,14 +54,15 @@ public struct ActivityCursor: Hashable, Sendable {
             (0...Self.start.lastActivityAt.milliseconds).contains(milliseconds)
         else { return nil }
         self.init(lastActivityAt: Timestamp(milliseconds: milliseconds), conversation: ConversationID(uuid))
-        // Numbers can be written in other ways than ours.
+        // Other notations of the same numbers are refused.
         guard text == self.text else { return nil }
     }
 
     public var text: String { "\(lastActivityAt.milliseconds)_\(conversation)" }
 }
 
-/// `conversation`, and the head of every query about one: who asks about which.
+/// `conversation`, `conversationSettings`, and the head of every query about a conversation: the conversation and its
+/// reader.
 ///
 /// Layout: conversation 16 · reader name.
 public struct ConversationQuery: WireCodable, Hashable {
@@ -84,7 +85,7 @@ public struct ConversationQuery: WireCodable, Hashable {
     }
 }
 
-/// `members`: the present members in the order of their names.
+/// `members`: the current members in the order of their names.
 ///
 /// Layout: head · after name (empty: from the start) · limit 2.
 public struct MembersQuery: WireCodable, Hashable {
@@ -119,7 +120,7 @@ public struct HistoryQuery: WireCodable, Hashable {
         case latest
         case before(Int64)
         case after(Int64)
-        /// Half of the page on either side, the message at this position with the later ones.
+        /// Half of the page before this position, the rest from it on.
         case around(Int64)
     }
 
@@ -163,7 +164,7 @@ public struct HistoryQuery: WireCodable, Hashable {
     }
 }
 
-/// `message`: one message as it is now.
+/// `message`: the current state of a message. `revisions`: its texts.
 ///
 /// Layout: head · message 16.
 public struct MessageQuery: WireCodable, Hashable {
@@ -186,10 +187,11 @@ public struct MessageQuery: WireCodable, Hashable {
     }
 }
 
-/// `tapbacks`: the tapbacks on a message in the order of their users' names.
+/// `tapbacks`, `receipts`: the users who reacted to a message, or received or read it, in the order of their names, after
+/// a name.
 ///
-/// Layout: message query · after name (empty: from the start) · limit 2. `revisions` has the layout of `MessageQuery`.
-public struct TapbacksQuery: WireCodable, Hashable {
+/// Layout: message query · after name (empty: from the start) · limit 2.
+public struct AfterUserQuery: WireCodable, Hashable {
     public var message: MessageQuery
     public var after: String
     public var limit: UInt16
@@ -213,15 +215,10 @@ public struct TapbacksQuery: WireCodable, Hashable {
     }
 }
 
-/// `receipts`: who has a message and who has read it, in the order of their names.
+/// `changes`, `digest`: the changes after a position, or the digests of the pages that end after it.
 ///
-/// Layout: as of `TapbacksQuery`.
-public typealias ReceiptsQuery = TapbacksQuery
-
-/// `changes`: the changes after a position, for a client that pages through a long gap.
-///
-/// Layout: head · after 8 · limit 2.
-public struct ChangesQuery: WireCodable, Hashable {
+/// Layout: head · after 8 · limit 2 (changes or pages).
+public struct AfterPositionQuery: WireCodable, Hashable {
     public var head: ConversationQuery
     public var after: Int64
     public var limit: UInt16
@@ -244,8 +241,3 @@ public struct ChangesQuery: WireCodable, Hashable {
         buffer.append(bigEndian: limit)
     }
 }
-
-/// `digest`: digests of the pages that end after a position, for a client that compares its copy.
-///
-/// Layout: as of `ChangesQuery`; the limit is one of pages.
-public typealias DigestQuery = ChangesQuery

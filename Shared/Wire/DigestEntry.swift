@@ -4,8 +4,8 @@ import Models
 /// store, receipt → fanout (topics `D`, `E`), every 250 ms for each slot the publisher owns: the positions that moved.
 ///
 /// `number` counts the digests with content under one `epoch`, without gaps. A digest without content repeats the last
-/// number, so a subscriber that missed one learns it from the next: at a number beyond its own plus the content in hand,
-/// at a higher epoch too, it asks for everything it holds of the slot. A lower epoch is a former owner's and is ignored.
+/// number, so a subscriber that missed one learns it from the next. At a number beyond the expected one, or a higher
+/// epoch, it checks everything it holds of the slot. A lower epoch is a former owner's and is ignored.
 ///
 /// Layout: slot 1 · epoch 8 · number 8 · count 4 × position.
 public struct DigestEntry: WireCodable, Hashable {

@@ -1,20 +1,20 @@
 import Bytes
 import Models
 
-/// fanout → fanout (topic `T`): what concerns open sessions only, and is never stored.
+/// fanout → fanout (topic `T`): events for open sessions only, never stored.
 ///
 /// Layout: kind 1 · fields. Kind 1, typing: conversation 16 · user name · active 1. Kind 2, superseded: user name ·
 /// length 4 · device, UTF-8 · age 8 (ms). Kind 3, presence: see `PresenceList`. Kind 4, alive: nothing. Numbers are
 /// retired, never reused.
 public enum EphemeralEntry: WireCodable, Hashable {
-    /// A member began, goes on or stopped typing. In the group of the conversation.
+    /// A member started, continues or stopped typing. In the group of the conversation.
     case typing(ConversationID, UserID, isActive: Bool)
-    /// A session of this device was opened so many milliseconds ago: former ones end. Repeated while it lasts. In the
-    /// group of the user.
+    /// A session of this device was opened `age` milliseconds ago: earlier sessions of the device end. Repeated while
+    /// the session is open. In the group of the user.
     case superseded(UserID, device: String, age: Int64)
-    /// Whom the sender shows as online in a conversation. In the group of the conversation.
+    /// The users that the sender shows as online in a conversation. In the group of the conversation.
     case presence(PresenceList)
-    /// The sender is there, every other second: whom it shows as online still are. In the first group.
+    /// A heartbeat of the sender, every two seconds: the users it shows as online still are. In the first group.
     case alive
 
     public init(from reader: inout ByteReader) throws(WireError) {

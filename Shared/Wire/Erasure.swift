@@ -1,13 +1,13 @@
 import Bytes
 import Models
 
-// The erasure of users: what an administrator asks for, the steps in which stores and receipt services carry it out, and
-// how the edges learn whose tokens are to be refused.
+// The erasure of users: an administrator's request, the steps in which stores and receipt services carry it out, and
+// the announcement to the edges, which refuse the users' tokens.
 
-/// `eraseUser`: erase everything of a user, now and once. Asked again, it tells how far that is.
+/// `eraseUser`: erases everything of a user, once. Repeated, it reports the progress.
 ///
 /// A command on the user's slot. Layout: user name.
-/// Answer: 202 while it runs and 200 when it is done, both with `{userId, requestedAt, erasedAt?, counts}`.
+/// Response: 202 while it runs and 200 when it is done, both with `{userId, requestedAt, erasedAt?, counts}`.
 public struct EraseUser: WireCodable, Hashable {
     public var user: UserID
 
@@ -16,23 +16,23 @@ public struct EraseUser: WireCodable, Hashable {
     public func write(to buffer: inout ByteBuffer) { buffer.append(user) }
 }
 
-/// `eraseStep`: one bounded piece of an erasure, which may be repeated at any time. The owner of the user's slot asks the
-/// owners of the slots it is about.
+/// `eraseStep`: one bounded step of an erasure, which may be repeated at any time. The owner of the user's slot sends
+/// it to the owner of the step's slot.
 ///
 /// A command. Layout: user name · part 1 · the part's fields.
-/// Answer: 200 with a position 8: where the part goes on; 0: it is done.
+/// Response: 200 with a position 8 at which the part continues; 0: it is done.
 public struct EraseStep: WireCodable, Hashable {
     public enum Part: Hashable, Sendable {
-        /// The user leaves. On the conversation's slot. Fields: conversation 16.
+        /// Ends the user's membership. On the conversation's slot. Fields: conversation 16.
         case leave(ConversationID)
-        /// Messages, tapbacks and mentions behind a position. On the conversation's slot. Fields: conversation 16 ·
+        /// Messages, tapbacks and mentions after a position. On the conversation's slot. Fields: conversation 16 ·
         /// after 8.
         case content(ConversationID, after: Int64)
-        /// The stays, and all else that the conversation keeps about the user. On its slot. Fields: conversation 16.
+        /// The stays, and everything else about the user in the conversation. On its slot. Fields: conversation 16.
         case stays(ConversationID)
         /// The conversation in the user's list. On the user's slot. Fields: conversation 16.
         case listing(ConversationID)
-        /// What is left: private stream, outcomes, settings. When nothing is, the user is erased. On the user's slot.
+        /// The rest: private stream, outcomes, settings. Afterwards the user is erased. On the user's slot.
         case remains
     }
 
@@ -81,7 +81,7 @@ public struct EraseStep: WireCodable, Hashable {
         }
     }
 
-    /// Whose owner carries it out.
+    /// The slot whose owner carries the step out.
     public var slot: Slot {
         switch part {
         case .leave(let conversation), .content(let conversation, _), .stays(let conversation): conversation.slot
@@ -90,9 +90,11 @@ public struct EraseStep: WireCodable, Hashable {
     }
 }
 
-/// `erase` of receipt: removes the receipts of a user in a conversation whose stays are gone, so that no new ones come.
+/// `erase` of receipt: removes the receipts of a user in a conversation, after the stays are removed, so that none are
+/// added.
 ///
-/// On the conversation's slot. Layout: conversation 16 · user name. Answer: 202 when there is more, 204 when it is done.
+/// On the conversation's slot. Layout: conversation 16 · user name. Response: 202 when there is more, 204 when it is
+/// done.
 public struct EraseReceipts: WireCodable, Hashable {
     public var conversation: ConversationID
     public var user: UserID
@@ -113,11 +115,11 @@ public struct EraseReceipts: WireCodable, Hashable {
     }
 }
 
-/// `erasedUsers`: the erased users of a slot behind a number. They are numbered in the slot from 1, without gaps, and
-/// never fewer.
+/// `erasedUsers`: the erased users of a slot after a number. They are numbered per slot from 1, without gaps, and never
+/// removed.
 ///
-/// A query. Layout: slot 1 · after 8. Answer: the numbers' end 8 · user names, ascending by number, to the end. Where
-/// their last number is below that end, there are more.
+/// A query. Layout: slot 1 · after 8. Response: last number of the slot 8 · user names, ascending by number, to the
+/// end. If they end before the last number, there are more.
 public struct ErasedUsersQuery: WireCodable, Hashable {
     public var slot: Slot
     public var after: Int64
@@ -138,11 +140,11 @@ public struct ErasedUsersQuery: WireCodable, Hashable {
     }
 }
 
-/// store → ingest, fanout (topic `X`): how many users of a slot are erased. Said once a second by the slot's owner, and at
-/// once when another user is to be erased, with the name: a subscriber that has all others then needs to ask nobody.
-/// The number only grows, so the highest that anybody said counts.
+/// store → ingest, fanout (topic `X`): the number of erased users of a slot. The slot's owner publishes it once a
+/// second, and at once, with the name, when a user is to be erased: an up-to-date subscriber then needs no query. The
+/// number only grows, so the highest one received is valid.
 ///
-/// Layout: slot 1 · count 8 · name of the last one (empty: not told).
+/// Layout: slot 1 · count 8 · name of the last user (empty: not included).
 public struct ErasureEntry: WireCodable, Hashable {
     public var slot: Slot
     public var count: Int64

@@ -2,19 +2,19 @@ import Bytes
 import JSON
 import Models
 
-// How the domain's types stand in a frame. Integers are big-endian; a name is one length byte and its bytes; an absent
-// identifier is sixteen zero bytes, which no UUID of version 4, 7 or 8 is.
+// The encoding of the domain's types in a frame. Integers are big-endian; a name is one length byte and its bytes; an
+// absent identifier is 16 zero bytes, which are not a UUID of version 4, 7 or 8.
 
-/// Something with a fixed place in a frame of the bus.
+/// A type with a binary layout in frames of the bus.
 public protocol WireCodable: Sendable {
     init(from reader: inout ByteReader) throws(WireError)
     func write(to buffer: inout ByteBuffer)
 }
 
-/// Why bytes from the bus could not be understood.
+/// Why bytes from the bus could not be read.
 public enum WireError: Error, Equatable {
     case truncated
-    /// A number that stands for nothing this version knows.
+    /// A number with no meaning in this version.
     case unknownValue(field: StaticString, UInt64)
 
     public static func == (left: Self, right: Self) -> Bool {
@@ -36,7 +36,7 @@ extension ByteBuffer {
         append(bigEndian: message?.uuid ?? .zero)
     }
 
-    /// At most 255 bytes: user names, and what is derived from them.
+    /// Appends a name of at most 255 bytes, with its length.
     public mutating func append(name: String) {
         let length = name.utf8.count
         precondition(length <= 255, "a name has one length byte")
@@ -44,13 +44,13 @@ extension ByteBuffer {
         append(utf8: name)
     }
 
-    /// Up to 4 GiB of bytes behind a length of four bytes.
+    /// Appends up to 4 GiB of bytes, with a length of four bytes.
     public mutating func append(long bytes: UnsafeRawBufferPointer) {
         append(bigEndian: UInt32(bytes.count))
         append(bytes)
     }
 
-    /// Writes what `body` appends behind its length (four bytes), without knowing it before.
+    /// Appends the bytes that `body` writes, with their length (four bytes) before them.
     public mutating func appendLong(_ body: (inout ByteBuffer) -> Void) {
         let start = count
         append(bigEndian: UInt32(0))
@@ -66,7 +66,7 @@ extension ByteReader {
         do { return try read() } catch { throw .truncated }
     }
 
-    // For each width its own, as in `Bytes`.
+    // One overload per width, as in `ByteReader`.
     public mutating func number(_: UInt8.Type = UInt8.self) throws(WireError) -> UInt8 {
         do { return try read(UInt8.self) } catch { throw .truncated }
     }
@@ -86,13 +86,14 @@ extension ByteReader {
     public mutating func conversation() throws(WireError) -> ConversationID { ConversationID(try uuid()) }
     public mutating func message() throws(WireError) -> MessageID { MessageID(try uuid()) }
 
-    /// Far from where calculating with it would overflow and end the process.
+    /// Reads a time within bounds that keep arithmetic from overflowing, which would end the process.
     public mutating func time() throws(WireError) -> Timestamp {
         let limit = JSONReader.maximumPosition
         return Timestamp(milliseconds: try number("time", in: -limit...limit))
     }
 
-    /// A position in a stream, or another number that is counted up: never negative, and as far from overflowing.
+    /// Reads a position in a stream, or another counter: not negative, and within bounds that keep arithmetic from
+    /// overflowing.
     public mutating func position() throws(WireError) -> Int64 {
         try number("position", in: 0...JSONReader.maximumPosition)
     }
@@ -105,13 +106,13 @@ extension ByteReader {
 
     public mutating func user() throws(WireError) -> UserID { try user(named: try name()) }
 
-    /// Nil where the name is empty.
+    /// Reads a user name; nil if it is empty.
     mutating func optionalUser() throws(WireError) -> UserID? {
         let name = try name()
         return name.isEmpty ? nil : try user(named: name)
     }
 
-    /// Checked as clients' are: another could not be written into the next frame.
+    /// Validated like clients' names: an invalid one could not be written into another frame.
     private func user(named name: UnsafeRawBufferPointer) throws(WireError) -> UserID {
         guard let user = UserID(bytes: name) else { throw .unknownValue(field: "user name", UInt64(name.count)) }
         return user

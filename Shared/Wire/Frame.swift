@@ -1,13 +1,13 @@
 import Bytes
 
-/// Why bytes from the bus are not a frame. Such bytes are counted and dropped as a whole.
+/// Why bytes from the bus are not a frame. Such bytes are counted and dropped.
 public enum FrameError: Error, Equatable {
     case truncated
     case unknownTopic
     case unknownVersion(UInt8)
 }
 
-/// The entries one process has for one topic in one turn of its reactor, under construction.
+/// Builds the frame of one process's entries for one topic in one turn of its reactor.
 ///
 /// Layout, big-endian: topic · version 1 (u8) · origin instance (u64) · entries, each length (u32) · body.
 public struct FrameWriter: ~Copyable {
@@ -27,10 +27,10 @@ public struct FrameWriter: ~Copyable {
     public var hasEntries: Bool { buffer.count > headerCount }
     public var count: Int { buffer.count }
 
-    /// The whole frame. Valid until the next change of the writer.
+    /// The complete frame. Valid until the next mutation.
     public var bytes: UnsafeRawBufferPointer { buffer.bytes }
 
-    /// Adds one entry, whose body is what `body` appends.
+    /// Adds an entry with the bytes that `body` appends.
     public mutating func append(_ body: (inout ByteBuffer) -> Void) {
         let start = buffer.count
         buffer.append(bigEndian: UInt32(0))
@@ -39,7 +39,8 @@ public struct FrameWriter: ~Copyable {
         buffer.overwrite(at: start, bigEndian: UInt32(length))
     }
 
-    /// Forgets the entries; the header stays for the next turn, and the memory unless it grew beyond `keptLimit` bytes.
+    /// Removes the entries. The header is kept for the next turn, and the memory unless it grew beyond `keptLimit`
+    /// bytes.
     public mutating func removeEntries(keepingAtMost keptLimit: Int = .max) {
         if buffer.count > keptLimit {
             var smaller = ByteBuffer(capacity: 256)
@@ -51,10 +52,9 @@ public struct FrameWriter: ~Copyable {
     }
 }
 
-/// A frame that was received. All lengths are checked before the first entry is handed out, so a damaged frame does
-/// nothing at all.
+/// A received frame. All lengths are checked before the first entry is returned, so a damaged frame has no effect.
 ///
-/// It borrows the memory: valid only as long as the bytes it was made from.
+/// It borrows the memory: valid as long as the bytes it was made from.
 public struct FrameReader {
     public let topic: Topic
     public let origin: Instance

@@ -1,11 +1,11 @@
 import Bytes
 import Models
 
-/// `seen`: users of one slot are, or were until now, online. `receipt` keeps the minute, by the database's clock.
+/// `seen`: users of one slot are online, or were until now. `receipt` stores the minute by the database's clock.
 ///
-/// Layout: count 2 × user name. Answer: 204 once it is committed.
+/// Layout: count 2 × user name. Response: 204 once it is committed.
 public struct SeenUsers: WireCodable, Hashable {
-    /// Users of one request.
+    /// The maximum number of users in one request.
     public static let limit = 1_000
 
     public var users: [UserID]
@@ -26,10 +26,9 @@ public struct SeenUsers: WireCodable, Hashable {
     }
 }
 
-/// `lastSeen`: when those were last seen with whom a user has direct conversations, the latest of these, as far as they
-/// show it.
+/// `lastSeen`: when the other users of a user's latest direct conversations were last seen, if they share it.
 ///
-/// Layout: user name. Answer: `LastSeen`.
+/// Layout: user name. Response: `LastSeen`.
 public struct LastSeenQuery: WireCodable, Hashable {
     public var user: UserID
 
@@ -38,7 +37,7 @@ public struct LastSeenQuery: WireCodable, Hashable {
     public func write(to buffer: inout ByteBuffer) { buffer.append(user) }
 }
 
-/// Layout: count 2 × (user name · full minute 8 (ms)).
+/// The response to `lastSeen`. Layout: count 2 × (user name · full minute 8 (ms)).
 public struct LastSeen: WireCodable, Hashable {
     public var departures: [PresenceList.Departure]
 

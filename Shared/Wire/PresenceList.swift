@@ -1,15 +1,15 @@
 import Bytes
 import Models
 
-/// Whom a process shows as online in one conversation: all of them, so that one list takes the place of the one before,
-/// and a lost one is healed by the next.
+/// All users that a process shows as online in one conversation. Each list replaces the previous one, so a lost list is
+/// repaired by the next.
 ///
 /// Layout: conversation 16 · asks 1 · count 1 × user name · count 1 × (user name · last seen 8 (ms)).
 public struct PresenceList: WireCodable, Hashable {
-    /// Who is not shown any more because their last session ended.
+    /// A user who is not shown any more because their last session ended.
     public struct Departure: Hashable, Sendable {
         public var user: UserID
-        /// Full minutes.
+        /// In full minutes.
         public var lastSeen: Timestamp
 
         public init(_ user: UserID, lastSeen: Timestamp) {
@@ -19,14 +19,14 @@ public struct PresenceList: WireCodable, Hashable {
     }
 
     public var conversation: ConversationID
-    /// Whether the others are to tell their lists of the conversation.
+    /// Whether the other processes should publish their lists of the conversation.
     public var asks: Bool
-    /// Up to 255, as are those who left.
+    /// Up to 255 users, like `departed`.
     public var online: [UserID]
     public var departed: [Departure]
 
     public init(_ conversation: ConversationID, asks: Bool, online: [UserID], departed: [Departure]) {
-        precondition(online.count <= UInt8.max && departed.count <= UInt8.max, "a list has one byte for its length")
+        precondition(online.count <= UInt8.max && departed.count <= UInt8.max, "a list's length has one byte")
         self.conversation = conversation
         self.asks = asks
         self.online = online

@@ -4,7 +4,7 @@ import JSON
 extension Problem {
     /// `{"status":404,"title":"Not found","detail":"…","code":"notFound"}`
     ///
-    /// - Parameter status: that of the answer, where it is not the code's own: 405 and 426 are `invalid` too.
+    /// - Parameter status: the response's status, if it is not the code's own: 405 and 426 have the code `invalid`.
     public func writeJSON(to buffer: inout ByteBuffer, status: Int? = nil) {
         buffer.beginObject()
         buffer.append(key: "status", json: status ?? Int(code.status))

@@ -1,8 +1,8 @@
 import Bytes
 
-/// Why a request was refused, as clients see it: `application/problem+json` (RFC 9457) with a stable `code`.
+/// A refusal as clients see it: `application/problem+json` (RFC 9457) with a stable `code`.
 ///
-/// The detail names the field at fault. It never holds SQL, a stack trace, a message text or another user's data.
+/// The detail names the field at fault. It never contains SQL, a stack trace, a message text or another user's data.
 public struct Problem: Error, Hashable, Sendable {
     public var code: Code
     public var detail: String
@@ -12,7 +12,7 @@ public struct Problem: Error, Hashable, Sendable {
         self.detail = detail
     }
 
-    /// The numbers travel on the bus: add one, never reuse one.
+    /// The codes, with their numbers on the bus. Numbers are never reused.
     public enum Code: UInt8, CaseIterable, Sendable {
         case invalid = 1
         case unauthenticated = 2
@@ -50,14 +50,14 @@ public struct Problem: Error, Hashable, Sendable {
             case .unauthenticated: "The token is missing or not valid"
             case .forbidden: "Not permitted"
             case .notFound: "Not found"
-            case .conflict: "In conflict with what is stored"
+            case .conflict: "In conflict with the stored state"
             case .notReplyable: "The parent cannot be replied to"
             case .editWindowClosed: "The time for edits has passed"
             case .tooLarge: "Larger than the limit"
             case .rateLimited: "Too many requests"
-            case .overloaded: "Overloaded, try again"
-            case .unavailable: "Not available at the moment, try again"
-            case .skipped: "Skipped because an earlier item has to be repeated"
+            case .overloaded: "Overloaded, try again later"
+            case .unavailable: "Temporarily unavailable, try again later"
+            case .skipped: "Skipped because an earlier item must be repeated"
             }
         }
 
@@ -76,7 +76,7 @@ public struct Problem: Error, Hashable, Sendable {
         }
     }
 
-    /// Seconds after which a repetition makes sense, for the statuses whose answers carry `Retry-After`.
+    /// The value of `Retry-After` in seconds, for the statuses whose responses have it.
     public var retryAfter: Int? { code.status == 429 || code.status == 503 ? 1 : nil }
 }
 

@@ -1,13 +1,13 @@
 import Bytes
 import Models
 
-/// `readMoved`: how far users of one slot have read, told by `receipt` for their other devices. Positions only move
-/// forward, so any repetition and any order are harmless; users who are not listed in the conversation are passed over.
+/// `readMoved`: the read positions of users of one slot, sent by `receipt` for their other devices. Positions only move
+/// forward, so repetitions and any order are harmless. Users whose lists do not have the conversation are ignored.
 ///
 /// A command on the users' slot. Layout: count 2 × (user name · conversation 16 · read 8).
-/// Answer: 204 without a body once all of it is committed.
+/// Response: 204 without a body once all of it is committed.
 public struct ReadPositions: WireCodable, Hashable {
-    /// Entries of one request. A batch of the store is not larger either.
+    /// The maximum number of entries in one request, as in a batch of the store.
     public static let limit = 1_000
 
     public struct Entry: Hashable, Sendable {

@@ -1,7 +1,7 @@
 import Bytes
 import Models
 
-/// What can be asked of `receipt`, by number. Numbers are retired, never reused.
+/// The kinds of requests to `receipt`. Numbers are retired, never reused.
 public enum ReceiptRequestKind: UInt8, CaseIterable, Sendable {
     case signal = 1
     case seen = 2
@@ -11,11 +11,11 @@ public enum ReceiptRequestKind: UInt8, CaseIterable, Sendable {
     case lastSeen = 66
 }
 
-/// `signal`: a user has stored, or read, a conversation up to here. Horizons only move forward, so any repetition and
-/// any order are harmless.
+/// `signal`: a user has stored, or read, a conversation up to a position. Horizons only move forward, so repetitions
+/// and any order are harmless.
 ///
-/// Layout: conversation 16 · user name · delivered 8 · read 8 (0: nothing said about it).
-/// Answer: 202 without a body once the horizons are committed at these positions or beyond, or a `Problem`.
+/// Layout: conversation 16 · user name · delivered 8 · read 8 (0: not given).
+/// Response: 202 without a body once the horizons are committed at these positions or beyond, or a `Problem`.
 public struct ReceiptSignal: WireCodable, Hashable {
     public var conversation: ConversationID
     public var user: UserID
@@ -32,7 +32,7 @@ public struct ReceiptSignal: WireCodable, Hashable {
     public init(from reader: inout ByteReader) throws(WireError) {
         conversation = try reader.conversation()
         user = try reader.user()
-        // What clients say: cut, or refused with a `Problem`, by whoever keeps it.
+        // Clients' values: `receipt` limits them, or refuses them with a `Problem`.
         delivered = try reader.number()
         read = try reader.number()
     }
@@ -45,10 +45,10 @@ public struct ReceiptSignal: WireCodable, Hashable {
     }
 }
 
-/// `status`: everything that moved in a conversation after a version, merged.
+/// `status`: the receipts of a conversation that moved after a version, merged.
 ///
-/// Layout: conversation 16 · after version 8. Answer: one entry as in `StatusEntry`.
-/// `positions` of receipt has the layout of `StreamPositions`, with status versions.
+/// Layout: conversation 16 · after version 8. Response: one entry as in `StatusEntry`. `positions` of receipt has the
+/// layout of `StreamPositions`, with status versions.
 public struct StatusQuery: WireCodable, Hashable {
     public var conversation: ConversationID
     public var after: Int64

@@ -1,14 +1,14 @@
 import Bytes
 import Models
 
-/// Names a request among those one process has in flight: generation (32 bits) and place in its table (32 bits). The
-/// generation makes answers to a former request at the same place fall away.
+/// Identifies a request among those that a process has in flight: generation (32 bits) and index in its table (32
+/// bits). By the generation, responses to a former request at the same index are dropped.
 public struct RequestNumber: Hashable, Sendable {
     public let rawValue: UInt64
     public init(_ rawValue: UInt64) { self.rawValue = rawValue }
 }
 
-/// Names a request among all processes.
+/// Identifies a request among all processes.
 public struct RequestKey: Hashable, Sendable {
     public let origin: Instance
     public let number: RequestNumber
@@ -21,7 +21,7 @@ public struct RequestKey: Hashable, Sendable {
 
 /// A command or a query for the owner of a slot (topics `C`, `R`).
 ///
-/// It borrows its bytes. Layout: number 8 · slot 1 · the trace context if there is one (see `TraceContext`) · kind 1
+/// It borrows its bytes. Layout: number 8 · slot 1 · trace context, if any (see `TraceContext`) · kind 1
 /// (`StoreRequestKind` or `ReceiptRequestKind`) · the fields of that kind.
 public struct RequestEntry {
     public let number: RequestNumber
@@ -49,11 +49,11 @@ public struct RequestEntry {
     }
 }
 
-/// The answer to a request (topic `A` of the process that asked).
+/// The response to a request (topic `A` of the requesting process).
 ///
-/// It borrows its bytes. Layout: number 8 · status 2 (as in HTTP) · payload: what the request's kind says below status
-/// 400, and a `Problem` from there on.
-public struct AnswerEntry {
+/// It borrows its bytes. Layout: number 8 · status 2 (as in HTTP) · payload: below status 400 as the request's kind
+/// defines, else a `Problem`.
+public struct ResponseEntry {
     public let number: RequestNumber
     public let status: UInt16
     public let payload: UnsafeRawBufferPointer

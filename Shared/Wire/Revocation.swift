@@ -1,14 +1,14 @@
 import Bytes
 import Models
 
-// The revocation of tokens: what an administrator asks for, and how the edges learn of it.
+// The revocation of tokens: an administrator's request, and the announcement to the edges.
 
-/// A user, and the moment up to which tokens issued for them are refused, a token's issue counting as in it when its `iat`
-/// is not later. It only moves forward.
+/// A user, and the time up to which their tokens are revoked: a token is refused when its `iat` is not later. The time
+/// only moves forward.
 ///
 /// Layout: number in the user's slot 8 · user name · time 8.
 public struct Revocation: WireCodable, Hashable {
-    /// Each movement takes the slot's next number, so of two of one user the later one has the higher.
+    /// Each change of a user's time takes the slot's next number, so a later one has a higher number.
     public var number: Int64
     public var user: UserID
     public var before: Timestamp
@@ -32,9 +32,9 @@ public struct Revocation: WireCodable, Hashable {
     }
 }
 
-/// `revokeTokens`: refuse the tokens of a user that were issued up to a moment.
+/// `revokeTokens`: revokes the tokens of a user that were issued up to a time.
 ///
-/// A command on the user's slot. Layout: user name · time 8. Answer: 200 with the `Revocation` that is in force.
+/// A command on the user's slot. Layout: user name · time 8. Response: 200 with the `Revocation` in force.
 public struct RevokeTokens: WireCodable, Hashable {
     public var user: UserID
     public var before: Timestamp
@@ -55,11 +55,11 @@ public struct RevokeTokens: WireCodable, Hashable {
     }
 }
 
-/// `revocations`: those of a slot behind a number. Numbers begin at 1 and only grow; a user whose moment moved has only the
-/// latest, so there are gaps.
+/// `revocations`: the revocations of a slot after a number. Numbers begin at 1 and only grow. A user has only the
+/// latest one, so there are gaps.
 ///
-/// A query. Layout: slot 1 · after 8. Answer: the numbers' end 8 · `Revocation`s, ascending by number, to the end. Where
-/// their last number is below that end, there are more.
+/// A query. Layout: slot 1 · after 8. Response: last number of the slot 8 · `Revocation`s, ascending by number, to the
+/// end. If they end before the last number, there are more.
 public struct RevocationsQuery: WireCodable, Hashable {
     public var slot: Slot
     public var after: Int64
@@ -80,11 +80,11 @@ public struct RevocationsQuery: WireCodable, Hashable {
     }
 }
 
-/// store → ingest, fanout (topic `V`): the last number of a slot's revocations. Said once a second by the slot's owner, and
-/// at once with the revocation that took it: a subscriber that has all others then needs to ask nobody. The number only
-/// grows, so the highest that anybody said counts.
+/// store → ingest, fanout (topic `V`): the last number of a slot's revocations. The slot's owner publishes it once a
+/// second, and at once, with the revocation, when there is a new one: an up-to-date subscriber then needs no query. The
+/// number only grows, so the highest one received is valid.
 ///
-/// Layout: slot 1 · number 8 · name of the user (empty: not told) · time 8.
+/// Layout: slot 1 · number 8 · name of the user (empty: not included) · time 8.
 public struct RevocationEntry: WireCodable, Hashable {
     public var slot: Slot
     public var number: Int64

@@ -1,8 +1,8 @@
-/// The kinds of processes on the bus, and who listens to whom.
+/// The roles of processes on the bus, and which roles subscribe to which.
 public enum Role: String, CaseIterable, Sendable {
     case ingest, store, receipt, fanout
 
-    /// Whose frames a process of this role takes.
+    /// The roles that a process of this role subscribes to.
     public var listensTo: [Role] {
         switch self {
         case .ingest: [.store, .receipt]
@@ -12,25 +12,25 @@ public enum Role: String, CaseIterable, Sendable {
         }
     }
 
-    /// Who may hear what a process of this role says.
+    /// The roles that may subscribe to a process of this role.
     public var listeners: [Role] { Role.allCases.filter { $0.listensTo.contains(self) } }
 }
 
 extension Topic {
-    /// Whether a process of this role has anything to say about the topic. What others say about it is not heard.
+    /// Whether a process of this role may publish the topic. Frames from other roles are refused.
     public func mayBePublished(by role: Role) -> Bool {
         switch self {
         case .command: true
         case .receiptCommand: role == .ingest || role == .fanout || role == .store
-        case .answer: role == .store || role == .receipt
+        case .response: role == .store || role == .receipt
         case .change, .privateChange, .digest, .erasure, .revocation: role == .store
         case .status, .receiptDigest: role == .receipt
         case .ephemeral: role == .fanout
         }
     }
 
-    /// Who answers requests of this topic.
-    public var answerer: Role? {
+    /// The role that responds to requests of this topic.
+    public var responder: Role? {
         switch self {
         case .command: .store
         case .receiptCommand: .receipt
@@ -40,10 +40,10 @@ extension Topic {
 }
 
 extension StoreRequestKind {
-    /// Clients reach the store through `ingest` alone. `fanout` may only catch up with its streams, `receipt` only tell how
-    /// far users have read, `store` only ask others for the steps of an erasure. A sender of unknown role (see
-    /// `Bus.follow`) may ask everything.
-    public func mayBeAsked(by role: Role?) -> Bool {
+    /// Whether a role may make this request. Clients reach the store through `ingest` only. `fanout` may only read its
+    /// streams, `receipt` only send read positions, `store` only request steps of an erasure. A sender of unknown role
+    /// (see `Bus.follow`) may request everything.
+    public func mayBeRequested(by role: Role?) -> Bool {
         switch role {
         case nil: true
         case .ingest:
@@ -56,8 +56,9 @@ extension StoreRequestKind {
 }
 
 extension ReceiptRequestKind {
-    /// Both edges take receipts of clients. Only `fanout` follows their streams, only `store` erases.
-    public func mayBeAsked(by role: Role?) -> Bool {
+    /// Whether a role may make this request. Both edges accept receipts from clients. Only `fanout` reads the streams,
+    /// only `store` erases.
+    public func mayBeRequested(by role: Role?) -> Bool {
         switch role {
         case nil: true
         case .fanout: self != .erase

@@ -2,7 +2,7 @@ import Bytes
 import JSON
 import Models
 
-/// `search`: messages that have all words of a query, newest first.
+/// `search`: the messages that contain all words of a query, newest first.
 ///
 /// Layout: reader name · conversation 16 (zero: all of the reader's) · has cursor 1 · cursor (see `SearchCursor`) · limit 2 ·
 /// text length 2, UTF-8.
@@ -42,14 +42,14 @@ public struct SearchQuery: WireCodable, Hashable {
         buffer.append(utf8: text)
     }
 
-    /// Who answers: the owner of the conversation, or of the reader.
+    /// The slot whose owner responds: the conversation's, or the reader's.
     public var slot: Slot { conversation?.slot ?? reader.slot }
 }
 
-/// A place among the results of a search, ordered by creation, conversation and position; all descending.
+/// A position in the results of a search, which are ordered by creation, conversation and position, all descending.
 ///
-/// Layout: created at 8 (ms) · conversation 16 · seq 8 · whether parts of words were looked for 1. Clients see its text as
-/// an opaque string: the same fields with `_` between them.
+/// Layout: created at 8 (ms) · conversation 16 · seq 8 · whether the search is for parts of words 1. Clients get its
+/// text as an opaque string: the same fields, separated by `_`.
 public struct SearchCursor: WireCodable, Hashable {
     public var at: Timestamp
     public var conversation: ConversationID
@@ -87,7 +87,7 @@ public struct SearchCursor: WireCodable, Hashable {
         self.init(
             at: Timestamp(milliseconds: milliseconds), conversation: ConversationID(uuid), seq: seq,
             isForParts: parts[3] == "p")
-        // Numbers can be written in other ways than ours.
+        // Other notations of the same numbers are refused.
         guard text == self.text else { return nil }
     }
 

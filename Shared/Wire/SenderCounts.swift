@@ -1,10 +1,10 @@
 import Bytes
 import Models
 
-/// `senderCounts`: how many have the latest messages of a conversation, and how many have read them, sender by sender.
-/// `fanout` asks where a conversation has too many members for status frames that name them.
+/// `senderCounts`: for the latest messages of a conversation, by sender, how many members have received and read them.
+/// For conversations with too many members for status frames that name them.
 ///
-/// Layout: conversation 16. Answer: `SenderCounts`.
+/// Layout: conversation 16. Response: `SenderCounts`.
 public struct SenderCountsQuery: WireCodable, Hashable {
     public var conversation: ConversationID
 
@@ -15,10 +15,10 @@ public struct SenderCountsQuery: WireCodable, Hashable {
     public func write(to buffer: inout ByteBuffer) { buffer.append(conversation) }
 }
 
-/// It borrows its bytes. Layout: status version 8 · at 8 · entries to the end: sender name · length 4 ·
-/// `[{seq, deliveredCount, readCount}…]`, ascending.
+/// The response to `senderCounts`. It borrows its bytes. Layout: status version 8 · at 8 · entries to the end: sender
+/// name · length 4 · `[{seq, deliveredCount, readCount}…]`, ascending.
 public struct SenderCounts {
-    /// The counts are those of this version, or later ones.
+    /// The counts are of this version or a later one.
     public var version: Int64
     public var at: Timestamp
     private var entries: ByteReader

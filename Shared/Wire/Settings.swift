@@ -1,18 +1,18 @@
 import Bytes
 import Models
 
-/// What becomes of one setting. The numbers stand in frames.
+/// The change of one setting. The numbers are part of the bus protocol.
 public enum SettingChange: UInt8, Hashable, Sendable {
-    /// As it is.
+    /// The setting stays as it is.
     case leave = 0
-    /// From now on it follows what it is inherited from.
+    /// The setting is inherited from now on.
     case inherit = 1
     case no = 2
     case yes = 3
 
     public init(_ value: Bool) { self = value ? .yes : .no }
 
-    /// What it is set to; nil where it is not, or inherited.
+    /// The new value; nil for `leave` and `inherit`.
     public var value: Bool? {
         switch self {
         case .leave, .inherit: nil
@@ -22,13 +22,14 @@ public enum SettingChange: UInt8, Hashable, Sendable {
     }
 }
 
-/// `putSettings`: a user decides about themselves. A command on the user's slot; may be repeated under its key for ever.
+/// `putSettings`: changes a user's settings. A command on the user's slot, which may be repeated under its key at any
+/// time.
 ///
-/// Layout: user name · key 16 (zero: taken as new) · read receipts 1 · presence 1 (`SettingChange`; what is inherited is
-/// the default, yes). `settings`, the query, has the user name alone.
-/// Answer: 200 with the settings in force, as JSON, or a `Problem`.
+/// Layout: user name · key 16 (zero: none) · read receipts 1 · presence 1 (`SettingChange`; the inherited value is the
+/// default, yes).
+/// Response: 200 with the settings in force, as JSON, or a `Problem`.
 public struct PutSettings: WireCodable, Hashable {
-    /// Kept with outcomes, among those of `Write.Action`: retired, never reused.
+    /// Stored with outcomes, in the numbering of `Write.Action`: retired, never reused.
     public static let number: UInt8 = 11
 
     public var user: UserID
@@ -59,7 +60,7 @@ public struct PutSettings: WireCodable, Hashable {
     }
 }
 
-/// `settings`: how a user decided. Layout: user name. `conversationSettings` has the layout of `ConversationQuery`.
+/// `settings`: a user's settings. Layout: user name.
 public struct SettingsQuery: WireCodable, Hashable {
     public var user: UserID
 

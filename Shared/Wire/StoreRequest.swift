@@ -1,7 +1,7 @@
 import Bytes
 import Models
 
-/// What can be asked of `store`, by number. Numbers are retired, never reused.
+/// The kinds of requests to `store`. Numbers are retired, never reused.
 public enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     // Commands: committed in batches, safe to repeat.
     case createConversation = 1
@@ -13,7 +13,7 @@ public enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case eraseUser = 10
     case eraseStep = 11
 
-    // Queries of clients, answered with client JSON.
+    // Queries of clients. The response is client JSON.
     case listConversations = 64
     case conversation = 65
     case members = 66
@@ -29,25 +29,25 @@ public enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case search = 77
     case digest = 78
 
-    // Queries of fanout, answered with entries of its streams.
+    // Queries of fanout. The response has entries of its streams.
     case bootstrap = 128
     case replay = 129
     case privateReplay = 130
     case positions = 131
     case senderCounts = 132
 
-    // Of ingest, too.
+    // Queries of fanout and ingest.
     case erasedUsers = 140
     case revocations = 141
 
-    /// Whether it writes.
+    /// Whether the request writes.
     public var isCommand: Bool { rawValue < 64 }
 }
 
-/// `createConversation`: a group with these members besides its creator, or the direct conversation of a pair.
+/// `createConversation`: creates a group with these members besides its creator, or the direct conversation of a pair.
 ///
 /// Layout: conversation 16 · kind 1 · creator name · title length 2, UTF-8 · members 2 × name.
-/// Answer: 201 or 200 with the conversation's JSON for its creator.
+/// Response: 201 or 200 with the conversation's JSON for its creator.
 public struct CreateConversation: WireCodable, Hashable {
     public enum Kind: UInt8, Sendable {
         case group = 1
@@ -57,7 +57,7 @@ public struct CreateConversation: WireCodable, Hashable {
     public var conversation: ConversationID
     public var kind: Kind
     public var creator: UserID
-    /// Empty: no title.
+    /// Empty for no title.
     public var title: String
     /// Without the creator and without repetitions.
     public var members: [UserID]
@@ -92,17 +92,17 @@ public struct CreateConversation: WireCodable, Hashable {
     }
 }
 
-/// `sendMessages`: messages of one sender to one conversation, in order.
+/// `sendMessages`: sends messages of one sender to one conversation, in order.
 ///
 /// Layout: conversation 16 · sender name · count 2 · count × message (see `NewMessage`).
-/// Answer: count × item (see `SendAnswer`).
+/// Response: count × item (see `SendResponse`).
 public struct SendMessages {
     public var conversation: ConversationID
     public var sender: UserID
     public var count: Int
     private var messages: ByteReader
 
-    /// Reads the head; `forEachMessage` reads the messages in place. Valid as long as the bytes.
+    /// Reads the head; `forEachMessage` reads the messages without copies. Valid as long as the bytes.
     public init(from reader: inout ByteReader) throws(WireError) {
         conversation = try reader.conversation()
         sender = try reader.user()
@@ -125,7 +125,7 @@ public struct SendMessages {
     }
 }
 
-/// A message on its way to the store. It borrows its bytes from the frame or the request that it came in.
+/// A message in a `sendMessages` request. It borrows its bytes from the frame or the client's request.
 ///
 /// Layout: message 16 · sent at 8 (ms) · reply to 16 (zero: none) · mentions length 2, user names with commas between
 /// them (no name contains one) · text length 4, UTF-8.
@@ -165,9 +165,9 @@ public struct NewMessage {
     }
 }
 
-/// The answer to `sendMessages`: for each message, in order, status 2 · length 4 · body, where the body is the
-/// message's JSON for its sender below status 400, and a `Problem` from there on.
-public enum SendAnswer {
+/// The response to `sendMessages`: for each message, in order, status 2 · length 4 · body, which is the message's JSON
+/// for its sender below status 400, else a `Problem`.
+public enum SendResponse {
     public static func append(status: UInt16, to buffer: inout ByteBuffer, body: (inout ByteBuffer) -> Void) {
         buffer.append(bigEndian: status)
         buffer.appendLong(body)

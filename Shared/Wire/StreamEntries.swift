@@ -1,7 +1,7 @@
 import Bytes
 import Models
 
-/// The kinds of change, as far as a hop must tell them apart without reading JSON. Numbers are retired, never reused.
+/// The kinds of changes that `fanout` must distinguish without reading JSON. Numbers are retired, never reused.
 public enum ChangeKind: UInt8, CaseIterable, Sendable {
     case messageCreated = 1
     case messageEdited = 2
@@ -32,20 +32,20 @@ public enum ChangeKind: UInt8, CaseIterable, Sendable {
 
 /// store → fanout (topic `M`): a committed change.
 ///
-/// It borrows its bytes. Layout: conversation 16 · seq 8 · the trace context of the request behind it if there is one (see
-/// `TraceContext`) · kind 1 · user name (who was added or removed; else empty) · the message's seq 8 (0: about no
-/// message) · length 4 · the change's JSON as in api.md, the same for every reader who may see the message · where its
-/// member `message` begins in there 4.
+/// It borrows its bytes. Layout: conversation 16 · seq 8 · trace context of the request, if any (see `TraceContext`) ·
+/// kind 1 · user name (who was added or removed; else empty) · the message's seq 8 (0: no message) · length 4 · the
+/// change's JSON as in the contract, the same for every reader who may see the message · offset of its member `message`
+/// 4.
 public struct ChangeEntry {
     public var conversation: ConversationID
     public var seq: Int64
     public var kind: ChangeKind
     public var trace: TraceContext?
     public var user: UnsafeRawBufferPointer
-    /// The position of the message it is about: whose stays do not cover it is told of the change without the message.
+    /// The position of the changed message. Members whose stays do not cover it get the change without the message.
     public var messageSeq: Int64?
     public var json: UnsafeRawBufferPointer
-    /// The JSON up to its member `message`: an object but for its closing brace. All of it when there is none.
+    /// The JSON up to its member `message`: an object without its closing brace. All of it when there is no message.
     public var head: UnsafeRawBufferPointer
 
     public init(from reader: inout ByteReader) throws(WireError) {
@@ -64,7 +64,7 @@ public struct ChangeEntry {
         head = UnsafeRawBufferPointer(rebasing: json[..<headCount])
     }
 
-    /// `head` writes the JSON up to its member `message`, `rest` what follows.
+    /// Writes an entry. `head` writes the JSON up to its member `message`, `rest` the remainder.
     public static func write(
         _ conversation: ConversationID, seq: Int64, _ kind: ChangeKind, trace: TraceContext? = nil, user: String = "",
         messageSeq: Int64? = nil, to buffer: inout ByteBuffer, head: (inout ByteBuffer) -> Void,
@@ -86,7 +86,7 @@ public struct ChangeEntry {
     }
 }
 
-/// The kinds of change on a user's private stream. Numbers are retired, never reused.
+/// The kinds of changes on a user's private stream. Numbers are retired, never reused.
 public enum PrivateKind: UInt8, CaseIterable, Sendable {
     case messageHidden = 1
     case historyCleared = 2
@@ -112,14 +112,14 @@ public enum PrivateKind: UInt8, CaseIterable, Sendable {
 /// store → fanout (topic `U`): a committed change of a user's private stream.
 ///
 /// It borrows its bytes. Layout: user name · useq 8 · kind 1 · conversation 16 (zero: none) · seq 8 (joined: the last
-/// position before the stay; else any) · detail 4 · length 4 · the frame's JSON as in api.md, without `type`.
+/// position before the stay; else unused) · detail 4 · length 4 · the frame's JSON as in the contract, without `type`.
 public struct PrivateEntry {
     public var user: UserID
     public var useq: Int64
     public var kind: PrivateKind
     public var conversation: ConversationID
     public var seq: Int64
-    /// Joined: how many members there are. Settings without a conversation: 1 when the user shows presence. Else 0.
+    /// Joined: the number of members. Settings without a conversation: 1 when the user shows presence. Else 0.
     public var detail: Int
     public var json: UnsafeRawBufferPointer
 
@@ -153,8 +153,8 @@ public struct PrivateEntry {
 
 /// receipt → fanout (topic `S`): horizons of a conversation moved.
 ///
-/// It borrows its bytes. Layout: conversation 16 · status version 8 · length 4 · the frame's JSON as in api.md, without
-/// `type`; empty where the conversation has too many members to name them (see `SenderCounts`), or nothing ever moved.
+/// It borrows its bytes. Layout: conversation 16 · status version 8 · length 4 · the frame's JSON as in the contract,
+/// without `type`; empty if the conversation has too many members to name (see `SenderCounts`), or no receipts.
 public struct StatusEntry {
     public var conversation: ConversationID
     public var version: Int64

@@ -1,10 +1,10 @@
 import Bytes
 import Models
 
-// What fanout asks to bring its streams and sessions up to date.
+// The queries of fanout for its streams and sessions.
 
-/// A dense sequence of positions that a subscriber can be behind on: a conversation's changes (`seq`), a user's private
-/// changes (`useq`), or, in digests of `receipt`, a conversation's status (`statusVersion`).
+/// Identifies a stream, a dense sequence of positions: a conversation's changes (`seq`), a user's private changes
+/// (`useq`), or, in digests of `receipt`, a conversation's status (`statusVersion`).
 ///
 /// Layout: 0, conversation 16 | 1, user name.
 public enum StreamKey: WireCodable, Hashable {
@@ -60,8 +60,8 @@ public struct StreamPosition: WireCodable, Hashable {
     }
 }
 
-/// `positions`: what a subscriber holds of the streams of one slot; the answer has those that are further on in the
-/// database, with the position there. Also the layout of that answer: count 4 × position.
+/// `positions` of store and receipt: a subscriber's positions in the streams of one slot. The response, in the same
+/// layout, has the streams that are further on in the database, with their positions there. Layout: count 4 × position.
 public struct StreamPositions: WireCodable, Hashable {
     public var positions: [StreamPosition]
 
@@ -78,12 +78,12 @@ public struct StreamPositions: WireCodable, Hashable {
     }
 }
 
-/// `replay`: the changes of a conversation after `after` and up to `through`, at most `limit`, whoever may see them.
-/// `fanout` cuts them by the windows of its sessions.
+/// `replay`: the changes of a conversation after `after` and up to `through`, at most `limit`, for all members.
+/// `fanout` filters them by the windows of its sessions.
 ///
 /// Layout: conversation 16 · after 8 · through 8 · limit 4.
-/// Answer: last position of the conversation 8 · entries as in `ChangeEntry`, ascending, to the end. Fewer than asked
-/// for does not mean the end: a page also ends at 512 KiB.
+/// Response: last position of the conversation 8 · entries as in `ChangeEntry`, ascending, to the end. Fewer than
+/// `limit` does not mean the end: a page also ends at 512 KiB.
 public struct ReplayQuery: WireCodable, Hashable {
     public var conversation: ConversationID
     public var after: Int64
@@ -114,8 +114,8 @@ public struct ReplayQuery: WireCodable, Hashable {
 
 /// `privateReplay`: the private changes of a user after `after`, at most `limit`.
 ///
-/// Layout: user name · after 8 · limit 4. Answer: last useq of the user 8 · entries as in `PrivateEntry`, to the end. Where
-/// the first of them is not the one behind `after`, those between are not kept any more.
+/// Layout: user name · after 8 · limit 4. Response: last useq of the user 8 · entries as in `PrivateEntry`, to the end.
+/// If the first one is not `after` + 1, those between were removed.
 public struct PrivateReplayQuery: WireCodable, Hashable {
     public var user: UserID
     public var after: Int64
@@ -140,7 +140,7 @@ public struct PrivateReplayQuery: WireCodable, Hashable {
     }
 }
 
-/// `bootstrap`: everything a session starts from. Layout: user name. The answer is a `Bootstrap`.
+/// `bootstrap`: the initial state of a session. Layout: user name. Response: `Bootstrap`.
 public struct BootstrapQuery: WireCodable, Hashable {
     public var user: UserID
 
@@ -151,17 +151,17 @@ public struct BootstrapQuery: WireCodable, Hashable {
 
 /// The state of a user in one snapshot of the database.
 ///
-/// Layout: log id 16 · server time 8 (ms) · useq 8 · more 1 (whether there are more conversations than the JSON has) ·
-/// count 4 × stay · length 4 · JSON array of the 100 latest conversations · shows presence 1 (the user's setting) · first
-/// useq that is replayed 8 (missing: 1).
+/// Layout: log id 16 · server time 8 (ms) · useq 8 · more 1 (whether there are more conversations than in the JSON) ·
+/// count 4 × stay · length 4 · JSON array of the 100 latest conversations · shows presence 1 (the user's setting) ·
+/// first useq that can be replayed 8 (missing: 1).
 public struct Bootstrap: WireCodable {
-    /// One stay of the user in a conversation. Layout: conversation 16 · last seq of the conversation 8 · from 8 ·
-    /// to 8 (0: a present member) · status version 8 · member count 4.
+    /// One stay of the user in a conversation. Layout: conversation 16 · last seq of the conversation 8 · from 8 · to 8
+    /// (0: a current member) · status version 8 · member count 4.
     public struct Stay: Hashable, Sendable {
         public var conversation: ConversationID
         public var lastSeq: Int64
         public var from: Int64
-        /// The position of the change that ended the stay; nil for a present member.
+        /// The position of the change that ended the stay; nil for a current member.
         public var through: Int64?
         public var statusVersion: Int64
         public var memberCount: Int
@@ -186,7 +186,7 @@ public struct Bootstrap: WireCodable {
     public var stays: [Stay]
     public var conversations: [UInt8]
     public var showsPresence: Bool
-    /// Private changes before this one are not replayed.
+    /// Private changes before this one cannot be replayed.
     public var firstUseq: Int64
 
     public init(

@@ -2,12 +2,12 @@ import Bytes
 import JSON
 import Models
 
-/// `sync`: what changed for a user since a cursor.
+/// `sync`: the changes for a user since a cursor.
 ///
 /// Layout: user name · has cursor 1 · cursor (see `SyncCursor`).
 public struct SyncQuery: WireCodable, Hashable {
     public var user: UserID
-    /// Nil: from the start.
+    /// Nil for everything.
     public var since: SyncCursor?
 
     public init(_ user: UserID, since: SyncCursor?) {
@@ -27,22 +27,22 @@ public struct SyncQuery: WireCodable, Hashable {
     }
 }
 
-/// How far a client has followed everything that concerns its user.
+/// The position of a client in everything that concerns its user.
 ///
-/// Conversations are found by the transaction that last changed them: one that was not yet visible to the snapshot of
-/// the former answer has a number at or above that snapshot's lowest running transaction (PostgreSQL Documentation,
-/// 9.27.8). So none is missed, whatever commits late, and no clock takes part; some may come twice.
+/// Conversations are found by the transaction that last changed them. A transaction that was not visible to the
+/// snapshot of the previous response has a number at or above that snapshot's lowest running transaction (PostgreSQL
+/// Documentation, 9.27.8). So none is missed, however late it commits, without using a clock; some are repeated.
 ///
-/// Layout: log id 16 · useq 8 · transaction 8 · next transaction 8 · after conversation 16. Clients see its text as an
-/// opaque string: the same fields with `_` between them.
+/// Layout: log id 16 · useq 8 · transaction 8 · next transaction 8 · after conversation 16. Clients get its text as an
+/// opaque string: the same fields, separated by `_`.
 public struct SyncCursor: WireCodable, Hashable {
     public var logID: UUIDBytes
     public var useq: Int64
-    /// Conversations changed by this transaction or a later one are to come.
+    /// Conversations changed by this transaction or a later one are still to be read.
     public var transaction: Int64
-    /// What `transaction` becomes when all pages were read.
+    /// The value of `transaction` after the last page.
     public var nextTransaction: Int64
-    /// Within a round of pages: the last conversation that came. Zero between rounds.
+    /// Between two pages, the last conversation of the page. Zero after the last page.
     public var after: ConversationID
 
     public init(
@@ -81,7 +81,7 @@ public struct SyncCursor: WireCodable, Hashable {
         self.init(
             logID: logID, useq: numbers[0], transaction: numbers[1], nextTransaction: numbers[2],
             after: ConversationID(after))
-        // Numbers can be written in other ways than ours.
+        // Other notations of the same numbers are refused.
         guard text == self.text else { return nil }
     }
 

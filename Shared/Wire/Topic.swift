@@ -1,8 +1,8 @@
 import Bytes
 import Models
 
-/// One start of one process, as an address on the bus: a random number, so that answers to a process that died never
-/// reach its successor.
+/// The address of a process on the bus: a random number per start, so that responses to a process that died never reach
+/// its successor.
 public struct Instance: Hashable, Sendable {
     public let number: UInt64
     public init(_ number: UInt64) { self.number = number }
@@ -10,43 +10,43 @@ public struct Instance: Hashable, Sendable {
     public static func random() -> Instance { Instance(.random(in: .min ... .max)) }
 }
 
-/// What a frame of the bus is about; the prefix ZeroMQ filters subscriptions by.
+/// The topic of a frame: the prefix by which ZeroMQ filters subscriptions.
 ///
-/// Layout: kind (one letter) · group (u8), or for an answer kind · instance (u64, big-endian). No topic is a prefix
-/// of another one.
+/// Layout: kind (one letter) · group (u8), or for a response kind · instance (u64, big-endian). No topic is a prefix of
+/// another one.
 public enum Topic: Hashable, Sendable {
     /// Commands and queries for the stores that own a slot of the group.
     case command(SlotGroup)
     /// Commands and queries for the receipt services that own a slot of the group.
     case receiptCommand(SlotGroup)
-    /// Answers to one process.
-    case answer(Instance)
+    /// Responses to one process.
+    case response(Instance)
     /// Changes of conversations.
     case change(SlotGroup)
     /// Changes of users' private streams.
     case privateChange(SlotGroup)
     /// Receipts, coalesced.
     case status(SlotGroup)
-    /// Positions of conversations and private streams that moved, told by a store.
+    /// Positions of conversations and private streams that moved, from a store.
     case digest(SlotGroup)
-    /// Status versions that moved, told by a receipt service.
+    /// Status versions that moved, from a receipt service.
     case receiptDigest(SlotGroup)
-    /// Typing and superseded sessions, from fanout to fanout. Never stored.
+    /// Typing, presence and superseded sessions, from fanout to fanout. Never stored.
     case ephemeral(SlotGroup)
-    /// How many users are erased, told by a store.
+    /// The number of erased users, from a store.
     case erasure(SlotGroup)
-    /// Whose tokens were revoked, told by a store.
+    /// The revocations of tokens, from a store.
     case revocation(SlotGroup)
 }
 
 extension Topic {
-    /// Number of topics that belong to a group; each has an `index` below it.
+    /// The number of topics that belong to a group; each has an `index` below it.
     public static let indexedCount = 10 * SlotGroup.count
 
     private static let letters: [UInt8] = Array("CRMUSDETXV".utf8)
-    private static let answerLetter = UInt8(ascii: "A")
+    private static let responseLetter = UInt8(ascii: "A")
 
-    /// A small number for a topic of a group, by which tables find it without hashing; nil for an answer's.
+    /// The index of a group's topic in tables, without hashing; nil for a response topic.
     public var index: Int? {
         kindAndGroup.map { $0 * SlotGroup.count + Int($1.number) }
     }
@@ -63,7 +63,7 @@ extension Topic {
         case .ephemeral(let group): (7, group)
         case .erasure(let group): (8, group)
         case .revocation(let group): (9, group)
-        case .answer: nil
+        case .response: nil
         }
     }
 
@@ -87,8 +87,8 @@ extension Topic {
     init(from reader: inout ByteReader) throws(FrameError) {
         do {
             let letter: UInt8 = try reader.read()
-            if letter == Self.answerLetter {
-                self = .answer(Instance(try reader.read()))
+            if letter == Self.responseLetter {
+                self = .response(Instance(try reader.read()))
                 return
             }
             let group: UInt8 = try reader.read()
@@ -104,8 +104,8 @@ extension Topic {
     }
 
     public func encode(into buffer: inout ByteBuffer) {
-        if case .answer(let instance) = self {
-            buffer.append(Self.answerLetter)
+        if case .response(let instance) = self {
+            buffer.append(Self.responseLetter)
             buffer.append(bigEndian: instance.number)
         } else if let (kind, group) = kindAndGroup {
             buffer.append(Self.letters[kind])

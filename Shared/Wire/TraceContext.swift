@@ -1,15 +1,15 @@
 import Bytes
 import Models
 
-/// Where a request belongs among the operations of whatever systems it came through (W3C Trace Context, 3.2), so that one
-/// message can be followed through the logs of all services. Only requests that were chosen for that, by the flag
-/// `sampled`, have one.
+/// The trace of a request (W3C Trace Context, 3.2), by which a message can be followed through the logs of all
+/// services. Only requests with the flag `sampled` have one.
 ///
-/// Layout in an entry, before its kind: 255, which is no kind · trace 16 · parent 8. Without one it takes no byte.
+/// Layout in an entry, before its kind: 255, which is no kind · trace 16 · parent 8. An entry without a trace has none
+/// of these bytes.
 public struct TraceContext: Hashable, Sendable {
-    /// Of the whole journey.
+    /// The id of the trace.
     public let trace: UUIDBytes
-    /// Of the operation that made the request.
+    /// The id of the operation that made the request.
     public let parent: UInt64
 
     public init(trace: UUIDBytes, parent: UInt64) {
@@ -19,8 +19,8 @@ public struct TraceContext: Hashable, Sendable {
 
     static let mark: UInt8 = 255
 
-    /// Takes the value of a `traceparent` header: `00-<trace>-<parent>-<flags>`, in lower-case hexadecimal digits. A later
-    /// version may have more behind it. Nil when it is malformed, which is to be ignored, or not sampled.
+    /// Parses a `traceparent` header: `00-<trace>-<parent>-<flags>`, in lower-case hexadecimal digits. A later version
+    /// may have more fields. Nil when malformed, which the specification says to ignore, or not sampled.
     public init?(traceparent: UnsafeRawBufferPointer) {
         let parts = traceparent.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
         guard parts.count >= 4, parts[0].count == 2, parts[1].count == 32, parts[2].count == 16, parts[3].count == 2,
@@ -32,7 +32,7 @@ public struct TraceContext: Hashable, Sendable {
         self.init(trace: UUIDBytes(high: high, low: low), parent: parent)
     }
 
-    /// As it stands in a header and in logs.
+    /// The text in headers and logs.
     public var traceText: String { Self.text(trace.high) + Self.text(trace.low) }
     public var parentText: String { Self.text(parent) }
 
@@ -55,7 +55,7 @@ public struct TraceContext: Hashable, Sendable {
 }
 
 extension ByteBuffer {
-    /// A kind, and the trace context before it if there is one.
+    /// Appends a kind, after the trace context if there is one.
     mutating func append(kind: UInt8, _ trace: TraceContext?) {
         if let trace {
             append(TraceContext.mark)

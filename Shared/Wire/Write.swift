@@ -1,11 +1,12 @@
 import Bytes
 import Models
 
-/// `write`: what one user does to a conversation beyond sending messages. May be repeated under its key for ever.
+/// `write`: a write of a user to a conversation, other than sending messages. May be repeated under its key at any
+/// time.
 ///
-/// Layout: conversation 16 · actor name · key 16 (zero: taken as new) · action 1 · the action's fields.
-/// Answer: 200 with what the action says, 204 without a body, or a `Problem`. A repetition gets the outcome that the
-/// first one had, with what it says as it is now.
+/// Layout: conversation 16 · actor name · key 16 (zero: none) · action 1 · the action's fields.
+/// Response: 200 with the content that the action defines, 204 without a body, or a `Problem`. A repetition gets the
+/// first one's outcome, with the current content.
 public struct Write: WireCodable, Hashable {
     public var conversation: ConversationID
     public var actor: UserID
@@ -20,7 +21,7 @@ public struct Write: WireCodable, Hashable {
     }
 
     public enum Action: Hashable, Sendable {
-        /// 200 with the message. Fields: message 16 · text, the rest.
+        /// 200 with the message. Fields: message 16 · text to the end.
         case edit(MessageID, text: String)
         /// 204. Fields: message 16.
         case deleteForEveryone(MessageID)
@@ -30,20 +31,20 @@ public struct Write: WireCodable, Hashable {
         case setTapback(MessageID, String)
         /// 204. Fields: message 16.
         case removeTapback(MessageID)
-        /// 200 with the member. Fields: user name · role 1 (0: as it is, or member).
+        /// 200 with the member. Fields: user name · role 1 (0: unchanged, or member).
         case putMember(UserID, MemberRole?)
         /// 204. Fields: user name.
         case removeMember(UserID)
-        /// 200 with the conversation. Fields: title, the rest.
+        /// 200 with the conversation. Fields: title to the end.
         case rename(String)
         /// 204. Fields: through 8 (0: up to the latest change).
         case clearHistory(through: Int64)
         /// 200 with the settings in force. Fields: read receipts 1.
         case putSettings(readReceipts: SettingChange)
-        /// 204. Of a conversation that the actor has left. No fields.
+        /// 204. For a conversation that the actor has left. No fields.
         case unlist
 
-        /// Kept with outcomes: retired, never reused.
+        /// Stored with outcomes: retired, never reused.
         public var number: UInt8 {
             switch self {
             case .edit: 1
@@ -77,7 +78,7 @@ public struct Write: WireCodable, Hashable {
     }
 }
 
-/// What a member may do. The numbers stand in the database and in frames.
+/// The role of a member. The numbers are used in the database and in frames.
 public enum MemberRole: UInt8, CaseIterable, Sendable {
     case member = 1
     case owner = 2

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct IPAddressTests {
     @Test(
-        "an address counts as itself, one of IPv6 as its /64",
+        "an IPv4 address counts as itself, an IPv6 address as its /64",
         arguments: [
             ("192.0.2.1", "192.0.2.1", true), ("192.0.2.1", "192.0.2.2", false),
             ("::ffff:192.0.2.1", "192.0.2.1", true),
@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(
-        "a network has the addresses that begin like it",
+        "a network contains the addresses with its prefix",
         arguments: [
             ("10.0.0.0/8", "10.255.0.1", true), ("10.0.0.0/8", "11.0.0.1", false), ("10.1.2.3", "10.1.2.3", true),
             ("10.1.2.3", "10.1.2.4", false), ("0.0.0.0/0", "255.1.1.1", true), ("0.0.0.0/0", "2001:db8::1", false),
@@ -30,19 +30,20 @@ import Testing
     }
 
     @Test(
-        "what is no network is none", arguments: ["", "/8", "10.0.0.0/33", "::/129", "10.0.0/8", "10.0.0.0/-1", "a/8"])
+        "a malformed network is refused",
+        arguments: ["", "/8", "10.0.0.0/33", "::/129", "10.0.0/8", "10.0.0.0/-1", "a/8"])
     func invalid(text: String) { #expect(IPNetwork(text) == nil) }
 
     @Test(
-        "who may be a proxy for many",
+        "a private address may be a proxy",
         arguments: ["127.0.0.1", "10.2.3.4", "172.31.0.1", "192.168.1.1", "::1", "fd12::1"])
     func `private`(address: String) throws { #expect(try #require(IPAddress(address)).isPrivate) }
 
-    @Test("who speaks for themselves", arguments: ["8.8.8.8", "172.32.0.1", "2001:db8::1", "::2"])
+    @Test("a public address is a client's own", arguments: ["8.8.8.8", "172.32.0.1", "2001:db8::1", "::2"])
     func `public`(address: String) throws { #expect(try !#require(IPAddress(address)).isPrivate) }
 }
 
-/// A table that says what it did outside of the expression that expects it.
+/// A table whose mutating methods can be called inside `#expect`.
 private final class Addresses {
     private var table: AddressTable
 
@@ -55,13 +56,13 @@ private final class Addresses {
     func opens(_ address: IPAddress) -> Bool { table.open(address) }
     func close(_ address: IPAddress) { table.close(address) }
     func failed(_ address: IPAddress, at sweep: UInt32) { table.failed(address, at: sweep) }
-    func distrusts(_ address: IPAddress, at sweep: UInt32) -> Bool { table.isDistrusted(address, at: sweep) }
+    func throttles(_ address: IPAddress, at sweep: UInt32) -> Bool { table.isThrottled(address, at: sweep) }
 }
 
 @Suite struct AddressTableTests {
     private let home = IPAddress("192.0.2.1")!, other = IPAddress("192.0.2.2")!
 
-    @Test("an address has so many connections, and another one when one of them ends")
+    @Test("an address at its connection limit may open one more when one ends")
     func connections() {
         let table = Addresses()
         #expect(
@@ -72,24 +73,24 @@ private final class Addresses {
         #expect(table.count == 0)
     }
 
-    @Test("an address that fails is distrusted until its failures are forgotten")
+    @Test("an address with too many failures is throttled until they are reset")
     func failures() {
         let table = Addresses()
         for sweep in [UInt32(1), 2, 3] {
-            #expect(!table.distrusts(home, at: sweep))
+            #expect(!table.throttles(home, at: sweep))
             table.failed(home, at: sweep)
         }
-        #expect(table.distrusts(home, at: 4) && !table.distrusts(other, at: 4))
-        #expect(table.distrusts(home, at: 10) && !table.distrusts(home, at: 11))
+        #expect(table.throttles(home, at: 4) && !table.throttles(other, at: 4))
+        #expect(table.throttles(home, at: 10) && !table.throttles(home, at: 11))
         #expect(table.count == 0)
     }
 
-    @Test("however many addresses fail, so many are kept")
+    @Test("the number of addresses with failures is bounded")
     func bounded() {
         let table = Addresses()
         for number in 0..<100_000 { table.failed(IPAddress(v4: UInt32(number)), at: 1) }
         #expect(table.count <= 16_385)
-        _ = table.distrusts(home, at: 11)
+        _ = table.throttles(home, at: 11)
         #expect(table.count == 0)
     }
 }
@@ -106,7 +107,7 @@ private final class Addresses {
 
     private func read(_ bytes: [UInt8]) -> ProxyHeader { bytes.withUnsafeBytes(ProxyHeader.init) }
 
-    @Test("the header tells the client, whatever fields follow")
+    @Test("the header gives the client's address, whatever fields follow")
     func complete() {
         #expect(read(Self.header()) == .complete(source: IPAddress("192.0.2.1"), size: 28))
         #expect(read(Self.header(extra: [4, 0, 1, 7]) + [71]) == .complete(source: IPAddress("192.0.2.1"), size: 32))
@@ -115,20 +116,20 @@ private final class Addresses {
         #expect(read(Self.header(command: 0x20)) == .complete(source: nil, size: 28))
     }
 
-    @Test("every beginning of a header asks for more")
+    @Test("every prefix of a header needs more bytes")
     func incomplete() {
         let header = Self.header()
         for length in 0..<header.count { #expect(read(Array(header[..<length])) == .incomplete) }
     }
 
-    @Test("a request is no header")
+    @Test("a request is not a header")
     func absent() {
         #expect(read(Array("GET / HTTP/1.1\r\n".utf8)) == .absent)
         #expect(read([13, 10, 13, 10, 71]) == .absent)
     }
 
     @Test(
-        "what is no header of version 2 is refused",
+        "a header that is not of version 2 is refused",
         arguments: [
             header(command: 0x11), header(command: 0x22),
             header([1, 2, 3, 4], extra: [UInt8](repeating: 0, count: 2100)),
@@ -151,7 +152,7 @@ private final class Addresses {
 
     private let get = Array("GET /a HTTP/1.1\r\nHost: h\r\n\r\n".utf8)
 
-    @Test("connections count for the client that the proxy tells", arguments: UInt64(0)..<10)
+    @Test("connections count for the client in the proxy's header", arguments: UInt64(0)..<10)
     func counted(seed: UInt64) async throws {
         var random = SeededRandom(seed: seed)
         let (server, port) = await start()
@@ -169,10 +170,10 @@ private final class Addresses {
         let again = try RawClient(port: port)
         try again.send(Self.header() + get)
         #expect(try again.receiveAnswer().status == 200)
-        #expect(await server.server.statistics.refusedOfAddress == 1)
+        #expect(await server.server.statistics.refusedByAddress == 1)
     }
 
-    @Test("without a header a trusted proxy, or this machine, is served and does not count")
+    @Test("without a header a trusted proxy, or this machine, is served and not counted")
     func withoutHeader() async throws {
         for proxies in [["127.0.0.1"], []] {
             let (_, port) = await start(proxies)
@@ -184,7 +185,7 @@ private final class Addresses {
         }
     }
 
-    @Test("who is not trusted cannot say for whom it speaks")
+    @Test("a header from an untrusted address is refused")
     func untrusted() async throws {
         let (_, port) = await start(["10.0.0.0/8"])
         let client = try RawClient(port: port)
@@ -192,7 +193,7 @@ private final class Addresses {
         #expect(try client.receiveAnswer().status == 400)
     }
 
-    @Test("a broken header ends the connection without a word")
+    @Test("a broken header closes the connection without a response")
     func broken() async throws {
         let (_, port) = await start()
         let client = try RawClient(port: port)
@@ -200,7 +201,7 @@ private final class Addresses {
         #expect(try client.receiveToEnd() == "")
     }
 
-    @Test("a WebSocket counts for its client as long as it is open")
+    @Test("a WebSocket counts for its client while it is open")
     func webSocket() async throws {
         let (server, port) = await start(connections: 1)
         let upgrade = Array(
@@ -221,8 +222,8 @@ private final class Addresses {
         #expect(try third.receiveAnswer().status == 200)
     }
 
-    @Test("an address that fails again and again is distrusted, another one is not")
-    func distrusted() async throws {
+    @Test("an address with many failures is throttled, another one is not")
+    func throttled() async throws {
         let (_, port) = await start()
         func ask(_ path: String, from address: [UInt8]) throws -> String {
             let client = try RawClient(port: port)
@@ -231,10 +232,10 @@ private final class Addresses {
             return try client.receiveAnswer().body
         }
         for _ in 0..<3 {
-            #expect(try ask("/trust", from: [192, 0, 2, 1]) == "trusted")
-            _ = try ask("/stranger", from: [192, 0, 2, 1])
+            #expect(try ask("/trust", from: [192, 0, 2, 1]) == "admitted")
+            _ = try ask("/unauthenticated", from: [192, 0, 2, 1])
         }
-        #expect(try ask("/trust", from: [192, 0, 2, 1]) == "distrusted")
-        #expect(try ask("/trust", from: [192, 0, 2, 2]) == "trusted")
+        #expect(try ask("/trust", from: [192, 0, 2, 1]) == "throttled")
+        #expect(try ask("/trust", from: [192, 0, 2, 2]) == "admitted")
     }
 }

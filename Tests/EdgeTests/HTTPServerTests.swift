@@ -7,21 +7,21 @@ import Testing
 @Suite struct HTTPServerTests {
     init() { ReactorThread.start() }
 
-    @Test("a request is answered with its length, type and date, and the connection stays open")
+    @Test("a response has its length, type and date, and the connection stays open")
     func simple() async throws {
         let (_, port) = await TestServer.start()
         let client = try RawClient(port: port)
         for _ in 0..<3 {
             try client.send("POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\nhi")
-            let answer = try client.receiveAnswer()
-            #expect(answer.status == 200 && answer.body == "post hi")
-            #expect(answer["Content-Type"] == "text/plain; charset=utf-8")
-            #expect(answer["Date"]?.hasSuffix(" GMT") == true && answer["Date"]?.count == 29)
-            #expect(answer["Connection"] == nil)
+            let response = try client.receiveAnswer()
+            #expect(response.status == 200 && response.body == "post hi")
+            #expect(response["Content-Type"] == "text/plain; charset=utf-8")
+            #expect(response["Date"]?.hasSuffix(" GMT") == true && response["Date"]?.count == 29)
+            #expect(response["Connection"] == nil)
         }
     }
 
-    @Test("pipelined requests are handled at once and answered in order")
+    @Test("pipelined requests are handled concurrently, with responses in order")
     func pipelined() async throws {
         let (_, port) = await TestServer.start()
         let client = try RawClient(port: port)
@@ -32,9 +32,9 @@ import Testing
         #expect(bodies == ["later", "get ", "later", "released"])
     }
 
-    @Test("beyond the bound on outstanding answers a connection is not read, and later it goes on where it stood")
+    @Test("a connection at the limit on outstanding responses is not read, and later continues where it stopped")
     func pipelineBound() async throws {
-        let (server, port) = await TestServer.start { $0.outstandingAnswers = 4 }
+        let (server, port) = await TestServer.start { $0.outstandingResponses = 4 }
         let client = try RawClient(port: port)
         try client.send(String(repeating: "GET /later HTTP/1.1\r\nHost: h\r\n\r\n", count: 4))
         try client.send(String(repeating: "GET /a HTTP/1.1\r\nHost: h\r\n\r\n", count: 500))
@@ -48,7 +48,7 @@ import Testing
         #expect(bodies == Array(repeating: "later", count: 4) + Array(repeating: "get ", count: 500))
     }
 
-    @Test("an answer is sent once, and one that comes after the connection's end is dropped")
+    @Test("a response is sent once, and one after the connection's end is dropped")
     func onceOnly() async throws {
         let (server, port) = await TestServer.start()
         let client = try RawClient(port: port)
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test(
-        "whether the connection stays open is as version and Connection say",
+        "the version and the field Connection decide whether the connection stays open",
         arguments: [
             ("GET /a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", "close", true),
             ("GET /a HTTP/1.0\r\n\r\n", "close", true),
@@ -85,13 +85,13 @@ import Testing
         let (_, port) = await TestServer.start()
         let client = try RawClient(port: port)
         try client.send(request)
-        let answer = try client.receiveAnswer()
-        #expect(answer.body == "get " && answer["Connection"] == says)
+        let response = try client.receiveAnswer()
+        #expect(response.body == "get " && response["Connection"] == says)
         if ends { #expect(try client.receiveToEnd() == "") } else { try client.send(request) }
         if !ends { #expect(try client.receiveAnswer().status == 200) }
     }
 
-    @Test("a client that ends its side still gets its answers")
+    @Test("a client that ends its side still gets its responses")
     func halfClosed() async throws {
         let (_, port) = await TestServer.start()
         let client = try RawClient(port: port)
@@ -102,16 +102,17 @@ import Testing
         #expect(try client.receiveToEnd() == "")
     }
 
-    @Test("a malformed request gets a problem document behind the answers before it, and the connection ends")
+    @Test("a malformed request gets a problem document after the earlier responses, and the connection ends")
     func malformed() async throws {
         let (_, port) = await TestServer.start()
         let client = try RawClient(port: port)
         try client.send("GET /a HTTP/1.1\r\nHost: h\r\n\r\nNONSENSE\r\n\r\n" + String(repeating: "x", count: 300_000))
         #expect(try client.receiveAnswer().body == "get ")
-        let answer = try client.receiveAnswer()
-        #expect(answer.status == 400 && answer["Content-Type"] == "application/problem+json")
-        #expect(answer["Connection"] == "close")
-        #expect(answer.body.hasPrefix("{\"status\":400,\"title\":\"") && answer.body.hasSuffix("\"code\":\"invalid\"}"))
+        let response = try client.receiveAnswer()
+        #expect(response.status == 400 && response["Content-Type"] == "application/problem+json")
+        #expect(response["Connection"] == "close")
+        #expect(
+            response.body.hasPrefix("{\"status\":400,\"title\":\"") && response.body.hasSuffix("\"code\":\"invalid\"}"))
         #expect(try client.receiveToEnd() == "")
     }
 
@@ -137,12 +138,12 @@ import Testing
         let (_, port) = await TestServer.start()
         let client = try RawClient(port: port)
         try client.send(request)
-        let answer = try client.receiveAnswer()
-        #expect(answer.status == status)
-        if status == 413 { #expect(answer.body.contains("\"code\":\"tooLarge\"")) }
+        let response = try client.receiveAnswer()
+        #expect(response.status == status)
+        if status == 413 { #expect(response.body.contains("\"code\":\"tooLarge\"")) }
     }
 
-    @Test("the answer to a request that is refused in its middle survives what the client still sends")
+    @Test("the response to a request that is refused in its middle survives further input from the client")
     func lingering() async throws {
         let (_, port) = await TestServer.start()
         let client = try RawClient(port: port)
@@ -152,7 +153,7 @@ import Testing
         #expect(try client.receiveAnswer().status == 413)
     }
 
-    @Test("a client that waits for 100 Continue is asked for the body, behind earlier answers")
+    @Test("a client that waits for 100 Continue gets it after earlier responses")
     func expectContinue() async throws {
         let (_, port) = await TestServer.start()
         let client = try RawClient(port: port)
@@ -181,7 +182,7 @@ import Testing
     // MARK: By the head
 
     @Test(
-        "what is refused by its head is answered before the body comes, and never asked to continue",
+        "a request that is refused by its head gets its response before the body, and no 100 Continue",
         arguments: [
             "Content-Length: 100", "Content-Length: 100000000", "Transfer-Encoding: chunked",
             "Expect: 100-continue\r\nContent-Length: 100",
@@ -190,12 +191,12 @@ import Testing
         let (server, port) = await TestServer.start()
         let client = try RawClient(port: port)
         try client.send("POST /refused HTTP/1.1\r\nHost: h\r\n\(framing)\r\n\r\n")
-        let answer = try client.receiveAnswer()
-        #expect(answer.status == 403 && answer.body == "no")
+        let response = try client.receiveAnswer()
+        #expect(response.status == 403 && response.body == "no")
         #expect(await server.server.statistics.requests == 0)
     }
 
-    @Test("the body of a refused request is thrown away while it is short, and the connection goes on")
+    @Test("the body of a refused request is discarded if it is short, and the connection goes on")
     func discarded() async throws {
         let (server, port) = await TestServer.start()
         let client = try RawClient(port: port)
@@ -207,11 +208,11 @@ import Testing
             #expect(try client.receiveAnswer().body == "get ")
         }
         #expect(await server.server.statistics.requests == 3)
-        #expect(await server.server.keptBytes == 0)
+        #expect(await server.server.bufferedBytes == 0)
     }
 
     @Test(
-        "with a long body, one in chunks, or a client that waits for its 100, a refusal ends the connection",
+        "with a long body, a chunked one, or a client that waits for 100 Continue, a refusal ends the connection",
         arguments: [
             "Content-Length: 1000000", "Transfer-Encoding: chunked", "Expect: 100-continue\r\nContent-Length: 100",
             "Connection: close\r\nContent-Length: 1",
@@ -224,7 +225,7 @@ import Testing
         #expect(try client.receiveToEnd() == "")
     }
 
-    @Test("refusals keep their place among the answers")
+    @Test("refusals keep their position among the responses")
     func refusalOrder() async throws {
         let (_, port) = await TestServer.start()
         let client = try RawClient(port: port)
@@ -236,7 +237,7 @@ import Testing
         #expect(try (0..<3).map { _ in try client.receiveAnswer().body } == ["later", "no", "no"])
     }
 
-    @Test("each request is decided on once, however its body comes")
+    @Test("each request is admitted once, however its body arrives")
     func admittedOnce() async throws {
         let (server, port) = await TestServer.start()
         let client = try RawClient(port: port)
@@ -248,7 +249,7 @@ import Testing
         #expect(await server.admitted == 4)
     }
 
-    @Test("the account pays for a body while it arrives, and no longer")
+    @Test("the account is charged for a body while it arrives, and no longer")
     func heldBody() async throws {
         let (server, port) = await TestServer.start()
         let client = try RawClient(port: port)
@@ -256,10 +257,10 @@ import Testing
         for isCompleted in [true, false] {
             try client.send("POST /held HTTP/1.1\r\nHost: h\r\nContent-Length: 60000\r\n\r\n" + part)
             #expect(await eventually { server.account.held == 30_000 })
-            #expect(await server.server.keptBytes == 30_000)
+            #expect(await server.server.bufferedBytes == 30_000)
             if isCompleted { try client.send(part) } else { client.close() }
             if isCompleted { #expect(try client.receiveAnswer().status == 200) }
-            #expect(await eventually { server.account.held == 0 && server.server.keptBytes == 0 })
+            #expect(await eventually { server.account.held == 0 && server.server.bufferedBytes == 0 })
         }
     }
 
@@ -269,13 +270,13 @@ import Testing
         let client = try RawClient(port: port)
         try client.send("POST /held HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n")
         for _ in 0..<20 { try client.send("3a98\r\n" + String(repeating: "x", count: 15_000) + "\r\n") }
-        let answer = try client.receiveAnswer()
-        #expect(answer.status == 429 && answer["Connection"] == "close")
+        let response = try client.receiveAnswer()
+        #expect(response.status == 429 && response["Connection"] == "close")
         #expect(await server.account.most <= 100_000)
         #expect(await eventually { server.account.held == 0 })
     }
 
-    @Test("what a handler keeps with a connection stays with that connection")
+    @Test("a handler's state for a connection stays with that connection")
     func userInfo() async throws {
         let (_, port) = await TestServer.start()
         let clients = [try RawClient(port: port), try RawClient(port: port)]
@@ -297,7 +298,7 @@ import Testing
         }
     }
 
-    @Test("large answers arrive whole, also when the client reads late")
+    @Test("large responses arrive complete, even if the client reads late")
     func largeAnswers() async throws {
         let (_, port) = await TestServer.start()
         let client = try RawClient(port: port, receiveBuffer: 8192)
@@ -343,7 +344,7 @@ import Testing
         #expect(try client.receiveAnswer().status == 408)
     }
 
-    @Test("a body that comes more slowly than the least rate is given up, one that keeps to it is not")
+    @Test("a body slower than the slowest rate is refused, one that keeps to it is not")
     func slowBody() async throws {
         let (server, port) = await TestServer.start {
             $0.sweepInterval = .milliseconds(5)
@@ -360,7 +361,7 @@ import Testing
         #expect(await eventually { server.account.held == 0 })
     }
 
-    @Test("a connection that asks for nothing is closed, and empty lines are nothing")
+    @Test("a connection without a first request is closed, and empty lines are not a request")
     func neverAsks() async throws {
         let (server, port) = await TestServer.start {
             $0.sweepInterval = .milliseconds(5)
@@ -374,22 +375,22 @@ import Testing
         }
     }
 
-    @Test("while too much is kept for all, who is far behind is closed")
+    @Test("while the server buffers too much, peers that lag far behind are closed")
     func pressure() async throws {
         let (server, port) = await TestServer.start {
             $0.sweepInterval = .milliseconds(5)
-            $0.keptBytes = 100_000
+            $0.bufferedBytes = 100_000
         }
         let behind = try RawClient(port: port, receiveBuffer: 4096)
         try behind.send(String(repeating: "GET /big HTTP/1.1\r\nHost: h\r\n\r\n", count: 5))
         #expect(await eventually { server.server.statistics.slowReaders == 1 })
-        #expect(await server.server.keptBytes == 0)
+        #expect(await server.server.bufferedBytes == 0)
         let other = try RawClient(port: port)
         try other.send("GET /a HTTP/1.1\r\nHost: h\r\n\r\n")
         #expect(try other.receiveAnswer().body == "get ")
     }
 
-    @Test("a connection without requests is closed after a while, one that waits for its answer is not")
+    @Test("an idle connection is closed after a while, one that waits for its response is not")
     func idle() async throws {
         let (server, port) = await TestServer.start {
             $0.sweepInterval = .milliseconds(5)
@@ -417,11 +418,11 @@ import Testing
         #expect(await eventually { server.server.statistics.slowReaders == 1 && server.server.openConnections == 0 })
     }
 
-    @Test("a client that asks on and on without reading is closed by the bound on its answers")
+    @Test("a client that sends requests without reading is closed at the limit on its responses")
     func unreadBound() async throws {
         let (server, port) = await TestServer.start {
-            $0.unreadAnswerBytes = 1 << 40
-            $0.unreadAnswerBytesAtMost = 10_000_000
+            $0.unreadResponseBytes = 1 << 40
+            $0.maximumUnreadResponseBytes = 10_000_000
         }
         let client = try RawClient(port: port, receiveBuffer: 4096)
         try client.send(String(repeating: "GET /big HTTP/1.1\r\nHost: h\r\n\r\n", count: 20))
@@ -430,14 +431,16 @@ import Testing
 
     // MARK: The server
 
-    @Test("a connection too many is told so")
+    @Test("a connection beyond the limit gets 503")
     func tooMany() async throws {
         let (server, port) = await TestServer.start { $0.connections = 2 }
         let clients = [try RawClient(port: port), try RawClient(port: port)]
         #expect(await eventually { server.server.openConnections == 2 })
         let third = try RawClient(port: port)
-        let answer = try third.receiveAnswer()
-        #expect(answer.status == 503 && answer["Retry-After"] == "1" && answer.body.contains("\"code\":\"overloaded\""))
+        let response = try third.receiveAnswer()
+        #expect(
+            response.status == 503 && response["Retry-After"] == "1"
+                && response.body.contains("\"code\":\"overloaded\""))
         #expect(try third.receiveToEnd() == "")
         clients[0].close()
         #expect(await eventually { server.server.openConnections == 1 })
@@ -446,7 +449,7 @@ import Testing
         #expect(try fourth.receiveAnswer().status == 200)
     }
 
-    @Test("draining finishes what is outstanding and accepts nothing new")
+    @Test("draining sends the outstanding responses and accepts nothing new")
     func drain() async throws {
         let (server, port) = await TestServer.start()
         let busy = try RawClient(port: port), idle = try RawClient(port: port), half = try RawClient(port: port)
@@ -462,8 +465,8 @@ import Testing
         try half.send("x")
         let last = try half.receiveAnswer()
         #expect(last.body == "released" && last["Connection"] == "close")
-        let answer = try busy.receiveAnswer()
-        #expect(answer.body == "later" && answer["Connection"] == "close")
+        let response = try busy.receiveAnswer()
+        #expect(response.body == "later" && response["Connection"] == "close")
         half.close()
         busy.close()
         #expect(await eventually { isDone.value })
@@ -485,7 +488,9 @@ import Testing
         server.server.drain(deadline: deadline) { flag.value = true }
     }
 
-    @Test("an address that cannot be bound says why", arguments: ["nonsense", "127.0.0.1:99999", "203.0.113.1:1"])
+    @Test(
+        "the error of an address that cannot be bound gives the reason",
+        arguments: ["nonsense", "127.0.0.1:99999", "203.0.113.1:1"])
     @Reactor func listenFails(address: String) async {
         let server = Server(await TestServer.start().0)
         #expect(throws: ListenError.self) { try server.listen(at: address) }

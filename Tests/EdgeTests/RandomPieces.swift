@@ -1,7 +1,7 @@
 import TestSupport
 
 extension [UInt8] {
-    /// Cuts the bytes at random places into pieces of 1 to 40 bytes.
+    /// Cuts the bytes at random positions into pieces of 1 to 40 bytes.
     func randomPieces(_ random: inout SeededRandom) -> [[UInt8]] {
         var pieces: [[UInt8]] = []
         var rest = self[...]

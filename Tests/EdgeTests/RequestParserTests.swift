@@ -3,13 +3,13 @@ import Testing
 
 @testable import Edge
 
-/// What a connection would see, with the parts of each request copied.
+/// An event as a connection would see it, with the parts of the request copied.
 private enum Seen: Equatable {
     case request(String, target: String, authorization: String?, body: String, keepsAlive: Bool)
     case failure(RequestFailure)
 }
 
-/// Parses `pieces` as if each came by a read of its own.
+/// Parses `pieces` as if each came from a separate read.
 private func parse(_ pieces: [[UInt8]], bodyLimit: Int = 1000, headLimit: Int = 4096) -> [Seen] {
     let parser = RequestParser(headLimit: headLimit)
     var seen: [Seen] = []
@@ -63,7 +63,7 @@ private func request(_ parser: RequestParser) -> Seen {
         .request("delete", target: "/four?", authorization: "y", body: "", keepsAlive: false),
     ]
 
-    @Test("requests that arrive in one piece are told apart")
+    @Test("requests that arrive in one piece are separated")
     func onePiece() { #expect(parse(Self.stream) == Self.expected) }
 
     @Test("wherever the stream is cut, the same requests come out", arguments: UInt64(0)..<300)
@@ -73,7 +73,7 @@ private func request(_ parser: RequestParser) -> Seen {
     }
 
     @Test(
-        "requests that two readers could understand differently, or nobody, are refused",
+        "requests that are malformed, or that two parsers could read differently, are refused",
         arguments: [
             (
                 "both lengths", "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n",
@@ -132,7 +132,7 @@ private func request(_ parser: RequestParser) -> Seen {
                 }, "\(name): \(parse(text))")
     }
 
-    @Test("a bare line feed is noticed wherever the reads cut it, one in a body is not looked at")
+    @Test("a bare line feed is detected wherever the reads cut it, one in a body is ignored")
     func lineFeeds() {
         for head in ["GET / HTTP/1.1\r\nHost: h\nA: b\r\n\r\n", "GET / HTTP/1.1\r\nHost: h\r\n\n"] {
             #expect(parse(head.utf8.map { [$0] }).contains(.failure(.bareLineFeed)))
@@ -142,7 +142,7 @@ private func request(_ parser: RequestParser) -> Seen {
         #expect(parse(body + body).count == 2)
     }
 
-    @Test("a folded value is noticed wherever the reads cut it", arguments: 0..<50)
+    @Test("a folded value is detected wherever the reads cut it", arguments: 0..<50)
     func foldCutAnywhere(cut: Int) {
         let bytes = Array("GET / HTTP/1.1\r\nHost: h\r\nOther: abc\r\n  def\r\n\r\n".utf8)
         let first = Array(bytes.prefix(cut)), second = Array(bytes.dropFirst(cut))
@@ -209,11 +209,12 @@ private func request(_ parser: RequestParser) -> Seen {
     }
 }
 
-@Suite struct AnswerQueueTests {
-    @Test("answers leave in the order of the requests, whatever order they come in", arguments: UInt64(0)..<100)
+@Suite struct ResponseQueueTests {
+    @Test(
+        "responses are sent in the order of the requests, whatever order they are made in", arguments: UInt64(0)..<100)
     func order(seed: UInt64) {
         var random = SeededRandom(seed: seed)
-        var queue = AnswerQueue()
+        var queue = ResponseQueue()
         var open: [UInt32] = []
         var left: [UInt8] = []
         var next: UInt8 = 0
@@ -221,22 +222,22 @@ private func request(_ parser: RequestParser) -> Seen {
         var number: [UInt32: UInt8] = [:]
         for _ in 0..<200 {
             if Bool.random(using: &random) || open.isEmpty {
-                let ticket = queue.open(AnswerTraits())
+                let ticket = queue.open(ResponseTraits())
                 open.append(ticket)
                 number[ticket] = next
                 asked.append(next)
                 next &+= 1
             } else {
                 let ticket = open.remove(at: Int.random(in: 0..<open.count, using: &random))
-                answer(ticket, [number[ticket]!], &queue, &left)
+                respond(ticket, [number[ticket]!], &queue, &left)
             }
         }
-        for ticket in open { answer(ticket, [number[ticket]!], &queue, &left) }
+        for ticket in open { respond(ticket, [number[ticket]!], &queue, &left) }
         #expect(left == asked)
         #expect(queue.outstanding == 0)
     }
 
-    private func answer(_ ticket: UInt32, _ bytes: [UInt8], _ queue: inout AnswerQueue, _ left: inout [UInt8]) {
+    private func respond(_ ticket: UInt32, _ bytes: [UInt8], _ queue: inout ResponseQueue, _ left: inout [UInt8]) {
         guard queue.traits(of: ticket) != nil else { return }
         if queue.isNext(ticket) {
             left += bytes
@@ -247,10 +248,10 @@ private func request(_ parser: RequestParser) -> Seen {
         }
     }
 
-    @Test("a ticket is answered once and unknown tickets are nobody's")
+    @Test("a ticket has one response, and an unknown ticket has none")
     func once() {
-        var queue = AnswerQueue()
-        let first = queue.open(AnswerTraits()), second = queue.open(AnswerTraits())
+        var queue = ResponseQueue()
+        let first = queue.open(ResponseTraits()), second = queue.open(ResponseTraits())
         queue.hold([2], for: second)
         #expect(queue.traits(of: second) == nil)
         #expect(queue.traits(of: first) != nil)

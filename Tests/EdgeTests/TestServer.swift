@@ -3,7 +3,7 @@ import Edge
 import Reactor
 import TestSupport
 
-/// A server whose handler answers what the path asks for.
+/// A server whose handler responds as the path says.
 @Reactor
 final class TestServer: HTTPHandler, WebSocketHandler {
     private(set) var server: Server!
@@ -30,7 +30,7 @@ final class TestServer: HTTPHandler, WebSocketHandler {
         return (server, await server.port)
     }
 
-    /// Of bodies to `/held`.
+    /// The account of bodies to `/held`.
     let account = TestAccount()
 
     func admit(_ request: Request) -> RequestAdmission {
@@ -42,7 +42,7 @@ final class TestServer: HTTPHandler, WebSocketHandler {
             var body = ByteBuffer()
             body.append("no" as StaticString)
             return .refused(Refusal(403, .text, headers: [], body: body))
-        case "/stranger":
+        case "/unauthenticated":
             request.connection.authenticationFailed()
             return .admitted(bodyBytes: 0)
         default: return .admitted(bodyBytes: 1000)
@@ -53,34 +53,34 @@ final class TestServer: HTTPHandler, WebSocketHandler {
         switch String(decoding: request.target.path, as: UTF8.self) {
         case "/later": later.append(responder)
         case "/release":
-            for responder in later.reversed() { answer(responder, "later") }
+            for responder in later.reversed() { respond(responder, "later") }
             later = []
-            answer(responder, "released")
-        case "/nothing": responder.answer(204)
+            respond(responder, "released")
+        case "/nothing": responder.respond(204)
         case "/twice":
-            answer(responder, "first")
-            answer(responder, "second")
-        case "/big": answer(responder, String(repeating: "x", count: 4_000_000))
+            respond(responder, "first")
+            respond(responder, "second")
+        case "/big": respond(responder, String(repeating: "x", count: 4_000_000))
         case "/count": count(request, responder)
-        case "/trust": answer(responder, request.connection.isDistrusted ? "distrusted" : "trusted")
-        case "/size": answer(responder, "\(request.body.count)")
-        default: answer(responder, "\(request.method) \(String(decoding: request.body, as: UTF8.self))")
+        case "/trust": respond(responder, request.connection.isThrottled ? "throttled" : "admitted")
+        case "/size": respond(responder, "\(request.body.count)")
+        default: respond(responder, "\(request.method) \(String(decoding: request.body, as: UTF8.self))")
         }
     }
 
-    /// How often this connection asked: what is kept with a connection stays with it.
+    /// Responds with the number of requests on this connection, from its `userInfo`.
     private func count(_ request: Request, _ responder: Responder) {
         let counter = request.connection.userInfo as? Counter ?? Counter()
         request.connection.userInfo = counter
         counter.value += 1
-        answer(responder, "\(counter.value)")
+        respond(responder, "\(counter.value)")
     }
 
     private final class Counter { var value = 0 }
 
-    private func answer(_ responder: Responder, _ text: String) {
+    private func respond(_ responder: Responder, _ text: String) {
         var text = text
-        text.withUTF8 { responder.answer(200, .text, body: UnsafeRawBufferPointer($0)) }
+        text.withUTF8 { responder.respond(200, .text, body: UnsafeRawBufferPointer($0)) }
     }
 
     // MARK: WebSockets

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Edge
 
-/// A frame as a client sends it. Parts of it can be wrong on purpose.
+/// A frame as a client sends it. Parts of it can be made wrong.
 func clientFrame(
     _ opcode: UInt8, _ payload: [UInt8], isFinal: Bool = true, reserved: UInt8 = 0, isMasked: Bool = true,
     lengthForm: Int? = nil
@@ -72,7 +72,7 @@ private func decode(
         .text(Array("fragments".utf8)), .text(Array("€".utf8)), .text(huge), .close(1000),
     ]
 
-    @Test("frames that arrive in one piece are told apart")
+    @Test("frames that arrive in one piece are separated")
     func onePiece() { #expect(decode([Self.stream]) == Self.expected) }
 
     @Test("frames that arrive byte by byte give the same events")
@@ -85,7 +85,7 @@ private func decode(
     }
 
     @Test(
-        "a broken rule closes with the code of the rule",
+        "a violation closes with its code",
         arguments: [
             ("not masked", clientFrame(1, Array("a".utf8), isMasked: false), 1002),
             ("RSV1", clientFrame(1, [], reserved: 0x40), 1002),
@@ -143,10 +143,11 @@ private func decode(
 
 @Suite struct UTF8ValidatorTests {
     @Test(
-        "pieces of random bytes are judged as Swift's own validation judges them together", arguments: UInt64(0)..<500)
+        "pieces of random bytes are valid when Swift's own validation accepts them together", arguments: UInt64(0)..<500
+    )
     func random(seed: UInt64) {
         var random = SeededRandom(seed: seed)
-        // Bytes from the borders of the table's rows, or random text would hardly ever be valid.
+        // Bytes from the ends of the table's ranges: random text would hardly ever be valid.
         let borders: [UInt8] = [
             0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC2, 0xDF, 0xE0, 0xE1, 0xED, 0xEF, 0xF0, 0xF3, 0xF4,
         ]

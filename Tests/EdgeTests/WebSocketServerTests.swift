@@ -15,12 +15,12 @@ import Testing
         return (server, client)
     }
 
-    @Test("the handshake answers with the accept key and the subprotocol")
+    @Test("the handshake's response has the accept key and the subprotocol")
     func handshake() async throws {
         let (_, port) = await TestServer.start()
-        let answer = try RawClient(port: port).openWebSocket()
-        #expect(answer.status == 101 && answer["Sec-WebSocket-Accept"] == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")
-        #expect(answer["Sec-WebSocket-Protocol"] == "parley.v1" && answer["Upgrade"] == "websocket")
+        let response = try RawClient(port: port).openWebSocket()
+        #expect(response.status == 101 && response["Sec-WebSocket-Accept"] == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")
+        #expect(response["Sec-WebSocket-Protocol"] == "parley.v1" && response["Upgrade"] == "websocket")
     }
 
     @Test("a client that names no subprotocol is served without one")
@@ -28,8 +28,8 @@ import Testing
         let (_, port) = await TestServer.start()
         let client = try RawClient(port: port)
         try client.send(RawClient.handshake.replacing("Sec-WebSocket-Protocol: other, parley.v1\r\n", with: ""))
-        let answer = try client.receiveAnswer()
-        #expect(answer.status == 101 && answer["Sec-WebSocket-Protocol"] == nil)
+        let response = try client.receiveAnswer()
+        #expect(response.status == 101 && response["Sec-WebSocket-Protocol"] == nil)
     }
 
     @Test(
@@ -44,22 +44,22 @@ import Testing
         let (_, port) = await TestServer.start()
         let client = try RawClient(port: port)
         try client.send(RawClient.handshake.replacing(part, with: replacement))
-        let answer = try client.receiveAnswer()
-        #expect(answer.status == status)
-        if status == 426 { #expect(answer["Sec-WebSocket-Version"] == "13") }
+        let response = try client.receiveAnswer()
+        #expect(response.status == status)
+        if status == 426 { #expect(response["Sec-WebSocket-Version"] == "13") }
     }
 
-    @Test("a handler that admits nobody gives 503")
+    @Test("a handler that admits no WebSocket responds 503")
     func notAdmitted() async throws {
         let (server, port) = await TestServer.start()
         await refuse(server)
-        let answer = try RawClient(port: port).openWebSocket()
-        #expect(answer.status == 503 && answer["Retry-After"] == "1")
+        let response = try RawClient(port: port).openWebSocket()
+        #expect(response.status == 503 && response["Retry-After"] == "1")
     }
 
     @Reactor private func refuse(_ server: TestServer) { server.isAdmitting = false }
 
-    @Test("frames that come together with the handshake, and behind an answered request, are taken")
+    @Test("frames that arrive together with the handshake, and after a completed request, are read")
     func together() async throws {
         let (_, port) = await TestServer.start()
         let client = try RawClient(port: port)
@@ -71,7 +71,7 @@ import Testing
         #expect(try client.receiveFrame().text == "echo early")
     }
 
-    @Test("an upgrade behind an unanswered request is refused")
+    @Test("an upgrade behind an outstanding request is refused")
     func behindRequest() async throws {
         let (server, port) = await TestServer.start()
         let client = try RawClient(port: port)
@@ -83,7 +83,7 @@ import Testing
         #expect(try client.receiveAnswer().status == 400)
     }
 
-    @Test("text, fragments and pings are answered")
+    @Test("text, fragments and pings get their replies")
     func conversation() async throws {
         let (_, client) = try await open()
         try client.send(clientFrame(1, "hällo"))
@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test(
-        "a broken rule is answered by a close frame of its code and the end",
+        "a violation gets a close frame with its code, and the connection ends",
         arguments: [
             (clientFrame(1, Array("a".utf8), isMasked: false), 1002), (clientFrame(2, [1]), 1003),
             (clientFrame(1, [0xFF]), 1007), (clientFrame(0, "a"), 1002),
@@ -121,7 +121,7 @@ import Testing
         #expect(await eventually { server.socketsClosed == 1 && server.server.openConnections == 0 })
     }
 
-    @Test("a client's close is answered with its code, and the server closes")
+    @Test("a client's close frame is echoed with its code, and the server closes")
     func clientCloses() async throws {
         let (server, client) = try await open()
         try client.send(clientFrame(1, "last") + clientFrame(8, [0x0F, 0xA0]) + clientFrame(1, "too late"))
@@ -131,7 +131,7 @@ import Testing
         #expect(await eventually { server.socketsClosed == 1 })
     }
 
-    @Test("the server's close waits for the client's, but not for ever", arguments: [true, false])
+    @Test("the server's close waits for the client's, up to the timeout", arguments: [true, false])
     func serverCloses(answers: Bool) async throws {
         let (server, client) = try await open {
             $0.sweepInterval = .milliseconds(5)
@@ -145,14 +145,14 @@ import Testing
         #expect(await eventually { server.socketsClosed == 1 })
     }
 
-    @Test("a client that vanishes is noticed and its handler told once")
+    @Test("a client that vanishes is detected, and its handler called once")
     func vanishes() async throws {
         let (server, client) = try await open()
         client.close()
         #expect(await eventually { server.socketsClosed == 1 && server.server.openConnections == 0 })
     }
 
-    @Test("pings go out, and a peer that stays silent is closed")
+    @Test("pings are sent, and a peer that stays silent is closed")
     func pings() async throws {
         let (server, client) = try await open {
             $0.sweepInterval = .milliseconds(5)
@@ -182,7 +182,7 @@ import Testing
         #expect(await eventually { server.socketsClosed == 1 && server.socketsTooSlow == 1 })
     }
 
-    @Test("a peer that is told to wait is heard later, all it said and in order, and is not taken for silent")
+    @Test("after a pause all messages of the peer arrive in order, and it is not considered silent")
     func pause() async throws {
         let (server, client) = try await open {
             $0.sweepInterval = .milliseconds(5)
@@ -208,7 +208,7 @@ import Testing
         server.sockets[0].pauseReading()
     }
 
-    @Test("who is sent away in the middle of a message gives its memory back at once, and gets the reason")
+    @Test("a peer closed in the middle of a message releases its memory at once, and gets the reason")
     func sentAway() async throws {
         let (server, client) = try await open { $0.webSocketMessageBytes = 1_000_000 }
         try client.send(Array(clientFrame(1, String(repeating: "x", count: 60_000)).dropLast(100)))
@@ -226,7 +226,7 @@ import Testing
         server.sockets[0].close(.policyViolation)
     }
 
-    @Test("more in one turn than the queue may hold does not make a peer slow that takes it")
+    @Test("a peer that reads is not slow because one turn exceeds its queue")
     func burst() async throws {
         let (server, client) = try await open { $0.webSocketQueueBytes = 20_000 }
         await broadcast(server, count: 6, bytes: 10_000)
@@ -237,7 +237,7 @@ import Testing
         #expect(await server.socketsTooSlow == 0)
     }
 
-    @Test("a message to many is one buffer, and each gets all of it in order")
+    @Test("a message to many is one buffer, and each peer gets all of it in order")
     func broadcast() async throws {
         let (server, port) = await TestServer.start()
         let clients = try (0..<50).map { _ in try RawClient(port: port) }

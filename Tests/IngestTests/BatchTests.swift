@@ -17,7 +17,7 @@ import Wire
     }
 
     @Test(
-        "the items are cut out whatever they hold",
+        "the items are separated whatever they contain",
         arguments: [
             (#"{"messages":[]}"#, []),
             (
@@ -32,7 +32,7 @@ import Wire
     func cut(json: String, items: [String]) { #expect((try? self.items(json)) == items) }
 
     @Test(
-        "a list that cannot be read is refused as a whole",
+        "a malformed list is refused as a whole",
         arguments: [
             "", "{}", "[]", #"{"messages":null}"#, #"{"messages":{}}"#, #"{"messages":[}"#, #"{"messages":[,]}"#,
             #"{"messages":[1,]}"#, #"{"messages":["a]}"#, #"{"messages":[{]}"#,
@@ -54,7 +54,7 @@ import Wire
     private let first = ConversationID(UUIDBytes("0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90")!)
     private let second = ConversationID(UUIDBytes("0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d91")!)
 
-    /// Items 0, 2 and 4 to the first conversation, 1 to the second, 3 refused.
+    /// An outcome with items 0, 2 and 4 for the first conversation, 1 for the second, and 3 refused.
     private func outcome() -> BatchOutcome {
         var outcome = BatchOutcome(count: 5)
         outcome.add(0, to: first)
@@ -75,7 +75,7 @@ import Wire
         text(outcome).split(separator: "{\"status\":").dropFirst().map { String($0.prefix(3)) }
     }
 
-    @Test("messages of one conversation travel together, in their order")
+    @Test("messages of one conversation form one group, in their order")
     func groups() {
         #expect(
             outcome().groups == [
@@ -84,21 +84,21 @@ import Wire
             ])
     }
 
-    @Test("each item has its own result at its place")
+    @Test("each item has its own result at its position")
     func results() {
         var outcome = outcome()
         var one = ByteBuffer(), three = ByteBuffer()
-        SendAnswer.append(status: 200, to: &one) { $0.append("{\"n\":1}" as StaticString) }
+        SendResponse.append(status: 200, to: &one) { $0.append("{\"n\":1}" as StaticString) }
         for number: UInt8 in [0, 2] {
-            SendAnswer.append(status: 201, to: &three) {
+            SendResponse.append(status: 201, to: &three) {
                 $0.append("{\"n\":" as StaticString)
                 $0.append(UInt8(ascii: "0") + number)
                 $0.append(UInt8(ascii: "}"))
             }
         }
-        SendAnswer.append(Problem(.notReplyable, "replyTo"), to: &three)
-        outcome.answered(1, status: 200, one.bytes)
-        outcome.answered(0, status: 200, three.bytes)
+        SendResponse.append(Problem(.notReplyable, "replyTo"), to: &three)
+        outcome.receive(status: 200, one.bytes, for: 1)
+        outcome.receive(status: 200, three.bytes, for: 0)
         #expect(
             text(outcome) == """
                 {"results":[{"status":201,"message":{"n":0}},{"status":200,"message":{"n":1}},\
@@ -110,24 +110,24 @@ import Wire
                 """)
     }
 
-    @Test("what was refused for now skips the later ones; what is unknown, or refused for good, is so for all")
+    @Test("a temporary refusal skips the later items; an unknown outcome or a permanent refusal applies to all")
     func failures() {
         for (code, rest) in [(Problem.Code.overloaded, "503"), (.unavailable, "503"), (.notFound, "404")] {
             var outcome = outcome()
-            outcome.failed(0, Problem(code, "detail"))
-            outcome.failed(1, Problem(.forbidden, "detail"))
+            outcome.fail(0, Problem(code, "detail"))
+            outcome.fail(1, Problem(.forbidden, "detail"))
             #expect(statuses(outcome).filter { $0 != "403" && $0 != "400" }.allSatisfy { $0 == rest })
             #expect(text(outcome).components(of: "\"skipped\"") == (code == .overloaded ? 2 : 0))
         }
     }
 
-    @Test("an answer that cannot be read leaves no item without a result", arguments: 0..<20)
+    @Test("an unreadable response leaves no item without a result", arguments: 0..<20)
     func truncated(length: Int) {
         var outcome = outcome()
         var payload = ByteBuffer()
-        for _ in 0..<3 { SendAnswer.append(status: 201, to: &payload) { $0.append("{}" as StaticString) } }
-        outcome.answered(0, status: 200, UnsafeRawBufferPointer(rebasing: payload.bytes[..<length]))
-        outcome.failed(1, Problem(.unavailable, "detail"))
+        for _ in 0..<3 { SendResponse.append(status: 201, to: &payload) { $0.append("{}" as StaticString) } }
+        outcome.receive(status: 200, UnsafeRawBufferPointer(rebasing: payload.bytes[..<length]), for: 0)
+        outcome.fail(1, Problem(.unavailable, "detail"))
         #expect(text(outcome).components(of: "\"unavailable\"") >= 2)
     }
 }

@@ -14,7 +14,7 @@ private struct Read: Equatable {
     var id: String, text: String, replyTo: String?, mentions: String, sentAt: Int64
 }
 
-/// Reads a message as ingest does and again as the store will.
+/// Reads a message as ingest does, and its encoding as the store does.
 private func message(_ json: String, _ limits: ClientLimits = ClientLimits()) throws(Problem) -> Read {
     let bytes = Array(json.utf8)
     let result: Result<Read, Problem> = bytes.withUnsafeBytes { bytes in
@@ -34,7 +34,7 @@ private func message(_ json: String, _ limits: ClientLimits = ClientLimits()) th
 }
 
 @Suite struct MessageFieldsTests {
-    @Test("the fields of a message arrive at the store as they were sent")
+    @Test("the fields of a message reach the store unchanged")
     func whole() throws {
         let read = try message(
             #"""
@@ -47,7 +47,7 @@ private func message(_ json: String, _ limits: ClientLimits = ClientLimits()) th
                     id: id, text: "say \"hi\" 🧗 ä\n", replyTo: other, mentions: "ben,a+b", sentAt: 1_772_903_051_250))
     }
 
-    @Test("what is left out, or null, has its default")
+    @Test("a missing field, or null, has its default")
     func defaults() throws {
         let expected = Read(id: id, text: "x", replyTo: nil, mentions: "", sentAt: now.milliseconds)
         #expect(try message(#"{"id":"\#(id)","text":"x"}"#) == expected)
@@ -85,7 +85,7 @@ private func message(_ json: String, _ limits: ClientLimits = ClientLimits()) th
         }
     }
 
-    @Test("what is over a limit is too large, and what is at it is not")
+    @Test("a value over a limit is too large, and one at the limit is not")
     func limits() throws {
         let long = String(repeating: "🧗", count: 4096)
         #expect(try message(#"{"id":"\#(id)","text":"\#(long)"}"#).text == long)
@@ -143,7 +143,7 @@ private func message(_ json: String, _ limits: ClientLimits = ClientLimits()) th
         #expect(try self.command(#"{"kind":"group","id":"\#(id)","members":[],"title":null}"#).title.isEmpty)
     }
 
-    @Test("a direct conversation takes its id from the pair and ignores the fields of a group")
+    @Test("a direct conversation derives its id from the pair and ignores the fields of a group")
     func direct() throws {
         let command = try command(#"{"kind":"direct","members":["ben"],"id":7,"title":[1]}"#)
         #expect(command.kind == .direct && command.title.isEmpty && command.members.map(\.name) == ["ben"])
@@ -157,7 +157,7 @@ private func message(_ json: String, _ limits: ClientLimits = ClientLimits()) th
         #expect(id == DirectConversation.id(ben, anna))
         #expect(id.uuid.version == 8 && id.uuid.isStandardVariant)
         #expect(id.description == "c2ef3de2-3608-8795-8729-92a74d51ad8c")
-        // Names that run into one another are other pairs.
+        // Names that concatenate to the same text are different pairs.
         #expect(
             DirectConversation.id(UserID("a")!, UserID("bc")!) != DirectConversation.id(UserID("ab")!, UserID("c")!))
     }
@@ -212,7 +212,7 @@ private func message(_ json: String, _ limits: ClientLimits = ClientLimits()) th
     }
 
     @Test(
-        "anything else is refused by its name",
+        "any other value is refused by its name",
         arguments: [
             "{}", #"{"readSeq":null}"#, #"{"readSeq":-1}"#, #"{"readSeq":1.5}"#, #"{"readSeq":"1"}"#,
             #"{"readSeq":true}"#,

@@ -12,7 +12,7 @@ import Wire
 @testable import Ingest
 @testable import ServiceKit
 
-/// Where the sockets of these tests are. Removed when the process ends, as long as which their owners live.
+/// The directory of these tests' sockets. Removed at exit, because the sockets' owners live as long as the process.
 private enum SocketDirectory {
     static let path: String = {
         var template = Array("/tmp/parley-ingest-XXXXXX".utf8CString)
@@ -22,11 +22,11 @@ private enum SocketDirectory {
     }()
 }
 
-/// ingest as it runs, and in place of the stores the other end of its bus, which answers when a test says so, and again
-/// when a request is repeated.
+/// An ingest, and in place of the stores the other end of its bus, which responds when a test says so, and repeats the
+/// response to a repeated request.
 @Reactor
 private final class TestIngest {
-    /// Sockets and timers refer to it unowned, as they may to what lives as long as the process.
+    /// Keeps every instance alive: sockets and timers refer to it unowned.
     private static var all: [TestIngest] = []
 
     let port: Int
@@ -35,12 +35,12 @@ private final class TestIngest {
     private let ingest: IngestService
     private let bus: Bus
     private let stores: Bus
-    /// Requests that were received, repetitions left out, and not answered.
+    /// The received requests without a response, without repetitions.
     private(set) var waiting: [(key: RequestKey, fields: [UInt8])] = []
     private(set) var received = 0
-    private var answered: [RequestKey: (status: UInt16, payload: [UInt8])] = [:]
-    /// What every request is answered with at once; nil to let it wait.
-    private var immediateAnswer: String?
+    private var responses: [RequestKey: (status: UInt16, payload: [UInt8])] = [:]
+    /// The response that every request gets at once; nil to let it wait.
+    private var immediateResponse: String?
 
     private nonisolated static let secret = "a secret of the tests, long enough for HS256"
 
@@ -77,7 +77,7 @@ private final class TestIngest {
         }
     }
 
-    /// Who the stores say is erased, in all slots.
+    /// The erased users of all slots.
     private(set) var erased: [UserID] = []
 
     private var isConnected: Bool {
@@ -85,8 +85,8 @@ private final class TestIngest {
             && ingest.revoked.isComplete
     }
 
-    /// The end of the numbers of a slot, and the names behind one of them.
-    private func answer(_ key: RequestKey, _ query: ErasedUsersQuery) {
+    /// Responds with the last number of a slot, and the names after `query.after`.
+    private func respond(_ key: RequestKey, _ query: ErasedUsersQuery) {
         let names = erased.filter { $0.slot == query.slot }
         stores.answer(key, status: 200) { buffer in
             buffer.append(bigEndian: Int64(names.count))
@@ -96,8 +96,8 @@ private final class TestIngest {
 
     private(set) var revocations: [Revocation] = []
 
-    /// The end of the numbers of a slot, and the revocations behind one of them.
-    private func answer(_ key: RequestKey, _ query: RevocationsQuery) {
+    /// Responds with the last number of a slot, and the revocations after `query.after`.
+    private func respond(_ key: RequestKey, _ query: RevocationsQuery) {
         let all = revocations.filter { $0.user.slot == query.slot }
         stores.answer(key, status: 200) { buffer in
             buffer.append(bigEndian: all.last?.number ?? 0)
@@ -105,7 +105,8 @@ private final class TestIngest {
         }
     }
 
-    /// The tokens of another user are revoked; the announcement may get lost, but not what is said every second.
+    /// Revokes the tokens of a user. Without the announcement, ingest learns of it by the number that is published
+    /// every second.
     func revoke(_ user: UserID, before: Timestamp, isAnnounced: Bool = true) {
         let last = revocations.last { $0.user.slot == user.slot }?.number ?? 0
         let revocation = Revocation(number: last + 1, user, before: before)
@@ -116,7 +117,7 @@ private final class TestIngest {
         }
     }
 
-    /// Another user is erased; the announcement may get lost, but not what is said every second.
+    /// Erases a user. Without the announcement, ingest learns of it by the number that is published every second.
     func erase(_ user: UserID, isAnnounced: Bool = true) {
         erased.append(user)
         let count = Int64(erased.count { $0.slot == user.slot })
@@ -129,39 +130,39 @@ private final class TestIngest {
         for bytes in frame.entries {
             guard let entry = try? RequestEntry(bytes) else { continue }
             let key = RequestKey(origin: frame.origin, number: entry.number)
-            if let known = answered[key] {
+            if let known = responses[key] {
                 stores.answer(key, status: known.status) { $0.append(known.payload) }
                 continue
             }
-            guard case .new = stores.beginWork(on: key) else { continue }
+            guard case .new = stores.admit(key) else { continue }
             if case .command = frame.topic, entry.kind == StoreRequestKind.revocations.rawValue {
                 var reader = ByteReader(entry.fields)
-                if let query = try? RevocationsQuery(from: &reader) { answer(key, query) }
+                if let query = try? RevocationsQuery(from: &reader) { respond(key, query) }
                 continue
             }
             if case .command = frame.topic, entry.kind == StoreRequestKind.erasedUsers.rawValue {
                 var reader = ByteReader(entry.fields)
-                if let query = try? ErasedUsersQuery(from: &reader) { answer(key, query) }
+                if let query = try? ErasedUsersQuery(from: &reader) { respond(key, query) }
                 continue
             }
             received += 1
             waiting.append((key, Array(entry.fields)))
-            if let immediateAnswer { answerFirst(status: 200) { $0.append(utf8: immediateAnswer) } }
+            if let immediateResponse { respondToFirst(status: 200) { $0.append(utf8: immediateResponse) } }
         }
     }
 
-    /// Answers what has waited longest.
-    func answerFirst(status: UInt16, _ payload: (inout ByteBuffer) -> Void) {
+    /// Responds to the oldest waiting request.
+    func respondToFirst(status: UInt16, _ payload: (inout ByteBuffer) -> Void) {
         var buffer = ByteBuffer()
         payload(&buffer)
         let key = waiting.removeFirst().key
-        answered[key] = (status, buffer.array)
+        responses[key] = (status, buffer.array)
         stores.answer(key, status: status) { $0.append(buffer.bytes) }
     }
 
-    func refuseFirst(_ problem: Problem) { answerFirst(status: problem.code.status) { problem.write(to: &$0) } }
+    func refuseFirst(_ problem: Problem) { respondToFirst(status: problem.code.status) { problem.write(to: &$0) } }
 
-    func answerAtOnce(_ json: String?) { immediateAnswer = json }
+    func respondAtOnce(_ json: String?) { immediateResponse = json }
 
     nonisolated static func head(
         _ method: String, _ path: String, user: String = "anna", isAdministrator: Bool = false,
@@ -191,7 +192,7 @@ private func send(_ number: Int, user: String = "anna") -> String {
 }
 
 @Suite struct IngestServiceTests {
-    @Test("a message travels to the store, and the store's answer back, as they are")
+    @Test("a message reaches the store, and the store's response the client, unchanged")
     func passed() async throws {
         let ingest = try await TestIngest.start()
         let client = try RawClient(port: ingest.port)
@@ -199,24 +200,25 @@ private func send(_ number: Int, user: String = "anna") -> String {
         #expect(await eventually { ingest.waiting.count == 1 })
         let texts = await texts(of: ingest)
         #expect(texts == ["number 1"])
-        await answer(ingest, status: 201, "{\"seq\":2}")
-        let answer = try client.receiveAnswer()
-        #expect(answer.status == 201 && answer.body == "{\"seq\":2}" && answer["Content-Type"] == "application/json")
+        await respond(ingest, status: 201, "{\"seq\":2}")
+        let response = try client.receiveAnswer()
+        #expect(
+            response.status == 201 && response.body == "{\"seq\":2}" && response["Content-Type"] == "application/json")
     }
 
-    @Test("a problem of the store reaches the client as a document")
+    @Test("a problem from the store reaches the client as a document")
     func problem() async throws {
         let ingest = try await TestIngest.start()
         let client = try RawClient(port: ingest.port)
         try client.send(TestIngest.head("GET", "/v1/conversations/\(conversation)"))
         #expect(await eventually { ingest.waiting.count == 1 })
         await ingest.refuseFirst(Problem(.notFound, "there is no such conversation"))
-        let answer = try client.receiveAnswer()
-        #expect(answer.status == 404 && answer["Content-Type"] == "application/problem+json")
-        #expect(answer.body.contains("\"code\":\"notFound\""))
+        let response = try client.receiveAnswer()
+        #expect(response.status == 404 && response["Content-Type"] == "application/problem+json")
+        #expect(response.body.contains("\"code\":\"notFound\""))
     }
 
-    @Test("a write travels to the store under its key, and an answer without a body comes back without one")
+    @Test("a write reaches the store with its key, and a response without a body stays without one")
     func write() async throws {
         let ingest = try await TestIngest.start()
         let client = try RawClient(port: ingest.port)
@@ -229,37 +231,38 @@ private func send(_ number: Int, user: String = "anna") -> String {
             key: UUIDBytes("0198c2a4-5d10-4c3e-9a41-3f0c5b7e2d92"),
             .deleteForEveryone(MessageID(UUIDBytes(other)!)))
         #expect(await write(in: ingest) == expected)
-        await ingest.answerFirst(status: 204) { _ in }
-        let answer = try client.receiveAnswer()
-        #expect(answer.status == 204 && answer.body.isEmpty)
-        #expect(answer["Content-Type"] == nil && answer["Content-Length"] == nil)
+        await ingest.respondToFirst(status: 204) { _ in }
+        let response = try client.receiveAnswer()
+        #expect(response.status == 204 && response.body.isEmpty)
+        #expect(response["Content-Type"] == nil && response["Content-Length"] == nil)
     }
 
-    @Test("a key that is none costs the stores nothing")
+    @Test("a malformed key is refused without a request to the stores")
     func malformedKey() async throws {
         let ingest = try await TestIngest.start()
         let client = try RawClient(port: ingest.port)
         let head = TestIngest.head("DELETE", "/v1/conversations/\(conversation)/history")
         try client.send(head.replacing("\r\n\r\n", with: "\r\nIdempotency-Key: 7\r\n\r\n"))
-        let answer = try client.receiveAnswer()
-        #expect(answer.status == 400 && answer.body.contains("\"detail\":\"Idempotency-Key: must be a UUID\""))
+        let response = try client.receiveAnswer()
+        #expect(response.status == 400 && response.body.contains("\"detail\":\"Idempotency-Key: must be a UUID\""))
         #expect(await ingest.received == 0)
     }
 
-    @Test("without an answer by the deadline the client is told to repeat, and a late answer reaches nobody")
+    @Test("without a response by the deadline the client gets 503, and a late response is dropped")
     func deadline() async throws {
         let ingest = try await TestIngest.start(["PARLEY_REQUEST_DEADLINE": "150ms"])
         let client = try RawClient(port: ingest.port)
         try client.send(send(1))
-        let answer = try client.receiveAnswer()
+        let response = try client.receiveAnswer()
         #expect(
-            answer.status == 503 && answer["Retry-After"] == "1" && answer.body.contains("\"code\":\"unavailable\""))
-        await self.answer(ingest, status: 201, "{}")
+            response.status == 503 && response["Retry-After"] == "1"
+                && response.body.contains("\"code\":\"unavailable\""))
+        await respond(ingest, status: 201, "{}")
         try client.send(TestIngest.head("GET", "/v1/limits"))
         #expect(try client.receiveAnswer().body.contains("\"textBytes\":16384"))
     }
 
-    @Test("beyond the requests in flight the next is refused at once, and has cost the stores nothing")
+    @Test("a request beyond the limit in flight is refused at once, without a request to the stores")
     func overload() async throws {
         let ingest = try await TestIngest.start(["PARLEY_REQUESTS_IN_FLIGHT": "2"])
         let client = try RawClient(port: ingest.port)
@@ -270,27 +273,27 @@ private func send(_ number: Int, user: String = "anna") -> String {
         let refused = try third.receiveAnswer()
         #expect(
             refused.status == 503 && refused["Retry-After"] == "1" && refused.body.contains("\"code\":\"overloaded\""))
-        await answer(ingest, status: 201, "{\"n\":1}")
+        await respond(ingest, status: 201, "{\"n\":1}")
         #expect(try client.receiveAnswer().body == "{\"n\":1}")
         try third.send(send(3))
         #expect(await eventually { ingest.waiting.count == 2 })
         #expect(await ingest.received == 3)
     }
 
-    @Test("a user who asks for more than the rate is refused, others are not")
+    @Test("a user above the rate is refused, others are not")
     func rate() async throws {
         let ingest = try await TestIngest.start(["PARLEY_RATE_PER_SECOND": "1", "PARLEY_RATE_BURST": "3"])
-        await ingest.answerAtOnce("{}")
+        await ingest.respondAtOnce("{}")
         let client = try RawClient(port: ingest.port)
         for _ in 0..<4 { try client.send(TestIngest.head("GET", "/v1/settings")) }
-        let answers = try (0..<4).map { _ in try client.receiveAnswer() }
-        #expect(answers.map(\.status) == [200, 200, 200, 429])
-        #expect(answers[3]["Retry-After"] == "1" && answers[3].body.contains("\"code\":\"rateLimited\""))
+        let responses = try (0..<4).map { _ in try client.receiveAnswer() }
+        #expect(responses.map(\.status) == [200, 200, 200, 429])
+        #expect(responses[3]["Retry-After"] == "1" && responses[3].body.contains("\"code\":\"rateLimited\""))
         try client.send(TestIngest.head("GET", "/v1/settings", user: "ben"))
         #expect(try client.receiveAnswer().status == 200)
     }
 
-    @Test("a batch is one request per conversation, and its answer is in the order of its items")
+    @Test("a batch is one request per conversation, and its response is in the order of its items")
     func batch() async throws {
         let ingest = try await TestIngest.start()
         let client = try RawClient(port: ingest.port)
@@ -299,20 +302,20 @@ private func send(_ number: Int, user: String = "anna") -> String {
         try client.send(TestIngest.head("POST", "/v1/messages:batch", body: body))
         #expect(await eventually { ingest.waiting.count == 2 })
         #expect(await texts(of: ingest) == ["number 1", "number 3"])
-        await ingest.answerFirst(status: 200) { buffer in
-            for _ in 0..<2 { SendAnswer.append(status: 201, to: &buffer) { $0.append("{}" as StaticString) } }
+        await ingest.respondToFirst(status: 200) { buffer in
+            for _ in 0..<2 { SendResponse.append(status: 201, to: &buffer) { $0.append("{}" as StaticString) } }
         }
         await ingest.refuseFirst(Problem(.notFound, "there is no such conversation"))
-        let answer = try client.receiveAnswer()
-        #expect(answer.status == 200)
-        #expect(answer.body.split(separator: "{\"status\":").dropFirst().map { $0.prefix(3) } == statuses)
+        let response = try client.receiveAnswer()
+        #expect(response.status == 200)
+        #expect(response.body.split(separator: "{\"status\":").dropFirst().map { $0.prefix(3) } == statuses)
     }
 
-    /// A refused item tells its status twice: its own, and its problem's.
+    /// A refused item has its status twice: its own, and its problem's.
     private var statuses: [Substring] { ["201", "404", "404", "400", "400", "201"] }
 
     @Test(
-        "who is not known is told to bring a token, whatever is wrong with the one that came",
+        "a request without a valid token gets a challenge",
         arguments: [
             ("", "Bearer"), ("Authorization: Basic YTpi\r\n", "Bearer"),
             ("Authorization: Bearer x\r\n", "Bearer error=\"invalid_token\""),
@@ -321,19 +324,19 @@ private func send(_ number: Int, user: String = "anna") -> String {
         let ingest = try await TestIngest.start()
         let client = try RawClient(port: ingest.port)
         try client.send("GET /v1/conversations HTTP/1.1\r\nHost: h\r\n\(line)\r\n")
-        let answer = try client.receiveAnswer()
-        #expect(answer.status == 401 && answer["WWW-Authenticate"] == challenge)
+        let response = try client.receiveAnswer()
+        #expect(response.status == 401 && response["WWW-Authenticate"] == challenge)
     }
 
-    @Test("from the answer to an erasure on the user's tokens are refused, and administrators cannot act for them")
+    @Test("after the response to an erasure the user's tokens are refused, and administrators cannot act for them")
     func erasure() async throws {
         let ingest = try await TestIngest.start()
         let client = try RawClient(port: ingest.port)
         try client.send(TestIngest.head("DELETE", "/v1/users/anna", user: "backend", isAdministrator: true))
         #expect(await eventually { ingest.waiting.count == 1 })
-        await ingest.answerFirst(status: 202) { $0.append(utf8: "{}") }
-        let answer = try client.receiveAnswer()
-        #expect(answer.status == 202 && answer.body == "{}")
+        await ingest.respondToFirst(status: 202) { $0.append(utf8: "{}") }
+        let response = try client.receiveAnswer()
+        #expect(response.status == 202 && response.body == "{}")
         try client.send(send(1))
         let refused = try client.receiveAnswer()
         #expect(refused.status == 401 && refused["WWW-Authenticate"] == "Bearer error=\"invalid_token\"")
@@ -348,17 +351,17 @@ private func send(_ number: Int, user: String = "anna") -> String {
         let ingest = try await TestIngest.start()
         let client = try RawClient(port: ingest.port)
         try client.send(TestIngest.head("DELETE", "/v1/users/anna"))
-        let answer = try client.receiveAnswer()
-        #expect(answer.status == 403 && answer.body.contains("\"code\":\"forbidden\""))
+        let response = try client.receiveAnswer()
+        #expect(response.status == 403 && response.body.contains("\"code\":\"forbidden\""))
         #expect(await ingest.received == 0)
     }
 
     @Test(
-        "an erasure that another ingest was asked for is learned of, its announcement lost or not",
+        "an erasure through another ingest takes effect, its announcement lost or not",
         arguments: [true, false])
     func erasureElsewhere(isAnnounced: Bool) async throws {
         let ingest = try await TestIngest.start()
-        await ingest.answerAtOnce("{}")
+        await ingest.respondAtOnce("{}")
         let client = try RawClient(port: ingest.port)
         try client.send(TestIngest.head("GET", "/v1/conversations", user: "anna"))
         #expect(try client.receiveAnswer().status == 200)
@@ -369,22 +372,24 @@ private func send(_ number: Int, user: String = "anna") -> String {
         #expect(try client.receiveAnswer().status == 200)
     }
 
-    @Test("from the acknowledgement on the tokens that were revoked are refused, and newer ones are not")
+    @Test("after the acknowledgement revoked tokens are refused, and newer ones are not")
     func revocation() async throws {
         let ingest = try await TestIngest.start()
-        await ingest.answerAtOnce("{}")
+        await ingest.respondAtOnce("{}")
         let client = try RawClient(port: ingest.port)
         let issued = Timestamp(milliseconds: Timestamp.now.milliseconds / 1000 * 1000 - 60_000)
         let old = TestIngest.head("GET", "/v1/conversations", user: "anna", issuedAt: issued)
         try client.send(old)
         #expect(try client.receiveAnswer().status == 200)
-        await ingest.answerAtOnce(nil)
+        await ingest.respondAtOnce(nil)
 
         try client.send(TestIngest.head("POST", "/v1/users/anna/revoke", user: "backend", isAdministrator: true))
         #expect(await eventually { ingest.waiting.count == 1 })
-        await ingest.answerFirst(status: 200) { Revocation(number: 1, UserID("anna")!, before: issued).write(to: &$0) }
+        await ingest.respondToFirst(status: 200) {
+            Revocation(number: 1, UserID("anna")!, before: issued).write(to: &$0)
+        }
         #expect(try client.receiveAnswer().status == 204)
-        await ingest.answerAtOnce("{}")
+        await ingest.respondAtOnce("{}")
         let newer = Timestamp(milliseconds: issued.milliseconds + 1000)
         for (head, status) in [
             (old, 401), (TestIngest.head("GET", "/v1/conversations", user: "anna"), 401),
@@ -396,7 +401,7 @@ private func send(_ number: Int, user: String = "anna") -> String {
         }
     }
 
-    @Test("only an administrator's token revokes others, and not for time to come")
+    @Test("only an administrator revokes tokens, and not those of the future")
     func revocationByOthers() async throws {
         let ingest = try await TestIngest.start()
         let client = try RawClient(port: ingest.port)
@@ -405,18 +410,20 @@ private func send(_ number: Int, user: String = "anna") -> String {
         for body in [#"{"before":"2999-01-01T00:00:00Z"}"#, #"{"before":7}"#, #"{"before":"yesterday"}"#, "[]"] {
             try client.send(
                 TestIngest.head("POST", "/v1/users/anna/revoke", user: "backend", isAdministrator: true, body: body))
-            let answer = try client.receiveAnswer()
-            #expect(answer.status == 400 && (answer.body.contains("before") || body == "[]"), "\(body): \(answer.body)")
+            let response = try client.receiveAnswer()
+            #expect(
+                response.status == 400 && (response.body.contains("before") || body == "[]"),
+                "\(body): \(response.body)")
         }
         #expect(await ingest.received == 0)
     }
 
     @Test(
-        "a revocation that another ingest was asked for is learned of, its announcement lost or not",
+        "a revocation through another ingest takes effect, its announcement lost or not",
         arguments: [true, false])
     func revocationElsewhere(isAnnounced: Bool) async throws {
         let ingest = try await TestIngest.start()
-        await ingest.answerAtOnce("{}")
+        await ingest.respondAtOnce("{}")
         await ingest.revoke(UserID("anna")!, before: .now, isAnnounced: isAnnounced)
         let isRefused = try await refused("anna", by: ingest)
         #expect(isRefused)
@@ -425,7 +432,7 @@ private func send(_ number: Int, user: String = "anna") -> String {
         #expect(try client.receiveAnswer().status == 200)
     }
 
-    /// Whether a user's token is refused before long.
+    /// Whether a user's token is refused within some seconds.
     private func refused(_ user: String, by ingest: TestIngest) async throws -> Bool {
         let client = try RawClient(port: ingest.port)
         for _ in 0..<500 {
@@ -436,14 +443,14 @@ private func send(_ number: Int, user: String = "anna") -> String {
         return false
     }
 
-    @Test("a token that becomes refused while the body arrives is refused", arguments: [false, true])
+    @Test("a token that is revoked while the body arrives is refused", arguments: [false, true])
     func refusedMeanwhile(isErased: Bool) async throws {
         let ingest = try await TestIngest.start()
-        await ingest.answerAtOnce("{}")
+        await ingest.respondAtOnce("{}")
         let client = try RawClient(port: ingest.port), anna = UserID("anna")!
         let request = send(1)
         try client.send(String(request.dropLast(5)))
-        // The head was admitted by when the answer to another one is here.
+        // When the response to another request is here, the head was admitted.
         let other = try RawClient(port: ingest.port)
         try other.send(TestIngest.head("GET", "/v1/conversations", user: "ben"))
         #expect(try other.receiveAnswer().status == 200)
@@ -452,12 +459,12 @@ private func send(_ number: Int, user: String = "anna") -> String {
         #expect(isRefused)
         let before = await ingest.received
         try client.send(String(request.suffix(5)))
-        let answer = try client.receiveAnswer()
-        #expect(answer.status == 401 && answer["WWW-Authenticate"] != nil)
+        let response = try client.receiveAnswer()
+        #expect(response.status == 401 && response["WWW-Authenticate"] != nil)
         #expect(await ingest.received == before)
     }
 
-    @Test("two users on one connection stay two users")
+    @Test("two users on one connection are kept apart")
     func changingUsers() async throws {
         let ingest = try await TestIngest.start()
         let client = try RawClient(port: ingest.port)
@@ -466,7 +473,7 @@ private func send(_ number: Int, user: String = "anna") -> String {
         #expect(await senders(of: ingest) == ["anna", "ben", "anna"])
     }
 
-    @Test("a drain ends when what is in flight is answered")
+    @Test("a drain ends when no request is in flight")
     func drain() async throws {
         let ingest = try await TestIngest.start()
         let client = try RawClient(port: ingest.port)
@@ -474,9 +481,9 @@ private func send(_ number: Int, user: String = "anna") -> String {
         #expect(await eventually { ingest.waiting.count == 1 })
         async let drained: Void = ingest.server.drain(deadline: .seconds(5))
         #expect(await eventually { ingest.server.isDraining })
-        await answer(ingest, status: 201, "{}")
-        let answer = try client.receiveAnswer()
-        #expect(answer.status == 201 && answer["Connection"] == "close")
+        await respond(ingest, status: 201, "{}")
+        let response = try client.receiveAnswer()
+        #expect(response.status == 201 && response["Connection"] == "close")
         client.close()
         await drained
         #expect(throws: RawClient.Failure.self) { try RawClient(port: ingest.port) }
@@ -484,13 +491,13 @@ private func send(_ number: Int, user: String = "anna") -> String {
 
     // MARK: The stores' side
 
-    @Reactor private func answer(_ ingest: TestIngest, status: UInt16, _ json: String) {
-        ingest.answerFirst(status: 200) { buffer in
-            SendAnswer.append(status: status, to: &buffer) { $0.append(utf8: json) }
+    @Reactor private func respond(_ ingest: TestIngest, status: UInt16, _ json: String) {
+        ingest.respondToFirst(status: 200) { buffer in
+            SendResponse.append(status: status, to: &buffer) { $0.append(utf8: json) }
         }
     }
 
-    /// The texts in the request that has waited longest.
+    /// The texts in the oldest waiting request.
     @Reactor private func texts(of ingest: TestIngest) -> [String] {
         var texts: [String] = []
         ingest.waiting[0].fields.withUnsafeBytes { bytes in
@@ -500,7 +507,7 @@ private func send(_ number: Int, user: String = "anna") -> String {
         return texts
     }
 
-    /// The write that has waited longest.
+    /// The oldest waiting write.
     @Reactor private func write(in ingest: TestIngest) -> Write? {
         ingest.waiting[0].fields.withUnsafeBytes { bytes in
             var reader = ByteReader(bytes)

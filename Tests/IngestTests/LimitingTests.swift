@@ -75,7 +75,7 @@ private final class Bucket {
 
 @Suite struct CallCostTests {
     @Test(
-        "what a call costs grows with what it asks for",
+        "the cost of a call grows with its items",
         arguments: [
             (Call.send, 0, 1), (.sendBatch, 500, 500), (.sendBatch, 0, 1), (.createConversation, 1000, 1001),
             (.history, 50, 11), (.history, 200, 41), (.changes, 1000, 21), (.search, 0, 20), (.digest, 20, 100),
@@ -107,7 +107,7 @@ private final class Bucket {
         return false
     }
 
-    @Test("a user has a share of what is in flight, by cost, and another user has their own")
+    @Test("each user has a share of the requests in flight, by cost")
     @Reactor func share() throws {
         let anna = account(), ben = account("ben")
         anna.begin(weight: 95, bytes: 0)
@@ -121,7 +121,8 @@ private final class Bucket {
         _ = try anna.pay(for: .createConversation, items: 900, bodyBytes: 0, at: time(0))
     }
 
-    @Test("a body is paid for once: by the head where that tells its size, else at its end", arguments: [true, false])
+    @Test(
+        "a body is charged once: by the head if that announces its length, else at its end", arguments: [true, false])
     @Reactor func paidBodies(isAnnounced: Bool) throws {
         let anna = account()
         for _ in 0..<2 {
@@ -134,9 +135,9 @@ private final class Bucket {
     }
 
     @Test(
-        "of what has few places a user gets a few at a time",
+        "a user may have only a few of the expensive calls in flight",
         arguments: [(Call.search, 8), (.digest, 4), (.listConversations, 8), (.sync, 8)])
-    @Reactor func places(call: Call, atOnce: Int) throws {
+    @Reactor func expensiveCalls(call: Call, atOnce: Int) throws {
         let anna = account()
         for _ in 0..<atOnce {
             try anna.pay(for: call, bodyBytes: 0, at: time(0))
@@ -145,7 +146,7 @@ private final class Bucket {
         #expect(isRefused { () throws(Problem) in try anna.pay(for: call, bodyBytes: 0, at: time(0)) })
     }
 
-    @Test("a user has a share of the bytes, arriving or waiting; alone, one body of any size")
+    @Test("a user has a share of the bytes, arriving or in flight; an only body may be of any size")
     @Reactor func bytes() throws {
         let anna = account()
         try anna.pay(for: .sendBatch, bodyBytes: 400, at: time(0))
@@ -160,7 +161,7 @@ private final class Bucket {
         try anna.pay(for: .history, bodyBytes: 0, at: time(0))
     }
 
-    @Test("a body above the share comes in pieces, as long as it is alone")
+    @Test("a body above the share may arrive in pieces while it is the only one")
     @Reactor func pieces() {
         let anna = account()
         for held in [0, 150, 300] { #expect(anna.hold(bodyBytes: 150, of: held) == nil) }
@@ -170,14 +171,14 @@ private final class Bucket {
         #expect(anna.hold(bodyBytes: 10, of: 150)?.status == 429)
     }
 
-    @Test("bodies that are still arriving leave half of the room to whole ones")
+    @Test("incomplete bodies leave half of the room to complete ones")
     @Reactor func arriving() {
         let users = (0..<5).map { account("user-\($0)") }
         #expect(users.map { $0.hold(bodyBytes: 150, of: 0)?.status } == [nil, nil, nil, 503, 503])
         #expect(load.hasRoom(bytes: 550) && !load.hasRoom(bytes: 551))
     }
 
-    @Test("users that have been quiet take no memory, and nobody is forgotten who has something in flight")
+    @Test("idle users take no memory, and a user with a request in flight is not evicted")
     @Reactor func forgotten() {
         var accounts = UserAccounts(limit, load)
         let busy = accounts.account(of: UserID("busy")!, at: time(0))
@@ -205,7 +206,7 @@ private final class Bucket {
 @Suite struct LoadTests {
     init() { ReactorThread.start() }
 
-    @Test("there is room up to the number of requests and up to the bytes, and what ends gives its room back")
+    @Test("there is room up to the number of requests and up to the bytes, and an ended request releases its room")
     @Reactor func bounds() {
         let load = Load(LoadLimit(requests: 2, bytes: 100, arrivingBytes: 50))
         load.begin(bytes: 90)

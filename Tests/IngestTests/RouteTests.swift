@@ -71,7 +71,7 @@ private let id = "0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90"
     }
 
     @Test(
-        "a path with other methods says which",
+        "a path with other methods lists them",
         arguments: [
             (.put, "/v1/conversations", "405 GET, HEAD, POST"), (.post, "/v1/limits", "405 GET, HEAD"),
             (.post, "/v1/sync", "405 GET, HEAD"), (.delete, "/v1/settings", "405 GET, HEAD, PUT"),
@@ -89,7 +89,7 @@ private let id = "0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90"
             (.delete, "/v1/conversations/\(id)/messages/\(id)/tapbacks", "405 GET, HEAD"),
             (.post, "/v1/conversations/\(id)/messages/\(id)/receipts", "405 GET, HEAD"),
         ] as [(Edge.Method, String, String)])
-    func methods(method: Edge.Method, path: String, answer: String) { #expect(find(method, path) == answer) }
+    func methods(method: Edge.Method, path: String, result: String) { #expect(find(method, path) == result) }
 
     @Test(
         "an id in the path must be a UUID in lower case",
@@ -155,7 +155,7 @@ private let id = "0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90"
     }
 
     @Test(
-        "a page of history has one anchor at most",
+        "a page of history has at most one anchor",
         arguments: [
             ("", .latest), ("before=3", .before(3)), ("after=0", .after(0)),
             ("around=9007199254740991", .around(1 << 53 - 1)),
@@ -179,7 +179,7 @@ private let id = "0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90"
     @Test("a plus in a user id is a plus, encoded or not", arguments: ["after=a%2Bb", "after=a+b"])
     func user(query: String) { #expect((try? read(query) { try $0.user("after") }) == "a+b") }
 
-    @Test("a cursor comes back as it went out, and anything else is refused")
+    @Test("a cursor's text round-trips, and any other text is refused")
     func cursor() throws {
         let cursor = ActivityCursor(
             lastActivityAt: Timestamp(milliseconds: 1_772_902_251_250), conversation: ConversationID(UUIDBytes(id)!))

@@ -9,13 +9,13 @@ import Testing
             "love", "like", "dislike", "laugh", "emphasize", "question",
             // Emoji presentation by default.
             "😀", "🎉", "⌚", "☕", "🀄", "🦰", "🫠", "⭐", "🏽",
-            // Made so by U+FE0F.
+            // Emoji presentation by U+FE0F.
             "❤️", "☎️", "©️", "™️", "‼️", "ℹ️", "😀\u{FE0F}", "㊗️", "🅰️",
             // Keycaps.
             "1️⃣", "#️⃣", "*️⃣",
-            // Flags, also of parts of countries.
+            // Flags, including those of subdivisions.
             "🇩🇪", "🇺🇳", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "🏴󠁧󠁢󠁳󠁣󠁴󠁿",
-            // Colours of skin and hair.
+            // Skin tones and hair colours.
             "👍🏽", "☝🏿", "🧑🏾‍🦱",
             // Joined.
             "👨‍👩‍👧‍👦", "❤️‍🔥", "❤‍🔥", "🏳️‍🌈", "🏴‍☠️", "🧑‍🚀", "👩🏽‍❤️‍💋‍👨🏿", "🕵️‍♀️", "🐻‍❄️", "🙂‍↔️", "🫱🏻‍🫲🏿",
@@ -23,27 +23,27 @@ import Testing
     func accepted(kind: String) { #expect(TapbackKind.isValid(kind)) }
 
     @Test(
-        "anything else is none",
+        "any other text is not a tapback",
         arguments: [
             "", " ", "Love", "LIKE", "heart", "love ", " 😀", "😀 ", "😀\n",
-            // Letters and other characters, also such as begin an emoji.
+            // Letters and other characters, including those that begin an emoji.
             "a", "ä", "語", "1", "#", "*", "12", "§", "→", "\u{200D}", "\u{FE0F}", "\u{20E3}", "\u{E007F}",
             "1\u{FE0F}", "1\u{20E3}", "a\u{FE0F}\u{20E3}", "1️⃣\u{FE0F}", "A\u{FE0F}",
-            // Symbols that are shown as text unless told otherwise, or are told so.
+            // Symbols with text presentation, by default or by selector.
             "❤", "©", "™", "☎", "↔", "😀\u{FE0E}", "❤\u{FE0E}", "☕\u{FE0E}",
             // More than one.
             "😀😀", "👍👎", "❤️❤️", "🇩🇪🇫🇷", "love😀", "😀a", "1️⃣2️⃣", "👍🏽👍",
-            // Pieces, and pieces put together wrongly.
+            // Parts of emoji, and parts combined wrongly.
             "🇩", "🇩🇪🇫", "😀🏽", "❤️🏽", "👍🏽🏽", "👍🏽\u{FE0F}", "👍\u{200D}", "\u{200D}👍", "👍\u{200D}\u{200D}👍",
             "👍\u{200D}a", "👍\u{200D}1️⃣", "👍\u{200D}🇩🇪", "❤️\u{FE0F}", "🏳️\u{200D}\u{FE0F}",
-            // What nobody would see.
+            // Invisible characters.
             "😀\u{301}", "😀\u{20DD}", "😀\u{E0061}\u{E007F}", "🏴\u{E007F}", "🏴\u{E0067}\u{E0062}",
             "🏴\u{E0067}\u{E007F}", "🏴\u{E0021}\u{E0022}\u{E0023}\u{E007F}",
             "🏴\u{E0061}\u{E0061}\u{E0061}\u{E0061}\u{E0061}\u{E0061}\u{E0061}\u{E007F}",
         ])
     func refused(kind: String) { #expect(!TapbackKind.isValid(kind)) }
 
-    @Test("what is longer than the store keeps is refused, though it were one emoji")
+    @Test("an emoji longer than the store's limit is refused")
     func length() {
         let family = Array(repeating: "👩", count: 10).joined(separator: "\u{200D}")
         #expect(EmojiSequence.isOne(family) && family.utf8.count == 67)

@@ -36,7 +36,7 @@ private func with<Value>(_ text: String, _ body: (UnsafeRawBufferPointer) throws
     }
 
     @Test(
-        "of settings, what is not named stays, and null gives a decision up",
+        "a missing setting stays as it is, and null makes it inherited",
         arguments: [
             ("{}", .leave, .leave), (#"{"readReceipts":true}"#, .yes, .leave),
             (#"{"presence":false,"readReceipts":null,"muted":7}"#, .inherit, .no),
@@ -44,14 +44,14 @@ private func with<Value>(_ text: String, _ body: (UnsafeRawBufferPointer) throws
     func settings(json: String, readReceipts: SettingChange, presence: SettingChange) throws {
         let own = try with(json) { body throws(Problem) in try SettingsFields(body, areOfConversation: false) }
         #expect((own.readReceipts, own.presence) == (readReceipts, presence))
-        // A conversation has no presence of its own: there it is a field that nobody knows.
+        // A conversation has no presence setting: there it is an unknown field.
         let inConversation = try with(json) { body throws(Problem) in try SettingsFields(body, areOfConversation: true)
         }
         #expect((inConversation.readReceipts, inConversation.presence) == (readReceipts, .leave))
     }
 
     @Test(
-        "settings that could be misunderstood are refused",
+        "malformed or repeated settings are refused",
         arguments: [
             "", "[]", #"{"readReceipts":1}"#, #"{"presence":"no"}"#, #"{"presence":null,"presence":null}"#,
             #"{"readReceipts":true,"readReceipts":false}"#, #"{"presence":true"#,
@@ -90,17 +90,17 @@ private func with<Value>(_ text: String, _ body: (UnsafeRawBufferPointer) throws
     }
 
     @Test(
-        "what is no object is refused",
+        "a body that is not an object is refused",
         arguments: ["null", "[]", "\"x\"", "{", "{}{}", #"{"role":"owner","role":"owner"}"#])
     func noObject(json: String) {
         #expect(throws: Problem.self) { try role(json) }
         #expect(throws: Problem.self) { try text(json) }
     }
 
-    @Test("a blank body is no object where a field is required")
+    @Test("an empty body is refused where a field is required")
     func empty() { #expect(throws: Problem.self) { try text("") } }
 
-    @Test("what is over a limit is too large, and what is at it is not")
+    @Test("a value over a limit is too large, and one at the limit is not")
     func limits() throws {
         let long = String(repeating: "🧗", count: 4096)
         #expect(try text(#"{"text":"\#(long)"}"#) == long)
@@ -117,7 +117,7 @@ private func with<Value>(_ text: String, _ body: (UnsafeRawBufferPointer) throws
     }
 
     @Test(
-        "a UUID of any version is a key, in either case the same one",
+        "a UUID of any version is a key, and upper and lower case are equal",
         arguments: [
             "0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90", "0198C2A4-5D10-7C3E-9A41-3F0C5B7E2D90",
             "0198C2a4-5d10-7c3e-9a41-3f0c5b7e2d90",
@@ -135,7 +135,7 @@ private func with<Value>(_ text: String, _ body: (UnsafeRawBufferPointer) throws
     func none() throws { #expect(try IdempotencyKey.of(nil) == nil) }
 
     @Test(
-        "anything else is refused by the field's name",
+        "any other value is refused by the field's name",
         arguments: [
             "", "x", "00000000-0000-0000-0000-000000000000", "0198c2a45d107c3e9a413f0c5b7e2d90",
             "\"0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90\"", "0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d9g",

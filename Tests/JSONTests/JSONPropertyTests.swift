@@ -5,7 +5,7 @@ import Testing
 
 /// Each test prints its seed when it fails, and the seed alone reproduces the failure.
 @Suite struct JSONPropertyTests {
-    @Test("what is written is read back, and Foundation reads the same", arguments: UInt64(0)..<300)
+    @Test("written documents are read back, and Foundation reads the same", arguments: UInt64(0)..<300)
     func roundTrip(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         let value = JSONValue.random(depth: 4, using: &random)
@@ -15,7 +15,7 @@ import Testing
         #expect(JSONValue(foundation: foundation) == value)
     }
 
-    @Test("what Foundation writes is read", arguments: UInt64(0)..<100)
+    @Test("documents written by Foundation are read", arguments: UInt64(0)..<100)
     func foundationWrites(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         let value = JSONValue.array([.random(depth: 4, using: &random)])
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(
-        "whatever happens to a document, it is read or refused, and only what Foundation takes too is taken",
+        "a damaged document is read or refused, and read only if Foundation reads it",
         arguments: UInt64(0)..<300)
     func mutations(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test("noise is refused without harm", arguments: UInt64(0)..<200)
+    @Test("random bytes are refused", arguments: UInt64(0)..<200)
     func noise(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         let alphabet = Array(#"{}[]:,"\u0dD8ntf-1.e+ "#.utf8) + [0x80, 0xE2, 0xF0, 0xFF, 0x00]

@@ -106,7 +106,7 @@ import Testing
         #expect(value == expected)
     }
 
-    @Test("keys are compared by what they mean, not by how they are escaped")
+    @Test("keys are compared decoded, however they are escaped")
     func escapedKeys() throws {
         try #"{"\u0074ext":1,"\"\ud83d\ude00":2}"#.utf8CString.withUnsafeBytes { bytes in
             var reader = JSONReader(UnsafeRawBufferPointer(rebasing: bytes.dropLast()))
@@ -123,14 +123,14 @@ import Testing
         }
     }
 
-    @Test("the last of equal keys stands")
+    @Test("of equal keys the last one applies")
     func duplicateKeys() throws {
         #expect(
             try JSONValue(document: Array(#"{"a":1,"b":2,"a":3}"#.utf8))
                 == .object(["a": .integer(3), "b": .integer(2)]))
     }
 
-    @Test("a known key is refused the second time, however it is written; an unknown one is not")
+    @Test("a repeated known key is refused, however it is escaped; an unknown one is not")
     func keysGivenOnce() throws {
         func read(_ text: String) throws -> Int {
             try Array(text.utf8).withUnsafeBytes { bytes in
@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    @Test("an encoded value is given as it stands in the document")
+    @Test("an encoded value has the document's bytes")
     func encodedValue() throws {
         try Array(#"{"a": [1, {"b":"\u0041"}] ,"c":0}"#.utf8).withUnsafeBytes { bytes in
             var reader = JSONReader(bytes)
@@ -176,7 +176,7 @@ import Testing
             (#"[1"#, "[0]: the document ends too early at byte 2"),
             (#"{"text":"a",}"#, "expected a key at byte 12"),
             (#"{"a,b}":[1,2],"text":true}"#, "text: expected a string at byte 21"),
-            (#"{"text":"a"} x"#, "the document goes on after its value at byte 13"),
+            (#"{"text":"a"} x"#, "the document continues after its value at byte 13"),
         ])
     func field(document: String, description: String) {
         let error = refusal(document) { reader in
@@ -186,7 +186,7 @@ import Testing
         #expect(error?.description == description)
     }
 
-    /// Demands that every `text`, at any depth, is a string.
+    /// Requires that every `text`, at any depth, is a string.
     private func readTexts(_ reader: inout JSONReader) throws(JSONError) {
         switch try reader.kind() {
         case .object:
@@ -201,7 +201,7 @@ import Testing
         }
     }
 
-    @Test("the contract's values are read from their text forms, and refused by name otherwise")
+    @Test("the contract's values are read from their text forms, and any other value is refused by its field")
     func modelValues() throws {
         let uuid = "0193a6b4-1f2c-7d3e-8a9b-0123456789ab"
         try Array(#"["\#(uuid)","ann@example.org","2026-11-21T10:47:00.5Z"]"#.utf8).withUnsafeBytes { bytes in

@@ -3,8 +3,8 @@ import Bytes
 import Foundation
 import JSON
 
-/// A whole document as a tree: the readers' and writers' counterpart in round trips, and comparable with what Foundation
-/// makes of the same bytes.
+/// A document as a tree, for round trips through readers and writers, and for comparison with Foundation's reading of
+/// the same bytes.
 indirect enum JSONValue: Equatable {
     case object([String: JSONValue])
     case array([JSONValue])
@@ -43,7 +43,7 @@ indirect enum JSONValue: Equatable {
         }
     }
 
-    /// What Foundation read, nil when it is none of the kinds that `integer` and its siblings give.
+    /// Converts Foundation's result; nil for types that are not JSON values.
     init?(foundation value: Any) {
         switch value {
         case let members as [String: Any]:

@@ -10,7 +10,7 @@ import Testing
         return String(decoding: buffer.bytes, as: UTF8.self)
     }
 
-    @Test("members and elements get their commas, whatever stands before them")
+    @Test("members and elements get their commas")
     func commas() {
         let document = written { buffer in
             buffer.beginObject()
@@ -53,13 +53,13 @@ import Testing
         )
     }
 
-    @Test("what JSON demands is escaped and nothing else")
+    @Test("only the characters that JSON requires are escaped")
     func escapes() {
         #expect(written { $0.appendJSON("\"\\\n\r\t\u{8}\u{C}\u{1}\u{1F}") } == #""\"\\\n\r\t\b\f\u0001\u001f""#)
         #expect(written { $0.appendJSON("/é€𝄞\u{7F}\u{2028}") } == "\"/é€𝄞\u{7F}\u{2028}\"")
     }
 
-    @Test("a string of another document may be passed on as it stands")
+    @Test("a string of another document can be written unchanged")
     func passedOn() throws {
         let document = try Array(#"["a\u0041\n"]"#.utf8).withUnsafeBytes { bytes in
             var reader = JSONReader(bytes)

@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test(
-        "a date-time means the moment RFC 3339 says",
+        "a date-time is read as RFC 3339 defines it",
         arguments: [
             ("1970-01-01T00:00:00Z", 0), ("1969-12-31T23:59:59.999Z", -1),
             ("2000-02-29T00:00:00.000Z", 951_782_400_000),
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(
-        "anything else is refused",
+        "any other text is refused",
         arguments: [
             "", "2026-11-21", "2026-11-21T10:47Z", "2026-11-21 10:47:00Z", "2026-11-21T10:47:00",
             "2026-11-21T10:47:00.Z",
@@ -45,7 +45,7 @@ import Testing
         var random = SeededRandom(seed: seed)
         let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
         for _ in 0..<40 {
-            // Foundation goes over to the Julian calendar before 1582.
+            // Foundation uses the Julian calendar before 1582.
             let timestamp = Timestamp(
                 milliseconds: .random(in: -12_000_000_000_000..<253_402_300_800_000, using: &random))
             let written = text(timestamp)
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test("a moment that four digits of year cannot hold is written as the nearest that they can")
+    @Test("a time outside the years 0000 to 9999 is written as the nearest one inside")
     func clamped() {
         #expect(text(Timestamp(milliseconds: .max)) == "9999-12-31T23:59:59.999Z")
         #expect(text(Timestamp(milliseconds: .min)) == "0000-01-01T00:00:00.000Z")

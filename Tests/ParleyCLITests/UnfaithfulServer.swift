@@ -78,7 +78,7 @@ final class UnfaithfulServer: HTTPHandler, WebSocketHandler {
         requests += 1
         let path = String(decoding: request.target.path, as: UTF8.self).split(separator: "/").map(String.init)
         if fault == .refusesNow, requests % 3 == 0 {
-            return responder.answer(503, headers: [.retryAfter(seconds: 0)])
+            return responder.respond(503, headers: [.retryAfter(seconds: 0)])
         }
         guard path.count == 4, let uuid = UUIDBytes(path[2]) else { return create(responder) }
         let conversation = ConversationID(uuid)
@@ -97,26 +97,26 @@ final class UnfaithfulServer: HTTPHandler, WebSocketHandler {
         body.append(key: "id", json: UUIDBytes(hashOf: "conversation \(requests)"))
         body.append(key: "lastSeq", json: 1)
         body.endObject()
-        responder.answer(201, body: body)
+        responder.respond(201, body: body)
     }
 
     private func accept(_ request: Request, _ conversation: ConversationID, _ responder: Responder) {
-        guard let message = try? Sent(request.body), let id = message.id else { return responder.answer(400) }
-        if let known = histories[conversation]?.first(where: { $0.id == id }) { return answer(known, 200, responder) }
+        guard let message = try? Sent(request.body), let id = message.id else { return responder.respond(400) }
+        if let known = histories[conversation]?.first(where: { $0.id == id }) { return respond(known, 200, responder) }
         let count = histories[conversation]?.count ?? 0
-        if fault == .refusesForGood, count == 3 { return responder.answer(403) }
+        if fault == .refusesForGood, count == 3 { return responder.respond(403) }
         let stored = store(message, id, conversation, seq: Int64(count + 2))
         announce(stored, conversation, isFirst: true)
         if fault == .repeatsChange, count == 4 { announce(stored, conversation, isFirst: false) }
         if fault == .acknowledgesElsewhere, count == 3 {
             let elsewhere = #"{"id":"\#(id)","seq":7777}"#
-            return Array(elsewhere.utf8).withUnsafeBytes { responder.answer(201, body: $0) }
+            return Array(elsewhere.utf8).withUnsafeBytes { responder.respond(201, body: $0) }
         }
-        answer(stored, 201, responder)
+        respond(stored, 201, responder)
     }
 
-    private func answer(_ stored: Stored, _ status: Int, _ responder: Responder) {
-        stored.json.withUnsafeBytes { responder.answer(status, body: $0) }
+    private func respond(_ stored: Stored, _ status: Int, _ responder: Responder) {
+        stored.json.withUnsafeBytes { responder.respond(status, body: $0) }
     }
 
     private func store(_ message: Sent, _ id: MessageID, _ conversation: ConversationID, seq: Int64) -> Stored {
@@ -168,7 +168,7 @@ final class UnfaithfulServer: HTTPHandler, WebSocketHandler {
         body.append(key: kind == "messages" ? "hasMoreAfter" : "more", json: rest.count > 7)
         body.append(key: "lastSeq", json: messages.last?.seq ?? 1)
         body.endObject()
-        responder.answer(200, body: body)
+        responder.respond(200, body: body)
     }
 
     private func write(_ message: Stored, _ conversation: ConversationID, to body: inout ByteBuffer) {
@@ -202,7 +202,7 @@ final class UnfaithfulServer: HTTPHandler, WebSocketHandler {
         )
         body.append(decimal: last)
         body.append("}" as StaticString)
-        responder.answer(200, body: body)
+        responder.respond(200, body: body)
     }
 
     /// The test plan has one user, who listens.
@@ -213,7 +213,7 @@ final class UnfaithfulServer: HTTPHandler, WebSocketHandler {
         body.append(#","readSeq":"# as StaticString)
         body.append(decimal: fault == .forgetsReading ? 0 : receipts["read"]?[conversation] ?? 0)
         body.append("}]}" as StaticString)
-        responder.answer(200, body: body)
+        responder.respond(200, body: body)
     }
 
     // MARK: WebSocket

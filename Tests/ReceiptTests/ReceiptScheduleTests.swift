@@ -223,8 +223,8 @@ private final class ReceiptSchedule {
         }
     }
 
-    private func query(_ message: SentMessage, _ reader: String, after: String) -> ReceiptsQuery {
-        ReceiptsQuery(MessageQuery(head(reader), message: message.id), after: after, limit: 2)
+    private func query(_ message: SentMessage, _ reader: String, after: String) -> AfterUserQuery {
+        AfterUserQuery(MessageQuery(head(reader), message: message.id), after: after, limit: 2)
     }
 
     /// Everybody sees of themselves what they have read, and of the others what these show.

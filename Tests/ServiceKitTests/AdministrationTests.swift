@@ -27,8 +27,8 @@ import Testing
         func stop() { service.administration?.server.drain(deadline: .zero) {} }
     }
 
-    /// The whole answer to one request, read by a thread that may wait.
-    private func ask(_ requestLine: String, port: UInt16) -> String {
+    /// The complete response to a request, read on a thread that may block.
+    private func fetch(_ requestLine: String, port: UInt16) -> String {
         let client = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
         defer { close(client) }
         var address = sockaddr_in()
@@ -41,25 +41,25 @@ import Testing
         guard connected == 0 else { return "" }
         let request = Array("\(requestLine) HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n".utf8)
         write(client, request, request.count)
-        var answer: [UInt8] = []
+        var response: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 65536)
-        while case let count = read(client, &chunk, chunk.count), count > 0 { answer += chunk[..<count] }
-        return String(decoding: answer, as: UTF8.self)
+        while case let count = read(client, &chunk, chunk.count), count > 0 { response += chunk[..<count] }
+        return String(decoding: response, as: UTF8.self)
     }
 
-    @Test("a service tells that it lives, whether it is ready and what it counted, and nothing else")
+    @Test("a service serves its health, readiness and metrics, and nothing else")
     func routes() async throws {
         let port = UInt16(20_000 + getpid() % 20_000)
         let running = try await Running(port: port)
-        #expect(ask("GET /healthz", port: port).hasSuffix(#"{"status":"ok"}"#))
-        #expect(ask("GET /readyz", port: port).hasPrefix("HTTP/1.1 200 "))
-        #expect(ask("GET /metrics?x=1", port: port).contains("\nprocess_cpu_seconds_total "))
-        #expect(ask("GET /healthz/", port: port).hasPrefix("HTTP/1.1 404 "))
-        #expect(ask("DELETE /metrics", port: port).hasPrefix("HTTP/1.1 405 "))
+        #expect(fetch("GET /healthz", port: port).hasSuffix(#"{"status":"ok"}"#))
+        #expect(fetch("GET /readyz", port: port).hasPrefix("HTTP/1.1 200 "))
+        #expect(fetch("GET /metrics?x=1", port: port).contains("\nprocess_cpu_seconds_total "))
+        #expect(fetch("GET /healthz/", port: port).hasPrefix("HTTP/1.1 404 "))
+        #expect(fetch("DELETE /metrics", port: port).hasPrefix("HTTP/1.1 405 "))
         await running.disconnect()
-        let answer = ask("GET /readyz", port: port)
-        #expect(answer.hasPrefix("HTTP/1.1 503 "))
-        #expect(answer.hasSuffix(#"{"ready":false,"reasons":{"database":"not connected"}}"#))
+        let response = fetch("GET /readyz", port: port)
+        #expect(response.hasPrefix("HTTP/1.1 503 "))
+        #expect(response.hasSuffix(#"{"ready":false,"reasons":{"database":"not connected"}}"#))
         await running.stop()
     }
 }

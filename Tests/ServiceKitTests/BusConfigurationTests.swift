@@ -5,7 +5,7 @@ import Testing
 import Wire
 
 @Suite struct BusConfigurationTests {
-    /// A directory with the keys of every role, removed with the test.
+    /// A directory with the keys of every role, removed at the end of the test.
     final class KeyDirectory {
         let path: String
         let pairs = Dictionary(uniqueKeysWithValues: Role.allCases.map { ($0, BusKeyPair.random()) })
@@ -38,7 +38,7 @@ import Wire
         }
     }
 
-    @Test("a process listens to the roles it has to do with, and has keys when it is given some")
+    @Test("a process subscribes to the endpoints of its roles, and has keys if configured")
     func roles() throws {
         var environment = Environment(["PARLEY_BUS_STORE": "tcp://a:1,tcp://b:2"])
         let plain = try BusConfiguration(.ingest, environment: &environment)
@@ -53,7 +53,7 @@ import Wire
         #expect(keys.publicKeys == directory.pairs.mapValues(\.publicKey))
     }
 
-    @Test("only its own secret key is asked of a process")
+    @Test("a process needs no secret key but its own")
     func otherSecrets() throws {
         let directory = KeyDirectory()
         for role in Role.allCases where role != .store { unlink("\(directory.path)/\(role.rawValue).key") }
@@ -61,7 +61,7 @@ import Wire
         #expect(throws: ConfigurationError.self) { try directory.configuration(.ingest) }
     }
 
-    @Test("keys that are missing, damaged or do not belong together stop the start")
+    @Test("keys that are missing, malformed or not a pair stop the start")
     func badKeys() {
         let directory = KeyDirectory()
         directory.write(directory.pairs[.ingest]!.secretKey.text, "store.key")

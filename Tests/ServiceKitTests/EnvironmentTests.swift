@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct EnvironmentTests {
     @Test(
-        "whatever libpq takes for a password is not shown",
+        "every password that libpq recognises is masked",
         arguments: [
             ("postgres://a:hush@db:1/p?sslmode=require", "postgres://a:***@db:1/p?sslmode=require"),
             ("postgres://a:hu@sh@db/p", "postgres://a:***@db/p"),
@@ -19,7 +19,7 @@ import Testing
         ])
     func masking(value: String, shown: String) { #expect(maskingPassword(in: value) == shown) }
 
-    @Test("a variable that is not set, or set to nothing, has its default")
+    @Test("a variable that is not set, or empty, has its default")
     func defaults() throws {
         var environment = Environment(["EMPTY": ""])
         #expect(environment.string("EMPTY", default: "a") == "a")
@@ -62,7 +62,7 @@ import Testing
         #expect(ListenAddress(text)?.description == expected)
     }
 
-    @Test("the summary shows what was decoded, and no secret")
+    @Test("the summary shows the effective values, and no secret")
     func summary() throws {
         var environment = Environment([
             "SECRET": "hush-hush", "URL": "postgresql://store:hush@db/parley",
@@ -80,7 +80,7 @@ import Testing
             ])
     }
 
-    @Test("a secret may come from a file, without its line break, but not from both")
+    @Test("a secret may come from the variable or from a file, without its line break, but not from both")
     func secretFile() throws {
         let path = "/tmp/parley-secret-\(getpid())"
         let file = try #require(fopen(path, "w"))

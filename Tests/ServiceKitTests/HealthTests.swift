@@ -9,7 +9,7 @@ import Testing
 
     @Reactor private final class Connection { var isOpen = false }
 
-    @Test("a process is ready while every condition holds, and says which one does not")
+    @Test("a process is ready while every condition holds, and reports those that do not")
     @Reactor func conditions() async {
         let connection = Connection()
         let health = Health()

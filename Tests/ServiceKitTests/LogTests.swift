@@ -5,7 +5,7 @@ import Testing
 @testable import ServiceKit
 
 @Suite struct LogTests {
-    /// What `body` logs, line by line.
+    /// The lines that `body` logs.
     private func lines(level: Log.Level = .info, _ body: (Log) -> Void) -> [String] {
         var pipe: [CInt] = [0, 0]
         precondition(Glibc.pipe(&pipe) == 0)
@@ -44,7 +44,7 @@ import Testing
         #expect(Log.Level(name: "verbose") == nil)
     }
 
-    @Test("an event that recurs is cut off each second, and the next line says how many were left out")
+    @Test("the lines of a recurring event are limited per second, and the next line counts the suppressed ones")
     func repeats() {
         var limiter = RepeatLimiter(linesPerSecond: 2)
         let event: StaticString = "bus lost"

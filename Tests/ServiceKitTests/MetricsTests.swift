@@ -13,7 +13,7 @@ import Testing
         return String(decoding: buffer.bytes, as: UTF8.self)
     }
 
-    @Test("series of one name stand together under one help and type")
+    @Test("series of one name are written together under one help and type")
     @Reactor func families() async {
         let metrics = Metrics()
         let accepted = metrics.counter("requests_total", "Requests.", labels: ["status": "201"])
@@ -35,7 +35,7 @@ import Testing
                 """)
     }
 
-    @Test("a histogram's buckets are cumulative, and a value on a bound belongs below it")
+    @Test("a histogram's buckets are cumulative, and include their upper bound")
     @Reactor func histogram() async {
         let metrics = Metrics()
         let histogram = metrics.histogram("seconds", "How long.", labels: ["call": "send"], buckets: [0.001, 0.01, 1])
@@ -57,7 +57,7 @@ import Testing
                 """)
     }
 
-    @Test("a process tells its memory and CPU time")
+    @Test("a process reports its memory and CPU time")
     @Reactor func process() async throws {
         let metrics = Metrics()
         metrics.addProcessMetrics(service: "store", instance: 1)

@@ -2,7 +2,7 @@ import CCrypto
 import CJWT
 import Glibc
 
-/// A key pair made for one test run, and tokens signed with it as an embedding application would.
+/// A key pair for one test run, and tokens signed with it as by an embedding application.
 struct SigningKey {
     let privatePEM: String
     let publicPEM: String
@@ -40,8 +40,8 @@ struct SigningKey {
     private let publicDER: [UInt8]
     private let kind: Kind
 
-    /// As a JSON Web Key. In the DER the coordinates of a point are the last 64 bytes; of RSA keys made here the exponent is
-    /// 65537, behind the modulus.
+    /// The public key as a JSON Web Key. In the DER the coordinates of a point are the last 64 bytes. RSA keys made
+    /// here have the exponent 65537, after the modulus.
     func json(_ more: String = "") -> String {
         func text(_ bytes: some Sequence<UInt8>) -> String { TokenKeySetTests.base64URL(Array(bytes)) }
         switch kind {
@@ -64,7 +64,7 @@ struct SigningKey {
     }
 }
 
-/// A token with any claims, signed by any algorithm, for better or worse.
+/// A token with any claims, signed with any algorithm, valid or not.
 func signedToken(_ claims: String, _ algorithm: jwt_alg_t, key: String, kid: String? = nil) -> String {
     var token: OpaquePointer?
     precondition(jwt_new(&token) == 0)

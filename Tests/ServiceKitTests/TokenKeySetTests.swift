@@ -7,7 +7,7 @@ import Testing
 
 @testable import ServiceKit
 
-/// Sets of keys, and how a token finds its own.
+/// Tests of key sets, and of the choice of a token's key.
 @Suite struct TokenKeySetTests {
     init() { ReactorThread.start() }
 
@@ -42,7 +42,7 @@ import Testing
         signedToken(Self.claims, JWT_ALG_HS256, key: secret, kid: kid)
     }
 
-    @Test("a token that names a key is verified with that one alone, of several at once")
+    @Test("a token that names one of several keys is verified with that key only")
     func named() throws {
         let both = try keys(Self.oct(Self.one, #","kid":"2025""#), Self.oct(Self.other, #","kid":"2026""#))
         #expect(refusal(token(Self.one, kid: "2025"), both) == nil)
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(
-        "a token without a name is for the only key of its algorithm; one of an unknown name for the one without names")
+        "a token without a name uses the only key of its algorithm; one with an unknown name the only unnamed key")
     func unnamed() throws {
         let rsa = SigningKey(.rsa(bits: 2048)), ec = SigningKey(.p256)
         let all = try keys(Self.oct(Self.one, #","kid":"a""#), rsa.json(#","kid":"b""#), ec.json())
@@ -65,7 +65,7 @@ import Testing
         #expect(refusal(token(Self.one, kid: "c"), all) == .unknownKey)
     }
 
-    @Test("a key has one algorithm, whatever a token says that names it")
+    @Test("a key has one algorithm, whatever a token that names it claims")
     func confusedAlgorithm() throws {
         let rsa = SigningKey(.rsa(bits: 2048)), ec = SigningKey(.p256)
         let all = try keys(Self.oct(Self.one, #","kid":"a""#), rsa.json(#","kid":"b""#), ec.json(#","kid":"c""#))
@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test(
-        "keys for other purposes or of other kinds are passed over",
+        "keys for other purposes or of other kinds are ignored",
         arguments: [
             #"{"kty":"OKP","crv":"Ed25519","x":"AA"}"#, #"{"kty":"EC","crv":"P-384","x":"AA","y":"AA"}"#,
             #"{"kid":"x"}"#,
@@ -95,7 +95,7 @@ import Testing
         #expect(throws: TokenKeyError.self) { try keys(key) }
     }
 
-    @Test("what is wrong with a file is said, and nothing that stands in it")
+    @Test("the error of an invalid file gives the reason, and none of its content")
     func refused() {
         let rsa = SigningKey(.rsa(bits: 1024)), long = String(repeating: "A", count: 300 * 1024)
         for (file, reason) in [
@@ -107,15 +107,18 @@ import Testing
             (#"{"keys":[{"kty":"RSA","n":"AQAB","e":"AQAB"}]}"#, "key 1: must be an RSA key of at least 2048 bits"),
             (#"{"keys":[\#(rsa.json())]}"#, "key 1: must be an RSA key of at least 2048 bits"),
             (#"{"keys":[{"kty":"RSA","n":"AQAB","e":"AQAB","d":"geheim"}]}"#, "key 1: is a private key"),
-            (#"{"keys":[{"kty":"EC","crv":"P-256","x":"AQAB","y":"AQAB"}]}"#, "key 1: x and y must be of 32 bytes"),
+            (#"{"keys":[{"kty":"EC","crv":"P-256","x":"AQAB","y":"AQAB"}]}"#, "key 1: x and y must have 32 bytes"),
             (
                 #"{"keys":[{"kty":"EC","crv":"P-256","x":"\#(Self.base64URL(Array(repeating: 1, count: 32)))","y":"\#(Self.base64URL(Array(repeating: 2, count: 32)))"}]}"#,
                 "key 1: must be a public key"
             ),
-            (#"{"keys":[\#(Self.oct(Self.one)),\#(Self.oct(Self.one, #","kid":"x""#))]}"#, "has a key twice: key 2"),
+            (
+                #"{"keys":[\#(Self.oct(Self.one)),\#(Self.oct(Self.one, #","kid":"x""#))]}"#,
+                "has the same key twice: key 2"
+            ),
             (
                 #"{"keys":[\#(Self.oct(Self.one, #","kid":"x""#)),\#(Self.oct(Self.other, #","kid":"x""#))]}"#,
-                "has two keys of one name: key 2"
+                "has two keys with the same kid: key 2"
             ),
             (#"{"keys":[{"kty":"\#(long)"}]}"#, "longer than 256 KiB"),
             (#"{"keys":[\#(Array(repeating: "{}", count: 65).joined(separator: ","))]}"#, "more than 64 keys"),
@@ -129,7 +132,7 @@ import Testing
     }
 
     @Test(
-        "when keys are replaced, tokens of those that are gone are refused, remembered or not, and the others stay good"
+        "when keys are replaced, tokens of removed keys are refused, cached or not, and the others stay valid"
     )
     func replacement() throws {
         let old = Self.oct(Self.one, #","kid":"a""#), new = Self.oct(Self.other, #","kid":"b""#)
@@ -148,7 +151,7 @@ import Testing
         #expect(!verifier.hasKey(of: first) && !verifier.hasKey(of: second))
     }
 
-    @Test("a file of keys is read again when it has changed, and one that cannot be used changes nothing")
+    @Test("a key file is read again when it has changed, and an invalid one changes nothing")
     @Reactor func reloading() throws {
         let path = "/tmp/parley-keys-\(UInt64.random(in: 0 ... .max))"
         defer { unlink(path) }
@@ -180,7 +183,7 @@ import Testing
         try write(#"{"keys":[{"kty":"oct","k":"geheim"}"#)
         file.look()
         let logged = try #require(readTextFile(logPath))
-        #expect(logged.contains("the keys before stay") && !logged.contains("geheim"))
+        #expect(logged.contains("the previous keys stay") && !logged.contains("geheim"))
         unlink(path)
         file.look()
         #expect(used.count == 2)
@@ -204,7 +207,7 @@ import Testing
     private let secret = "0123456789abcdef0123456789abcdef"
 
     @Test(
-        "with a longest lifetime a token must say when it was issued, not live longer, and not come from the future",
+        "with a maximum lifetime a token must have iat, not live longer, and not be issued in the future",
         arguments: [
             (#"{"sub":"ann","exp":1800000060}"#, .missingIssueTime),
             (#"{"sub":"ann","iat":1799999000,"exp":1800002600}"#, nil),
@@ -229,7 +232,7 @@ import Testing
         }
     }
 
-    @Test("a file of keys and a longest lifetime are configured, and exactly one source of keys")
+    @Test("a key file and a maximum lifetime can be configured, and exactly one source of keys")
     func configuration() throws {
         let path = "/tmp/parley-keys-\(UInt64.random(in: 0 ... .max))"
         defer { unlink(path) }

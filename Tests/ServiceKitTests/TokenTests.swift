@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test("a token made by the signer tells who its user is")
+    @Test("a token made by the signer yields its identity")
     func roundTrip() throws {
         let identity = Identity(
             user: try #require(UserID("ann@example.org")), device: "phone", isAdministrator: true,
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(
-        "claims that are missing, wrong or out of their time are refused",
+        "claims that are missing, wrong, expired or not yet valid are refused",
         arguments: [
             (#"{"sub":"ann"}"#, .missingExpiry), (#"{"sub":"ann","exp":1800000000}"#, .expired),
             (#"{"sub":"ann","exp":1}"#, .expired), (#"{"sub":"ann","exp":"1800000060"}"#, .invalidClaim),
@@ -51,7 +51,7 @@ import Testing
         #expect(refusal(signedToken(claims, JWT_ALG_HS256, key: secret), try verifier()) == expected)
     }
 
-    @Test("issuer and audience are checked where configured, the audience also in a list")
+    @Test("issuer and audience are checked if configured, the audience also in a list")
     func issuerAndAudience() throws {
         let claims = #"{"sub":"ann","exp":1800000060,"iss":"app","aud":["web","parley"]}"#
         let token = signedToken(claims, JWT_ALG_HS256, key: secret)
@@ -75,7 +75,7 @@ import Testing
         #expect(refusal(signedToken(valid, JWT_ALG_RS256, key: rsa.privatePEM), verifier) == .badSignature)
     }
 
-    @Test("no prefix, no change of a character and no noise passes for a token", arguments: UInt64(0)..<20)
+    @Test("no prefix, changed character or random text is accepted as a token", arguments: UInt64(0)..<20)
     func damaged(seed: UInt64) throws {
         let verifier = try verifier()
         let token = Array(signedToken(valid, JWT_ALG_HS256, key: secret).utf8)
@@ -108,7 +108,7 @@ import Testing
         #expect(refusal(signedToken(valid, JWT_ALG_NONE, key: ""), byRSA) != nil)
     }
 
-    @Test("a public key is no shared secret: a token signed with its text is refused")
+    @Test("a public key is not a shared secret: a token signed with its text is refused")
     func confusedAlgorithm() throws {
         for key in [SigningKey(.rsa(bits: 2048)), SigningKey(.p256)] {
             let verifier = TokenVerifier(key: try TokenKey(publicKeyPEM: key.publicPEM))
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test("a remembered token is still refused once it has expired")
+    @Test("a cached token is refused once it has expired")
     func cachedExpiry() throws {
         var verifier = try verifier()
         let token = signedToken(valid, JWT_ALG_HS256, key: secret)
@@ -136,7 +136,7 @@ import Testing
         }
     }
 
-    @Test("the cache stays within two generations and keeps what is in use")
+    @Test("the cache stays within two generations and keeps tokens in use")
     func cacheBound() throws {
         var cache = TokenCache(capacity: 10)
         func bytes(_ number: Int) -> [UInt8] { Array("token-\(number)".utf8) }
@@ -153,7 +153,7 @@ import Testing
 @Suite struct TokenConfigurationTests {
     private let secret = "0123456789abcdef0123456789abcdef"
 
-    @Test("exactly one key must be configured, and a bad one is refused by its variable")
+    @Test("exactly one key must be configured, and an invalid one is refused by its variable")
     func keys() throws {
         var environment = Environment(["PARLEY_JWT_SECRET": secret, "PARLEY_JWT_ISSUER": "app"])
         _ = try TokenVerifier(environment: &environment)

@@ -137,7 +137,7 @@ private final class Follower {
     }
 
     private func takeChanges() async -> Bool {
-        let query = ChangesQuery(head, after: seq, limit: 5)
+        let query = AfterPositionQuery(head, after: seq, limit: 5)
         guard let reply = await store.ask(.changes, in: conversation.slot, query), reply.status == 200 else {
             return false
         }

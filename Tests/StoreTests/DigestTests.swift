@@ -65,7 +65,7 @@ import Wire
         .Reply?
     {
         let head = ConversationQuery(conversation, reader: UserID(reader)!)
-        return await store.ask(.digest, in: conversation.slot, DigestQuery(head, after: after, limit: 20))
+        return await store.ask(.digest, in: conversation.slot, AfterPositionQuery(head, after: after, limit: 20))
     }
 
     @Test("the documented conversation has the documented digests")

@@ -67,7 +67,7 @@ final class StoreUnderTest {
         try bus.follow(
             try Endpoint.parse(
                 list: "ipc://\(directory)/client.sock,ipc://\(directory)/store*.sock,ipc://\(directory)/receipt.sock"))
-        bus.hearsItself = true
+        bus.receivesOwnFrames = true
         store.start()
         // A query before its connection is up is given back, and answered when it is repeated.
         while store.slots.count < Slot.count || !store.queries.connection.isUp {
@@ -253,7 +253,7 @@ final class StoreUnderTest {
         return (raw?.payload ?? []).withUnsafeBytes { bytes in
             var reader = ByteReader(bytes)
             var replies: [Reply] = []
-            while !reader.isAtEnd, let (status, body) = try? SendAnswer.next(from: &reader) {
+            while !reader.isAtEnd, let (status, body) = try? SendResponse.next(from: &reader) {
                 replies.append(Self.reply(status, Array(body)))
             }
             return replies
@@ -303,7 +303,7 @@ final class StoreUnderTest {
 
     func changes(_ id: ConversationID, for reader: String, after seq: Int64 = 0) async -> Reply? {
         let head = ConversationQuery(id, reader: UserID(reader)!)
-        return await ask(.changes, in: id.slot, ChangesQuery(head, after: seq, limit: 200))
+        return await ask(.changes, in: id.slot, AfterPositionQuery(head, after: seq, limit: 200))
     }
 
     func history(

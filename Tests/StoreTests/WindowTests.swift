@@ -128,7 +128,7 @@ struct WindowTests {
             let tapbacks = try #require(
                 await store.ask(
                     .tapbacks, in: conversation.slot,
-                    TapbacksQuery(MessageQuery(head, message: messages[2]), after: "", limit: 10)))
+                    AfterUserQuery(MessageQuery(head, message: messages[2]), after: "", limit: 10)))
             #expect((tapbacks.field("tapbacks") as? [Any])?.isEmpty == true)
             #expect((tapbacks.field("counts") as? [String: Any])?.isEmpty == true)
         }

@@ -248,7 +248,7 @@ struct WriteTests {
             #expect(set.field("tapbackCounts", "love") as? Int == 1)
             #expect(set.field("tapbackCounts", "🎉") as? Int == 1)
             #expect(set.field("changeSeq") as? Int == 5)
-            let query = TapbacksQuery(
+            let query = AfterUserQuery(
                 MessageQuery(ConversationQuery(conversation, reader: UserID("alice")!), message: message), after: "",
                 limit: 1)
             let page = try #require(await store.ask(.tapbacks, in: conversation.slot, query))

@@ -26,7 +26,7 @@ async def test_parley_trace_prints_the_journey_of_a_message(system, people):
     lines = [line.split() for line in printed.stdout.splitlines()]
     steps = [(line[2].rsplit("-")[0], line[3]) for line in lines]
     assert steps[:2] == [("ingest", "received"), ("store", "committed")]
-    assert ("ingest", "answered") in steps and steps.count(("fanout", "delivered")) == system.instances
+    assert ("ingest", "responded") in steps and steps.count(("fanout", "delivered")) == system.instances
     trace = header["traceparent"].split("-")[1]
     assert all(f"trace {trace}" in line for line in printed.stdout.splitlines())
     assert sum("sessions 1" in line for line in printed.stdout.splitlines()) == 1

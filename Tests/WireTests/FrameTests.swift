@@ -26,7 +26,7 @@ import Wire
                 .command(group), .receiptCommand(group), .change(group), .privateChange(group), .status(group),
                 .digest(group), .receiptDigest(group), .ephemeral(group), .erasure(group), .revocation(group),
             ]
-        } + [.answer(Instance(0)), .answer(Instance(.max))]
+        } + [.response(Instance(0)), .response(Instance(.max))]
 
     @Test("a frame of changes has exactly these bytes")
     func goldenGroupFrame() {
@@ -38,16 +38,16 @@ import Wire
             ])
     }
 
-    @Test("a frame of answers is addressed to its instance")
+    @Test("a frame of responses is addressed to its instance")
     func goldenAnswerFrame() {
-        let bytes = Self.frame(.answer(Instance(0xF1F2_F3F4_F5F6_F7F8)), [[9]])
+        let bytes = Self.frame(.response(Instance(0xF1F2_F3F4_F5F6_F7F8)), [[9]])
         #expect(
             bytes == [
                 0x41, 0xF1, 0xF2, 0xF3, 0xF4, 0xF5, 0xF6, 0xF7, 0xF8, 0x01, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, 1, 9,
             ])
     }
 
-    @Test("every topic survives the journey", arguments: everyTopic)
+    @Test("every topic reads back", arguments: everyTopic)
     func roundTrip(topic: Topic) throws {
         let decoded = try Self.decode(Self.frame(topic, [[1], [2, 3]]))
         #expect(decoded.topic == topic)
@@ -55,10 +55,10 @@ import Wire
         #expect(decoded.entries == [[1], [2, 3]])
     }
 
-    @Test("topics of groups have indices without gaps, answers none")
+    @Test("topics of groups have indices without gaps, responses none")
     func indices() {
         #expect(Self.everyTopic.compactMap(\.index).sorted() == Array(0..<Topic.indexedCount))
-        #expect(Topic.answer(Instance(1)).index == nil)
+        #expect(Topic.response(Instance(1)).index == nil)
     }
 
     @Test("no topic is a prefix of another, since subscriptions match by prefix")
@@ -76,7 +76,7 @@ import Wire
     @Test("a frame cut inside an entry or its header is refused as a whole")
     func truncated() {
         let bytes = Self.frame(.command(SlotGroup(3)), [[1, 2, 3], [4, 5]])
-        let whole = [11, 18, 24]  // Cut between entries it is a shorter frame: no count says otherwise.
+        let whole = [11, 18, 24]  // Cut between entries it is a valid shorter frame: it has no count.
         for count in 0..<bytes.count where !whole.contains(count) {
             #expect(throws: FrameError.truncated) { try Self.decode(Array(bytes[..<count])) }
         }
@@ -94,7 +94,7 @@ import Wire
         #expect(throws: FrameError.unknownTopic) { try Self.decode(bytes) }
     }
 
-    @Test("the memory of a writer is used again with the same header")
+    @Test("the memory of a writer is reused with the same header")
     func reuse() throws {
         var writer = FrameWriter(topic: .digest(SlotGroup(1)), origin: Self.origin)
         writer.append { $0.append([7, 7, 7]) }

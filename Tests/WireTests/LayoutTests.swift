@@ -29,7 +29,7 @@ private func hex(_ bytes: some Sequence<UInt8>) -> String {
     bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
 }
 
-/// One value of every layout, with its golden bytes: a change of any of them is a change of the protocol.
+/// A value of every layout, with its golden bytes: any change of these is a change of the protocol.
 private let goldenBytes: [(any WireCodable & Hashable, String)] = [
     (
         CreateConversation(conversation: conversation, kind: .group, creator: alice, title: "Hé", members: [bob]),
@@ -51,7 +51,7 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
         "018900000000700080000000000000c5" + "05616c696365" + "0189000000007000800000000000aaaa"
     ),
     (
-        ChangesQuery(head, after: 9, limit: 200),
+        AfterPositionQuery(head, after: 9, limit: 200),
         "018900000000700080000000000000c5" + "05616c696365" + "0000000000000009" + "00c8"
     ),
     (
@@ -85,7 +85,7 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
             + "0189000000007000800000000000aaaa" + "046c696b65"
     ),
     (
-        TapbacksQuery(MessageQuery(head, message: message), after: "bob", limit: 3),
+        AfterUserQuery(MessageQuery(head, message: message), after: "bob", limit: 3),
         "018900000000700080000000000000c5" + "05616c696365" + "0189000000007000800000000000aaaa" + "03626f62" + "0003"
     ),
     (
@@ -158,7 +158,7 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
     @Test("a truncated value is refused at every length", arguments: goldenBytes.indices)
     func truncated(index: Int) throws {
         let (value, _) = goldenBytes[index]
-        // A problem's detail reaches to the end of its bytes, so only its code can be missing.
+        // A problem's detail extends to the end of its bytes, so only its code can be missing.
         let shortest = value is Problem ? 1 : encoded(value).count
         for length in 0..<shortest { expectTruncated(value, at: length) }
     }
@@ -167,9 +167,9 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
         #expect(throws: WireError.truncated) { try decode(Value.self, Array(encoded(value).prefix(length))) }
     }
 
-    /// Where 255 bytes that are no UTF-8 stood for a name, it grew beyond what the next frame holds; where the highest
-    /// number stood for a position, adding one to it ended the process.
-    @Test("a name that no user has, and numbers far beyond what they count, are refused")
+    /// A name of 255 invalid bytes grew beyond the limit of the next frame; adding one to the highest position ended
+    /// the process.
+    @Test("invalid user names and numbers out of range are refused")
     func implausible() {
         let name = [255] + [UInt8](repeating: 0xFF, count: 255)
         #expect(throws: WireError.unknownValue(field: "", 255)) { try decode(EraseUser.self, name) }
@@ -189,7 +189,7 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
         }
     }
 
-    @Test("messages of one request are read in place, in order")
+    @Test("the messages of a request are read without copies, in order")
     func messages() throws {
         var buffer = ByteBuffer()
         SendMessages.writeHead(conversation, alice, count: 2, to: &buffer)
@@ -210,7 +210,7 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
         #expect(texts == ["one", "two"])
     }
 
-    @Test("a session's start reads back")
+    @Test("a bootstrap reads back")
     func bootstrap() throws {
         let stay = Bootstrap.Stay(
             conversation: conversation, lastSeq: 9, from: 2, through: nil, statusVersion: 3, memberCount: 4)
@@ -220,11 +220,11 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
         let read = try decode(Bootstrap.self, encoded(start))
         #expect(read.stays == [stay] && read.useq == 7 && read.hasMore && read.conversations == Array("[]".utf8))
         #expect(read.showsPresence && read.firstUseq == 3)
-        // A store of before says nothing about it.
+        // A store of the previous version does not send it.
         #expect(try decode(Bootstrap.self, encoded(start).dropLast(8)).firstUseq == 1)
     }
 
-    @Test("counts have their golden bytes, read back sender by sender, and are refused when cut")
+    @Test("sender counts have their golden bytes, read back, and are refused when truncated")
     func senderCounts() throws {
         var buffer = ByteBuffer()
         SenderCounts.writeHead(version: 9, at: Timestamp(milliseconds: 5), to: &buffer)
@@ -236,7 +236,7 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
         #expect(throws: WireError.truncated) { try senders(buffer.array.prefix(15)) }
     }
 
-    @Test("a change has its golden bytes, reads back with and without its message, and is refused when cut")
+    @Test("a change has its golden bytes, reads back with and without its message, and is refused when truncated")
     func change() throws {
         var buffer = ByteBuffer()
         ChangeEntry.write(
@@ -251,7 +251,7 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
         #expect(try change(bytes) == [#"{"seq":9}"#, #"{"seq":9"#])
     }
 
-    @Test("a trace context takes 25 bytes before the kind of an entry, and none when there is none")
+    @Test("a trace context takes 25 bytes before the kind of an entry, and a missing one none")
     func traced() throws {
         let trace = try #require(Self.trace("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"))
         func entry(_ trace: TraceContext?) -> [UInt8] {
@@ -286,7 +286,7 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
         Array(text.utf8).withUnsafeBytes { TraceContext(traceparent: $0) }
     }
 
-    @Test("a traceparent is taken by the rules of W3C Trace Context")
+    @Test("a traceparent is read by the rules of W3C Trace Context")
     func traceparent() throws {
         let trace = "4bf92f3577b34da6a3ce929d0e0e4736", parent = "00f067aa0ba902b7"
         let taken = try #require(Self.trace("00-\(trace)-\(parent)-01"))
@@ -319,7 +319,7 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
         }
     }
 
-    @Test("random bytes never stop the process", arguments: UInt64(0)..<200)
+    @Test("random bytes never trap", arguments: UInt64(0)..<200)
     func garbage(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         let bytes = (0..<Int.random(in: 0...200, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
@@ -342,7 +342,7 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
         }
     }
 
-    @Test("a cursor of sync survives its text form, and nothing else does")
+    @Test("a sync cursor's text round-trips, and any other text is refused")
     func syncCursor() {
         let cursor = SyncCursor(
             logID: message.uuid, useq: 4, transaction: 5, nextTransaction: 6, after: conversation)
@@ -352,7 +352,7 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
         }
     }
 
-    @Test("a search reads back, and its cursor survives its text form, and nothing else does")
+    @Test("a search reads back, its cursor's text round-trips, and any other text is refused")
     func search() throws {
         let cursor = SearchCursor(
             at: Timestamp(milliseconds: 1_700_000_000_123), conversation: conversation, seq: 7, isForParts: true)
@@ -370,7 +370,7 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
         }
     }
 
-    @Test("a cursor of the conversation list survives its text form, and nothing else does")
+    @Test("an activity cursor's text round-trips, and any other text is refused")
     func cursor() {
         let cursor = ActivityCursor(
             lastActivityAt: Timestamp(milliseconds: 1_700_000_000_123), conversation: conversation)

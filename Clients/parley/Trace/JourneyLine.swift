@@ -63,7 +63,7 @@ struct JourneyLine: Equatable {
     }
 
     /// Within a millisecond, the way of a request.
-    private var order: Int { ["received", "committed", "delivered", "answered"].firstIndex(of: event) ?? 4 }
+    private var order: Int { ["received", "committed", "delivered", "responded"].firstIndex(of: event) ?? 4 }
 
     func text(since first: JourneyLine) -> String {
         let elapsed = "+\(time.milliseconds - first.time.milliseconds) ms"

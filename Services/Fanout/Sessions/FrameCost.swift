@@ -1,22 +1,22 @@
 import ServiceKit
 
-/// What frames cost, in frames.
+/// The cost of client frames, in frames.
 enum FrameCost {
-    /// A signature is checked. What the bootstrap behind it costs the store is bounded there, by turns; a client that loses
-    /// its connection again and again is not to be turned away soon.
+    /// The check of a signature. The load of the bootstrap that follows is bounded in the store, by turns; a client
+    /// that loses its connection repeatedly must not be locked out soon.
     static let auth = 2.0
 
-    /// At most a quarter of what may come at once: the devices of a user with very many conversations are not to lock each
-    /// other out.
+    /// Returns the cost of a hello: at most a quarter of the burst, so that the devices of a user with very many
+    /// conversations do not lock each other out.
     static func hello(bytes: Int, _ limits: SessionLimits) -> Double {
         min(auth + frame(bytes: bytes), Double(limits.frameBurst) / 4)
     }
 
-    /// At least one frame, and another one for each KiB.
+    /// Returns one frame per KiB, and at least one.
     static func frame(bytes: Int) -> Double { max(1, Double(bytes) / 1024) }
 
     static func receipts(_ items: Int) -> Double { 1 + Double(items) / Double(SessionLimits.receiptsPerFrame) }
 
-    /// By those who are told: in a room of ten thousand one word of typing is as much work as a hundred frames.
+    /// Returns a cost by audience: in a room of ten thousand one typing frame is as much work as a hundred frames.
     static func typing(audience: Int) -> Double { 1 + Double(audience) / 100 }
 }

@@ -1,9 +1,9 @@
 import JSON
 import Wire
 
-/// The items of `{"messages": […]}`, each still encoded, so that one that is wrong is refused alone.
+/// The items of `{"messages": […]}`, each still encoded, so that an invalid item is refused alone.
 ///
-/// An item's end is found by its brackets and quotes only: what is between them is for its own reader to judge.
+/// An item's end is found by brackets and quotes only. Its own reader validates the content.
 struct BatchItems {
     private(set) var items: [UnsafeRawBufferPointer] = []
 
@@ -32,7 +32,7 @@ struct BatchItems {
         }
     }
 
-    /// Reads one more than are allowed: what comes behind is not looked at.
+    /// Reads one item more than `limit` and ignores the rest.
     private mutating func readItems(
         _ reader: inout JSONReader, _ body: UnsafeRawBufferPointer, atMost limit: Int
     ) throws(JSONError) {
@@ -47,7 +47,7 @@ struct BatchItems {
         }
     }
 
-    /// Where the value that begins at `start` ends; nil when it does not.
+    /// The end of the value that begins at `start`; nil when it is incomplete.
     static func endOfValue(_ body: UnsafeRawBufferPointer, from start: Int) -> Int? {
         var depth = 0
         var position = start

@@ -4,16 +4,15 @@ import JSON
 import Models
 import Wire
 
-/// Puts a batch together from what its parts came to: which messages travel as one request, and one result per item, in
-/// the order of the items.
+/// Groups the messages of a batch into requests, and collects one result per item, in the order of the items.
 ///
-/// The messages of one conversation travel together, so that the store commits them in their order.
+/// The messages of one conversation form one request, so that the store commits them in their order.
 struct BatchOutcome {
     enum Result {
         case pending
         case problem(Problem)
-        /// An answer of the store, in the memory of a frame that is kept.
-        case answered(status: UInt16, body: UnsafeRawBufferPointer)
+        /// A response from the store, in the memory of a frame in `frames`.
+        case response(status: UInt16, body: UnsafeRawBufferPointer)
     }
 
     /// The items of one conversation, by their positions in the batch.
@@ -25,7 +24,7 @@ struct BatchOutcome {
     private(set) var groups: [Group] = []
     private var results: [Result]
     private var groupOf: [ConversationID: Int] = [:]
-    /// The frames that results lie in.
+    /// The frames that hold the results' bytes.
     private var frames: [FrameSlice] = []
 
     init(count: Int) { results = Array(repeating: .pending, count: count) }
@@ -41,32 +40,32 @@ struct BatchOutcome {
         }
     }
 
-    /// Takes what the store said to a group.
-    mutating func answered(_ group: Int, _ answer: Answer) {
-        frames.append(answer.payload)
-        answered(group, status: answer.status, answer.payload.bytes)
+    /// Records the store's response to a group.
+    mutating func receive(_ response: Answer, for group: Int) {
+        frames.append(response.payload)
+        receive(status: response.status, response.payload.bytes, for: group)
     }
 
-    /// As above, for bytes that outlive the outcome.
-    mutating func answered(_ group: Int, status: UInt16, _ payload: UnsafeRawBufferPointer) {
+    /// Records the response to a group, in bytes that outlive the outcome.
+    mutating func receive(status: UInt16, _ payload: UnsafeRawBufferPointer, for group: Int) {
         var reader = ByteReader(payload)
         do throws(WireError) {
-            guard status < 400 else { return failed(group, try Problem(from: &reader)) }
+            guard status < 400 else { return fail(group, try Problem(from: &reader)) }
             for position in groups[group].positions {
-                let (status, body) = try SendAnswer.next(from: &reader)
-                results[position] = .answered(status: status, body: body)
+                let (status, body) = try SendResponse.next(from: &reader)
+                results[position] = .response(status: status, body: body)
             }
         } catch {
-            failed(group, .answerNotUnderstood)
+            fail(group, .unreadableResponse)
         }
     }
 
-    /// Nothing is known of the group, or all of it was refused. Of what was refused for now, only the first message was
-    /// tried: the others must not overtake it when it is repeated alone.
-    mutating func failed(_ group: Int, _ problem: Problem) {
-        let isForNow = problem.code == .rateLimited || problem.code == .overloaded
+    /// Records that the group's outcome is unknown, or that all of it was refused. If the refusal is temporary, the
+    /// later messages are marked as skipped, so that none overtakes the first when that is repeated alone.
+    mutating func fail(_ group: Int, _ problem: Problem) {
+        let isTemporary = problem.code == .rateLimited || problem.code == .overloaded
         for (index, position) in groups[group].positions.enumerated() {
-            results[position] = .problem(isForNow && index > 0 ? .skipped : problem)
+            results[position] = .problem(isTemporary && index > 0 ? .skipped : problem)
         }
     }
 
@@ -85,16 +84,16 @@ struct BatchOutcome {
 
     private func write(_ result: Result, to buffer: inout ByteBuffer) {
         switch result {
-        case .pending: preconditionFailure("a batch is written when all its groups are answered")
+        case .pending: preconditionFailure("a batch is written when all its groups have results")
         case .problem(let problem): write(problem, to: &buffer)
-        case .answered(let status, let body) where status < 400:
+        case .response(let status, let body) where status < 400:
             buffer.beginObject()
             buffer.append(key: "status", json: Int(status))
             buffer.append(key: "message", encoded: body)
             buffer.endObject()
-        case .answered(_, let body):
+        case .response(_, let body):
             var reader = ByteReader(body)
-            write((try? Problem(from: &reader)) ?? .answerNotUnderstood, to: &buffer)
+            write((try? Problem(from: &reader)) ?? .unreadableResponse, to: &buffer)
         }
     }
 
@@ -108,6 +107,6 @@ struct BatchOutcome {
 }
 
 extension Problem {
-    static let answerNotUnderstood = Problem(.unavailable, "the answer could not be read: repeat the request")
-    static let skipped = Problem(.skipped, "an earlier message of this conversation has to be repeated first")
+    static let unreadableResponse = Problem(.unavailable, "the response could not be read: repeat the request")
+    static let skipped = Problem(.skipped, "an earlier message of this conversation must be repeated first")
 }

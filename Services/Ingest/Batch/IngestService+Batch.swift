@@ -6,28 +6,28 @@ import ServiceKit
 import Wire
 
 extension IngestService {
-    /// Sends the messages of each conversation as one request, and answers when the last of them is answered.
+    /// Sends the messages of each conversation as one request, and responds when the last of these has a result.
     func sendBatch(_ body: UnsafeRawBufferPointer, _ user: UserID, _ exchange: Exchange) throws(Problem) {
         let items = try BatchItems(body, limits: limits).items
         _ = try pay(exchange, items: items.count)
         let batch = Batch(count: items.count, exchange)
         let messages = read(items, into: batch)
         guard !batch.outcome.groups.isEmpty else { return batch.end() }
-        guard load.hasRoom(requests: batch.outcome.groups.count, bytes: body.count) else { throw .tooMuchToDo }
+        guard load.hasRoom(requests: batch.outcome.groups.count, bytes: body.count) else { throw .processOverloaded }
         for (number, group) in batch.outcome.groups.enumerated() {
             // The body is counted once, with the first group.
-            ask(
+            request(
                 .sendMessages, in: group.conversation.slot, size: number == 0 ? body.count : 0,
                 weight: group.positions.count, exchange,
                 fields: { buffer in
                     SendMessages.writeHead(group.conversation, user, count: group.positions.count, to: &buffer)
                     for position in group.positions { messages[position]?.write(to: &buffer) }
                 },
-                answered: { batch.answered(number, $0) })
+                completion: { batch.receive($0, for: number) })
         }
     }
 
-    /// The items that are messages; those that are not are refused, each alone.
+    /// Reads the items. An invalid item is nil, and refused alone.
     private func read(_ items: [UnsafeRawBufferPointer], into batch: Batch) -> [MessageFields?] {
         let now = Timestamp.now
         return items.enumerated().map { position, item in
@@ -44,30 +44,30 @@ extension IngestService {
     }
 }
 
-/// A batch that waits for the answers to its groups.
+/// A batch whose groups are in flight.
 @Reactor
 private final class Batch {
     var outcome: BatchOutcome
     private let exchange: Exchange
-    private var answeredGroups = 0
+    private var completedGroups = 0
 
     init(count: Int, _ exchange: Exchange) {
         outcome = BatchOutcome(count: count)
         self.exchange = exchange
     }
 
-    func answered(_ group: Int, _ result: Result<Answer, Problem>) {
+    func receive(_ result: Result<Answer, Problem>, for group: Int) {
         switch result {
-        case .success(let answer): outcome.answered(group, answer)
-        case .failure(let problem): outcome.failed(group, problem)
+        case .success(let response): outcome.receive(response, for: group)
+        case .failure(let problem): outcome.fail(group, problem)
         }
-        answeredGroups += 1
-        if answeredGroups == outcome.groups.count { end() }
+        completedGroups += 1
+        if completedGroups == outcome.groups.count { end() }
     }
 
     func end() {
         var body = ByteBuffer(capacity: 4096)
         outcome.write(to: &body)
-        exchange.answer(200, json: body)
+        exchange.respond(200, json: body)
     }
 }

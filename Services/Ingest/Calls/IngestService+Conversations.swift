@@ -7,7 +7,7 @@ extension IngestService {
     ) throws(Problem) {
         let command = try ConversationFields.command(body, creator: user, limits: limits)
         let weight = try pay(exchange, items: command.members.count)
-        ask(.createConversation, in: command.conversation.slot, size: body.count, weight: weight, exchange) {
+        forward(.createConversation, in: command.conversation.slot, size: body.count, weight: weight, exchange) {
             command.write(to: &$0)
         }
     }
@@ -17,17 +17,17 @@ extension IngestService {
             reader: user, limit: try query.limit(50, atMost: ContractLimits.conversationsPerPage),
             before: try query.cursor())
         let weight = try pay(exchange, items: Int(list.limit))
-        ask(.listConversations, in: user.slot, weight: weight, exchange) { list.write(to: &$0) }
+        forward(.listConversations, in: user.slot, weight: weight, exchange) { list.write(to: &$0) }
     }
 
     func sync(_ parameters: QueryParameters, _ user: UserID, _ exchange: Exchange) throws(Problem) {
         let query = SyncQuery(user, since: try parameters.syncCursor())
-        ask(.sync, in: user.slot, exchange) { query.write(to: &$0) }
+        forward(.sync, in: user.slot, exchange) { query.write(to: &$0) }
     }
 
     func conversation(_ conversation: ConversationID, _ user: UserID, _ exchange: Exchange) throws(Problem) {
         let query = ConversationQuery(conversation, reader: user)
-        ask(.conversation, in: conversation.slot, exchange) { query.write(to: &$0) }
+        forward(.conversation, in: conversation.slot, exchange) { query.write(to: &$0) }
     }
 
     func members(
@@ -37,7 +37,7 @@ extension IngestService {
             ConversationQuery(conversation, reader: user), after: try parameters.user("after"),
             limit: try parameters.limit(100, atMost: ContractLimits.membersPerPage))
         let weight = try pay(exchange, items: Int(query.limit))
-        ask(.members, in: conversation.slot, weight: weight, exchange) { query.write(to: &$0) }
+        forward(.members, in: conversation.slot, weight: weight, exchange) { query.write(to: &$0) }
     }
 
     func receipts(
@@ -46,6 +46,6 @@ extension IngestService {
         let fields = try ReceiptFields(body)
         let signal = ReceiptSignal(
             conversation, user: user, delivered: fields.delivered ?? 0, read: fields.read ?? 0)
-        ask(.signal, in: conversation.slot, exchange) { signal.write(to: &$0) }
+        forward(.signal, in: conversation.slot, exchange) { signal.write(to: &$0) }
     }
 }

@@ -2,16 +2,16 @@ import Edge
 import Models
 import Wire
 
-/// How users decide about themselves.
+/// The settings of users.
 extension IngestService {
     func settings(_ user: UserID, _ exchange: Exchange) {
         let query = SettingsQuery(user)
-        ask(.settings, in: user.slot, exchange) { query.write(to: &$0) }
+        forward(.settings, in: user.slot, exchange) { query.write(to: &$0) }
     }
 
     func settings(in conversation: ConversationID, _ user: UserID, _ exchange: Exchange) {
         let query = ConversationQuery(conversation, reader: user)
-        ask(.conversationSettings, in: conversation.slot, exchange) { query.write(to: &$0) }
+        forward(.conversationSettings, in: conversation.slot, exchange) { query.write(to: &$0) }
     }
 
     func putSettings(_ request: Request, _ user: UserID, _ exchange: Exchange) throws(Problem) {
@@ -19,6 +19,6 @@ extension IngestService {
         let command = PutSettings(
             user, key: try IdempotencyKey.of(request[.idempotencyKey]), readReceipts: fields.readReceipts,
             presence: fields.presence)
-        ask(.putSettings, in: user.slot, size: request.body.count, exchange) { command.write(to: &$0) }
+        forward(.putSettings, in: user.slot, size: request.body.count, exchange) { command.write(to: &$0) }
     }
 }

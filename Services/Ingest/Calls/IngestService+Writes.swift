@@ -2,16 +2,16 @@ import Edge
 import Models
 import Wire
 
-/// Everything that users do to a conversation beyond sending messages, and what can be asked about it.
+/// The writes to a conversation other than messages, and the queries about a message.
 extension IngestService {
-    /// Has the store carry out what a request asks for; under its `Idempotency-Key` once, however often it comes.
+    /// Sends a write to the store. Under an `Idempotency-Key` it is carried out once, however often it is repeated.
     func write(
         _ request: Request, _ route: Route, _ query: QueryParameters, _ user: UserID, _ exchange: Exchange
     ) throws(Problem) {
         let conversation = try route.conversation()
         let action = try action(route, query, request.body)
         let write = Write(conversation, by: user, key: try IdempotencyKey.of(request[.idempotencyKey]), action)
-        ask(.write, in: conversation.slot, size: request.body.count, exchange) { write.write(to: &$0) }
+        forward(.write, in: conversation.slot, size: request.body.count, exchange) { write.write(to: &$0) }
     }
 
     private func action(
@@ -23,7 +23,8 @@ extension IngestService {
         case .putMember: .putMember(try route.member(), try WriteFields.role(body))
         case .removeMember: .removeMember(try route.member())
         case .clearHistory:
-            // In `Write` zero stands for the latest position: from a client it would clear what it never saw.
+            // In `Write` zero means the latest position. Accepted from a client, it would clear changes that the client
+            // never saw.
             .clearHistory(through: try query.integer("through", in: 1...QueryParameters.maximumSeq) ?? 0)
         case .putConversationSettings:
             .putSettings(readReceipts: try SettingsFields(body, areOfConversation: true).readReceipts)
@@ -39,7 +40,7 @@ extension IngestService {
         _ message: MessageID, in conversation: ConversationID, _ user: UserID, _ exchange: Exchange
     ) throws(Problem) {
         let query = MessageQuery(ConversationQuery(conversation, reader: user), message: message)
-        ask(.revisions, in: conversation.slot, exchange) { query.write(to: &$0) }
+        forward(.revisions, in: conversation.slot, exchange) { query.write(to: &$0) }
     }
 
     func receipts(
@@ -48,7 +49,7 @@ extension IngestService {
     ) throws(Problem) {
         let query = try page(of: message, in: conversation, parameters, user)
         let weight = try pay(exchange, items: Int(query.limit))
-        ask(.receipts, in: conversation.slot, weight: weight, exchange) { query.write(to: &$0) }
+        forward(.receipts, in: conversation.slot, weight: weight, exchange) { query.write(to: &$0) }
     }
 
     func tapbacks(
@@ -57,13 +58,13 @@ extension IngestService {
     ) throws(Problem) {
         let query = try page(of: message, in: conversation, parameters, user)
         let weight = try pay(exchange, items: Int(query.limit))
-        ask(.tapbacks, in: conversation.slot, weight: weight, exchange) { query.write(to: &$0) }
+        forward(.tapbacks, in: conversation.slot, weight: weight, exchange) { query.write(to: &$0) }
     }
 
     private func page(
         of message: MessageID, in conversation: ConversationID, _ parameters: QueryParameters, _ user: UserID
-    ) throws(Problem) -> TapbacksQuery {
-        TapbacksQuery(
+    ) throws(Problem) -> AfterUserQuery {
+        AfterUserQuery(
             MessageQuery(ConversationQuery(conversation, reader: user), message: message),
             after: try parameters.user("after"),
             limit: try parameters.limit(100, atMost: ContractLimits.membersPerPage))

@@ -1,17 +1,17 @@
 import Bytes
 import JSON
 
-/// What a call takes of its caller's share, counted in messages sent: the one table of it.
+/// The cost of a call, in messages sent.
 ///
-/// The unit is what a message costs the stores. A page of 50 messages was measured at ten times that
-/// (docs/benchmarks.md); a member of a new group is about as many rows as a message. The others follow from the rows they
-/// look at.
+/// The unit is the cost of one message in the stores. A page of 50 messages was measured at ten times that
+/// (docs/benchmarks.md); a member of a new group is about as many rows as a message. The other costs follow from the
+/// rows that a call reads.
 struct CallCost: Equatable {
     let base: Int
-    /// For a hundred items: named in the request, or the most that its answer may have.
+    /// The cost of a hundred items: those in the request, or the most that its response may have.
     let perHundredItems: Int
-    /// How many of one user's a service answers at a time, where that has few places: the share alone would let one user
-    /// fill them.
+    /// The calls of one user in flight at a time, for calls that a service serves few of: the share alone would let one
+    /// user take all of them.
     let atOnce: Int?
 
     init(_ base: Int = 1, perHundredItems: Int = 0, atOnce: Int? = nil) {
@@ -20,7 +20,7 @@ struct CallCost: Equatable {
         self.atOnce = atOnce
     }
 
-    /// At least 1, and 1 for each KiB of the body: a batch of large texts is written to disk as slowly as one of many
+    /// At least 1, and 1 per KiB of the body: a batch of large texts takes as long to write to disk as one of many
     /// small messages.
     func of(_ items: Int, bodyBytes: Int = 0) -> Int { max(1, base + items * perHundredItems / 100, bodyBytes >> 10) }
 }
@@ -28,7 +28,7 @@ struct CallCost: Equatable {
 extension Call {
     var cost: CallCost {
         switch self {
-        case .limits, .document: CallCost(0)  // Nobody is asked.
+        case .limits, .document: CallCost(0)  // Served by ingest itself.
         case .send, .edit, .delete, .setTapback, .removeTapback, .receipts: CallCost()
         case .sendBatch: CallCost(0, perHundredItems: 100)
         case .createConversation: CallCost(perHundredItems: 100)
@@ -44,7 +44,7 @@ extension Call {
         }
     }
 
-    /// Its name in the contract, for those that do not cost just 1.
+    /// The call's name in the contract, if its cost is not 1.
     private var pricedName: StaticString? {
         switch self {
         case .sendBatch: "sendMessages"

@@ -1,16 +1,16 @@
 import Reactor
 
-/// How much ingest takes on at a time. Beyond it a request is refused before anything is done for it, which costs less
-/// than to let it wait for its deadline.
+/// The limits on requests in flight of one process. Beyond them a request is refused before any work, which costs less
+/// than letting it wait for its deadline.
 struct LoadLimit: Sendable {
     let requests: Int
-    /// Of request bodies: a large one is kept until its answer, to be published again.
+    /// Bytes of request bodies. A large body is held until its response, to be published again.
     let bytes: Int
-    /// Of those, bodies that are still arriving: whoever is slow with them must leave room for whole ones.
+    /// The part of `bytes` for incomplete bodies: slow clients must leave room for complete ones.
     let arrivingBytes: Int
 }
 
-/// What is in flight, of all users.
+/// The requests in flight of all users.
 @Reactor
 final class Load {
     private let limit: LoadLimit
@@ -20,25 +20,25 @@ final class Load {
 
     nonisolated init(_ limit: LoadLimit) { self.limit = limit }
 
-    /// Whether so many requests with bodies of this size together may still begin.
+    /// Whether `count` more requests, with bodies of `size` bytes in all, may begin.
     func hasRoom(requests count: Int = 1, bytes size: Int) -> Bool {
         requests + count <= limit.requests && bytes + arrivingBytes + size <= limit.bytes
     }
 
-    /// Whether so many more bytes of unfinished bodies can be kept.
+    /// Whether `size` more bytes of incomplete bodies can be held.
     func hasRoom(arrivingBytes size: Int) -> Bool {
         arrivingBytes + size <= limit.arrivingBytes && bytes + arrivingBytes + size <= limit.bytes
     }
 
     func arrived(bytes size: Int) { arrivingBytes += size }
 
-    /// So many bytes are not arriving any more: they are all there, or given up.
+    /// Releases bytes of a body that is complete or abandoned.
     func endedArriving(bytes size: Int) {
         arrivingBytes -= size
-        precondition(arrivingBytes >= 0, "what ends has arrived")
+        precondition(arrivingBytes >= 0, "released bytes were arriving")
     }
 
-    /// Takes a request in, which must `end` with the same size.
+    /// Adds a request, which must `end` with the same size.
     func begin(bytes size: Int) {
         requests += 1
         bytes += size
@@ -47,6 +47,6 @@ final class Load {
     func end(bytes size: Int) {
         requests -= 1
         bytes -= size
-        precondition(requests >= 0 && bytes >= 0, "what ends has begun")
+        precondition(requests >= 0 && bytes >= 0, "an ended request has begun")
     }
 }

@@ -4,15 +4,15 @@ import Reactor
 import ServiceKit
 import Wire
 
-/// How much one user may ask for: how fast, and how much at a time.
+/// The limits of one user: the rate, and the requests in flight.
 struct UserLimit: Sendable {
     let rate: TokenBucket.Rate
-    /// What waits for answers, as `CallCost` counts it.
+    /// The cost of the requests in flight, as in `CallCost`.
     let costInFlight: Int
     let bytesInFlight: Int
 }
 
-/// What one user, known by a valid token, takes of this process at the moment.
+/// The share of this process that one authenticated user takes.
 @Reactor
 final class UserAccount: RequestAccount {
     let user: UserID
@@ -29,27 +29,27 @@ final class UserAccount: RequestAccount {
         bucket = TokenBucket(limit.rate, at: now)
     }
 
-    /// Whether it says no more than a new one would.
+    /// Whether the account is in the state of a new one.
     func isFresh(at now: MonotonicTime) -> Bool {
         costInFlight == 0 && bytesInFlight == 0 && bucket.isFull(limit.rate, at: now)
     }
 
     // MARK: Paying
 
-    /// Pays for a call by its head; what else it costs is paid when its content is known.
-    /// - Parameter bodyBytes: as announced; 0 when the head does not tell.
+    /// Charges for a call by its head. The rest of its cost is charged when its content is known.
+    /// - Parameter bodyBytes: as announced; 0 when the head gives no length.
     func pay(for call: Call, bodyBytes: Int, at now: MonotonicTime) throws(Problem) {
         try requireShare(of: weight(of: call), bytes: bodyBytes)
         try take(call.cost.of(0, bodyBytes: bodyBytes), at: now)
     }
 
-    /// Pays for a body whose size the head did not tell, now that it is there.
+    /// Charges for a body whose length the head did not announce.
     func pay(for call: Call, unannouncedBodyBytes bodyBytes: Int, at now: MonotonicTime) throws(Problem) {
         try take(call.cost.of(0, bodyBytes: bodyBytes), paid: call.cost.of(0), at: now)
     }
 
-    /// Pays what a call with so many items costs beyond what was paid for it without them.
-    /// - Returns: what it takes of the share until its answer.
+    /// Charges for the items of a call, beyond the cost already paid by its head.
+    /// - Returns: the part of the user's share that the call takes until its response.
     func pay(for call: Call, items: Int, bodyBytes: Int, at now: MonotonicTime) throws(Problem) -> Int {
         let weight = weight(of: call, items: items)
         try requireShare(of: weight, bytes: 0)
@@ -58,7 +58,7 @@ final class UserAccount: RequestAccount {
         return weight
     }
 
-    /// What a call takes of the share of its user: so much that no more than `CallCost.atOnce` fit.
+    /// The part of the user's share that a call takes: enough that at most `CallCost.atOnce` of them fit.
     func weight(of call: Call, items: Int = 0) -> Int {
         guard let atOnce = call.cost.atOnce else { return call.cost.of(items) }
         return max(1, limit.costInFlight / atOnce)
@@ -66,11 +66,11 @@ final class UserAccount: RequestAccount {
 
     private func take(_ cost: Int, paid: Int = 0, at now: MonotonicTime) throws(Problem) {
         guard bucket.take(cost, paid: paid, limit.rate, at: now) else {
-            throw Problem(.rateLimited, "more requests than a user may make")
+            throw Problem(.rateLimited, "more requests per second than a user may make")
         }
     }
 
-    /// Who has nothing in flight may begin anything.
+    /// A user with nothing in flight may begin anything.
     private func requireShare(of weight: Int, bytes: Int) throws(Problem) {
         guard costInFlight == 0 || costInFlight + weight <= limit.costInFlight else {
             throw Problem(.rateLimited, "more requests at a time than a user may make")
@@ -78,14 +78,14 @@ final class UserAccount: RequestAccount {
         guard hasShare(of: bytes) else { throw .tooManyBytes }
     }
 
-    /// - Parameter held: bytes of the same body, which as the only one may be of any size.
+    /// - Parameter held: bytes already held of the same body. The user's only body may be of any size.
     private func hasShare(of bytes: Int, behind held: Int = 0) -> Bool {
         bytes == 0 || bytesInFlight == held || bytesInFlight + bytes <= limit.bytesInFlight
     }
 
     // MARK: In flight
 
-    /// Takes a request in, which must `end` with the same weight and size.
+    /// Adds a request, which must `end` with the same weight and size.
     func begin(weight: Int, bytes: Int) {
         costInFlight += weight
         bytesInFlight += bytes
@@ -102,7 +102,7 @@ final class UserAccount: RequestAccount {
 
     func hold(bodyBytes: Int, of held: Int) -> Refusal? {
         guard hasShare(of: bodyBytes, behind: held) else { return Refusal(.tooManyBytes) }
-        guard load.hasRoom(arrivingBytes: bodyBytes) else { return Refusal(.tooMuchToDo) }
+        guard load.hasRoom(arrivingBytes: bodyBytes) else { return Refusal(.processOverloaded) }
         bytesInFlight += bodyBytes
         load.arrived(bytes: bodyBytes)
         return nil
@@ -115,7 +115,7 @@ final class UserAccount: RequestAccount {
 }
 
 extension Problem {
-    static var tooMuchToDo: Problem { Problem(.overloaded, "ingest has too much to do") }
+    static var processOverloaded: Problem { Problem(.overloaded, "the server has too many requests in flight") }
 
     fileprivate static var tooManyBytes: Problem {
         Problem(.rateLimited, "more bytes at a time than a user may send")

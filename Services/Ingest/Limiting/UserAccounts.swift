@@ -1,15 +1,15 @@
 import Models
 import Reactor
 
-/// The accounts of the users that ask. Only who has shown a valid token gets one.
+/// The accounts of the users with recent requests. Only an authenticated user gets one.
 ///
-/// An account that says no more than a new one is thrown away, so memory is bounded by the users of the last seconds. A
-/// hand goes round and looks at two for each that is added: never at all of them at a stretch.
+/// Accounts in the state of a new one are evicted, so memory is bounded by the users of the last seconds. A clock hand
+/// examines two accounts for each one added, never all at once.
 @Reactor
 struct UserAccounts {
     private let limit: UserLimit
     private let load: Load
-    private var places: [UserID: Int] = [:]
+    private var indices: [UserID: Int] = [:]
     private var accounts: [UserAccount?] = []
     private var free: [Int] = []
     private var hand = 0
@@ -19,33 +19,33 @@ struct UserAccounts {
         self.load = load
     }
 
-    var count: Int { places.count }
+    var count: Int { indices.count }
 
     mutating func account(of user: UserID, at now: MonotonicTime) -> UserAccount {
-        if let place = places[user], let account = accounts[place] { return account }
-        for _ in 0..<2 { lookAtNext(at: now) }
+        if let index = indices[user], let account = accounts[index] { return account }
+        for _ in 0..<2 { evictNext(at: now) }
         let account = UserAccount(user, limit, load, at: now)
-        places[user] = place(account)
+        indices[user] = insert(account)
         return account
     }
 
-    private mutating func place(_ account: UserAccount) -> Int {
-        if let place = free.popLast() {
-            accounts[place] = account
-            return place
+    private mutating func insert(_ account: UserAccount) -> Int {
+        if let index = free.popLast() {
+            accounts[index] = account
+            return index
         }
         accounts.append(account)
         return accounts.count - 1
     }
 
-    private mutating func lookAtNext(at now: MonotonicTime) {
+    private mutating func evictNext(at now: MonotonicTime) {
         guard !accounts.isEmpty else { return }
         hand = (hand + 1) % accounts.count
-        // One that a request refers to stays, or its user would have two.
+        // An account that a request refers to stays, or its user would get a second one.
         guard isKnownUniquelyReferenced(&accounts[hand]), let account = accounts[hand], account.isFresh(at: now) else {
             return
         }
-        places[account.user] = nil
+        indices[account.user] = nil
         accounts[hand] = nil
         free.append(hand)
     }

@@ -4,7 +4,7 @@ import Wire
 
 /// A conversation as a client creates it: `{id, kind: "group", members, title?}` or `{kind: "direct", members}`.
 struct ConversationFields {
-    /// A string whose type matters only for groups: a direct conversation ignores the field, whatever it holds.
+    /// A field whose type matters only for groups: a direct conversation ignores it.
     private enum LooseString {
         case absent
         case text(JSONString)
@@ -16,7 +16,7 @@ struct ConversationFields {
     private var title = LooseString.absent
     private var members: [UserID]?
 
-    /// The command to create what `body` describes, for `creator`.
+    /// Reads the command to create a conversation from `body`.
     static func command(
         _ body: UnsafeRawBufferPointer, creator: UserID, limits: ClientLimits
     ) throws(Problem) -> CreateConversation {
@@ -90,7 +90,7 @@ struct ConversationFields {
         return title
     }
 
-    /// Empty for no title.
+    /// The checked title; empty for no title.
     private func title(_ limits: ClientLimits) throws(Problem) -> String {
         switch title {
         case .absent: return ""

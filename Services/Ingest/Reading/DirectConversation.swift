@@ -1,12 +1,12 @@
 import CCrypto
 import Models
 
-/// The conversation of two users with one another. Its id is derived from the pair, so whoever of them opens it, and
-/// however often, it is the same one, without anybody having to look it up.
+/// The direct conversation of two users. Its id is derived from the pair, so either user creates the same conversation,
+/// any number of times, without a lookup.
 enum DirectConversation {
     /// A UUID of version 8 (RFC 9562, 5.8): the first 128 bits of the SHA-256 over `parley.direct`, and both names in
-    /// byte order, each behind a zero byte, with version and variant set. Stored conversations bear these ids: this
-    /// must never change.
+    /// byte order, each after a zero byte, with version and variant set. Stored conversations have these ids: this must
+    /// never change.
     static func id(_ one: UserID, _ other: UserID) -> ConversationID {
         let (first, second) = one < other ? (one, other) : (other, one)
         let input = Array("parley.direct\0\(first.name)\0\(second.name)".utf8)

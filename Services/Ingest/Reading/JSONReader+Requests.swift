@@ -15,7 +15,7 @@ extension JSONReader {
         return users
     }
 
-    /// A time of the years 1970 to 9999, which is what answers can show.
+    /// A time from 1970 to 9999, the range that responses can show.
     mutating func timeForDisplay() throws(JSONError) -> Timestamp {
         let time = try timestamp()
         guard (0...253_402_300_799_999).contains(time.milliseconds) else {

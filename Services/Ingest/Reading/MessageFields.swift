@@ -3,10 +3,9 @@ import JSON
 import Models
 import Wire
 
-/// A message as a client sends it, checked: `{id, text, replyTo?, mentions?, sentAt?}`, in a batch with
-/// `conversationId`.
+/// A message from a client, validated: `{id, text, replyTo?, mentions?, sentAt?}`, in a batch with `conversationId`.
 ///
-/// Its text stays in the request's body: valid as long as that.
+/// The text stays in the memory of the request's body, and is valid as long as that.
 struct MessageFields {
     private(set) var conversation: ConversationID?
     private let id: MessageID
@@ -15,7 +14,7 @@ struct MessageFields {
     private let mentions: [UInt8]
     private let sentAt: Timestamp
 
-    /// - Parameter now: stands for a missing `sentAt`.
+    /// - Parameter now: the value of a missing `sentAt`.
     init(_ body: UnsafeRawBufferPointer, limits: ClientLimits, now: Timestamp) throws(Problem) {
         let fields = try reading { () throws(JSONError) in try Fields(body) }
         guard let id = fields.id else { throw .missing("id") }
@@ -35,7 +34,7 @@ struct MessageFields {
         sentAt = fields.sentAt ?? now
     }
 
-    /// Writes the message as `NewMessage` lays it out.
+    /// Writes the message in the layout of `NewMessage`.
     func write(to buffer: inout ByteBuffer) {
         text.withBytes { text in
             mentions.withUnsafeBytes { mentions in
@@ -53,14 +52,14 @@ struct MessageFields {
         }
     }
 
-    /// In their order, each once.
+    /// The names in their order, without repetitions, separated by commas.
     private static func joined(_ users: [UserID]) -> [UInt8] {
         if users.isEmpty { return [] }
         var seen: Set<UserID> = []
         return Array(users.filter { seen.insert($0).inserted }.map(\.name).joined(separator: ",").utf8)
     }
 
-    /// The fields as they come, each well-formed by itself.
+    /// The fields in any order, each well-formed.
     private struct Fields {
         var conversation: ConversationID?
         var id: MessageID?

@@ -1,7 +1,8 @@
 import JSON
 import Wire
 
-/// How far a user has received and read a conversation: `{deliveredSeq?, readSeq?}`, at least one of them.
+/// The positions up to which a user has received and read a conversation: `{deliveredSeq?, readSeq?}`, at least one of
+/// them.
 struct ReceiptFields {
     private(set) var delivered: Int64?
     private(set) var read: Int64?

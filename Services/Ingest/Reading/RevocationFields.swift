@@ -2,7 +2,7 @@ import JSON
 import Models
 import Wire
 
-/// `{before?}`, or nothing at all.
+/// The optional body of a revocation: `{before?}`.
 enum RevocationFields {
     private static let keys: JSONKeys = ["before"]
 

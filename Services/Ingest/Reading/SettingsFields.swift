@@ -1,13 +1,13 @@
 import JSON
 import Wire
 
-/// `{readReceipts?, presence?}`: true or false; null gives a decision up, so that it is inherited again; what is not
-/// named stays (as in a merge patch, RFC 7396).
+/// The body `{readReceipts?, presence?}`: true, false, or null for the inherited value. A missing setting stays as it
+/// is (as in a merge patch, RFC 7396).
 struct SettingsFields {
     private(set) var readReceipts = SettingChange.leave
     private(set) var presence = SettingChange.leave
 
-    /// Of one conversation there is nothing but `readReceipts`.
+    /// A conversation has no setting but `readReceipts`.
     init(_ body: UnsafeRawBufferPointer, areOfConversation: Bool) throws(Problem) {
         try reading { () throws(JSONError) in try read(body, areOfConversation) }
     }

@@ -1,6 +1,6 @@
-/// What a tapback may be: one of the six classic kinds, or one emoji.
+/// The kinds of tapbacks: one of the six classic kinds, or one emoji.
 enum TapbackKind {
-    /// What the store keeps of it at most; no emoji in use is longer than 35 bytes.
+    /// The maximum length in the store; no emoji in use is longer than 35 bytes.
     static let maximumBytes = 64
 
     private static let classic: Set = ["love", "like", "dislike", "laugh", "emphasize", "question"]
@@ -10,11 +10,11 @@ enum TapbackKind {
     }
 }
 
-/// Emoji as Unicode Technical Standard #51 builds them, shown in colour by themselves: not the digit, the letter or the
+/// Emoji as defined by Unicode Technical Standard #51 that are shown in colour by default: not the digit, letter or
 /// text symbol that some of them begin with.
 ///
-/// A flag of any two letters and any emoji joined to any other are taken: which of them have a picture changes every
-/// year and is up to the reader's device.
+/// A flag of any two letters and any emoji joined to any other are accepted: which of them have a picture changes every
+/// year and depends on the device.
 enum EmojiSequence {
     /// Whether the text is exactly one emoji.
     static func isOne(_ text: String) -> Bool {
@@ -37,21 +37,21 @@ enum EmojiSequence {
         scalars.count == 2 && scalars.allSatisfy(\.isRegionalIndicator)
     }
 
-    /// ED-14a: a black flag and the letters of a region, written in tags. Other tags are refused: they show nothing, and
-    /// so could carry what nobody sees.
+    /// ED-14a: a black flag and the letters of a region as tags. Other tags are refused: they are invisible, and could
+    /// carry hidden content.
     private static func isSubdivisionFlag(_ scalars: Substring.UnicodeScalarView) -> Bool {
         guard scalars.first == "\u{1F3F4}", scalars.last == "\u{E007F}" else { return false }
         let tags = scalars.dropFirst().dropLast()
         return (3...6).contains(tags.count) && tags.allSatisfy(\.isTagOfRegion)
     }
 
-    /// ED-16: one element, or several with joiners between them. Joined ones may leave the presentation out.
+    /// ED-16: one element, or several with joiners between them. Joined elements may lack the presentation selector.
     private static func isJoined(_ scalars: Substring.UnicodeScalarView) -> Bool {
         let elements = scalars.split(separator: joiner, omittingEmptySubsequences: false)
         return elements.allSatisfy { isElement($0, mayLackPresentation: elements.count > 1) }
     }
 
-    /// ED-9a, ED-13: an emoji with emoji presentation, by default or made so, or with a colour of skin.
+    /// ED-9a, ED-13: an emoji with emoji presentation, by default or by selector, or with a skin tone.
     private static func isElement(_ scalars: Substring.UnicodeScalarView, mayLackPresentation: Bool) -> Bool {
         guard let first = scalars.first, first.isPictograph else { return false }
         switch scalars.count {
@@ -66,12 +66,13 @@ enum EmojiSequence {
 }
 
 extension Unicode.Scalar {
-    /// An emoji by itself: digits, `#` and `*` only begin keycaps, regional indicators come in pairs.
+    /// Whether the scalar is an emoji by itself: digits, `#` and `*` only begin keycaps, regional indicators come in
+    /// pairs.
     fileprivate var isPictograph: Bool { properties.isEmoji && !isASCII && !isRegionalIndicator }
 
     fileprivate var isRegionalIndicator: Bool { ("\u{1F1E6}"..."\u{1F1FF}").contains(self) }
 
-    /// The invisible twin of a digit or a small letter.
+    /// Whether the scalar is the tag of a digit or a lower-case letter.
     fileprivate var isTagOfRegion: Bool {
         ("\u{E0030}"..."\u{E0039}").contains(self) || ("\u{E0061}"..."\u{E007A}").contains(self)
     }

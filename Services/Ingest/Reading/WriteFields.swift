@@ -1,9 +1,9 @@
 import JSON
 import Wire
 
-/// The bodies of writes, each an object with one field that matters.
+/// The bodies of writes, each an object with one field.
 enum WriteFields {
-    /// `{text}`: what a message is to say from now on.
+    /// `{text}`: the new text of a message.
     static func text(_ body: UnsafeRawBufferPointer, _ limits: ClientLimits) throws(Problem) -> String {
         let text = try required("text", body)
         try MessageFields.check(text, limits)
@@ -25,7 +25,7 @@ enum WriteFields {
         return kind
     }
 
-    /// `{role?}`, or nothing at all.
+    /// `{role?}`, or an empty body.
     static func role(_ body: UnsafeRawBufferPointer) throws(Problem) -> MemberRole? {
         guard !body.isEmpty, let name = try string("role", body) else { return nil }
         guard let role = MemberRole.allCases.first(where: { name == $0.name }) else {
@@ -39,7 +39,7 @@ enum WriteFields {
         return value
     }
 
-    /// Nil when the field is not there, or null.
+    /// Nil when the field is missing or null.
     private static func string(_ field: StaticString, _ body: UnsafeRawBufferPointer) throws(Problem) -> JSONString? {
         try reading { () throws(JSONError) in
             var value: JSONString?

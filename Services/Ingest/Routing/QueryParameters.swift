@@ -4,8 +4,8 @@ import JSON
 import Models
 import Wire
 
-/// The query of a request, read strictly: a parameter that is malformed, empty or given twice is refused by its name,
-/// because a client that mistypes a limit should not find out by missing messages. Unknown parameters are ignored.
+/// The query of a request, read strictly: a parameter that is malformed, empty or repeated is refused by its name,
+/// because a client with a mistyped limit should not learn of it by missing messages. Unknown parameters are ignored.
 struct QueryParameters {
     private let target: RequestTarget
 
@@ -29,7 +29,7 @@ struct QueryParameters {
     func cursor() throws(Problem) -> ActivityCursor {
         guard let text = try value("before") else { return .start }
         guard let decoded = percentDecoded(text, plusIsSpace: true), let cursor = ActivityCursor(text: decoded) else {
-            throw Problem(.invalid, "before: must be the nextCursor of the page before")
+            throw Problem(.invalid, "before: must be the nextCursor of the previous page")
         }
         return cursor
     }
@@ -37,7 +37,7 @@ struct QueryParameters {
     func syncCursor() throws(Problem) -> SyncCursor? {
         guard let text = try value("since") else { return nil }
         guard let decoded = percentDecoded(text, plusIsSpace: true), let cursor = SyncCursor(text: decoded) else {
-            throw Problem(.invalid, "since: must be the cursor of an answer before")
+            throw Problem(.invalid, "since: must be the cursor of an earlier response")
         }
         return cursor
     }
@@ -45,22 +45,22 @@ struct QueryParameters {
     func searchCursor() throws(Problem) -> SearchCursor? {
         guard let text = try value("cursor") else { return nil }
         guard let decoded = percentDecoded(text, plusIsSpace: true), let cursor = SearchCursor(text: decoded) else {
-            throw Problem(.invalid, "cursor: must be the nextCursor of the page before")
+            throw Problem(.invalid, "cursor: must be the nextCursor of the previous page")
         }
         return cursor
     }
 
-    /// Code points of what is searched for.
+    /// The maximum length of a search query in code points.
     static let wordsLimit = 256
 
-    /// What is searched for: plain text, whatever it looks like.
+    /// The search query: plain text without syntax.
     func words() throws(Problem) -> String {
         guard let text = try value("q") else { throw Problem(.invalid, "q: is required") }
         guard let words = percentDecoded(text, plusIsSpace: true), !words.utf8.contains(0) else {
             throw Problem(.invalid, "q: must be percent-encoded UTF-8 without U+0000")
         }
         guard words.unicodeScalars.count <= Self.wordsLimit else {
-            throw Problem(.invalid, "q: has at most \(Self.wordsLimit) characters")
+            throw Problem(.invalid, "q: must have at most \(Self.wordsLimit) characters")
         }
         guard !words.unicodeScalars.allSatisfy(\.properties.isWhitespace) else {
             throw Problem(.invalid, "q: must not be blank")
@@ -76,7 +76,7 @@ struct QueryParameters {
         return ConversationID(uuid)
     }
 
-    /// For whom a message is deleted: for the caller alone, or for everyone.
+    /// Whether a message is deleted for everyone, or for the caller alone.
     func isForEveryone() throws(Problem) -> Bool {
         guard let scope = try value("scope") else { return false }
         if scope.isEqual(to: "everyone") { return true }
@@ -84,10 +84,10 @@ struct QueryParameters {
         throw Problem(.invalid, "scope: must be me or everyone")
     }
 
-    /// The user after whom a page begins; empty without one.
+    /// The name of the user after which a page begins; empty for the first page.
     func user(_ name: StaticString) throws(Problem) -> String {
         guard let text = try value(name) else { return "" }
-        // In a query a plus may stand for a space, but user names have pluses and no spaces.
+        // A plus in a query may mean a space, but user names contain pluses and no spaces.
         guard let decoded = percentDecoded(text), let user = UserID(decoded) else {
             throw Problem(.invalid, "\(name): must be a user id")
         }
@@ -115,7 +115,7 @@ struct QueryParameters {
         return value
     }
 
-    /// Digits without sign and leading zeros.
+    /// Parses digits without a sign and leading zeros.
     private static func number(_ text: UnsafeRawBufferPointer) -> Int64? {
         guard text.count <= 18, text.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
             text.count == 1 || text[0] != UInt8(ascii: "0")

@@ -16,16 +16,16 @@ enum Call: CaseIterable {
 
     var needsToken: Bool { self != .limits && self != .document }
 
-    /// For the application's own backend alone, which is no user here.
+    /// Whether the call is for the application's backend only, which is not a user.
     var isForAdministrators: Bool { self == .eraseUser || self == .revokeTokens }
 }
 
-/// Which call a request is for, and the identifiers in its path, still unread: whether they are identifiers is only
-/// looked at once the caller is known.
+/// The call that a request is for, and the identifiers in its path, which are parsed only after the caller is
+/// authenticated.
 struct Route {
     let call: Call
     private let conversationText: UnsafeRawBufferPointer
-    /// Of a message or of a member.
+    /// The id of a message, or the name of a member or user.
     private let itemText: UnsafeRawBufferPointer
 
     private init(
@@ -44,10 +44,10 @@ struct Route {
         MessageID(try uuid(itemText, "messageId: must be a UUID in lower case"))
     }
 
-    /// A member's name.
+    /// The member in the path.
     func member() throws(Problem) -> UserID { try user() }
 
-    /// A user's name, whose characters may be percent-encoded. A plus is a plus.
+    /// The user in the path, possibly percent-encoded. A plus is a plus.
     func user() throws(Problem) -> UserID {
         guard let name = percentDecoded(itemText), let user = UserID(name) else {
             throw Problem(.invalid, "userId: must be 1 to 64 characters of A-Z a-z 0-9 . _ - @ : +")
@@ -62,11 +62,11 @@ struct Route {
 }
 
 extension Route {
-    /// What a method and a path lead to.
+    /// The result of routing a method and a path.
     enum Result {
         case route(Route)
         case notFound
-        /// The path is there, with these methods, as `Allow` lists them.
+        /// The path exists with other methods, as `Allow` lists them.
         case methodNotAllowed(allowed: StaticString)
     }
 
@@ -217,9 +217,9 @@ extension UnsafeRawBufferPointer {
 }
 
 extension UUIDBytes {
-    /// A UUID of RFC 9562, whoever chose it.
+    /// Whether this is a UUID of RFC 9562, versions 1 to 8.
     var isWellFormed: Bool { isStandardVariant && (1...8).contains(version) }
 
-    /// A UUID that a client may choose.
+    /// Whether a client may choose this UUID.
     var isChosenByClient: Bool { isStandardVariant && (version == 4 || version == 7) }
 }

@@ -88,9 +88,9 @@ final class CommandOutcomes {
     private func append(_ item: SendItem, _ outcome: SendStatement.Outcome?, to buffer: inout ByteBuffer) {
         switch outcome {
         case .created(let created):
-            SendAnswer.append(status: 201, to: &buffer) { $0.append(item, created) }
+            SendResponse.append(status: 201, to: &buffer) { $0.append(item, created) }
         case .refused(let problem):
-            SendAnswer.append(problem, to: &buffer)
+            SendResponse.append(problem, to: &buffer)
         case .repeated, nil:
             preconditionFailure("a statement returns one row for each message, and repetitions are read first")
         }
@@ -116,13 +116,13 @@ final class CommandOutcomes {
         var answer = ByteBuffer()
         for item in items {
             if let problem = item.problem {
-                SendAnswer.append(problem, to: &answer)
+                SendResponse.append(problem, to: &answer)
                 continue
             }
             guard let message = await queries.message(item.id, in: item.conversation, of: item.sender) else {
                 return bus.abandon(request)
             }
-            SendAnswer.append(status: item.isNew ? 201 : 200, to: &answer) { $0.append(message) }
+            SendResponse.append(status: item.isNew ? 201 : 200, to: &answer) { $0.append(message) }
         }
         let bytes = answer.array
         bus.answer(request, status: 200) { $0.append(bytes) }

@@ -106,7 +106,7 @@ enum DigestStatement {
         .map { "\($0.rawValue)" }.joined(separator: ", ")
 
     /// - Parameter limit: of pages, however many are asked for.
-    static func add(_ query: DigestQuery, atMost limit: Int, to parameters: inout Parameters) {
+    static func add(_ query: AfterPositionQuery, atMost limit: Int, to parameters: inout Parameters) {
         parameters.add(query.head.conversation.slot)
         parameters.add(query.head.conversation)
         parameters.add(query.head.reader)

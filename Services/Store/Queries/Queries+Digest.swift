@@ -17,7 +17,7 @@ extension Queries {
     ///
     /// Reads many rows, so it goes beside the searches, where no message and no page of history waits for it. All pages
     /// are exact at the same positions: where the reader's move meanwhile, the answer ends before.
-    func digest(_ query: DigestQuery) async throws -> [UInt8] {
+    func digest(_ query: AfterPositionQuery) async throws -> [UInt8] {
         guard digestsInWork.enter(.current) else { throw Problem(.overloaded, "too many digests are in work") }
         defer { digestsInWork.leave(.current) }
         let end = MonotonicTime.now + Self.digestTime
@@ -33,7 +33,7 @@ extension Queries {
         return digest.json
     }
 
-    private func pages(of query: DigestQuery) async throws -> Digest {
+    private func pages(of query: AfterPositionQuery) async throws -> Digest {
         do {
             let rows = try await searching.connection.query(DigestStatement.statement) {
                 DigestStatement.add(query, atMost: Self.digestStep, to: &$0)

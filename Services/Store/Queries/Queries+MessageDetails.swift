@@ -26,7 +26,7 @@ extension Queries {
     }
 
     /// `{tapbacks: [{userId, kind, at}], counts: {kind: n}, nextCursor?}`
-    func tapbacks(_ query: TapbacksQuery) async throws -> [UInt8] {
+    func tapbacks(_ query: AfterUserQuery) async throws -> [UInt8] {
         let limit = Int(query.limit)
         let rows = try await connection.query(TapbacksStatement.statement) { parameters in
             MessageStatement.add(query.message, to: &parameters)

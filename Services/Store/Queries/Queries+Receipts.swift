@@ -6,7 +6,7 @@ import Wire
 
 extension Queries {
     /// `{delivered: [{userId, at}], read: [{userId, at}], deliveredCount, readCount, recipientCount, nextCursor?}`
-    func receipts(_ query: ReceiptsQuery) async throws -> [UInt8] {
+    func receipts(_ query: AfterUserQuery) async throws -> [UInt8] {
         let rows = try await receiptRows(query)
         guard let first = rows.first else { throw Problem(.notFound, "there is no such message") }
         guard first[0] else { throw Problem(.forbidden, "only the sender of a message may ask for its receipts") }
@@ -25,7 +25,7 @@ extension Queries {
     }
 
     /// Only who is no member any more, and who did not send the message, costs a second statement.
-    private func receiptRows(_ query: ReceiptsQuery) async throws -> Rows {
+    private func receiptRows(_ query: AfterUserQuery) async throws -> Rows {
         let rows = try await connection.query(ReceiptsStatement.statement) { ReceiptsStatement.add(query, to: &$0) }
         guard let first = rows.first, !(first[0] as Bool) else { return rows }
         return try await connection.query(FormerReceipts.single, .heavy) { ReceiptsStatement.add(query, to: &$0) }

@@ -8,7 +8,7 @@ import Wire
 // Changes by position: for clients that page through a gap, and for the sessions and streams of fanout.
 extension Queries {
     /// `{changes, lastSeq, more}`
-    func changes(_ query: ChangesQuery) async throws -> [UInt8] {
+    func changes(_ query: AfterPositionQuery) async throws -> [UInt8] {
         // One more tells whether there are more.
         let limit = Int(query.limit)
         let rows = try await connection.query(FeedStatement.changes) { parameters in

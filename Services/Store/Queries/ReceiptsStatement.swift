@@ -61,7 +61,7 @@ enum ReceiptsStatement {
             "SELECT r.at FROM (\(firstRun(kind)) UNION ALL \(firstRun(3))) r WHERE r.from_seq <= own.seq \(condition)"
     }
 
-    static func add(_ query: ReceiptsQuery, to parameters: inout Parameters) {
+    static func add(_ query: AfterUserQuery, to parameters: inout Parameters) {
         MessageStatement.add(query.message, to: &parameters)
         parameters.add(query.after)
         // One more tells whether there are more.

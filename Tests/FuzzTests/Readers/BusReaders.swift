@@ -12,7 +12,7 @@ private let head = ConversationQuery(conversation, reader: alice)
 extension Reader {
     /// Frames. What is taken is written again with the same bytes, so nothing in them was passed over.
     static let frame = Reader(
-        "frame", examples: [exampleFrame(.change(SlotGroup(3))), exampleFrame(.answer(Instance(7)))]
+        "frame", examples: [exampleFrame(.change(SlotGroup(3))), exampleFrame(.response(Instance(7)))]
     ) {
         bytes in
         guard let frame = try? FrameReader(bytes) else { return nil }
@@ -50,8 +50,8 @@ extension Reader {
         layout(head), layout(MembersQuery(head, after: "", limit: 100)),
         layout(
             HistoryQuery(head, anchor: .around(7), limit: 2), HistoryQuery(head, anchor: .latest, limit: 2)),
-        layout(MessageQuery(head, message: message)), layout(ChangesQuery(head, after: 9, limit: 200)),
-        layout(TapbacksQuery(MessageQuery(head, message: message), after: "bob", limit: 3)),
+        layout(MessageQuery(head, message: message)), layout(AfterPositionQuery(head, after: 9, limit: 200)),
+        layout(AfterUserQuery(MessageQuery(head, message: message), after: "bob", limit: 3)),
         layout(
             EphemeralEntry.typing(conversation, bob, isActive: true), .superseded(bob, device: "tv", age: 9), .alive,
             .presence(
@@ -140,9 +140,9 @@ extension Reader {
     }
 
     private static let answer = Reader(
-        "AnswerEntry",
-        examples: [written { AnswerEntry.write(RequestNumber(1), status: 200, to: &$0) { $0.append([1, 2]) } }]
-    ) { bytes in (try? AnswerEntry(bytes)).map { bytes.contains($0.payload) } }
+        "ResponseEntry",
+        examples: [written { ResponseEntry.write(RequestNumber(1), status: 200, to: &$0) { $0.append([1, 2]) } }]
+    ) { bytes in (try? ResponseEntry(bytes)).map { bytes.contains($0.payload) } }
 
     private static let sendMessages = Reader("SendMessages", examples: [exampleMessages]) { bytes in
         var reader = ByteReader(bytes)

@@ -63,14 +63,14 @@ final class IngestConnection: RequestConnection {
             self.account = account
             return true
         case .refused(let refusal):
-            refusal.body.withUnsafeBytes { answer(0, refusal.status, .problem, [], $0) }
+            refusal.body.withUnsafeBytes { respond(0, refusal.status, .problem, [], $0) }
         case .bodyTooLarge:
             world.violated("no client sends that much")
         }
         return false
     }
 
-    func answer(
+    func respond(
         _: UInt32, _ status: Int, _: ContentType, _: [ResponseHeader], _ body: UnsafeRawBufferPointer
     ) {
         guard !isClosed else { return world.violated("a request is answered twice") }

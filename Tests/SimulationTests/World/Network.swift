@@ -117,7 +117,7 @@ final class Medium: FramePublisher, FrameSubscriber {
 
     /// Nil: answers, which everybody hears who is meant.
     private static func key(_ topic: Topic) -> UInt16? {
-        if case .answer = topic { return nil }
+        if case .response = topic { return nil }
         var prefix = ByteBuffer(capacity: 16)
         topic.encode(into: &prefix)
         return UInt16(prefix.bytes[0]) << 8 | UInt16(prefix.bytes[1])

@@ -1,53 +1,54 @@
-/// Puts the answers of one connection in the order of their requests (RFC 9112, 9.3.2), whatever order they come in.
-struct AnswerQueue {
+/// Sends the responses of one connection in the order of their requests (RFC 9112, 9.3.2), whatever order they are made
+/// in.
+struct ResponseQueue {
     private struct Entry {
-        var traits: AnswerTraits
+        var traits: ResponseTraits
         var early: [UInt8]?
     }
 
-    /// The outstanding answers, oldest first, from `start` on.
+    /// The outstanding responses, oldest first, from `start` on.
     private var entries: [Entry] = []
     private var start = 0
     private var firstTicket: UInt32 = 0
 
-    /// Bytes of answers that came before those of earlier requests.
+    /// Bytes of responses that are ready before those to earlier requests.
     private(set) var earlyBytes = 0
 
     var outstanding: Int { entries.count - start }
 
-    /// Takes a place in the order.
-    mutating func open(_ traits: AnswerTraits) -> UInt32 {
+    /// Appends an outstanding response and returns its ticket.
+    mutating func open(_ traits: ResponseTraits) -> UInt32 {
         entries.append(Entry(traits: traits, early: nil))
         return firstTicket &+ UInt32(outstanding - 1)
     }
 
-    /// Whether an answer with this ticket can leave at once.
+    /// Whether the response with this ticket can be sent at once.
     func isNext(_ ticket: UInt32) -> Bool { outstanding > 0 && ticket == firstTicket }
 
-    /// What is known of an outstanding, unanswered ticket; nil for any other.
-    func traits(of ticket: UInt32) -> AnswerTraits? {
+    /// The traits of an outstanding response that is not ready; nil for any other ticket.
+    func traits(of ticket: UInt32) -> ResponseTraits? {
         let position = Int(ticket &- firstTicket)
         guard position < outstanding, entries[start + position].early == nil else { return nil }
         return entries[start + position].traits
     }
 
-    /// Keeps an answer that came before those of earlier requests.
+    /// Holds a response that is ready before those to earlier requests.
     mutating func hold(_ bytes: [UInt8], for ticket: UInt32) {
         entries[start + Int(ticket &- firstTicket)].early = bytes
         earlyBytes += bytes.count
     }
 
-    /// Forgets the oldest ticket, whose answer has left.
+    /// Removes the oldest ticket, whose response was sent.
     mutating func removeNext() {
         start += 1
         firstTicket &+= 1
-        // The places of what has left are given back now and then, also when the queue is never empty.
+        // The memory of sent entries is reclaimed every 64 of them, even if the queue is never empty.
         guard start == entries.count || start >= 64 else { return }
         entries.removeFirst(start)
         start = 0
     }
 
-    /// Takes out the oldest answer if it has come already.
+    /// Removes and returns the oldest response if it is ready.
     mutating func popEarly() -> [UInt8]? {
         guard outstanding > 0, let bytes = entries[start].early else { return nil }
         earlyBytes -= bytes.count
@@ -55,7 +56,7 @@ struct AnswerQueue {
         return bytes
     }
 
-    /// Makes the youngest outstanding answer the last of the connection.
+    /// Makes the newest outstanding response the last of the connection.
     mutating func closeAfterLast() {
         guard outstanding > 0 else { return }
         entries[entries.count - 1].traits.closes = true

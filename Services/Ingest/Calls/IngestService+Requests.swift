@@ -1,0 +1,89 @@
+import Bus
+import Bytes
+import Models
+import Reactor
+import Wire
+
+extension IngestService {
+    /// Sends a request to the store that owns `slot` and forwards its response to the client.
+    /// - Parameter size: bytes of the client's body, which are held until the response.
+    /// - Parameter weight: the part of the caller's share that the request takes; nil if the call alone determines it.
+    func forward(
+        _ kind: StoreRequestKind, in slot: Slot, size: Int = 0, weight: Int? = nil, _ exchange: Exchange,
+        fields: (inout ByteBuffer) -> Void
+    ) {
+        request(kind, in: slot, size: size, weight: weight, exchange, fields: fields) { result in
+            switch result {
+            case .success(let response): exchange.forward(status: response.status, response.payload.bytes)
+            case .failure(let problem): exchange.respond(problem)
+            }
+        }
+    }
+
+    /// Sends a request to the store that owns `slot`. Calls `completion` once, with the response or the reason for none.
+    func request(
+        _ kind: StoreRequestKind, in slot: Slot, size: Int, weight: Int? = nil, _ exchange: Exchange,
+        fields: (inout ByteBuffer) -> Void, completion: @escaping @Reactor (Result<Answer, Problem>) -> Void
+    ) {
+        let inFlight = exchange.begin(weight: weight, size: size)
+        bus.request(kind, in: slot, deadline: deadline, trace: exchange.trace, fields: fields) { outcome in
+            inFlight.end()
+            completion(outcome.result)
+        }
+    }
+
+    /// Sends a request to the receipt service that owns `slot` and forwards its response to the client.
+    func forward(
+        _ kind: ReceiptRequestKind, in slot: Slot, _ exchange: Exchange, fields: (inout ByteBuffer) -> Void
+    ) {
+        let inFlight = exchange.begin(weight: nil, size: 0)
+        bus.request(kind, in: slot, deadline: deadline, fields: fields) { outcome in
+            inFlight.end()
+            switch outcome.result {
+            case .success(let response): exchange.forward(status: response.status, response.payload.bytes)
+            case .failure(let problem): exchange.respond(problem)
+            }
+        }
+    }
+
+    /// Charges the caller for a request with `items` items.
+    /// - Returns: the part of the caller's share that the request takes until its response.
+    func pay(_ exchange: Exchange, items: Int) throws(Problem) -> Int {
+        guard let account = exchange.account else { preconditionFailure("the call has an account") }
+        return try account.pay(for: exchange.call, items: items, bodyBytes: exchange.bodyBytes, at: .now)
+    }
+}
+
+/// The share that a request in flight takes, released by `end`.
+@Reactor
+struct InFlight {
+    private let account: UserAccount
+    private let weight: Int
+    private let size: Int
+
+    fileprivate init(_ account: UserAccount, weight: Int, size: Int) {
+        self.account = account
+        self.weight = weight
+        self.size = size
+        account.begin(weight: weight, bytes: size)
+    }
+
+    func end() { account.end(weight: weight, bytes: size) }
+}
+
+extension Exchange {
+    fileprivate func begin(weight: Int?, size: Int) -> InFlight {
+        guard let account else { preconditionFailure("the call has an account") }
+        return InFlight(account, weight: weight ?? account.weight(of: call), size: size)
+    }
+}
+
+extension RequestOutcome {
+    fileprivate var result: Result<Answer, Problem> {
+        switch self {
+        case .answered(let response): .success(response)
+        case .timedOut: .failure(Problem(.unavailable, "no response in time: repeat the request as it is"))
+        case .full: .failure(Problem(.overloaded, "too many requests are in flight"))
+        }
+    }
+}
