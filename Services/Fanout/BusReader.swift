@@ -5,20 +5,22 @@ import Reactor
 import ServiceKit
 import Wire
 
-/// Hands every frame from the bus to whom it concerns.
+/// Dispatches every frame from the bus to the parts that handle it.
 ///
-/// A frame of changes may concern a room of ten thousand sessions, many times. In a turn only so much is handed to sessions;
-/// what is left waits for the next one, and so does what comes behind it and could tell that it is missing.
+/// A frame of changes may go to a room of ten thousand sessions, many times. The work of one turn is therefore bounded.
+/// What is left waits for the next turn, and so does every later frame by which a session could notice that something
+/// is missing.
 @Reactor
 final class BusReader {
-    /// Frames handed to sessions in a turn: about two milliseconds' work.
+    /// Frames passed to sessions in one turn: about two milliseconds of work.
     static let portion = 8_192
-    /// Bytes of frames that wait. What comes beyond is dropped, as the bus may do any time: streams repair themselves.
+    /// The most bytes of waiting frames. Further frames are dropped, as the bus may do at any time; streams are
+    /// repaired.
     static let waitingBytes = 64 << 20
-    /// The same for receipts, which leave changes their room.
+    /// The same for receipts, kept apart so that they cannot displace changes.
     static let waitingStatusBytes = 16 << 20
 
-    /// What the parts that listen to the bus are.
+    /// The parts that handle frames from the bus.
     struct Listeners {
         let rooms: Rooms
         let streams: PrivateStreams
@@ -30,19 +32,19 @@ final class BusReader {
         let revoked: RevokedTokens
     }
 
-    /// A frame, read up to an entry.
+    /// A waiting frame and its unread entries.
     private struct Waiting {
         let frame: InboundFrame
         var entries: FrameReader.Entries
     }
 
-    /// Frames that wait, and who waits for the frames before them.
+    /// A bounded queue of frames, and callbacks that wait until the frames before them are handled.
     @Reactor
     private final class Backlog {
         let limit: Int
         var waiting = FIFO<Waiting>()
         var bytes = 0
-        /// Frames that were ever here, and that were handled.
+        /// Counts of frames ever queued and handled.
         private var (kept, handled) = (0, 0)
         private var listeners = FIFO<(frames: Int, body: @Reactor () -> Void)>()
 
@@ -74,10 +76,10 @@ final class BusReader {
     private let listeners: Listeners
     private let counters: Counters
     private let changes = Backlog(limit: waitingBytes)
-    /// They wait for the end of the turn, so that no message waits for them.
+    /// Handled at the end of the turn, so that no message waits for receipts.
     private let statuses = Backlog(limit: waitingStatusBytes)
     private var isTurnPlanned = false
-    /// Deliveries after which this turn's are enough.
+    /// The value of `handedOut` at which this turn's portion is used up.
     private var end = 0
 
     init(bus: Bus, listeners: Listeners, counters: Counters) {
@@ -86,7 +88,8 @@ final class BusReader {
         self.counters = counters
     }
 
-    /// Any session may need any group, so all are subscribed; what concerns nobody here costs a look-up.
+    /// Subscribes to all groups, because any session may need any of them. An entry without sessions here costs one
+    /// lookup.
     func start() {
         bus.onFrame = { [unowned self] in receive($0) }
         listeners.rooms.afterBacklog = { [unowned self] in changes.wait($0) }
@@ -113,11 +116,11 @@ final class BusReader {
         }
     }
 
-    // MARK: As much as a turn may take
+    // MARK: Work of a turn
 
     private func keep(_ frame: InboundFrame) {
         let backlog = isStatus(frame) ? statuses : changes
-        guard backlog.bytes + frame.count <= backlog.limit else { return counters.framesShed += 1 }
+        guard backlog.bytes + frame.count <= backlog.limit else { return counters.framesDropped += 1 }
         backlog.append(frame)
         planTurn()
         handle(changes)
@@ -130,7 +133,7 @@ final class BusReader {
         }
     }
 
-    /// The first frame of a turn begins its portion; at the end of the turn come the receipts.
+    /// The first frame of a turn starts its portion. Receipts follow at the end of the turn.
     private func planTurn() {
         guard !isTurnPlanned else { return }
         isTurnPlanned = true
@@ -160,9 +163,9 @@ final class BusReader {
         }
     }
 
-    // MARK: What nobody is promised
+    // MARK: Ephemeral events
 
-    /// Who is typing is of no use later: it is told within this turn's portion, or not at all.
+    /// Whether this turn's portion has room for typing, which would be useless later.
     private var hasTimeForTyping: Bool {
         planTurn()
         return changes.isEmpty && counters.handedOut < end
@@ -181,7 +184,7 @@ final class BusReader {
             case .superseded(let user, let device, let age):
                 listeners.supersession.superseded(user, device: device, age: age)
             case .presence(let list): listeners.presence.receive(list, from: frame.origin)
-            case .alive: listeners.presence.hear(frame.origin)
+            case .alive: listeners.presence.recordActivity(of: frame.origin)
             case nil:
                 counters.entriesRefused += 1
                 bus.refuseEntry(of: frame)

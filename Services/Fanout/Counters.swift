@@ -1,64 +1,67 @@
 import Reactor
 import ServiceKit
 
-/// What a fanout has done, for metrics.
+/// Counts of what a fanout has done, for metrics.
 @Reactor
 final class Counters {
-    /// Frames about streams handed to sessions.
+    /// Frames of streams sent to sessions.
     var deliveries = 0
-    /// Holes in a stream that did not close by themselves.
+    /// Gaps in streams that had to be repaired by a fetch.
     var gaps = 0
-    /// Fetches that brought something missing, for all sessions of a stream.
+    /// Fetches that returned missing entries, for all sessions of a stream.
     var repairs = 0
-    /// Pages fetched for sessions that catch up.
+    /// Pages fetched for single sessions that catch up.
     var catchUpPages = 0
-    var digestsSeen = 0
-    /// Digests that showed a stream to be behind, or digests to be missing.
-    var digestsBehind = 0
-    /// Entries of the bus that this version cannot read.
+    var digestsReceived = 0
+    /// Digests that revealed a lost digest or a new owner.
+    var digestsIncomplete = 0
+    /// Bus entries that this version cannot read.
     var entriesRefused = 0
-    /// How often receipts of a client had to wait because too many had no answer yet.
+    /// How often receipts of a client had to wait because too many had no response.
     var receiptsDelayed = 0
-    /// Clients sent away before their token was seen, because strangers held too much memory.
-    var strangersRefused = 0
-    /// Frames of the bus dropped because the sessions here could not be handed as much.
-    var framesShed = 0
+    /// Unauthenticated connections closed because together they held too much memory.
+    var unauthenticatedRefused = 0
+    /// Bus frames dropped because the sessions here could not take them fast enough.
+    var framesDropped = 0
     var reloads = 0
     var resets = 0
     var presenceFrames = 0
-    /// Frames about presence that never went, because much else waited for the session.
+    /// Presence frames dropped because the session was congested.
     var presenceDropped = 0
-    /// Users shown by another process until it fell silent.
+    /// Users shown online by another process until it fell silent.
     var presenceExpired = 0
     var typingFrames = 0
-    /// Frames about typing left out, because much else waited for the session or for all of them.
+    /// Typing frames dropped because the session or the process was congested.
     var typingDropped = 0
-    /// Members who fell silent while they typed.
+    /// Members whose typing expired without a stop.
     var typingExpired = 0
 
-    /// All that was handed to sessions by the bus, for it to be shared out among turns.
+    /// The frames passed to sessions so far, by which the work of a turn is measured.
     var handedOut: Int { deliveries + typingFrames }
 
     func add(to metrics: Metrics) {
         let counters: [(String, String, @Reactor (Counters) -> Int)] = [
-            ("deliveries", "Frames about streams handed to sessions", { $0.deliveries }),
-            ("gaps", "Holes in a stream that did not close by themselves", { $0.gaps }),
-            ("repairs", "Fetches that brought what all sessions of a stream missed", { $0.repairs }),
+            ("deliveries", "Frames of streams sent to sessions", { $0.deliveries }),
+            ("gaps", "Gaps in streams that were repaired by a fetch", { $0.gaps }),
+            ("repairs", "Fetches that returned missing entries for all sessions of a stream", { $0.repairs }),
             ("catch_up_pages", "Pages fetched for sessions that catch up", { $0.catchUpPages }),
-            ("digests_seen", "Digests received", { $0.digestsSeen }),
-            ("digests_behind", "Digests that showed something to be missing", { $0.digestsBehind }),
-            ("entries_refused", "Entries of the bus that could not be read", { $0.entriesRefused }),
-            ("receipts_delayed", "Times that receipts of a client waited for room", { $0.receiptsDelayed }),
-            ("strangers_refused", "Clients sent away before their token was seen", { $0.strangersRefused }),
-            ("frames_shed", "Frames of the bus dropped for want of room", { $0.framesShed }),
-            ("reloads", "Gaps too long to replay", { $0.reloads }),
-            ("resets", "Cursors beyond the end", { $0.resets }),
-            ("presence_frames", "Frames about who is online handed to sessions", { $0.presenceFrames }),
-            ("presence_dropped", "Frames about who is online left out for busy sessions", { $0.presenceDropped }),
-            ("presence_expired", "Users shown by a fanout until it fell silent", { $0.presenceExpired }),
-            ("typing_frames", "Frames about typing handed to sessions", { $0.typingFrames }),
-            ("typing_dropped", "Frames about typing left out for busy sessions", { $0.typingDropped }),
-            ("typing_expired", "Members who fell silent while they typed", { $0.typingExpired }),
+            ("digests_received", "Digests received", { $0.digestsReceived }),
+            ("digests_incomplete", "Digests that revealed a lost digest or a new owner", { $0.digestsIncomplete }),
+            ("entries_refused", "Bus entries of an unknown layout", { $0.entriesRefused }),
+            ("receipts_delayed", "Times that receipts of a client had to wait", { $0.receiptsDelayed }),
+            (
+                "unauthenticated_refused", "Unauthenticated connections closed to free memory",
+                { $0.unauthenticatedRefused }
+            ),
+            ("frames_dropped", "Bus frames dropped because too many were waiting", { $0.framesDropped }),
+            ("reloads", "Gaps too long to replay, answered with reload", { $0.reloads }),
+            ("resets", "Cursors beyond the end, answered with reset", { $0.resets }),
+            ("presence_frames", "Presence frames sent to sessions", { $0.presenceFrames }),
+            ("presence_dropped", "Presence frames dropped for congested sessions", { $0.presenceDropped }),
+            ("presence_expired", "Users shown online by another fanout until it fell silent", { $0.presenceExpired }),
+            ("typing_frames", "Typing frames sent to sessions", { $0.typingFrames }),
+            ("typing_dropped", "Typing frames dropped under congestion", { $0.typingDropped }),
+            ("typing_expired", "Members whose typing expired without a stop", { $0.typingExpired }),
         ]
         for (name, help, value) in counters {
             metrics.counter("parley_fanout_\(name)_total", help) { Double(value(self)) }

@@ -3,10 +3,10 @@ import Edge
 import Reactor
 import ServiceKit
 
-/// The parts of a fanout, put together.
+/// Assembles the parts of a fanout.
 @Reactor
 final class Fanout {
-    /// For clients to take their leave.
+    /// How long clients may take to close their connections.
     private static let drainDeadline = Duration.seconds(3)
 
     let counters = Counters()
@@ -19,15 +19,16 @@ final class Fanout {
     let erased: ErasedUsers
     let revoked: RevokedTokens
 
-    /// What tests and simulations choose otherwise than life.
+    /// Settings that tests and simulations change.
     struct Settings {
         var limits = SessionLimits()
-        var strangerBytes = FanoutConfiguration.strangerBytes
+        var unauthenticatedBytes = FanoutConfiguration.unauthenticatedBytes
         var presence = PresenceTiming()
         var typingLifetime = TypingTable.lifetime
         var turns = Turns.Size()
-        /// Whether the stores are asked whose tokens are refused, and nobody is let in before: some hundred questions.
-        var asksWhoIsRefused = true
+        /// Whether to query the stores for erased users and revoked tokens (some hundred requests) before any client is
+        /// admitted.
+        var queriesRefusals = true
     }
 
     init(bus: Bus, tokens: TokenVerifier, log: Log, _ settings: Settings = Settings()) {
@@ -37,23 +38,23 @@ final class Fanout {
         rooms = Rooms(bus: bus, fetches: fetches, counters: counters, turns: turns, log: log)
         let streams = PrivateStreams(bus: bus, fetches: fetches, counters: counters, rooms: rooms)
         let typing = TypingRelay(bus: bus, rooms: rooms, counters: counters, lifetime: settings.typingLifetime)
-        streams.grown = { [sessions] in sessions.boundPlaces(of: $0.user) }
+        streams.roomJoined = { [sessions] in sessions.limitRooms(of: $0.user) }
         presence = Presence(
             bus: bus, rooms: rooms, streams: streams, sessions: sessions, counters: counters, turns: turns,
             timing: settings.presence)
         let supersession = Supersession(bus: bus, sessions: sessions, turns: turns)
         erased = ErasedUsers(bus: bus)
         revoked = RevokedTokens(bus: bus, longestLifetime: tokens.longestLifetime)
-        let places = SessionStarter.Places(
+        let dependencies = SessionStarter.Dependencies(
             rooms: rooms, streams: streams, sessions: sessions, counters: counters, presence: presence)
         let receipts = ReceiptSender(bus: bus, rooms: rooms, counters: counters, turns: turns)
         gateway = Gateway(
             tokens: tokens, erased: erased, revoked: revoked, log: log, sessions: sessions,
-            starter: SessionStarter(bus: bus, places: places, turns: turns), streams: streams,
+            starter: SessionStarter(bus: bus, dependencies: dependencies, turns: turns), streams: streams,
             signals: Gateway.Signals(
                 receipts: receipts, typing: typing, presence: presence, supersession: supersession),
-            counters: counters, turns: turns, strangerBytes: settings.strangerBytes)
-        gateway.waitsForRefusals = settings.asksWhoIsRefused
+            counters: counters, turns: turns, unauthenticatedBytes: settings.unauthenticatedBytes)
+        gateway.requiresRefusalLists = settings.queriesRefusals
         let digests = Digests(bus: bus, rooms: rooms, streams: streams, counters: counters, turns: turns)
         reader = BusReader(
             bus: bus,
@@ -67,25 +68,25 @@ final class Fanout {
         counters.add(to: metrics)
         metrics.gauge("parley_fanout_sessions", "Open sessions") { [sessions] in Double(sessions.count) }
         metrics.gauge("parley_fanout_rooms", "Conversations with sessions") { [rooms] in Double(rooms.count) }
-        metrics.gauge("parley_fanout_stranger_bytes", "Bytes held for clients whose token was not seen yet") {
-            [gateway] in Double(gateway.strangerBytes)
+        metrics.gauge("parley_fanout_unauthenticated_bytes", "Bytes held for unauthenticated connections") {
+            [gateway] in Double(gateway.unauthenticatedBytes)
         }
         presence.addMetrics(to: metrics)
     }
 
-    /// Nobody is served whose token may be refused by what is not known yet.
+    /// Nobody is served before all erased users and revoked tokens are known.
     func addConditions(to health: Health) {
         health.require("erased users") { [erased] in
-            erased.isComplete ? nil : "the stores have not told yet who was erased"
+            erased.isComplete ? nil : "waiting for the stores' lists of erased users"
         }
         health.require("revoked tokens") { [revoked] in
-            revoked.isComplete ? nil : "the stores have not told yet whose tokens were revoked"
+            revoked.isComplete ? nil : "waiting for the stores' lists of revoked tokens"
         }
     }
 
     func start() {
         reader.start()
-        if gateway.waitsForRefusals {
+        if gateway.requiresRefusalLists {
             erased.start()
             revoked.start()
         }
@@ -93,7 +94,7 @@ final class Fanout {
         presence.start()
     }
 
-    /// Sends all clients away and returns when they are gone.
+    /// Asks all clients to leave and returns when they are gone.
     func drain(_ server: Server) async {
         gateway.drain()
         await withUnsafeContinuation { continuation in

@@ -1,26 +1,26 @@
 import Edge
 import ServiceKit
 
-/// What a fanout reads from its environment.
+/// The configuration of a fanout, from its environment.
 struct FanoutConfiguration: Sendable {
     let listen: ListenAddress
     let bus: BusConfiguration
     let tokens: TokenVerifier
     let limits: ServerLimits
     let sessions: SessionLimits
-    let strangerBytes: Int
+    let unauthenticatedBytes: Int
 
-    /// Memory for what clients say before their token was seen, all together.
-    static let strangerBytes = 16 << 20
+    /// The default memory for all unauthenticated connections together, in bytes.
+    static let unauthenticatedBytes = 16 << 20
 
     init(environment: inout Environment) throws(ConfigurationError) {
         listen = try environment.address("PARLEY_LISTEN", default: "0.0.0.0:8081")
         bus = try BusConfiguration(.fanout, environment: &environment)
         tokens = try TokenVerifier(environment: &environment)
         sessions = try SessionLimits(environment: &environment)
-        // Less would hold no whole hello.
-        strangerBytes = try environment.integer(
-            "PARLEY_STRANGER_BYTES", default: Self.strangerBytes, in: 2 << 20...1 << 40)
+        // A smaller value could not hold a complete hello.
+        unauthenticatedBytes = try environment.integer(
+            "PARLEY_STRANGER_BYTES", default: Self.unauthenticatedBytes, in: 2 << 20...1 << 40)
         limits = try ServerLimits(environment: &environment)
     }
 }

@@ -3,8 +3,8 @@ import Edge
 import Reactor
 import ServiceKit
 
-/// fanout: the WebSockets of clients. Listens to changes, receipts and digests; asks `store` and `receipt` for what was
-/// missed; keeps nothing but sessions.
+/// fanout: the WebSocket edge. Listens to changes, receipts and digests; fetches what was missed from `store` and
+/// `receipt`; keeps no state but sessions.
 @main
 enum Main {
     static func main() {
@@ -12,7 +12,8 @@ enum Main {
             let bus = try service.openBus(configuration.bus)
             let fanout = Fanout(
                 bus: bus, tokens: configuration.tokens, log: service.log,
-                Fanout.Settings(limits: configuration.sessions, strangerBytes: configuration.strangerBytes))
+                Fanout.Settings(
+                    limits: configuration.sessions, unauthenticatedBytes: configuration.unauthenticatedBytes))
             fanout.addMetrics(to: service.metrics)
             fanout.addConditions(to: service.health)
             fanout.start()

@@ -4,7 +4,7 @@ import Reactor
 import ServiceKit
 import Wire
 
-/// The HTTP side of a fanout: health, readiness and metrics beside the WebSocket.
+/// The HTTP routes of a fanout beside the WebSocket: health, readiness and metrics.
 @Reactor
 final class PublicRoutes: HTTPHandler {
     private unowned let service: Service
@@ -21,7 +21,7 @@ final class PublicRoutes: HTTPHandler {
         respond(responder, Problem(.notFound, "there is no such resource"))
     }
 
-    /// The server opens WebSockets by itself; what arrives here asked for none (RFC 9110, 15.5.22).
+    /// The server handles WebSocket upgrades itself; a request that arrives here asked for none (RFC 9110, 15.5.22).
     private func askForUpgrade(_ responder: Responder) {
         let headers = [ResponseHeader("Upgrade", "websocket"), ResponseHeader("Sec-WebSocket-Version", "13")]
         respond(responder, Problem(.invalid, "this resource is a WebSocket: Upgrade must be websocket"), 426, headers)

@@ -2,6 +2,7 @@ import Bus
 import Postgres
 import Reactor
 import ServiceKit
+import Slots
 
 /// receipt: merges delivered and read signals into horizons, keeps their history, announces coalesced status.
 ///
@@ -21,6 +22,7 @@ enum Main {
 
     @Reactor private static func start(_ service: Service, _ configuration: ReceiptConfiguration) throws {
         try Schema.migrator.requireVersion(ofDatabaseAt: configuration.databaseURL)
+        try PublishedView.require(Publications.store, ofDatabaseAt: configuration.databaseURL)
         let bus = try service.openBus(configuration.bus)
         let receipt = ReceiptService(configuration, bus: bus, log: service.log)
         receipt.addHealth(to: service.health)

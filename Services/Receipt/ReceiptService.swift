@@ -128,8 +128,8 @@ final class ReceiptService {
 
     /// Works on a request unless it is a repetition of one in work.
     private func begin(_ request: RequestKey, _ body: () -> Void) {
-        switch bus.beginWork(on: request) {
-        case .alreadyInWork: break
+        switch bus.admit(request) {
+        case .alreadyInFlight: break
         case .full: break  // Nobody can be told here; the asker's deadline tells them.
         case .new: body()
         }

@@ -1,4 +1,5 @@
 import Postgres
+import Slots
 
 /// The schema `receipt`: the tables that only this service writes.
 ///
@@ -19,6 +20,6 @@ enum Schema {
                 Migration(4, "completions", sql: PackageResources._004_completions_sql),
                 Migration(5, "last seen", sql: PackageResources._005_last_seen_sql),
                 Migration(6, "untold", sql: PackageResources._006_untold_sql),
-            ])
+            ], publishing: Publications.receipt)
     }
 }

@@ -2,6 +2,7 @@ import Bus
 import Postgres
 import Reactor
 import ServiceKit
+import Slots
 
 /// store: commits commands in batches, assigns `seq`, answers queries, announces changes.
 ///
@@ -26,8 +27,9 @@ enum Main {
 
     @Reactor private static func start(_ service: Service, _ configuration: StoreConfiguration) throws {
         try Schema.migrator.requireVersion(ofDatabaseAt: configuration.databaseURL)
+        try PublishedView.require(Publications.receipt, ofDatabaseAt: configuration.databaseURL)
         let bus = try service.openBus(configuration.bus)
-        bus.hearsItself = true  // An erasure may ask for steps on slots of this very store.
+        bus.receivesOwnFrames = true  // An erasure may ask for steps on slots of this very store.
         let store = StoreService(configuration, bus: bus, log: service.log)
         store.addHealth(to: service.health)
         store.addMetrics(to: service.metrics)

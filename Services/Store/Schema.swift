@@ -1,4 +1,5 @@
 import Postgres
+import Slots
 
 /// The schema `store`: the tables that only this service writes.
 ///
@@ -31,6 +32,6 @@ enum Schema {
                 Migration(13, "former members", sql: PackageResources._013_former_members_sql),
                 Migration(14, "growth", sql: PackageResources._014_growth_sql),
                 Migration(15, "revocations", sql: PackageResources._015_revocations_sql),
-            ])
+            ], publishing: Publications.store)
     }
 }

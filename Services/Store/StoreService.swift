@@ -205,8 +205,8 @@ final class StoreService {
 
     /// Works on a request unless it is a repetition of one in work. `body` says whether there was room for it.
     private func begin(_ request: RequestKey, _ body: () -> Bool) {
-        switch bus.beginWork(on: request) {
-        case .alreadyInWork: break
+        switch bus.admit(request) {
+        case .alreadyInFlight: break
         case .full: break  // Nobody can be told here; the asker's deadline tells them.
         case .new:
             if !body() { bus.answer(request, Problem(.overloaded, "the store has too much to do")) }

@@ -2,9 +2,9 @@ import CLinux
 import Glibc
 import Reactor
 
-/// From endpoints to addresses as ZeroMQ connects them.
+/// Resolves configured endpoints to the addresses that ZeroMQ connects to.
 enum AddressLookup {
-    /// The sockets that match a pattern now.
+    /// The UNIX sockets whose paths match a pattern at this moment.
     static func matches(_ pattern: String) -> Set<String> {
         var result = glob_t()
         defer { globfree(&result) }
@@ -12,14 +12,14 @@ enum AddressLookup {
         return Set((0..<Int(result.gl_pathc)).map { "ipc://" + String(cString: result.gl_pathv[$0]!) })
     }
 
-    /// The address itself when `host` is a literal one; nil when it is a name.
+    /// The address itself when `host` is a literal IP address; nil when it is a name.
     static func literal(_ host: String, _ port: UInt16) -> Set<String>? {
         addresses(host, port, flags: AI_NUMERICHOST)
     }
 
-    /// All addresses of a name; nil when it cannot be resolved at the moment. Blocks for as long as DNS takes, so it runs
-    /// on a thread of its own and hands the result over to the reactor. The caller starts no second lookup before the
-    /// result of the first, which bounds both the threads and the hand-over.
+    /// Looks up all addresses of a name; the result is nil when it cannot be resolved at the moment. The lookup blocks
+    /// for as long as DNS takes. It therefore runs on its own thread, which passes the result to the reactor. The
+    /// caller starts no second lookup of a name before the first has a result, which bounds the number of threads.
     static func resolve(_ name: String, _ port: UInt16, then: @escaping @Reactor @Sendable (Set<String>?) -> Void) {
         runOnThread {
             let found = addresses(name, port, flags: 0)
@@ -57,7 +57,7 @@ enum AddressLookup {
         let result = pthread_create(
             &thread, nil,
             { pointer in
-                // The process's signals belong to the reactor (signalfd).
+                // Blocked here, because the reactor receives the process's signals (signalfd).
                 var all = sigset_t()
                 sigfillset(&all)
                 pthread_sigmask(SIG_SETMASK, &all, nil)

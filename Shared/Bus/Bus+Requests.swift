@@ -6,33 +6,34 @@ import Wire
 /// How a request ended.
 public enum RequestOutcome: Sendable {
     case answered(Answer)
-    /// The deadline passed. Whether the request had an effect is unknown; asking again is safe.
+    /// The deadline passed. Whether the request had an effect is unknown; repeating it is safe.
     case timedOut
     /// Too many requests are in flight: nothing was sent.
     case full
 }
 
-/// The answer to a request.
+/// The response to a request.
 public struct Answer: Sendable {
-    /// As in HTTP.
+    /// The status code, as in HTTP.
     public let status: UInt16
-    /// Still in the frame it came in, which it keeps alive. Below status 400 what the request's kind says, from there on
-    /// a `Problem`.
+    /// A slice of the frame it arrived in, which it keeps alive. Below status 400 the request's kind determines its
+    /// layout; from 400 on it is a `Problem`.
     public let payload: FrameSlice
 }
 
-/// A request in flight: what to publish again, and whom to tell.
+/// A request in flight: the entry to publish again, and the callback that takes the outcome.
 struct PendingRequest {
     var topic: Topic
     var entry: [UInt8]
     var completion: @Reactor (RequestOutcome) -> Void
 }
 
-// MARK: Asking
+// MARK: Sending requests
 
 extension Bus {
-    /// Asks the store that owns `slot`, again and again until it answers or `deadline` has passed. `completion` is called
-    /// exactly once, on the reactor; when too many requests are in flight, before this returns.
+    /// Sends a request to the store that owns `slot` and repeats it until there is a response or `deadline` has passed.
+    /// Calls `completion` exactly once, on the reactor. When too many requests are in flight, it does so before this
+    /// returns.
     public func request(
         _ kind: StoreRequestKind, in slot: Slot, deadline: Duration, trace: TraceContext? = nil,
         fields: (inout ByteBuffer) -> Void, completion: @escaping @Reactor (RequestOutcome) -> Void
@@ -40,8 +41,8 @@ extension Bus {
         request(.command(slot.group), slot, kind.rawValue, trace, .milliseconds(100), deadline, fields, completion)
     }
 
-    /// Asks the receipt service that owns `slot`, as above. Signals are given more time before they are repeated, because
-    /// they may wait out a window of 100 ms, and half a second for messages, before they are committed.
+    /// Sends a request to the receipt service that owns `slot`, as above. A signal waits longer before it is repeated:
+    /// it may spend a window of 100 ms, or half a second for messages, before it is committed.
     public func request(
         _ kind: ReceiptRequestKind, in slot: Slot, deadline: Duration, fields: (inout ByteBuffer) -> Void,
         completion: @escaping @Reactor (RequestOutcome) -> Void
@@ -50,7 +51,7 @@ extension Bus {
         request(.receiptCommand(slot.group), slot, kind.rawValue, nil, firstWait, deadline, fields, completion)
     }
 
-    /// Asks a store, and suspends until the outcome is there.
+    /// Sends a request to a store and returns its outcome.
     public func request(
         _ kind: StoreRequestKind, in slot: Slot, deadline: Duration, fields: (inout ByteBuffer) -> Void
     ) async -> RequestOutcome {
@@ -59,7 +60,7 @@ extension Bus {
         }
     }
 
-    /// Asks a receipt service, and suspends until the outcome is there.
+    /// Sends a request to a receipt service and returns its outcome.
     public func request(
         _ kind: ReceiptRequestKind, in slot: Slot, deadline: Duration, fields: (inout ByteBuffer) -> Void
     ) async -> RequestOutcome {
@@ -85,10 +86,10 @@ extension Bus {
                 let entry = publish(number, topic, slot, kind, trace, fields)
                 return PendingRequest(topic: topic, entry: entry, completion: completion)
             }, firstWait: firstWait, deadline: deadline, now: .now)
-        planRequestCheck()
+        scheduleRequestCheck()
     }
 
-    /// Publishes a request for the first time and returns its bytes for the next.
+    /// Publishes a request for the first time and returns its bytes, which repetitions publish again.
     private func publish(
         _ number: RequestNumber, _ topic: Topic, _ slot: Slot, _ kind: UInt8, _ trace: TraceContext?,
         _ fields: (inout ByteBuffer) -> Void
@@ -102,14 +103,14 @@ extension Bus {
         return entry
     }
 
-    private func planRequestCheck() {
-        guard !isRequestCheckPlanned else { return }
-        isRequestCheckPlanned = true
+    private func scheduleRequestCheck() {
+        guard !isRequestCheckScheduled else { return }
+        isRequestCheckScheduled = true
         Reactor.after(TimerWheel.tick) { [weak self] in self?.checkRequests() }
     }
 
     private func checkRequests() {
-        isRequestCheckPlanned = false
+        isRequestCheckScheduled = false
         for action in requests.advance(to: .now) {
             switch action {
             case .publishAgain(_, let request):
@@ -120,10 +121,10 @@ extension Bus {
                 request.completion(.timedOut)
             }
         }
-        if requests.count > 0 { planRequestCheck() }
+        if requests.count > 0 { scheduleRequestCheck() }
     }
 
-    func receiveAnswers(_ frame: InboundFrame) {
+    func receiveResponses(_ frame: InboundFrame) {
         for bytes in frame.entries {
             guard let answer = try? ResponseEntry(bytes) else {
                 counters.framesRefused += 1
@@ -131,10 +132,10 @@ extension Bus {
                 continue
             }
             guard
-                let request = requests.answer(
+                let request = requests.complete(
                     answer.number, where: { frame.sender ?? $0.topic.responder == $0.topic.responder })
             else {
-                counters.answersLate += 1
+                counters.lateResponses += 1
                 continue
             }
             request.completion(.answered(Answer(status: answer.status, payload: frame.slice(answer.payload))))
@@ -142,30 +143,30 @@ extension Bus {
     }
 }
 
-// MARK: Answering
+// MARK: Serving requests
 
 extension Bus {
-    /// Whether a request that arrived has to be worked on. After `.new` it has to be answered or abandoned, whatever
-    /// happens.
-    public func beginWork(on request: RequestKey) -> Admission {
-        let admission = requestsInWork.begin(request)
-        if case .alreadyInWork = admission { counters.repetitionsDropped += 1 }
+    /// Returns whether to process a request that arrived. After `.new`, the caller must respond to it or abandon it.
+    public func admit(_ request: RequestKey) -> Admission {
+        let admission = inboundRequests.begin(request)
+        if case .alreadyInFlight = admission { counters.repetitionsDropped += 1 }
         return admission
     }
 
-    /// Requests that were begun and not answered yet.
-    public var requestsBegun: Int { requestsInWork.count }
+    /// The number of received requests that have no response yet.
+    public var inboundRequestsInFlight: Int { inboundRequests.count }
 
-    /// Answers a request at the end of the turn; its repetitions are worked on again from now on.
+    /// Responds to a request at the end of the turn. From now on its repetitions are processed again.
     public func answer(_ request: RequestKey, status: UInt16, payload: (inout ByteBuffer) -> Void = { _ in }) {
-        requestsInWork.end(request)
+        inboundRequests.end(request)
         append(to: .response(request.origin)) { buffer in
             ResponseEntry.write(request.number, status: status, to: &buffer, payload: payload)
         }
     }
 
-    /// Gives a request back unanswered, as when the database went away under it: its next repetition is worked on anew.
-    public func abandon(_ request: RequestKey) { requestsInWork.end(request) }
+    /// Ends a request without a response, for example because the database connection was lost. Its next repetition is
+    /// processed again.
+    public func abandon(_ request: RequestKey) { inboundRequests.end(request) }
 
     public func answer(_ request: RequestKey, _ problem: Problem) {
         answer(request, status: problem.code.status) { problem.write(to: &$0) }

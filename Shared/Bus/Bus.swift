@@ -3,44 +3,44 @@ import Models
 import Reactor
 import Wire
 
-/// The process's connection to all others: one PUB socket, bound, and for each role it listens to one SUB socket,
-/// connected to the peers of that role. Both drop frames for a peer that is slow, late or away, so nothing may depend on a
-/// frame arriving.
+/// The process's connection to all others: one bound PUB socket, and one SUB socket for each role it listens to,
+/// connected to the peers of that role. Both drop frames for a peer that is slow, late or away, so nothing may depend
+/// on the arrival of a frame.
 ///
-/// With keys, libzmq proves on each connection that the publisher has the role, and `Doorkeeper` that the listener has one
-/// that may listen. A socket per role is what makes every frame's sender known: it subscribes to the topics of that role
-/// alone, and libzmq drops whatever else a peer sends.
+/// With keys, libzmq authenticates the publisher's role on each connection, and `ZAPHandler` admits only listeners
+/// whose role may listen. Having one socket per role identifies the sender of every frame: a socket subscribes only to
+/// the topics of its role, and libzmq drops whatever else a peer sends.
 @Reactor
 public final class Bus {
     public let instance: Instance
     public internal(set) var counters = BusCounters()
-    /// Called with every frame of the subscribed topics, answers excepted.
+    /// Called with every frame of the subscribed topics except responses.
     public var onFrame: @Reactor (InboundFrame) -> Void = { _ in }
-    /// Called with what came and was refused: from which role, and why.
+    /// Called for each refused frame or entry, with the sender's role and the reason.
     public var onRefusal: @Reactor (Role?, StaticString) -> Void = { _, _ in }
-    /// Whether frames of this very process are received, where it is among its peers: a pattern that finds all processes
-    /// of a kind finds this one too. For those who ask their own kind.
-    public var hearsItself = false
+    /// Whether the bus delivers frames that this process sent, when the process is among its own peers: a pattern that
+    /// matches all processes of a kind matches this one too. Needed by services that send requests to their own kind.
+    public var receivesOwnFrames = false
 
-    /// Closed by letting go of them.
+    /// Released sockets close themselves.
     private var publisher: (any FramePublisher)?
     private var subscribers: [Role?: any FrameSubscriber] = [:]
     private var finders: [PeerFinder] = []
-    private var doorkeeper: Doorkeeper?
-    /// Nil where ZeroMQ has no part.
+    private var zapHandler: ZAPHandler?
+    /// Nil on a simulated medium.
     private let context: Context?
     private let keys: BusKeys?
-    /// How often each topic is subscribed, for peers that are followed later.
+    /// The number of subscriptions to each topic, for peers that are followed later.
     private var topics: [Topic: Int] = [:]
     private var outbox: Outbox
-    private var isFlushPlanned = false
+    private var isFlushScheduled = false
     var requests: RequestTable<PendingRequest>
-    var requestsInWork = RequestsInWork()
-    var isRequestCheckPlanned = false
+    var inboundRequests = InboundRequests()
+    var isRequestCheckScheduled = false
 
     /// Opens the bus, bound at a ZeroMQ endpoint such as `tcp://*:7101` or `ipc:///run/parley/store-0.sock`.
     ///
-    /// - Parameter keys: none leaves the bus open to everybody who reaches the endpoint.
+    /// - Parameter keys: nil leaves the bus open to everybody who reaches the endpoint.
     public init(bind endpoint: String, keys: BusKeys? = nil) throws(ZeroMQError) {
         instance = .random()
         let context = try Context()
@@ -49,15 +49,15 @@ public final class Bus {
         outbox = Outbox(origin: instance)
         requests = RequestTable(now: .now, size: \.entry.count)
         if let keys {
-            doorkeeper = try Doorkeeper(listeners: keys.listeners, in: context) { [unowned self] in
-                counters.strangersRefused += 1
+            zapHandler = try ZAPHandler(listeners: keys.listeners, in: context) { [unowned self] in
+                counters.connectionsRefused += 1
             }
         }
         publisher = try Publisher(bind: endpoint, keys.map { .server($0.own) } ?? .plain, in: context)
         subscribe(.response(instance))
     }
 
-    /// Opens a bus on a medium within this process, for simulations.
+    /// Opens a bus on an in-process medium, for simulations.
     public init(_ instance: Instance, on medium: some FramePublisher & FrameSubscriber) {
         self.instance = instance
         context = nil
@@ -69,22 +69,21 @@ public final class Bus {
         subscribe(.response(instance))
     }
 
-    /// Takes a frame from such a medium.
+    /// Receives a frame from the in-process medium.
     public func receive(_ frame: UnsafeRawBufferPointer) { receive(Message(copying: frame), from: nil) }
 
-    /// Connects to all processes of a role, found at these endpoints, now and whenever they come and go. Called once for
-    /// each role.
+    /// Connects to all processes of a role at these endpoints, now and as they come and go. Call it once for each role.
     ///
-    /// - Parameter role: nil, for tests that play several roles at once, hears everything from everybody. There are no
-    ///   keys then.
+    /// - Parameter role: nil, for tests that play several roles at once, accepts every topic from every peer. It
+    ///   requires a bus without keys.
     public func follow(_ endpoints: [Endpoint], as role: Role? = nil) throws(ZeroMQError) {
         precondition(subscribers[role] == nil, "the peers of a role are configured once")
-        guard let context else { preconditionFailure("a simulated bus finds no peers by itself") }
+        guard let context else { preconditionFailure("a simulated bus has no endpoints to follow") }
         let subscriber = try Subscriber(security(towards: role), in: context) { [unowned self] in
             receive($0, from: role)
         }
         subscribers[role] = subscriber
-        for (topic, count) in topics where hears(topic, from: role) {
+        for (topic, count) in topics where listens(to: topic, from: role) {
             for _ in 0..<count { subscriber.subscribe(topic) }
         }
         let finder = PeerFinder(
@@ -94,42 +93,44 @@ public final class Bus {
         finder.start()
     }
 
-    /// The ZeroMQ endpoints connected at the moment.
+    /// The ZeroMQ endpoints that are connected at the moment.
     public var connectedEndpoints: Set<String> { finders.reduce(into: []) { $0.formUnion($1.connected) } }
 
-    /// Connections of ours that ended before both sides knew who the other is.
+    /// Outgoing connections that ended before the handshake was complete.
     public var failedHandshakes: Int { subscribers.values.reduce(0) { $0 + $1.failedHandshakes } }
 
     public func subscribe(_ topic: Topic) {
         topics[topic, default: 0] += 1
-        for (role, subscriber) in subscribers where hears(topic, from: role) { subscriber.subscribe(topic) }
+        for (role, subscriber) in subscribers where listens(to: topic, from: role) { subscriber.subscribe(topic) }
     }
 
     /// Ends one subscription; a topic subscribed twice stays subscribed.
     public func unsubscribe(_ topic: Topic) {
-        guard let count = topics[topic] else { preconditionFailure("only what was subscribed is unsubscribed") }
+        guard let count = topics[topic] else { preconditionFailure("unsubscribe needs an earlier subscribe") }
         topics[topic] = count > 1 ? count - 1 : nil
-        for (role, subscriber) in subscribers where hears(topic, from: role) { subscriber.unsubscribe(topic) }
+        for (role, subscriber) in subscribers where listens(to: topic, from: role) { subscriber.unsubscribe(topic) }
     }
 
-    private func hears(_ topic: Topic, from role: Role?) -> Bool { role.map(topic.mayBePublished) ?? true }
+    private func listens(to topic: Topic, from role: Role?) -> Bool { role.map(topic.mayBePublished) ?? true }
 
     private func security(towards role: Role?) -> Socket.Security {
         guard let keys else { return .plain }
-        guard let role, let key = keys.publicKeys[role] else { preconditionFailure("peers with keys have a role") }
+        guard let role, let key = keys.publicKeys[role] else {
+            preconditionFailure("a bus with keys follows peers by role")
+        }
         return .client(keys.own, server: key)
     }
 
-    /// Adds one entry to this turn's frame of `topic`. The frames are sent at the end of the turn, in the order of their
+    /// Adds one entry to this turn's frame of `topic`. At the end of the turn the frames are sent in the order of their
     /// first entries.
     public func append(to topic: Topic, _ body: (inout ByteBuffer) -> Void) {
         guard publisher != nil else { return }
         if let full = outbox.append(to: topic, body) { Outbox.flush(full) { send($0) } }
-        planFlush()
+        scheduleFlush()
     }
 
-    /// Sends what is waiting for the end of the turn, and closes the sockets, which may take the 250 ms they linger: for
-    /// the end of the process. Requests in flight end no more.
+    /// Sends the frames of this turn and closes the sockets, which linger for up to 250 ms. Call it at the end of the
+    /// process: requests in flight never complete after this.
     public func close() {
         flush()
         finders.forEach { $0.stop() }
@@ -138,30 +139,30 @@ public final class Bus {
         publisher = nil
         subscribers.values.forEach { $0.close() }
         subscribers = [:]
-        // Last: libzmq admits everybody where it finds no doorkeeper.
-        doorkeeper?.close()
-        doorkeeper = nil
+        // Last: without a ZAP handler libzmq admits everybody.
+        zapHandler?.close()
+        zapHandler = nil
     }
 
     // MARK: Sending
 
-    private func planFlush() {
-        guard !isFlushPlanned else { return }
-        isFlushPlanned = true
+    private func scheduleFlush() {
+        guard !isFlushScheduled else { return }
+        isFlushScheduled = true
         Reactor.atEndOfTurn { [self] in
-            isFlushPlanned = false
+            isFlushScheduled = false
             flush()
         }
     }
 
-    /// Sends what the turn has so far, without waiting for its end.
+    /// Sends the frames that the turn has so far, without waiting for its end.
     func flush() {
         guard publisher != nil else { return }
         outbox.flush { send($0) }
     }
 
     private func send(_ frame: UnsafeRawBufferPointer) {
-        // A PUB socket never reports a full queue: it drops for the peer whose queue it is.
+        // A PUB socket never reports a full queue; it drops frames for the peer whose queue is full.
         publisher?.send(frame)
         counters.framesSent += 1
         counters.bytesSent += frame.count
@@ -172,20 +173,20 @@ public final class Bus {
     private func receive(_ message: Message, from sender: Role?) {
         counters.framesReceived += 1
         counters.bytesReceived += message.bytes.count
-        // Parley's frames have one part. The topic of a second one would be one that its sender may not publish.
-        guard !message.isPart else { return refuse(from: sender, "a message of several parts") }
+        // Parley's frames have one part. A second part could carry a topic that its sender may not publish.
+        guard !message.isPart else { return refuse(from: sender, "a multipart message") }
         do throws(FrameError) {
             receive(try InboundFrame(message, from: sender))
         } catch .unknownVersion {
-            refuse(from: sender, "a frame of another version")
+            refuse(from: sender, "a frame of an unknown version")
         } catch {
-            refuse(from: sender, "no frame")
+            refuse(from: sender, "not a frame")
         }
     }
 
     private func receive(_ frame: InboundFrame) {
-        guard hearsItself || frame.origin != instance else { return }
-        if case .response = frame.topic { receiveAnswers(frame) } else { onFrame(frame) }
+        guard receivesOwnFrames || frame.origin != instance else { return }
+        if case .response = frame.topic { receiveResponses(frame) } else { onFrame(frame) }
     }
 
     private func refuse(from sender: Role?, _ reason: StaticString) {
@@ -193,6 +194,6 @@ public final class Bus {
         onRefusal(sender, reason)
     }
 
-    /// Tells that an entry of a frame was passed over, whose layout its reader does not know.
-    public func refuseEntry(of frame: InboundFrame) { onRefusal(frame.sender, "an entry of no known layout") }
+    /// Reports an entry of a frame that its reader skipped because it does not know the layout.
+    public func refuseEntry(of frame: InboundFrame) { onRefusal(frame.sender, "an entry of an unknown layout") }
 }

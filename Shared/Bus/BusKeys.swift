@@ -13,7 +13,7 @@ public struct BusKey: Hashable, Sendable {
         self.bytes = bytes
     }
 
-    /// Nil when `text` is no key.
+    /// Returns nil when `text` is not a key.
     public init?(_ text: String) {
         var bytes = [UInt8](repeating: 0, count: Self.byteCount)
         guard text.utf8.count == Self.textLength, zmq_z85_decode(&bytes, text) != nil else { return nil }
@@ -27,12 +27,12 @@ public struct BusKey: Hashable, Sendable {
     }
 }
 
-/// A public key and the secret one that belongs to it.
+/// A public key and its secret key.
 public struct BusKeyPair: Sendable {
     public let publicKey: BusKey
     public let secretKey: BusKey
 
-    /// Nil when `secretKey` cannot be one.
+    /// Returns nil when libzmq rejects `secretKey`.
     public init?(secretKey: BusKey) {
         var text = [CChar](repeating: 0, count: 41)
         guard zmq_curve_public(&text, secretKey.text) == 0,
@@ -42,7 +42,7 @@ public struct BusKeyPair: Sendable {
         self.publicKey = publicKey
     }
 
-    /// A new pair, for tests.
+    /// Returns a new key pair, for tests.
     public static func random() -> BusKeyPair {
         var (publicText, secretText) = ([CChar](repeating: 0, count: 41), [CChar](repeating: 0, count: 41))
         let result = zmq_curve_keypair(&publicText, &secretText)
@@ -54,14 +54,14 @@ public struct BusKeyPair: Sendable {
     }
 }
 
-/// What a process needs to prove its role on the bus and to check everybody else's: its own pair, and the public key of
-/// every role. All processes of a role share one pair, so that scaling changes no list.
+/// The keys by which a process proves its role on the bus and checks its peers: its own pair, and the public key of
+/// every role. All processes of a role share one pair, so scaling changes no list.
 public struct BusKeys: Sendable {
     public let role: Role
     public let own: BusKeyPair
     public let publicKeys: [Role: BusKey]
 
-    /// - Parameter publicKeys: one for each role, the own one included.
+    /// - Parameter publicKeys: one for each role, including `role`.
     public init(role: Role, own: BusKeyPair, publicKeys: [Role: BusKey]) {
         precondition(publicKeys.count == Role.allCases.count, "every role has a key")
         self.role = role
@@ -69,7 +69,7 @@ public struct BusKeys: Sendable {
         self.publicKeys = publicKeys
     }
 
-    /// The roles that may hear this process, by their keys.
+    /// The roles that may listen to this process, by their keys.
     var listeners: [BusKey: Role] {
         Dictionary(
             role.listeners.compactMap { role in publicKeys[role].map { ($0, role) } },

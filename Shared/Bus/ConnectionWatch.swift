@@ -1,22 +1,22 @@
 import CZMQ
 import Reactor
 
-/// Tells which connections of a socket libzmq has given up. It connects again by itself after nearly every failure, but not
-/// after a peer broke the protocol: had no key, refused ours, or sent a frame beyond the limit. That may pass, with
-/// another process at the same address or another list of keys, and nobody else would notice.
+/// Reports the connections of a socket that libzmq has given up. libzmq reconnects after nearly every failure, but not
+/// after a peer broke the protocol: had no key, refused ours, or sent a frame beyond the limit. The cause may pass,
+/// when another process takes the address or the list of keys changes, and nothing else would reconnect.
 @Reactor
 final class ConnectionWatch: DescriptorHandler {
     private static var count = 0
 
     private let events: Socket
     private let descriptor: CInt
-    /// How long libzmq is given to say that it tries again, which it does at once, and how long an address is left alone.
+    /// How long to wait for libzmq to announce a retry, which it does at once, before reconnecting an address.
     private let pause: Duration
     private let onLoss: @Reactor (String) -> Void
     private var ended: Set<String> = []
     private(set) var failedHandshakes = 0
 
-    /// Has to be there before the socket is first connected.
+    /// Must be created before the watched socket is first connected.
     ///
     /// - Parameter onLoss: called with the ZeroMQ endpoint.
     init(
@@ -32,13 +32,13 @@ final class ConnectionWatch: DescriptorHandler {
         self.pause = pause
         self.onLoss = onLoss
         Reactor.watch(descriptor, for: .read, handler: self)
-        // The descriptor says nothing before the socket was asked once after it was connected.
+        // After a connect, the descriptor becomes readable only once the socket's events were read.
         receive()
     }
 
     func ready(_: Readiness) { receive() }
 
-    /// The socket's reports have to have ended.
+    /// Call it after `Socket.endReports`.
     func close() { Reactor.forget(descriptor) }
 
     private func receive() {

@@ -1,9 +1,9 @@
 import CZMQ
 
-/// A libzmq context with one I/O thread. Every `Socket` retains it, so it ends after the last of them: ending it first
-/// would block for ever.
+/// A libzmq context with one I/O thread. Every `Socket` retains it, so it ends after the last of them. Terminating it
+/// earlier would block for ever.
 final class Context: @unchecked Sendable {
-    // @unchecked: libzmq documents contexts as thread safe; `handle` never changes.
+    // @unchecked: libzmq documents contexts as thread-safe; `handle` never changes.
     let handle: UnsafeMutableRawPointer
 
     init() throws(ZeroMQError) {

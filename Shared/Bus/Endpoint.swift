@@ -1,17 +1,17 @@
-/// Where processes of one kind are found. There may be any number of them, none included.
+/// An address or pattern at which processes of one kind are found. Any number of processes may be there, or none.
 public enum Endpoint: Hashable, Sendable {
-    /// All addresses of a name, or one literal address (IPv6 without brackets here).
+    /// All addresses of a host name, or one literal address (IPv6 without brackets).
     case tcp(host: String, port: UInt16)
-    /// All UNIX sockets whose paths match a pattern of glob(7).
+    /// All UNIX sockets whose paths match a glob(7) pattern.
     case ipc(pattern: String)
 
-    /// An endpoint that is neither `tcp://name:port` nor `ipc:///path`.
+    /// The error for a text that is neither `tcp://name:port` nor `ipc:///path`.
     public struct Malformed: Error, CustomStringConvertible {
         public let text: String
         public var description: String { "'\(text)' is neither tcp://name:port nor ipc:///path" }
     }
 
-    /// Parses a list with commas between its items; blanks and empty items are skipped.
+    /// Parses a comma-separated list. Blanks and empty items are skipped.
     public static func parse(list: String) throws(Malformed) -> [Endpoint] {
         var endpoints: [Endpoint] = []
         for item in list.split(separator: ",") {

@@ -1,20 +1,20 @@
 import Reactor
 import Wire
 
-/// Where the frames of a process go: its PUB socket, or in a simulation what plays it.
+/// Sends the frames of a process: its PUB socket, or a simulated one.
 @Reactor
 public protocol FramePublisher: AnyObject {
-    /// Never blocks and never reports a loss. The bytes are valid until this returns.
+    /// Sends a frame without blocking; a loss is not reported. The bytes are valid until this returns.
     func send(_ frame: UnsafeRawBufferPointer)
     func close()
 }
 
-/// Where frames come from: a SUB socket, or in a simulation what plays it.
+/// Receives frames: a SUB socket, or a simulated one.
 @Reactor
 public protocol FrameSubscriber: AnyObject {
     func subscribe(_ topic: Topic)
     func unsubscribe(_ topic: Topic)
-    /// Connections that ended before both sides knew who the other is.
+    /// Connections that ended before the handshake was complete.
     var failedHandshakes: Int { get }
     func close()
 }

@@ -1,15 +1,14 @@
 import Bytes
 import Wire
 
-/// What this turn has for each topic, until it is sent: one frame per topic and turn costs a third less than a frame per
-/// entry.
+/// Collects the entries of a turn by topic. One frame per topic and turn costs a third less than one frame per entry.
 struct Outbox {
-    /// A frame that reaches this is sent at once, so that no frame is longer than this and one entry.
+    /// The size in bytes at which a frame is sent at once. No frame exceeds this by more than one entry.
     static let frameLimit = 256 << 10
-    /// Frames that grew beyond this give their memory back instead of keeping it for the next turn.
+    /// Buffers that grew beyond this many bytes are released instead of kept for the next turn.
     private static let keptLimit = 64 << 10
-    /// Addressees of answers whose frames are kept for the next turn.
-    private static let keptAnswers = 256
+    /// The most instances whose response frames are kept for the next turn.
+    private static let keptResponses = 256
 
     final class Frame {
         var writer: FrameWriter
@@ -18,15 +17,15 @@ struct Outbox {
 
     private let origin: Instance
     private var indexed = [Frame?](repeating: nil, count: Topic.indexedCount)
-    private var answers: [Instance: Frame] = [:]
-    /// In the order of their first entries.
+    private var responses: [Instance: Frame] = [:]
+    /// Frames with entries, in the order of their first entries.
     private var touched: [Frame] = []
 
     init(origin: Instance) { self.origin = origin }
 
     var isEmpty: Bool { touched.isEmpty }
 
-    /// Adds an entry and returns its frame when that is full and has to be sent.
+    /// Adds an entry. Returns its frame when the frame is full and must be sent.
     mutating func append(to topic: Topic, _ body: (inout ByteBuffer) -> Void) -> Frame? {
         let frame = frame(for: topic)
         if !frame.writer.hasEntries { touched.append(frame) }
@@ -34,11 +33,11 @@ struct Outbox {
         return frame.writer.count >= Self.frameLimit ? frame : nil
     }
 
-    /// Hands every frame with entries to `send` and forgets the entries.
+    /// Passes every frame with entries to `send` and removes the entries.
     mutating func flush(_ send: (UnsafeRawBufferPointer) -> Void) {
         for frame in touched where frame.writer.hasEntries { Self.flush(frame, send) }
         touched.removeAll(keepingCapacity: true)
-        if answers.count > Self.keptAnswers { answers.removeAll() }
+        if responses.count > Self.keptResponses { responses.removeAll() }
     }
 
     static func flush(_ frame: Frame, _ send: (UnsafeRawBufferPointer) -> Void) {
@@ -53,10 +52,10 @@ struct Outbox {
             indexed[index] = frame
             return frame
         }
-        guard case .response(let instance) = topic else { preconditionFailure("only answers have no index") }
-        if let frame = answers[instance] { return frame }
+        guard case .response(let instance) = topic else { preconditionFailure("only response topics have no index") }
+        if let frame = responses[instance] { return frame }
         let frame = Frame(topic, origin)
-        answers[instance] = frame
+        responses[instance] = frame
         return frame
     }
 }

@@ -1,7 +1,6 @@
 import Reactor
 
-/// Looks every second which processes there are at the endpoints of the configuration, so that scaling a service needs
-/// neither a broker nor a restart.
+/// Polls the configured endpoints every second for processes. Scaling a service needs neither a broker nor a restart.
 @Reactor
 final class PeerFinder {
     private static let interval = Duration.seconds(1)
@@ -26,18 +25,18 @@ final class PeerFinder {
 
     func start() {
         isRunning = true
-        look()
+        poll()
     }
 
     func stop() { isRunning = false }
 
-    private func look() {
+    private func poll() {
         guard isRunning else { return }
-        for endpoint in endpoints { look(at: endpoint) }
-        Reactor.after(Self.interval) { [weak self] in self?.look() }
+        for endpoint in endpoints { poll(endpoint) }
+        Reactor.after(Self.interval) { [weak self] in self?.poll() }
     }
 
-    private func look(at endpoint: Endpoint) {
+    private func poll(_ endpoint: Endpoint) {
         switch endpoint {
         case .ipc(let pattern): update(endpoint, AddressLookup.matches(pattern))
         case .tcp(let host, let port):
@@ -51,7 +50,7 @@ final class PeerFinder {
 
     private func resolved(_ endpoint: Endpoint, _ addresses: Set<String>?) {
         lookupsRunning.remove(endpoint)
-        // A name server that is away says nothing about our peers: what is connected stays.
+        // A failed lookup says nothing about our peers: the connections stay.
         if let addresses, isRunning { update(endpoint, addresses) }
     }
 

@@ -1,10 +1,11 @@
-/// Which addresses are connected, given what each endpoint was last found to be. Two endpoints may name the same
-/// process; it is connected once, as long as one of them finds it.
+/// The connected addresses, computed from the latest result for each endpoint. Two endpoints may name the same process;
+/// it is connected once, as long as one of them finds it.
 struct PeerSet {
     private var found: [Endpoint: Set<String>] = [:]
     private(set) var connected: Set<String> = []
 
-    /// Takes in what one endpoint was found to be now, as ZeroMQ endpoints.
+    /// Replaces the addresses of one endpoint, given as ZeroMQ endpoints. Returns what to connect and what to
+    /// disconnect.
     mutating func update(_ endpoint: Endpoint, found addresses: Set<String>) -> (appeared: [String], vanished: [String])
     {
         found[endpoint] = addresses

@@ -1,10 +1,10 @@
 import Glibc
 import Reactor
 
-/// The PUB socket on the reactor.
+/// A PUB socket on the reactor.
 ///
-/// It has nothing to receive, but new subscribers and their subscriptions are taken in only while one of its functions
-/// runs: asking for its events does that.
+/// It receives nothing, but libzmq processes new subscribers and their subscriptions only inside calls on the socket:
+/// reading its events is such a call.
 @Reactor
 final class Publisher: DescriptorHandler, FramePublisher {
     private let socket: Socket
@@ -28,7 +28,7 @@ final class Publisher: DescriptorHandler, FramePublisher {
 
     public func close() {
         Reactor.forget(descriptor)
-        // libzmq leaves the file behind, and peers that look for sockets would go on connecting to it.
+        // libzmq leaves the socket's file behind, and peers that match the pattern would keep connecting to it.
         if endpoint.hasPrefix("ipc://") { unlink(String(endpoint.dropFirst(6))) }
     }
 }

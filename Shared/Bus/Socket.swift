@@ -1,37 +1,39 @@
 import Bytes
 import CZMQ
 
-/// One ZeroMQ socket, closed when its owner lets go.
+/// One ZeroMQ socket, closed when its owner releases it.
 ///
-/// libzmq forbids using a socket from two threads, so `Socket` is move-only and not `Sendable`: the reactor that opened
-/// it keeps it.
+/// libzmq forbids using a socket from two threads. `Socket` is therefore move-only and not `Sendable`: it stays with
+/// the reactor that opened it.
 struct Socket: ~Copyable {
     enum Kind { case publisher, subscriber, replier, pair }
 
-    /// How a socket proves who it is, and who may be at the other end (CURVE, ZeroMQ RFC 26).
+    /// How a socket authenticates itself and its peers (CURVE, ZeroMQ RFC 26).
     enum Security {
-        /// Not at all: between processes of one host.
+        /// No authentication: between processes of one host.
         case plain
-        /// Whoever connects has to know the key that belongs to ours, and is then shown to the `Doorkeeper`.
+        /// Peers must know our public key, and are then checked by the `ZAPHandler`.
         case server(BusKeyPair)
-        /// Whoever is connected to has to own the secret key that belongs to `server`. Read when a connection is begun.
+        /// Peers must own the secret key of `server`. Read when a connection begins.
         case client(BusKeyPair, server: BusKey)
     }
 
     enum SendResult { case sent, queueFull }
 
-    /// Frames that wait for one peer, at each end. Beyond it a publisher drops; repetitions, gaps and digests repair it.
-    /// A frame is about a kilobyte, and at most `Outbox.frameLimit` and an entry.
+    /// Frames queued for one peer, at each end. Beyond it a publisher drops frames; repetitions, gap fetches and
+    /// digests repair that. A frame is about a kilobyte, and at most `Outbox.frameLimit` plus one entry.
     private static let highWaterMark: CInt = 16_384
-    /// A larger frame costs the peer that sent it its connection, for a while. Far beyond what Parley sends.
+    /// The maximum frame in bytes, far above what Parley sends. libzmq closes the connection of a peer that sends a
+    /// larger one.
     static let frameLimit: Int64 = 64 << 20
-    /// What a listener sends to a publisher: its greeting with keys, and subscriptions of a few bytes. Room is made for
-    /// what is announced, for whoever reaches the endpoint.
+    /// The maximum message from a listener to a publisher in bytes: its greeting with keys, and subscriptions of a few
+    /// bytes. libzmq allocates the announced size for anybody who reaches the endpoint.
     private static let subscriptionLimit: Int64 = 4096
-    /// What a closed socket has to deliver may take this long; libzmq's default is for ever, and a peer that is away
-    /// would hang our shutdown.
+    /// How long a closed socket may take to deliver its frames. libzmq's default is for ever: a peer that is away would
+    /// block shutdown.
     private static let lingerMilliseconds: CInt = 250
-    /// A peer whose host died leaves its connection open. Silent for the timeout it is dropped, and connected again.
+    /// A peer whose host died leaves its connection open. After the timeout without a heartbeat it is dropped and
+    /// reconnected.
     private static let heartbeatMilliseconds: CInt = 5_000
     private static let heartbeatTimeoutMilliseconds: CInt = 15_000
 
@@ -58,16 +60,16 @@ struct Socket: ~Copyable {
         zmq_close(handle)
     }
 
-    /// Everything that has to be set before the first bind or connect.
+    /// Sets every option that must precede the first bind or connect.
     private static func configure(_ handle: UnsafeMutableRawPointer, _ kind: Kind) throws(ZeroMQError) {
         try set(handle, ZMQ_LINGER, lingerMilliseconds)
         try set(handle, ZMQ_IPV6, 1 as CInt)
         try set(handle, ZMQ_MAXMSGSIZE, kind == .publisher ? subscriptionLimit : frameLimit)
         try set(handle, ZMQ_HEARTBEAT_IVL, heartbeatMilliseconds)
         try set(handle, ZMQ_HEARTBEAT_TIMEOUT, heartbeatTimeoutMilliseconds)
-        // libzmq's own thread waits while a pair takes no more of its reports: unlimited there.
+        // Unlimited for a pair: libzmq's own thread would block while the pair's queue is full.
         try set(handle, ZMQ_RCVHWM, kind == .pair ? 0 : highWaterMark)
-        // A subscriber sends its subscriptions, and silently drops those beyond this mark: unlimited there.
+        // Unlimited for a subscriber: it sends its subscriptions, and libzmq silently drops those beyond the mark.
         try set(handle, ZMQ_SNDHWM, kind == .publisher ? highWaterMark : 0)
     }
 
@@ -118,39 +120,39 @@ struct Socket: ~Copyable {
 
     borrowing func subscribe(_ prefix: UnsafeRawBufferPointer) {
         let result = zmq_setsockopt(handle, ZMQ_SUBSCRIBE, prefix.baseAddress, prefix.count)
-        precondition(result == 0, "a subscriber may always subscribe")
+        precondition(result == 0, "ZMQ_SUBSCRIBE failed")
     }
 
     borrowing func unsubscribe(_ prefix: UnsafeRawBufferPointer) {
         let result = zmq_setsockopt(handle, ZMQ_UNSUBSCRIBE, prefix.baseAddress, prefix.count)
-        precondition(result == 0, "only what was subscribed is unsubscribed")
+        precondition(result == 0, "ZMQ_UNSUBSCRIBE failed")
     }
 
     // MARK: Connections
 
-    /// What happens to a connection that this side began.
+    /// An event of an outgoing connection.
     enum ConnectionEvent {
-        /// It ended before both sides knew who the other is.
+        /// It ended before the handshake was complete.
         case handshakeFailed
         case ended
-        /// libzmq will connect again by itself.
+        /// libzmq will reconnect by itself.
         case triesAgain
     }
 
-    /// Has the events of all connections told to the pair that is connected to `endpoint`, inside the process.
+    /// Sends the events of all connections to the pair that is connected to `endpoint`, inside the process.
     borrowing func reportConnections(to endpoint: String) throws(ZeroMQError) {
         let events = Self.handshakeFailures | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CONNECT_RETRIED
         guard zmq_socket_monitor(handle, endpoint, events) == 0 else { throw .last("zmq_socket_monitor", endpoint) }
     }
 
-    /// Before the pair is closed: libzmq's thread would wait for ever for somebody to take an event.
+    /// Call it before the pair is closed: libzmq's thread would wait for ever for a receiver of the next event.
     borrowing func endReports() { zmq_socket_monitor(handle, nil, 0) }
 
     private static let handshakeFailures =
         ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH
 
-    /// The next event, nil for one of another kind, and the endpoint. Two parts: the event as a number of the machine's byte
-    /// order, 16 bits, and what belongs to it; then the endpoint (`zmq_socket_monitor`).
+    /// Receives the next event, nil for one of another kind, and its endpoint. The first part holds the event as a
+    /// 16-bit number in native byte order and its value; the second part is the endpoint (zmq_socket_monitor(3)).
     borrowing func receiveConnectionEvent() -> (event: ConnectionEvent?, endpoint: String)? {
         guard let event = receive(), hasMoreParts, let endpoint = receive() else { return nil }
         let number = CInt(event.bytes.loadUnaligned(as: UInt16.self))
@@ -168,8 +170,8 @@ struct Socket: ~Copyable {
 
     // MARK: Readiness
 
-    /// Readable when something changed inside the socket, whatever it is. Says nothing again until `isReadable` was asked,
-    /// and nothing about what a send or receive noticed on the way: ask after every burst of those.
+    /// Becomes readable when something changed inside the socket (edge-triggered). It signals again only after
+    /// `isReadable` was read, and not for what a send or receive noticed: read `isReadable` after every burst of those.
     var descriptor: CInt { option(ZMQ_FD) }
 
     var isReadable: Bool { option(ZMQ_EVENTS) & ZMQ_POLLIN != 0 }
@@ -182,18 +184,18 @@ struct Socket: ~Copyable {
         return value
     }
 
-    /// Whether the frame received last is followed by another part of the same message.
+    /// Whether another part of the message received last follows.
     var hasMoreParts: Bool { option(ZMQ_RCVMORE) != 0 }
 
     // MARK: Frames
 
-    /// The next frame, or nil when none has arrived.
+    /// Receives the next frame; nil when none has arrived.
     borrowing func receive() -> Message? {
         let message = Message()
         while zmq_msg_recv(message.handle, handle, ZMQ_DONTWAIT) == -1 {
             let code = zmq_errno()
             if code == EAGAIN { return nil }
-            precondition(code == EINTR, "receiving from an open socket only ever has to wait")
+            precondition(code == EINTR, "zmq_msg_recv failed on an open socket")
         }
         return message
     }
@@ -202,17 +204,17 @@ struct Socket: ~Copyable {
         while zmq_send(handle, frame.baseAddress, frame.count, ZMQ_DONTWAIT) == -1 {
             let code = zmq_errno()
             if code == EAGAIN { return .queueFull }
-            precondition(code == EINTR, "sending on an open socket only ever has to wait")
+            precondition(code == EINTR, "zmq_send failed on an open socket")
         }
         return .sent
     }
 
-    /// Sends one message of several parts, to a peer in this process, whose queue is never full.
+    /// Sends one multipart message to a peer in this process, whose queue is never full.
     borrowing func send(parts: [[UInt8]]) {
         for (index, part) in parts.enumerated() {
             let flags = index == parts.count - 1 ? ZMQ_DONTWAIT : ZMQ_DONTWAIT | ZMQ_SNDMORE
             while zmq_send(handle, part, part.count, flags) == -1 {
-                precondition(zmq_errno() == EINTR, "an answer inside the process finds room")
+                precondition(zmq_errno() == EINTR, "zmq_send failed inside the process")
             }
         }
     }

@@ -2,28 +2,28 @@ import Bytes
 import Reactor
 import Wire
 
-/// A SUB socket on the reactor: hands over what arrives, at most a budget per turn.
+/// A SUB socket on the reactor. It delivers what arrives, within a budget per turn.
 ///
-/// libzmq's descriptor tells only that something changed, so after everything that may have swallowed such a signal
-/// (connecting, subscribing, receiving without emptying the queue) the socket is asked again.
+/// libzmq's descriptor signals only that something changed. Connecting, subscribing, and receiving without emptying the
+/// queue may consume that signal, so the socket is read again after each of them.
 @Reactor
 final class Subscriber: DescriptorHandler, FrameSubscriber {
-    /// One turn handles this much, then timers and other descriptors get theirs. What a frame costs is the receiver's
-    /// affair (a change goes to every session of a room), and what it wrote leaves at the end of the turn: so the time is
-    /// bounded, not the bytes.
+    /// The budget of a turn; then timers and other descriptors get theirs. The cost of a frame depends on its receiver
+    /// (a change goes to every session of a room), and its output leaves at the end of the turn. The budget therefore
+    /// limits time as well as frames.
     private static let framesPerTurn = 512
     private static let timePerTurn = Duration.milliseconds(10)
 
     private let socket: Socket
     private let descriptor: CInt
     private let onMessage: @Reactor (Message) -> Void
-    /// How long an address whose process was not the right one is left alone.
+    /// How long to wait before reconnecting an address whose process failed authentication.
     private static let pauseAfterLoss = Duration.seconds(1)
     private var watch: ConnectionWatch?
     private var connected: Set<String> = []
     private var isOpen = true
-    private var isCheckPlanned = false
-    /// Whether the next message belongs to the one before.
+    private var isCheckScheduled = false
+    /// Whether the next message is a further part of the previous one.
     private var isInParts = false
 
     init(
@@ -39,7 +39,7 @@ final class Subscriber: DescriptorHandler, FrameSubscriber {
         Reactor.watch(descriptor, for: .read, handler: self)
     }
 
-    /// Connections that ended before both sides knew who the other is.
+    /// Connections that ended before the handshake was complete.
     public var failedHandshakes: Int { watch?.failedHandshakes ?? 0 }
 
     func connect(_ endpoint: String) throws(ZeroMQError) {
@@ -54,7 +54,7 @@ final class Subscriber: DescriptorHandler, FrameSubscriber {
         checkNextTurn()
     }
 
-    /// libzmq takes an endpoint that it has given up for connected until it is disconnected.
+    /// libzmq considers an endpoint that it has given up as connected until it is disconnected.
     private func connectAgain(_ endpoint: String) {
         guard isOpen, connected.contains(endpoint) else { return }
         try? socket.disconnect(endpoint)
@@ -100,10 +100,10 @@ final class Subscriber: DescriptorHandler, FrameSubscriber {
     }
 
     private func checkNextTurn() {
-        guard !isCheckPlanned else { return }
-        isCheckPlanned = true
+        guard !isCheckScheduled else { return }
+        isCheckScheduled = true
         Reactor.after(.zero) { [weak self] in
-            self?.isCheckPlanned = false
+            self?.isCheckScheduled = false
             self?.receive()
         }
     }

@@ -1,10 +1,10 @@
 import Reactor
 import Wire
 
-/// When each pending request is looked at again. Setting a time is O(1) and nothing is ever taken out early: a request
-/// that was answered meanwhile is skipped when its time comes.
+/// A timer wheel for pending requests. Setting a time is O(1) and nothing is removed early: the caller skips a request
+/// that is complete when its time comes.
 struct TimerWheel {
-    /// Resolution. A time is met at the end of its tick, never before.
+    /// The resolution. A timer fires at the end of its tick, never earlier.
     static let tick = Duration.milliseconds(10)
     private static let spokes = 256
 
@@ -23,11 +23,11 @@ struct TimerWheel {
         wheel[Int(tick % UInt64(Self.spokes))].append(Entry(number: number, tick: tick))
     }
 
-    /// Takes out what is due.
+    /// Removes and returns the requests that are due.
     mutating func advance(to now: MonotonicTime) -> [RequestNumber] {
         let target = Self.ticks(now)
         var due: [RequestNumber] = []
-        // After a long pause every spoke has to be looked at, but none twice.
+        // After a long pause every spoke is visited, but none twice.
         let first = max(current + 1, target >= UInt64(Self.spokes) ? target - UInt64(Self.spokes) + 1 : 0)
         for tick in first...max(first, target) where tick <= target { takeDue(at: tick, until: target, into: &due) }
         current = max(current, target)

@@ -1,10 +1,10 @@
 import CZMQ
 
-/// A call into libzmq that failed, with what `zmq_strerror` says about it.
+/// A failed libzmq call, described by `zmq_strerror`.
 public struct ZeroMQError: Error, CustomStringConvertible {
     public let call: StaticString
     public let code: CInt
-    /// The endpoint or option at fault.
+    /// The endpoint or option of the call.
     public let subject: String
 
     static func last(_ call: StaticString, _ subject: String = "") -> ZeroMQError {

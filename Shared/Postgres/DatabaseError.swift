@@ -18,6 +18,9 @@ public struct SQLState: RawRepresentable, Hashable, Sendable {
     /// `lock_timeout`
     public static let lockNotAvailable = SQLState(rawValue: "55P03")
     public static let undefinedTable = SQLState(rawValue: "42P01")
+    public static let undefinedColumn = SQLState(rawValue: "42703")
+    public static let insufficientPrivilege = SQLState(rawValue: "42501")
+    public static let invalidSchemaName = SQLState(rawValue: "3F000")
 }
 
 /// Why PostgreSQL, or the way to it, refused.

@@ -62,6 +62,8 @@ public enum MigrationError: Error, Equatable {
     case unknownForm(statement: String)
     /// The server cannot hold the locks on as many partitions: the value of `max_locks_per_transaction`, and what it must be.
     case tooFewLocks(present: Int64, needed: Int64)
+    /// What another service publishes is missing, or this one's user may not read it.
+    case notPublished(view: String, schema: String, reason: String)
 }
 
 extension MigrationError: CustomStringConvertible {
@@ -80,6 +82,11 @@ extension MigrationError: CustomStringConvertible {
             """
             max_locks_per_transaction of the database is \(present) and must be at least \(needed) to make so many partitions: \
             set it in postgresql.conf, restart PostgreSQL and migrate again; no table was cut
+            """
+        case .notPublished(let view, let schema, let reason):
+            """
+            \(view) cannot be read: run `\(schema) migrate`, then grant what the files of deploy/database grant \
+            (\(reason))
             """
         }
     }

@@ -10,18 +10,22 @@ import Glibc
 public struct Migrator: Sendable {
     let schema: String
     private let migrations: [Migration]
+    private let published: [PublishedView]
 
     /// `schema` is an identifier of the code's own, never of a user: it is not quoted.
-    public init(schema: String, _ migrations: [Migration]) {
+    /// - Parameter published: views of this schema for other services.
+    public init(schema: String, _ migrations: [Migration], publishing published: [PublishedView] = []) {
         precondition(migrations.map(\.number) == Array(1...Int32(migrations.count)), "migrations count from 1")
         self.schema = schema
         self.migrations = migrations
+        self.published = published
     }
 
     /// How long a statement waits for a lock on a table that is in use: whoever comes later waits behind it.
     static let lockTimeout = "SET lock_timeout = '2s'"
 
-    /// Applies what the database lacks and returns it. Tables that are new then get their layout.
+    /// Applies what the database lacks and returns it. Tables that are new then get their layout, and views are made of
+    /// what is published of them; a newer build's views stay as they are.
     ///
     /// - Parameter onLocked: called once, if it has to wait for tables to be free. It tries again and again, with pauses in
     ///   which others get their turn, so behind a dump it waits for the end of that and keeps nobody from anything.
@@ -35,12 +39,20 @@ public struct Migrator: Sendable {
             if !isTold { onLocked() }
             isTold = true
         }
-        let missing = migrations.suffix(from: try appliedCount(in: database))
+        let applied = try appliedCount(in: database)
+        let missing = migrations.suffix(from: applied.known)
         if missing.count == migrations.count { try requireLocks(for: layout, behind: missing, in: database) }
         for migration in missing { try apply(migration, to: database, onLocked: tell) }
         try requireLocks(for: layout, in: database)
         try repeating(onLocked: tell) { () throws(DatabaseError) in try database.execute(layout.sql(schema: schema)) }
+        if !applied.hasNewer { try publish(in: database, onLocked: tell) }
         return Array(missing)
+    }
+
+    private func publish(in database: BlockingConnection, onLocked: () -> Void) throws(MigrationError) {
+        for view in published {
+            try repeating(onLocked: onLocked) { () throws(DatabaseError) in try view.publish(in: database) }
+        }
     }
 
     /// Does what comes to nothing without a lock until it has one.
@@ -63,7 +75,7 @@ public struct Migrator: Sendable {
 
     /// Throws unless the database has the migrations of this build, and beyond them only such as this build works with.
     public func requireVersion(ofDatabaseAt url: String) throws(MigrationError) {
-        let count = try appliedCount(in: connect(to: url))
+        let count = try appliedCount(in: connect(to: url)).known
         guard count == migrations.count else { throw .databaseIsOlder(missing: Int32(count + 1)) }
     }
 
@@ -144,9 +156,12 @@ public struct Migrator: Sendable {
         try database.query("SELECT pg_try_advisory_lock(hashtextextended($1, 0))") { $0.add("parley \(schema)") }[0][0]
     }
 
-    /// How many of this build's migrations are applied, after checking that it works with all that are.
-    private func appliedCount(in database: BlockingConnection) throws(MigrationError) -> Int {
-        var count = 0
+    /// How many of this build's migrations are applied, and whether a newer build's are, after checking that it works with
+    /// all that are.
+    private func appliedCount(
+        in database: BlockingConnection
+    ) throws(MigrationError) -> (known: Int, hasNewer: Bool) {
+        var (count, hasNewer) = (0, false)
         for row in try applied(in: database) {
             if let isUnchanged: Bool = row[1] {
                 guard isUnchanged else { throw .edited(number: row[0]) }
@@ -154,9 +169,10 @@ public struct Migrator: Sendable {
             } else {
                 let oldest: Int32 = row[2]
                 guard oldest <= migrations.count else { throw .databaseIsNewer(number: row[0]) }
+                hasNewer = true
             }
         }
-        return count
+        return (count, hasNewer)
     }
 
     /// The applied migrations in order, each with whether its text is still the same (NULL: it is not known here), and

@@ -4,11 +4,11 @@ import Synchronization
 
 /// The epoll loop behind `Reactor`, and the executor of everything that runs on it.
 ///
-/// A turn: wait for descriptors, call their handlers, run due timers, run jobs (steps of `async` functions), then what
-/// was put off to the end of the turn. Jobs that make more jobs get sixteen rounds a turn, so that they cannot starve
-/// the sockets.
+/// A turn waits for descriptors, calls their handlers, runs due timers and jobs (steps of `async` functions), and then
+/// the bodies deferred to its end. Jobs that enqueue more jobs get sixteen rounds a turn, so they cannot starve the
+/// sockets.
 final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
-    // @unchecked: `inbox`, `thread` and `stopping` are synchronised; all else is touched on the loop's thread only.
+    // @unchecked: `inbox`, `thread` and `stopping` are synchronised; everything else is used only on the loop's thread.
     private let epoll = epoll_create1(CInt(EPOLL_CLOEXEC))
     private let wakeUp = eventfd(0, CInt(EFD_NONBLOCK) | CInt(EFD_CLOEXEC))
     private let thread = Atomic<UInt>(0)
@@ -19,15 +19,16 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     var work = Work()
     let signals = SignalSource()
 
-    /// What is to be done by itself, without a descriptor being ready.
+    /// Work that does not depend on a ready descriptor.
     struct Work {
         var jobs: [UnownedJob] = []
         var deferred: [@Reactor () -> Void] = []
         var timers = TimerHeap()
     }
 
-    /// One watched descriptor. The generation travels through epoll with the number: an event for a descriptor that
-    /// was closed and opened again within the same burst of events carries the old generation and is dropped.
+    /// One watched descriptor. The generation travels through epoll with the descriptor's number. An event for a
+    /// descriptor that was closed and reopened within the same burst of events carries the old generation and is
+    /// dropped.
     private struct Watched {
         var handler: (any DescriptorHandler)?
         var generation: UInt32 = 0
@@ -38,7 +39,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     private static let jobRoundsPerTurn = 16
 
     init() {
-        precondition(epoll >= 0 && wakeUp >= 0, "the system grants an epoll and an event descriptor")
+        precondition(epoll >= 0 && wakeUp >= 0, "epoll_create1 or eventfd failed")
         var event = epoll_event(events: EPOLLIN.rawValue, data: epoll_data_t(u64: Self.wakeUpTag))
         epoll_ctl(epoll, EPOLL_CTL_ADD, wakeUp, &event)
     }
@@ -61,7 +62,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     }
 
     func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
-    func checkIsolated() { precondition(isCurrent, "only the reactor's thread may do this") }
+    func checkIsolated() { precondition(isCurrent, "this must run on the reactor's thread") }
     func isIsolatingCurrentContext() -> Bool? { isCurrent }
 
     // MARK: Descriptors
@@ -121,7 +122,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     private func waitMilliseconds() -> CInt {
         if !work.jobs.isEmpty || !work.deferred.isEmpty { return 0 }
         guard let next = work.timers.nextTime else { return -1 }
-        // Rounded up: woken early, the loop would spin until the timer is due.
+        // Rounded up: if woken early, the loop would spin until the timer is due.
         return CInt(clamping: ((next - .now).nanoseconds + 999_999) / 1_000_000)
     }
 

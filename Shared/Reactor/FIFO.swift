@@ -1,6 +1,6 @@
-/// A queue: appended to at the end, taken from at the front, each at constant cost on average.
+/// A first-in, first-out queue. Appending and removing take amortised constant time.
 public struct FIFO<Element> {
-    /// Those before `head` were taken.
+    /// The elements before `head` were removed.
     private var elements: [Element?] = []
     private var head = 0
 
@@ -12,18 +12,18 @@ public struct FIFO<Element> {
 
     public mutating func append(_ element: Element) { elements.append(element) }
 
-    /// Changes the first element in its place. There must be one.
+    /// Changes the first element in place. The queue must not be empty.
     public mutating func updateFirst(_ body: (inout Element) -> Void) { body(&elements[head]!) }
 
     public mutating func popFirst() -> Element? {
         guard !isEmpty else { return nil }
         defer { compact() }
-        // Taken out, not only passed by: what it holds may be large.
+        // Set to nil and not only skipped: the element may hold much memory.
         defer { head += 1 }
         return elements[head].take()
     }
 
-    /// Moves the elements to the front when half of the memory has none: each is moved once on average.
+    /// Moves the elements to the front when half of the array is unused: each is moved once on average.
     private mutating func compact() {
         guard head * 2 > elements.count else { return }
         elements.removeFirst(head)

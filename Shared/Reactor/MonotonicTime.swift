@@ -1,6 +1,6 @@
 import Glibc
 
-/// Nanoseconds of the monotonic clock: for intervals and deadlines, never shown to anybody.
+/// A time of the monotonic clock in nanoseconds, for intervals and deadlines only.
 public struct MonotonicTime: Hashable, Comparable, Sendable {
     public let nanoseconds: UInt64
 
@@ -19,14 +19,14 @@ public struct MonotonicTime: Hashable, Comparable, Sendable {
         MonotonicTime(nanoseconds: time.nanoseconds &+ UInt64(max(0, duration.nanoseconds)))
     }
 
-    /// The time from `earlier` to `later`, zero when they are the other way round.
+    /// Returns the time from `earlier` to `later`; zero when `later` is the earlier one.
     public static func - (later: Self, earlier: Self) -> Duration {
         later <= earlier ? .zero : .nanoseconds(Int64(clamping: later.nanoseconds - earlier.nanoseconds))
     }
 }
 
 extension Duration {
-    /// The duration in nanoseconds, clamped to what 64 bits hold (292 years).
+    /// The duration in nanoseconds, clamped to 64 bits (292 years).
     public var nanoseconds: Int64 { Int64(clamping: attoseconds / 1_000_000_000) }
 
     public var milliseconds: Double { Double(nanoseconds) / 1_000_000 }

@@ -1,9 +1,9 @@
 import CLinux
 import Glibc
 
-/// Signals as readable events (signalfd(2)), so that their handlers are ordinary code on the reactor.
+/// Delivers signals as readable events (signalfd(2)), so that their handlers run as ordinary code on the reactor.
 final class SignalSource: DescriptorHandler, @unchecked Sendable {
-    // @unchecked: used on the reactor's thread only; created beside it.
+    // @unchecked: used only on the reactor's thread; created on another.
     private var mask = sigset_t()
     private var descriptor: CInt = -1
     private var bodies: [UInt32: @Reactor () -> Void] = [:]
@@ -16,7 +16,7 @@ final class SignalSource: DescriptorHandler, @unchecked Sendable {
         pthread_sigmask(SIG_BLOCK, &mask, nil)
         let isNew = descriptor < 0
         descriptor = signalfd(descriptor, &mask, CInt(SFD_NONBLOCK | SFD_CLOEXEC))
-        precondition(descriptor >= 0, "the system grants a signal descriptor")
+        precondition(descriptor >= 0, "signalfd failed")
         if isNew { Reactor.watch(descriptor, for: .read, handler: self) }
     }
 

@@ -1,11 +1,10 @@
 import Synchronization
 
-/// One process of a simulation: what it has put off (timers, steps of `async` functions, ends of turns) is kept apart
-/// from the reactor's own, and the time is what the simulation says.
+/// One process of a simulation. Its deferred work (timers, steps of `async` functions, ends of turns) is kept apart
+/// from the reactor's own, and its time is set by the simulation.
 ///
-/// The processes of a simulation take turns on the reactor's thread. A turn ends when nothing is left to be done at its
-/// time, so a run follows from the order of its turns alone. Who lets go of a process has crashed it: nothing it put off
-/// happens any more.
+/// The processes of a simulation take turns on the reactor's thread. A turn ends when nothing is left to do at its
+/// time, so the order of turns alone determines a run. Releasing a process crashes it: its deferred work never runs.
 @Reactor
 public final class SimulatedProcess {
     private var work = EventLoop.Work()
@@ -13,10 +12,10 @@ public final class SimulatedProcess {
 
     public init(random: any RandomNumberGenerator) { self.random = random }
 
-    /// When it has something to do by itself.
+    /// The time of its next timer.
     public var nextTime: MonotonicTime? { work.timers.nextTime }
 
-    /// Runs `body` and all that is due at `time`, as one turn of the process.
+    /// Runs `body` and all work due at `time`, as one turn of the process.
     public func turn(at time: MonotonicTime, _ body: @Reactor () -> Void = {}) {
         begin(time)
         body()
@@ -30,7 +29,7 @@ public final class SimulatedProcess {
     }
 
     private func begin(_ time: MonotonicTime) {
-        precondition(SimulatedClock.now == nil, "processes take turns, they do not call each other")
+        precondition(SimulatedClock.now == nil, "a turn must not start inside another turn")
         swap(&work, &Reactor.loop.work)
         SimulatedClock.now = time
         ProcessRandom.simulated = random
@@ -48,7 +47,7 @@ extension MonotonicTime {
     fileprivate static let never = MonotonicTime(nanoseconds: .max)
 }
 
-/// The time in the turn of a simulated process; nil outside, which is real life.
+/// The time in the turn of a simulated process; nil outside of a simulation.
 enum SimulatedClock {
     private static let nanoseconds = Atomic<UInt64>(0)
 
@@ -61,9 +60,10 @@ enum SimulatedClock {
     }
 }
 
-/// Random numbers for what runs on the reactor: for pauses and names, not for secrets. In a simulation they follow from its seed.
+/// Random numbers for code on the reactor: for delays and names, not for secrets. In a simulation they follow from its
+/// seed.
 public struct ProcessRandom: RandomNumberGenerator {
-    /// Only touched on the reactor's thread.
+    /// Used only on the reactor's thread.
     nonisolated(unsafe) static var simulated: (any RandomNumberGenerator)?
 
     public init() {}

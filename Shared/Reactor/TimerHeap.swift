@@ -1,10 +1,11 @@
-/// Names a timer for `Reactor.cancel`. Never used again, so cancelling twice or too late does nothing.
+/// Identifies a timer for `Reactor.cancel`. An identifier is never reused, so cancelling twice or too late does
+/// nothing.
 public struct TimerID: Hashable, Sendable {
     fileprivate let number: UInt64
 }
 
-/// The pending timers, the earliest first: a binary heap. A cancelled timer stays in it, without its closure, until its
-/// time comes, because finding it would cost more.
+/// A binary heap of pending timers, the earliest first. A cancelled timer stays in the heap without its closure until
+/// its time comes, because finding it would cost more.
 struct TimerHeap {
     typealias Body = @Reactor () -> Void
 
@@ -25,7 +26,7 @@ struct TimerHeap {
 
     mutating func cancel(_ id: TimerID) { bodies[id] = nil }
 
-    /// Takes out the earliest timer that is due, if it was not cancelled.
+    /// Removes and returns the earliest timer that is due and was not cancelled.
     mutating func popDue(at now: MonotonicTime) -> Body? {
         while let first = heap.first, first.time <= now {
             removeFirst()
@@ -40,7 +41,7 @@ struct TimerHeap {
         siftDown()
     }
 
-    /// Equal times keep the order of their insertion.
+    /// Timers with equal times keep the order of their insertion.
     private func precedes(_ left: Int, _ right: Int) -> Bool {
         (heap[left].time, heap[left].id.number) < (heap[right].time, heap[right].id.number)
     }

@@ -100,12 +100,12 @@ extension Service {
             "frames_received": ("Frames received", \.framesReceived),
             "bytes_received": ("Bytes received", \.bytesReceived),
             "frames_refused": ("Frames that could not be read, or that their sender may not publish", \.framesRefused),
-            "connections_refused": ("Connections with a key of no role that may subscribe", \.strangersRefused),
+            "connections_refused": ("Connections with a key of no role that may subscribe", \.connectionsRefused),
             "requests": ("Requests published, without repetitions", \.requests),
             "requests_repeated": ("Requests published again because no response came in time", \.requestsRepeated),
             "requests_timed_out": ("Requests without a response by their deadline", \.requestsTimedOut),
             "requests_refused": ("Requests refused because too many were in flight", \.requestsRefused),
-            "late_responses": ("Responses to requests that had ended", \.answersLate),
+            "late_responses": ("Responses to requests that had ended", \.lateResponses),
             "repetitions_dropped": ("Repetitions of requests in flight, dropped", \.repetitionsDropped),
         ]
         for (name, (help, path)) in counters {
@@ -119,7 +119,7 @@ extension Service {
             Double(bus.requestsInFlight)
         }
         metrics.gauge("parley_bus_inbound_requests_in_flight", "Requests received that have no response yet") {
-            Double(bus.requestsBegun)
+            Double(bus.inboundRequestsInFlight)
         }
     }
 }

@@ -16,6 +16,8 @@ public struct SessionLimits: Sendable {
     public static let receiptsPerFrame = 10
     public var receiptsPerSecond: Int { framesPerSecond * Self.receiptsPerFrame }
 
+    public var frameRate: TokenBucket.Rate { TokenBucket.Rate(perSecond: framesPerSecond, burst: frameBurst) }
+
     public init() {}
 
     public init(environment: inout Environment) throws(ConfigurationError) {

@@ -3,20 +3,20 @@ import Postgres
 import Reactor
 import ServiceKit
 
-/// What time it is, by three clocks of which one may be wrong: the database's, this machine's, and how much time has passed
-/// since the two agreed.
+/// The time according to three clocks, of which one may be wrong: the database's, this machine's, and the monotonic
+/// time since the two last agreed.
 ///
-/// The time of a change is PostgreSQL's, and never earlier than that of the change before, so a clock that jumps ahead would
-/// leave a conversation without times until it has caught up, and its messages editable until then.
+/// The time of a change is PostgreSQL's and never earlier than that of the change before. A clock that jumps ahead
+/// would therefore stop the times of a conversation until it has caught up, and keep its messages editable until then.
 public struct TrustedTime {
-    /// How far a clock may be off before it is not believed, in milliseconds.
+    /// How far a clock may be off before it is ignored, in milliseconds.
     public static let tolerance: Int64 = 60_000
 
     private var anchor: (time: Timestamp, at: MonotonicTime)?
 
-    /// Looks at all three. Where the two clocks agree, that is the time. Otherwise the one is right that shows what has
-    /// passed since. Where nothing is known of before, the earlier one is taken: what it does wrong ends when it is set,
-    /// but no time is taken back that was given.
+    /// Compares all three. When the two clocks agree, they are right. Otherwise the right one is the one that agrees
+    /// with the time that has passed since. Without an earlier observation the earlier clock is taken: its error ends
+    /// when the clock is set, but a time that was given out cannot be taken back.
     mutating func observe(database: Timestamp, own: Timestamp, at now: MonotonicTime) {
         if isNear(database, own) {
             anchor = (database, now)
@@ -27,7 +27,7 @@ public struct TrustedTime {
         }
     }
 
-    /// The time, as far as it is known; nil before anything was observed.
+    /// Returns the time; nil before the first observation.
     func time(at now: MonotonicTime) -> Timestamp? {
         anchor.map { Timestamp(milliseconds: $0.time.milliseconds + (now - $0.at).nanoseconds / 1_000_000) }
     }
@@ -37,17 +37,17 @@ public struct TrustedTime {
     }
 }
 
-/// Keeps the times of changes near the real one, on the connections that write: PostgreSQL gives its own time, but none
-/// outside the bounds that its session has been told.
+/// Keeps the times of changes near the true time. On the connections that write, PostgreSQL uses its own clock, within
+/// bounds that this sets for the session.
 @Reactor
 public final class ChangeClock {
-    /// Well within the tolerance, which the bounds also have to last for.
+    /// Well within the tolerance: bounds must hold until they are set again.
     private static let interval = Duration.seconds(1)
 
     private var trusted = TrustedTime()
     private let connections: [Connection]
     private let log: Log
-    /// By how much the database's clock was ahead of this machine's when it was looked at last, in milliseconds.
+    /// How far the database's clock was ahead of this machine's at the last observation, in milliseconds.
     public private(set) var difference: Int64?
 
     public init(_ connections: [Connection], log: Log) {
@@ -61,7 +61,7 @@ public final class ChangeClock {
         }
     }
 
-    /// Tells the session the bounds, and asks what time it has.
+    /// Sets the session's bounds and reads its clock.
     private func set(_ connection: Connection) {
         let isFirst = difference == nil
         connection.submit { batch in
@@ -77,7 +77,7 @@ public final class ChangeClock {
         }
     }
 
-    /// Seconds since 1970.
+    /// Returns milliseconds since 1970 as seconds, in decimal.
     private static func text(_ milliseconds: Int64) -> String {
         let fraction = String(1000 + milliseconds % 1000).dropFirst()
         return "\(milliseconds / 1000).\(fraction)"
@@ -92,18 +92,18 @@ public final class ChangeClock {
         guard (difference.magnitude > TrustedTime.tolerance) != wasApart else { return }
         let field = LogField("seconds_ahead", difference / 1000)
         if wasApart {
-            log.info("the clocks of the database and of this machine agree again", [field])
+            log.info("the clocks of the database and this machine agree again", [field])
         } else {
-            log.error("the clock of the database is not that of this machine", [field])
+            log.error("the clocks of the database and this machine disagree", [field])
         }
     }
 }
 
-/// The SQL of the time of changes.
+/// The SQL expressions for the time of changes.
 public enum ChangeTime {
     private static let earliest = "parley.earliest", latest = "parley.latest"
 
-    /// The time of a change that happens now. Without bounds it is PostgreSQL's.
+    /// The time of a change that happens now. Without bounds it is PostgreSQL's clock.
     public static let now = """
         date_trunc('milliseconds', greatest(\(bound(earliest)), least(\(bound(latest)), clock_timestamp())))
         """
@@ -112,7 +112,7 @@ public enum ChangeTime {
         "to_timestamp(nullif(current_setting('\(setting)', true), '')::float8)"
     }
 
-    /// $1 the earliest, $2 the latest that `now` may be, in seconds since 1970; empty: any.
+    /// $1 earliest, $2 latest value of `now`, in seconds since 1970; empty: no bound.
     static let setBounds =
         "SELECT set_config('\(earliest)', $1, false), set_config('\(latest)', $2, false), clock_timestamp()"
 }

@@ -1,12 +1,12 @@
 import Models
 import Wire
 
-/// Which streams moved since the last digest, slot by slot: what a subscriber needs to find out that it missed a frame.
+/// Records by slot which streams moved since the last digest. Digests let a subscriber find out that it missed a frame.
 ///
-/// Digests with content are numbered under the slot's epoch, from 1 and without gaps; one without content repeats the
-/// last number, so the loss of a digest is found by the next one.
+/// Digests with content are numbered from 1 without gaps under the slot's epoch; a digest without content repeats the
+/// last number. The next digest therefore reveals a lost one.
 public struct DigestLog {
-    /// Those of owned slots, by number.
+    /// The logs of owned slots, by slot number.
     private var slots = [SlotLog?](repeating: nil, count: Slot.count)
 
     private struct SlotLog {
@@ -18,7 +18,7 @@ public struct DigestLog {
             moved[position.key, default: 0].raise(to: position.position)
         }
 
-        /// The content so far as the next digest, in an order of no meaning.
+        /// Returns the recorded positions as the next digest, in no particular order.
         mutating func takeDigest(of slot: Slot) -> DigestEntry {
             if !moved.isEmpty { number += 1 }
             defer { moved.removeAll(keepingCapacity: true) }
@@ -32,16 +32,17 @@ public struct DigestLog {
     public mutating func acquired(_ slot: Slot, epoch: Int64) { slots[Int(slot.number)] = SlotLog(epoch: epoch) }
     public mutating func lost(_ slot: Slot) { slots[Int(slot.number)] = nil }
 
-    /// Notes that a transaction of `slot` moved a stream. Of several positions the highest counts. A slot that is not
-    /// owned any more is left to its next owner: under the new epoch subscribers ask for everything they hold.
+    /// Records that a transaction of `slot` moved a stream; the highest position counts. A slot that is no longer owned
+    /// is ignored: its next owner has a new epoch, under which subscribers ask for every stream they hold.
     public mutating func note(_ position: StreamPosition, in slot: Slot) {
         slots[Int(slot.number)]?.note(position)
     }
 
-    /// Something of `slot` may have moved that nobody here knows of: a number without a digest makes subscribers ask.
+    /// Skips a digest number, because an unknown stream of `slot` may have moved. The gap makes subscribers ask for
+    /// every stream they hold.
     public mutating func doubt(_ slot: Slot) { slots[Int(slot.number)]?.number += 1 }
 
-    /// The digests that are due, one for each owned slot, in order of the slots.
+    /// Returns the digests that are due, one for each owned slot, ordered by slot.
     public mutating func takeDigests() -> [DigestEntry] {
         Slot.all.compactMap { slots[Int($0.number)]?.takeDigest(of: $0) }
     }

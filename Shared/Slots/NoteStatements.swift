@@ -1,24 +1,24 @@
 import Models
 import Postgres
 
-/// The SQL of `WorkNotes`: a table `<schema>.<table> (slot, conversation_id, noted_by)`, whose key begins with the slot, and
-/// `<schema>.slots (slot, epoch, noted_epoch)`.
+/// The SQL of `WorkNotes`. It uses a table `<schema>.<table> (slot, conversation_id, noted_by)`, whose key begins with
+/// the slot, and `<schema>.slots (slot, epoch, noted_epoch)`.
 public struct NoteStatements: Sendable {
-    /// Notes conversations, those of them that there are, and returns the rows that are new.
+    /// Inserts notes for the conversations that exist, and returns the inserted rows.
     let note: Statement
     let forget: Statement
-    /// $1 slot · behind $2 conversation, $3 number · $4 limit.
+    /// $1 slot · after $2 conversation, $3 number · $4 limit.
     let noted: Statement
-    /// Of slots and the epochs they are owned under, those in which everything is done or noted.
+    /// Given slots and the epochs under which they are owned, returns those in which all work is done or noted.
     let complete: Statement
-    /// Says so of others.
+    /// Records that all work of slots is done or noted.
     let completed: Statement
 
     public var all: [Statement] { [note, forget, noted, complete, completed] }
 
-    /// All names are the code's own: they are not quoted.
+    /// All names come from code and are not quoted.
     ///
-    /// - Parameter existence: the table that has a row for each conversation there is, and its column with the id.
+    /// - Parameter existence: the table with one row per conversation, and its id column.
     public init(_ schema: String, _ table: String, existence: (table: String, id: String)) {
         note = Statement(
             "note_\(table)", parameters: [.array(.int2), .array(.uuid), .array(.int8)],
@@ -60,12 +60,12 @@ public struct NoteStatements: Sendable {
     }
 }
 
-/// A row of the notes.
+/// A row of the table of notes.
 public struct Note: Hashable, Sendable {
     public let conversation: ConversationID
     let number: Int64
 
-    /// Before the first.
+    /// The position before the first note.
     static let start = Note(conversation: ConversationID(.zero), number: .min)
 
     init(conversation: ConversationID, number: Int64) {
@@ -73,7 +73,7 @@ public struct Note: Hashable, Sendable {
         self.number = number
     }
 
-    /// A row of `note` and `noted`.
+    /// Reads a row of `note` or `noted`.
     init(_ row: Row) { self.init(conversation: row[0], number: row[1]) }
 }
 

@@ -1,30 +1,31 @@
 import Models
 import Reactor
 
-/// What a process remembers of the notes in its table: which conversations are noted, and when a note may go.
+/// The notes of a process: which conversations are noted, and when a note may be removed.
 ///
-/// Each time a conversation is noted that is not, its note has a number of its own, so to remove a note never removes one
-/// that was written later, whoever does it and whenever.
+/// Every new note has a new number, so removing a note never removes one that was written later, whoever removes it and
+/// whenever.
 ///
 /// Pure: time is a parameter.
 struct NotedWork {
-    /// Conversations that are remembered. What is noted beyond it stays in the table until the slot's next takeover.
+    /// The most conversations kept in memory. Further notes stay in the table until the slot's next takeover.
     static let capacity = 65_536
-    /// How long a conversation rests before its note goes. Who moves it once in that time writes one note for all.
+    /// How long a conversation must be idle before its note is removed. A conversation that moves more often has a
+    /// single note.
     static let quiet = Duration.seconds(60)
-    /// Conversations that one look is for; more when memory runs short.
-    static let usualLook = 128
-    static let hurriedLook = 1_024
+    /// Conversations checked in one scan, and when memory runs short.
+    static let scanSize = 128
+    static let urgentScanSize = 1_024
 
     private struct Entry {
         var number: Int64
-        /// The row is in the table.
+        /// Whether the row is in the table.
         var isWritten = false
-        /// Batches under way that rest on it.
-        var underWay = 0
-        /// Those of others, whose work is this process's now.
+        /// Batches in flight that rely on the note.
+        var inFlight = 0
+        /// Numbers of notes by former owners, whose work this process has taken over.
         var adopted: [Int64] = []
-        /// That of its slot when the note was made: another one, and the note is its next owner's to remove.
+        /// The slot's generation when the note was made. If the slot's differs, the next owner removes the note.
         var generation: Int
         var movedAt: MonotonicTime
     }
@@ -32,7 +33,7 @@ struct NotedWork {
     private var entries: [ConversationID: Entry] = [:]
     private var held: Set<ConversationID> = []
     private var generations = [Int](repeating: 0, count: Slot.count)
-    /// Every entry once, the one to be looked at next first.
+    /// Every entry once, in the order of their next checks.
     private var order = FIFO<(conversation: ConversationID, at: MonotonicTime)>()
     private var nextNumber: Int64
 
@@ -40,24 +41,25 @@ struct NotedWork {
 
     var count: Int { entries.count }
 
-    /// A batch is to move these conversations. Returns the notes that it has to write; `end` must follow.
+    /// Begins a batch that moves these conversations. Returns the notes that the batch must write. Call `end`
+    /// afterwards.
     mutating func begin(_ conversations: some Sequence<ConversationID>, at now: MonotonicTime) -> [Note] {
         var missing: [Note] = []
         for conversation in conversations {
             if let index = entries.index(forKey: conversation) {
                 renew(index)
-                entries.values[index].underWay += 1
+                entries.values[index].inFlight += 1
                 guard !entries.values[index].isWritten else { continue }
                 missing.append(Note(conversation: conversation, number: entries.values[index].number))
             } else {
                 missing.append(Note(conversation: conversation, number: takeNumber()))
-                remember(missing[missing.count - 1], underWay: 1, at: now)
+                remember(missing[missing.count - 1], inFlight: 1, at: now)
             }
         }
         return missing
     }
 
-    /// The batch has ended. `written`: the notes of it that are in the table now, if it is committed.
+    /// Ends a batch. `written` are its notes that are in the table now, if it was committed.
     mutating func end(
         _ conversations: some Sequence<ConversationID>, written: some Sequence<Note>, at now: MonotonicTime
     ) {
@@ -66,16 +68,16 @@ struct NotedWork {
         }
         for conversation in conversations {
             guard let index = entries.index(forKey: conversation) else { continue }
-            entries.values[index].underWay -= 1
+            entries.values[index].inFlight -= 1
             entries.values[index].movedAt = now
         }
     }
 
-    /// Notes that are in the table and whose work is this process's from now on. Its own are among them.
+    /// Takes over notes found in the table. They may include this process's own.
     mutating func adopt(_ notes: some Sequence<Note>, at now: MonotonicTime) {
         for note in notes {
             if entries[note.conversation] == nil {
-                remember(Note(conversation: note.conversation, number: takeNumber()), underWay: 0, at: now)
+                remember(Note(conversation: note.conversation, number: takeNumber()), inFlight: 0, at: now)
             }
             guard let index = entries.index(forKey: note.conversation) else { continue }
             renew(index)
@@ -88,48 +90,48 @@ struct NotedWork {
         }
     }
 
-    /// The note stays until `release`, whatever is done.
+    /// Keeps a conversation's note until `release`.
     mutating func hold(_ conversation: ConversationID) {
         if entries[conversation] != nil { held.insert(conversation) }
     }
 
     mutating func release(in slots: Set<Slot>) { held = held.filter { !slots.contains($0.slot) } }
 
-    /// Takes out what rests on nothing any more. Returns the rows that may go.
+    /// Removes the entries that are no longer needed. Returns the rows to delete.
     mutating func takeDone(at now: MonotonicTime, isDone: (ConversationID) -> Bool) -> [Note] {
-        let isHurried = entries.count > Self.capacity / 2
-        let quiet = isHurried ? .zero : Self.quiet
-        var gone: [Note] = []
-        for _ in 0..<min(isHurried ? Self.hurriedLook : Self.usualLook, order.count) {
+        let isShortOfMemory = entries.count > Self.capacity / 2
+        let quiet = isShortOfMemory ? .zero : Self.quiet
+        var removed: [Note] = []
+        for _ in 0..<min(isShortOfMemory ? Self.urgentScanSize : Self.scanSize, order.count) {
             guard let first = order.first, first.at + quiet <= now else { break }
             _ = order.popFirst()
             guard let index = entries.index(forKey: first.conversation) else { continue }
             renew(index)
             let entry = entries.values[index]
-            if entry.underWay == 0, !held.contains(first.conversation), entry.movedAt + quiet <= now,
+            if entry.inFlight == 0, !held.contains(first.conversation), entry.movedAt + quiet <= now,
                 isDone(first.conversation)
             {
                 entries[first.conversation] = nil
                 let numbers = entry.adopted + (entry.isWritten ? [entry.number] : [])
-                gone += numbers.map { Note(conversation: first.conversation, number: $0) }
+                removed += numbers.map { Note(conversation: first.conversation, number: $0) }
             } else {
                 order.append((first.conversation, now))
             }
         }
-        return gone
+        return removed
     }
 
-    /// Forgets what is noted of a slot: from now on another process removes the notes it finds there.
+    /// Forgets the notes of a slot: from now on its next owner removes the notes it finds there.
     mutating func forget(_ slot: Slot) { generations[Int(slot.number)] += 1 }
 
-    /// Forgets everything.
+    /// Forgets all notes.
     mutating func forgetAll() {
         entries = [:]
         held = []
         order = FIFO()
     }
 
-    /// Gives an entry whose note belongs to another process by now the number of a new note.
+    /// Renumbers an entry whose note belongs to another owner by now.
     private mutating func renew(_ index: Dictionary<ConversationID, Entry>.Index) {
         let generation = generations[Int(entries.keys[index].slot.number)]
         guard entries.values[index].generation != generation else { return }
@@ -144,11 +146,11 @@ struct NotedWork {
         return nextNumber
     }
 
-    private mutating func remember(_ note: Note, underWay: Int, at now: MonotonicTime) {
+    private mutating func remember(_ note: Note, inFlight: Int, at now: MonotonicTime) {
         guard entries.count < Self.capacity else { return }
         let generation = generations[Int(note.conversation.slot.number)]
         entries[note.conversation] = Entry(
-            number: note.number, underWay: underWay, generation: generation, movedAt: now)
+            number: note.number, inFlight: inFlight, generation: generation, movedAt: now)
         order.append((note.conversation, now))
     }
 }

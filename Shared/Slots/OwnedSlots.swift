@@ -4,17 +4,17 @@ import Postgres
 import Reactor
 import Wire
 
-/// What a service does with the slots it owns: it listens to the topics of their groups, and publishes their digests.
+/// Subscribes to the topics of the groups that a service owns slots of, and publishes the digests of these slots.
 @Reactor
 public final class OwnedSlots: SlotOwnerDelegate {
-    /// Between two digests: how late a lost frame that no later one reveals is found.
+    /// The time between two digests. It limits how late a lost frame is found that no later frame reveals.
     public static let digestInterval = Duration.milliseconds(250)
 
-    /// By then a server has noticed that a client is gone: it looks every second (`client_connection_check_interval`), and
-    /// at the latest when TCP gives up after five.
-    private static let noticeOfLoss = Duration.seconds(6)
+    /// The time in which PostgreSQL notices that a client is gone: it checks every second
+    /// (`client_connection_check_interval`), and TCP gives up after five.
+    private static let lossDetectionTime = Duration.seconds(6)
 
-    /// Which requests a kind of service takes, and under which topic its digests go.
+    /// The topics of a kind of service: of its requests and of its digests.
     public struct Topics: Sendable {
         let requests: @Sendable (SlotGroup) -> Topic
         let digests: @Sendable (SlotGroup) -> Topic
@@ -30,23 +30,23 @@ public final class OwnedSlots: SlotOwnerDelegate {
     private var ownedInGroup = Array(repeating: 0, count: SlotGroup.count)
     private var isOwned = Array(repeating: false, count: Slot.count)
     public private(set) var count = 0
-    /// Told of each slot that is taken over.
+    /// Calls `body` with each slot that is acquired.
     public func onAcquired(_ body: @escaping @Reactor (Slot) -> Void) { acquisitionObservers.append(body) }
     private var acquisitionObservers: [@Reactor (Slot) -> Void] = []
 
-    /// Told of each slot that is given up or lost: nothing is sent to the database for it from now on.
+    /// Calls `body` with each slot that is released or lost: from then on, nothing of it may be sent to the database.
     public func onLost(_ body: @escaping @Reactor (Slot) -> Void) { lossObservers.append(body) }
     private var lossObservers: [@Reactor (Slot) -> Void] = []
 
-    /// Told of each owned slot of which something may have been committed that nobody was told of.
+    /// Calls `body` with each owned slot in which a commit may not have been announced.
     public func onDoubt(_ body: @escaping @Reactor (Slot) -> Void) { doubtObservers.append(body) }
     private var doubtObservers: [@Reactor (Slot) -> Void] = []
 
-    /// Told of each session of another member that was ended because that one had fallen silent.
+    /// Called with each session of a silent member that this process has ended.
     public var onEndedSession: @Reactor (_ session: Int32) -> Void = { _ in }
     public private(set) var endedSessions = 0
 
-    /// `connection` is the one that writes, and not open yet.
+    /// `connection` is the writing connection. It must not be open yet.
     public init(_ bus: Bus, _ topics: Topics, connection: Connection, schema: String, lockClass: Int32) {
         self.bus = bus
         self.topics = topics
@@ -56,21 +56,21 @@ public final class OwnedSlots: SlotOwnerDelegate {
 
     public func contains(_ slot: Slot) -> Bool { isOwned[Int(slot.number)] }
 
-    /// The epochs under which these slots are owned, those of them that are.
+    /// Returns the epochs of the given slots that are owned.
     public func epochs(of slots: some Sequence<Slot>) -> [Slot: Int64] {
         var epochs: [Slot: Int64] = [:]
         for slot in slots { epochs[slot] = owner.epochs[slot] }
         return epochs
     }
 
-    /// Notes for the digest that a transaction of `slot` moved a stream.
+    /// Records for the digest that a transaction of `slot` moved a stream.
     public func note(_ position: StreamPosition, in slot: Slot) { digests.note(position, in: slot) }
 
-    /// Transactions of these slots may have been committed, and nobody is told of them: whoever follows the slots asks for
-    /// what it holds. A server whose client is gone may commit until it notices, so they ask again after that.
+    /// Makes subscribers of these slots ask for their streams, because transactions may have been committed without an
+    /// announcement. Repeats this later: a server whose client is gone may commit until it notices.
     public func doubt(_ doubtful: Set<Slot>) {
         raiseDoubt(doubtful)
-        Reactor.after(Self.noticeOfLoss) { [weak self] in self?.raiseDoubt(doubtful) }
+        Reactor.after(Self.lossDetectionTime) { [weak self] in self?.raiseDoubt(doubtful) }
     }
 
     private func raiseDoubt(_ doubtful: Set<Slot>) {
@@ -80,7 +80,7 @@ public final class OwnedSlots: SlotOwnerDelegate {
         }
     }
 
-    /// Gives all slots to the others, for the end of the process. What was committed is in the digests that go out here.
+    /// Releases all slots, at the end of the process. A last digest covers everything that was committed.
     public func drain() async {
         publishDigests()
         await withUnsafeContinuation { continuation in owner.drain { continuation.resume() } }

@@ -1,15 +1,15 @@
 import Models
 import Postgres
 
-/// The SQL of ownership. Run about twice a second, so not prepared.
+/// The SQL of slot ownership. It runs about twice a second and is not prepared.
 struct OwnershipStatements {
-    /// An identifier of the code's own: it is not quoted.
+    /// An identifier from code, not quoted.
     let schema: String
     let lockClass: Int32
 
     private var memberLockClass: Int32 { lockClass + 1 }
 
-    /// Shows the others that this session is there.
+    /// Takes the member's lock, by which the others see this session.
     func join(_ batch: inout Batch, _ member: Int32) {
         batch.execute(sql: "SELECT pg_advisory_lock($1, $2)") { parameters in
             parameters.add(memberLockClass)
@@ -17,16 +17,16 @@ struct OwnershipStatements {
         }
     }
 
-    /// Gives up everything that belongs to this member.
+    /// Releases all locks of this member and deletes its row.
     func leave(_ batch: inout Batch, _ member: Int32) {
         batch.execute(sql: "DELETE FROM \(schema).services WHERE id = $1") { $0.add(Int64(member)) }
         batch.execute(sql: "SELECT pg_advisory_unlock_all()")
         commitWithoutWaiting(&batch)
     }
 
-    /// Renews the member's row, then lists the members, which are the sessions that hold a member's lock: id, the server's
-    /// process of the session, the last heartbeat (1970 when there is none yet), and whether that is within three seconds.
-    /// Rows of the dead go after a minute.
+    /// Renews the member's row, then lists the members: the sessions that hold a member's lock. Returns id, backend
+    /// process id, last heartbeat (1970 when there is none), and whether it is within three seconds. Rows of dead
+    /// members are deleted after a minute.
     func heartbeat(_ batch: inout Batch, _ member: Int32) {
         batch.execute(
             sql: """
@@ -52,11 +52,11 @@ struct OwnershipStatements {
         AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
         """
 
-    /// Ends the session of a member that others take for silent, if the server agrees: the session that holds the member's lock
-    /// at this moment is served by that very process, belongs to this role, has begun and ended nothing for as long as the
-    /// bound, and the server waits for its client. It does not where a statement takes long, waits for a lock or for a
-    /// standby: whoever took over would wait there, too. A time to come is that of a clock that was set back since.
-    /// Returns whether it was told to end; no row when there was nothing to end.
+    /// Ends the session of a silent member, if the server agrees. The session must still hold the member's lock under
+    /// the given process id, belong to this role, have begun and ended nothing within `bound`, and wait for its client.
+    /// A session that runs a long statement, waits for a lock or waits for a standby is left alone: its successor would
+    /// wait there, too. A state change in the future means that the clock was set back since. Returns whether the
+    /// session was ended; no row when none matched.
     func endSession(_ batch: inout Batch, of member: Member, silentFor bound: Duration) {
         batch.execute(
             sql: """
@@ -73,14 +73,14 @@ struct OwnershipStatements {
         }
     }
 
-    /// Who is alive need not survive a crash: it must not take the disk from messages, nor wait for a standby. `true`:
-    /// for this transaction only.
+    /// Heartbeats need not survive a crash. They must not take disk time from messages, nor wait for a standby. `true`
+    /// limits the setting to this transaction.
     private func commitWithoutWaiting(_ batch: inout Batch) {
         batch.execute(sql: "SELECT set_config('synchronous_commit', 'off', true)")
     }
 
-    /// Locks up to `wanted` free slots and raises their epochs. Returns slot, epoch. A slot in which everything is noted
-    /// stays such a one (`WorkNotes`): notes go when their work is done, whoever owns the slot.
+    /// Locks up to `wanted` free slots and increments their epochs. Returns slot, epoch. A slot whose work is all noted
+    /// keeps that state (`WorkNotes`): whoever owns the slot, notes are removed only when their work is done.
     func acquire(_ batch: inout Batch, _ share: SlotShare) {
         batch.execute(
             sql: """

@@ -1,35 +1,35 @@
 import Models
 import Reactor
 
-/// A member as the database shows it to the others.
+/// A member as the other members see it in the database.
 struct Member: Equatable {
     let id: Int32
-    /// The server's process that serves the session by which the member holds its locks.
+    /// The process id of the backend that serves the session holding the member's locks.
     let session: Int32
-    /// Its last heartbeat, by the database's clock.
+    /// The last heartbeat, by the database's clock.
     let seenAt: Timestamp
-    /// Whether that was within three seconds, by the same clock.
+    /// Whether the last heartbeat was within three seconds, by the same clock.
     let isRecent: Bool
 }
 
-/// Finds the members that hold their sessions and do nothing any more: stopped, hung, or on a machine that the network
-/// lost. Their slots would stay with them until they go on.
+/// Finds members that keep their sessions but are stopped, hung, or cut off from the network. Without this their slots
+/// would stay with them.
 ///
-/// Who judges looks at the members twice a second, in the transaction that renews its own heartbeat. A member is silent
-/// when look after look showed the same heartbeat of the same session for as long as the bound. Heartbeats are compared with
-/// themselves alone, so it does not matter how the clocks of database and processes are set. A judge whose own looks were
-/// not regular begins anew: it, the database or the way between them stood still, and the others may have had no chance to
-/// be heard. So a database that was slow costs nobody their session, and two members cannot both find the other silent:
-/// whoever looks is heard.
+/// An observer reads the list of members twice a second, in the transaction that renews its own heartbeat. A member is
+/// silent when every reading within `bound` showed the same heartbeat of the same session. Heartbeats are compared only
+/// with each other, so differences between clocks do not matter. An observer whose own readings were irregular starts
+/// again: it, the database or the network stood still, and the others may have had no chance to renew theirs. A slow
+/// database therefore ends no session, and two members cannot find each other silent: a member that reads has renewed
+/// its heartbeat.
 struct SilentMembers {
     private let bound: Duration
-    /// More time between two looks counts as having been away.
+    /// A longer time between two readings counts as an absence of the observer.
     private var longestPause: Duration { bound / 2 }
-    private var lastLook: MonotonicTime?
-    private var signs: [Int32: Sign] = [:]
+    private var lastReading: MonotonicTime?
+    private var heartbeats: [Int32: Heartbeat] = [:]
 
-    /// The last sign of life of a member, and when it was first looked at.
-    private struct Sign {
+    /// The last heartbeat of a member, and when it was first read.
+    private struct Heartbeat {
         let session: Int32
         let seenAt: Timestamp
         let since: MonotonicTime
@@ -39,18 +39,18 @@ struct SilentMembers {
 
     init(bound: Duration) { self.bound = bound }
 
-    /// Takes what a look showed of the others. Returns those that are silent; each of them has the whole bound again before it
-    /// is named once more.
-    mutating func look(at others: [Member], now: MonotonicTime) -> [Member] {
-        if let lastLook, now - lastLook > longestPause { signs = [:] }
-        lastLook = now
-        let known = signs
-        signs = [:]
+    /// Takes a reading of the other members. Returns the silent ones; each of them has the whole bound again before it
+    /// is returned once more.
+    mutating func observe(_ others: [Member], now: MonotonicTime) -> [Member] {
+        if let lastReading, now - lastReading > longestPause { heartbeats = [:] }
+        lastReading = now
+        let known = heartbeats
+        heartbeats = [:]
         return others.filter { member in
-            let sign = known[member.id].flatMap { $0.isSame(as: member) ? $0 : nil }
-            let isSilent = sign.map { now - $0.since >= bound } ?? false
-            let since = isSilent ? now : sign?.since ?? now
-            signs[member.id] = Sign(session: member.session, seenAt: member.seenAt, since: since)
+            let heartbeat = known[member.id].flatMap { $0.isSame(as: member) ? $0 : nil }
+            let isSilent = heartbeat.map { now - $0.since >= bound } ?? false
+            let since = isSilent ? now : heartbeat?.since ?? now
+            heartbeats[member.id] = Heartbeat(session: member.session, seenAt: member.seenAt, since: since)
             return isSilent
         }
     }

@@ -2,29 +2,29 @@ import Models
 import Postgres
 import Reactor
 
-/// Who must know which slots this process owns.
+/// Receives the changes in which slots this process owns.
 @Reactor
 public protocol SlotOwnerDelegate: AnyObject {
-    /// From now on this process serves `slot`. Digests carry `epoch`, higher than any former owner's.
+    /// From now on this process serves `slot`. Its digests carry `epoch`, which is higher than any former owner's.
     func acquired(_ slot: Slot, epoch: Int64)
-    /// Nothing of `slot` may be sent to the database from now on.
+    /// From now on nothing of `slot` may be sent to the database.
     func lost(_ slot: Slot)
-    /// Another member had fallen silent: the server ends its session, `session` being the process that serves it.
+    /// The session of a silent member was ended. `session` is the process id of its backend.
     func ended(session: Int32)
 }
 
 /// Shares the slots evenly among the running processes of one kind.
 ///
-/// A slot is owned by holding a session-level advisory lock on the very connection that writes, so a dead process's
-/// slots free themselves when the server ends its session. A second lock, one per member, tells the others at once that
-/// the session is there; a row in `services`, renewed twice a second, tells them that the process still works. Where the
-/// session stays and the heartbeats do not, the others end the session: see `SilentMembers`. Ownership makes the work
-/// efficient, never correct: that rests on row locks and constraints.
+/// A process owns a slot by holding a session-level advisory lock on the connection that writes, so the slots of a dead
+/// process are free when the server ends its session. A second lock, one per member, shows the others at once that the
+/// session exists; a row in `services`, renewed twice a second, shows that the process still works. When the session
+/// stays and the heartbeats stop, the others end the session: see `SilentMembers`. Ownership makes the work efficient;
+/// its correctness rests on row locks and constraints.
 ///
 /// Reads and writes `<schema>.slots (slot, epoch, noted_epoch)` and `<schema>.services (id, seen_at)`.
 @Reactor
 public final class SlotOwner {
-    /// Held slots and the epochs under which they are held.
+    /// The owned slots and their epochs.
     public private(set) var epochs: [Slot: Int64] = [:]
 
     private let connection: Connection
@@ -32,23 +32,24 @@ public final class SlotOwner {
     private weak let delegate: (any SlotOwnerDelegate)?
     private let member: Int32
     private let silenceBound: Duration
-    /// For so long the server must have waited for a silent client. Less than the bound, because other statements may have
-    /// come behind the last heartbeat.
+    /// How long the server must have waited for a silent client. It is less than the bound, because other statements
+    /// may have followed the last heartbeat.
     private var quietBound: Duration { silenceBound * 4 / 5 }
     private var silentMembers: SilentMembers
-    private var nextLook: TimerID?
+    private var nextBeat: TimerID?
     private var isDrained = false
 
-    /// A death is noticed at the next one: well within the two seconds in which a dead store is replaced.
+    /// Members are counted at each heartbeat, so a death is noticed well within the two seconds in which a dead store
+    /// is replaced.
     private static let heartbeat = Duration.milliseconds(500)
-    /// While slots that belong here are held elsewhere: their owner gives them up at its next heartbeat.
-    private static let impatientHeartbeat = Duration.milliseconds(100)
+    /// Used while slots of this member's share are held elsewhere: their owner releases them at its next heartbeat.
+    private static let urgentHeartbeat = Duration.milliseconds(100)
 
-    /// A member that was not heard of for so long loses its session. Ten heartbeats: a process that merely waits for its
-    /// share of a busy machine is heard in between.
+    /// A member without a heartbeat for this long loses its session. It is ten heartbeats, so a process that merely
+    /// waits for its share of a busy machine keeps it.
     public static let silenceBound = Duration.seconds(5)
 
-    /// `lockClass` and `lockClass + 1` are the first keys of the advisory locks: different for each kind of service.
+    /// `lockClass` and `lockClass + 1` are the first keys of the advisory locks. Each kind of service has its own.
     public init(
         connection: Connection, schema: String, lockClass: Int32, delegate: any SlotOwnerDelegate,
         silenceBound: Duration = SlotOwner.silenceBound
@@ -61,14 +62,14 @@ public final class SlotOwner {
         member = .random(in: 1 ... .max, using: &random)
         statements = OwnershipStatements(schema: schema, lockClass: lockClass)
         connection.onUp { [weak self] in self?.join() }
-        connection.onLoss { [weak self] _ in self?.loseEverything() }
+        connection.onLoss { [weak self] _ in self?.loseAll() }
         if connection.isUp { join() }
     }
 
-    /// Gives everything up and calls `completion`. For a process that is about to end.
+    /// Releases everything and calls `completion`, at the end of the process.
     public func drain(completion: @escaping @Reactor () -> Void) {
         isDrained = true
-        loseEverything()
+        loseAll()
         guard connection.isUp else { return completion() }
         connection.submit {
             statements.leave(&$0, member)
@@ -77,7 +78,7 @@ public final class SlotOwner {
         }
     }
 
-    // MARK: The others
+    // MARK: Members
 
     private func join() {
         guard !isDrained else { return }
@@ -86,35 +87,35 @@ public final class SlotOwner {
             statements.join(&$0, member)
         } completion: { [weak self] outcome in
             self?.expectCommitted(outcome)
-            self?.look()
+            self?.beat()
         }
     }
 
-    /// Renews the heartbeat, counts the members and takes or gives what follows from that.
-    private func look() {
+    /// Renews the heartbeat, reads the members, and acquires or releases slots accordingly.
+    private func beat() {
         guard connection.isUp, !isDrained else { return }
         connection.submit {
             statements.heartbeat(&$0, member)
         } completion: { [weak self] outcome in
             guard let self, !isDrained else { return }
-            if case .committed(let rows) = outcome { looked(at: rows[1].map(Member.init)) }
-            if connection.isUp, nextLook == nil { look(after: Self.heartbeat) }
+            if case .committed(let rows) = outcome { observe(rows[1].map(Member.init)) }
+            if connection.isUp, nextBeat == nil { beat(after: Self.heartbeat) }
         }
     }
 
-    private func look(after delay: Duration) {
-        nextLook = Reactor.after(delay) { [weak self] in
-            self?.nextLook = nil
-            self?.look()
+    private func beat(after delay: Duration) {
+        nextBeat = Reactor.after(delay) { [weak self] in
+            self?.nextBeat = nil
+            self?.beat()
         }
     }
 
-    private func looked(at members: [Member]) {
+    private func observe(_ members: [Member]) {
         share(among: members.filter(\.isRecent).map(\.id))
-        for silent in silentMembers.look(at: members.filter { $0.id != member }, now: .now) { endSession(of: silent) }
+        for silent in silentMembers.observe(members.filter { $0.id != member }, now: .now) { endSession(of: silent) }
     }
 
-    /// What that one held is free as soon as the server has ended the session.
+    /// The slots of the silent member are free as soon as the server has ended its session.
     private func endSession(of silent: Member) {
         guard connection.isUp else { return }
         connection.submit {
@@ -124,7 +125,7 @@ public final class SlotOwner {
                 return
             }
             delegate?.ended(session: silent.session)
-            if connection.isUp, !isDrained { hurry() }
+            if connection.isUp, !isDrained { beatSoon() }
         }
     }
 
@@ -134,11 +135,11 @@ public final class SlotOwner {
         if share.wanted > 0 { acquire(share) }
     }
 
-    // MARK: The slots
+    // MARK: Slots
 
     private func release(_ slots: [Slot]) {
         for slot in slots { lose(slot) }
-        // Behind whatever was sent for these slots: the next owner comes after it is committed.
+        // Queued behind everything sent for these slots, so the next owner starts after that is committed.
         unlock(slots)
     }
 
@@ -146,7 +147,7 @@ public final class SlotOwner {
         connection.submit({ statements.unlock(&$0, slots) }, completion: { [weak self] in self?.expectCommitted($0) })
     }
 
-    /// Locks belong to the session: one that may hold what nobody knows of would keep a slot from everybody.
+    /// Gives up the session when its locks are uncertain: it might hold a lock for a slot that nobody serves.
     private func expectCommitted(_ outcome: BatchOutcome) {
         if case .committed = outcome { return }
         connection.giveUpSession("locks could not be taken or released")
@@ -164,16 +165,16 @@ public final class SlotOwner {
         switch outcome {
         case .committed(let rows):
             for row in rows[0] where !isDrained { hold(row[0], epoch: row[1]) }
-            if rows[0].count < share.wanted { hurry() }
+            if rows[0].count < share.wanted { beatSoon() }
         case .failed, .unknown:
-            // Advisory locks outlive the transaction that took them, but not the session.
+            // Session-level advisory locks outlive a failed transaction.
             if connection.isUp { unlock(share.candidates) }
         }
     }
 
-    private func hurry() {
-        if let nextLook { Reactor.cancel(nextLook) }
-        look(after: Self.impatientHeartbeat)
+    private func beatSoon() {
+        if let nextBeat { Reactor.cancel(nextBeat) }
+        beat(after: Self.urgentHeartbeat)
     }
 
     private func hold(_ slot: Slot, epoch: Int64) {
@@ -186,15 +187,15 @@ public final class SlotOwner {
         delegate?.lost(slot)
     }
 
-    private func loseEverything() {
-        if let nextLook { Reactor.cancel(nextLook) }
-        nextLook = nil
+    private func loseAll() {
+        if let nextBeat { Reactor.cancel(nextBeat) }
+        nextBeat = nil
         for slot in epochs.keys.sorted() { lose(slot) }
     }
 }
 
 extension Member {
-    /// A row of `OwnershipStatements.heartbeat`.
+    /// Reads a row of `OwnershipStatements.heartbeat`.
     fileprivate init(_ row: Row) {
         self.init(id: Int32(row[0] as Int64), session: row[1], seenAt: row[2], isRecent: row[3])
     }

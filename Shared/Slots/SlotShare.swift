@@ -1,27 +1,28 @@
 import Models
 
-/// How many of the slots a member should own, and what it has to do for that: as even as possible, and moving no slot
-/// that can stay.
+/// The share of slots that a member should own, and the steps towards it. Shares are as even as possible, and no slot
+/// moves that can stay.
 ///
-/// Every member computes it for itself from the list of members. While two of them see different lists they want too
-/// many or too few slots between them; locks in the database decide, and the next look at the list settles it.
+/// Every member computes its own share from the list of members. Members that see different lists may want too many or
+/// too few slots between them; locks in the database decide, and the next heartbeat corrects it.
 public struct SlotShare: Equatable {
-    /// Slots to give up.
+    /// Slots to release.
     public let release: [Slot]
-    /// Slots to try for, in this order, until `wanted` of them were free.
+    /// Slots to try in this order until `wanted` of them are acquired.
     public let candidates: [Slot]
     public let wanted: Int
 
-    /// `members` has the identifiers of all that are alive, in any order; `own` is added when it is missing.
+    /// `members` are the identifiers of all live members, in any order; `own` is added when it is missing.
     public init(members: [Int32], own: Int32, held: Set<Slot>) {
         let quota = Self.quota(of: own, among: Set(members).union([own]))
-        // The highest go, the lowest come first: a member's slots stay close together, so it needs few bus topics.
+        // The highest are released, the lowest tried first: a member's slots stay close together, so it needs few bus
+        // topics.
         release = Array(held.sorted().dropFirst(quota))
         wanted = max(0, quota - held.count)
         candidates = wanted == 0 ? [] : Slot.all.filter { !held.contains($0) }
     }
 
-    /// The first members in order of their identifiers get one more when it does not come out even.
+    /// The remainder goes to the members with the lowest identifiers, one slot each.
     private static func quota(of own: Int32, among members: Set<Int32>) -> Int {
         let rank = members.count { $0 < own }
         let (even, rest) = Slot.count.quotientAndRemainder(dividingBy: members.count)

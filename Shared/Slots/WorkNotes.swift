@@ -2,30 +2,31 @@ import Models
 import Postgres
 import Reactor
 
-/// Keeps in a small table which conversations have work that follows a commit and may not be done yet: whoever takes a slot
-/// over looks at those, and not at all that there are.
+/// Notes in a small table which conversations may have unfinished work that follows a commit. A process that takes a
+/// slot over checks only these, and not every conversation.
 ///
-/// A note is written by the transaction that makes the work, so none is missing, whenever a process dies. It goes when the
-/// work is done and the conversation has rested for a minute: a busy one is noted once. One writer has one of these, and
-/// removes what it has noted itself or has found at a takeover, by its number (`NotedWork`).
+/// The transaction that creates the work writes the note, so none is missing, whenever a process dies. The note is
+/// removed when the work is done and the conversation was idle for a minute: a busy conversation is noted once. Each
+/// writer has one `WorkNotes`, and removes the notes that it wrote itself or found at a takeover, by number
+/// (`NotedWork`).
 @Reactor
 public final class WorkNotes {
-    private static let lookInterval = Duration.milliseconds(250)
+    private static let scanInterval = Duration.milliseconds(250)
     private static let pageSize: Int64 = 1_000
 
     private let statements: NoteStatements
-    /// Where notes are removed, and what a takeover has to write: a connection on which no message waits.
+    /// Deletes notes and writes those of a takeover. No message waits on this connection.
     private let background: Connection
     private let isDone: @Reactor (ConversationID) -> Bool
     private var work: NotedWork
-    /// Nothing is removed meanwhile.
+    /// Takeover searches in progress. No note is removed meanwhile.
     private var searches = 0
     public private(set) var written = 0
 
     /// - Parameters:
-    ///   - writer: the connection of the batches.
-    ///   - background: another one, or the same. Both must have prepared the statements.
-    ///   - isDone: whether nothing of a conversation is left to be done that was committed.
+    ///   - writer: the connection that sends the batches.
+    ///   - background: another connection, or the same one. Both must have prepared the statements.
+    ///   - isDone: whether all committed work of a conversation is done.
     public init(
         _ statements: NoteStatements, writer: Connection, background: Connection, slots: OwnedSlots,
         isDone: @escaping @Reactor (ConversationID) -> Bool
@@ -36,19 +37,20 @@ public final class WorkNotes {
         var random = ProcessRandom()
         work = NotedWork(firstNumber: .random(in: 0 ..< .max / 2, using: &random))
         slots.onLost { [weak self] in self?.work.forget($0) }
-        // What was under way may have been committed or not. It is found with all else when the slots are taken again.
+        // Batches in flight may have been committed or not. Their notes are found when the slots are acquired again.
         writer.onLoss { [weak self] _ in self?.work.forgetAll() }
-        Reactor.every(Self.lookInterval) { [weak self] in self?.removeDone() }
+        Reactor.every(Self.scanInterval) { [weak self] in self?.removeDone() }
     }
 
-    /// Conversations that are noted.
+    /// The number of noted conversations in memory.
     public var count: Int { work.count }
 
     // MARK: Batches
 
-    /// Adds the statement that notes what is not noted yet of the conversations that the batch will move. `end` must follow.
+    /// Adds the statement that notes the conversations that the batch will move and that have no note yet. Call `end`
+    /// afterwards.
     ///
-    /// - Returns: how many statements that was: one or none.
+    /// - Returns: the number of added statements, one or none.
     public func begin(_ conversations: some Sequence<ConversationID>, in batch: inout Batch) -> Int {
         let missing = work.begin(conversations, at: .now)
         guard !missing.isEmpty else { return 0 }
@@ -56,32 +58,34 @@ public final class WorkNotes {
         return 1
     }
 
-    /// The batch has ended. `rows`: what its statement of `begin` returned; nil: there was none, or it is not committed.
+    /// Ends a batch. `rows` is the result of the statement of `begin`; nil when there was none, or when the batch is
+    /// not committed.
     public func end(_ conversations: some Sequence<ConversationID>, _ rows: Rows?) {
         let written = rows.map { $0.map(Note.init) } ?? []
         self.written += written.count
         work.end(conversations, written: written, at: .now)
     }
 
-    /// What there is to do in a conversation could not be remembered: its note stays until a search has found it.
+    /// Keeps the note of a conversation until a search has found it, because its work could not be kept in memory.
     public func hold(_ conversation: ConversationID) { work.hold(conversation) }
 
     private func removeDone() {
         guard background.isUp, searches == 0 else { return }
         let done = work.takeDone(at: .now, isDone: isDone)
         guard !done.isEmpty else { return }
-        // What fails is found at the slot's next takeover.
+        // A failure is repaired at the slot's next takeover.
         background.submit({ $0.execute(statements.forget) { $0.add(done) } }, completion: { _ in })
     }
 
     // MARK: Takeover
 
-    /// Finds what is noted of some slots, and calls `body` with it, page by page. Of slots in which owners of an older version
-    /// may have left work without a note, `everything` has to find it: it calls `keep` before it does anything with it.
+    /// Finds the notes of some slots and calls `body` with their conversations, page by page. In slots whose former
+    /// owners ran a version that may have left work without a note, it calls `everything`, which has to find all work
+    /// and to call `keep` before it starts any.
     ///
     /// - Parameters:
-    ///   - epochs: those under which the slots are owned.
-    ///   - connection: where notes are read; it has prepared the statements, too.
+    ///   - epochs: the owned slots and their epochs.
+    ///   - connection: the connection that reads the notes; it must have prepared the statements.
     public func search(
         _ epochs: [Slot: Int64], on connection: Connection,
         noted body: @Reactor ([ConversationID]) async throws(DatabaseError) -> Void,
@@ -103,8 +107,8 @@ public final class WorkNotes {
         _ slot: Slot, on connection: Connection,
         _ body: @Reactor ([ConversationID]) async throws(DatabaseError) -> Void
     ) async throws(DatabaseError) {
-        var place: Note? = .start
-        while let after = place {
+        var cursor: Note? = .start
+        while let after = cursor {
             let notes = try await connection.query(statements.noted) { parameters in
                 parameters.add(slot)
                 parameters.add(after.conversation)
@@ -114,11 +118,11 @@ public final class WorkNotes {
             work.adopt(notes, at: .now)
             let conversations = Array(Set(notes.map(\.conversation))).sorted { $0.uuid < $1.uuid }
             if !conversations.isEmpty { try await body(conversations) }
-            place = notes.count == Self.pageSize ? notes.last : nil
+            cursor = notes.count == Self.pageSize ? notes.last : nil
         }
     }
 
-    /// Notes conversations outside of a batch.
+    /// Writes notes for conversations outside of a batch.
     public func keep(_ conversations: some Collection<ConversationID>) async throws(DatabaseError) {
         let notes = work.begin(conversations, at: .now)
         var rows: Rows?

@@ -8,24 +8,24 @@ import Wire
 
 @testable import Bus
 
-/// Who hears whom when the bus has keys, with the real library. Whatever must not arrive is sent again and again until
-/// enough of what must arrive has come by the same way.
+/// Tests of a bus with keys, with the real library. A frame that must not arrive is sent repeatedly until enough
+/// permitted frames have arrived over the same path.
 @Suite(.serialized) struct BusSecurityTests {
     init() { ReactorThread.start() }
 
-    /// A key pair for each role, made anew for the run.
+    /// A key pair for each role, generated for this run.
     static let pairs = Dictionary(uniqueKeysWithValues: Role.allCases.map { ($0, BusKeyPair.random()) })
 
     static func keys(_ role: Role) -> BusKeys {
         BusKeys(role: role, own: pairs[role]!, publicKeys: pairs.mapValues(\.publicKey))
     }
 
-    /// Somebody who should not be on the bus.
+    /// A peer that may not be on the bus.
     enum Intruder: String, CaseIterable, Sendable {
         case withoutKey, withOwnKey, withKeyOfOtherRole
 
         /// - Parameters:
-        ///   - other: a role that may not do what the intruder tries.
+        ///   - other: a role without the permission that the intruder needs.
         func listening(to role: Role, other: Role) -> Socket.Security {
             switch self {
             case .withoutKey: .plain
@@ -45,7 +45,7 @@ import Wire
 
     static let group = SlotGroup(3)
 
-    @Test("processes whose keys prove their roles ask and answer", arguments: ["ipc", "tcp"])
+    @Test("processes whose keys prove their roles exchange requests and responses", arguments: ["ipc", "tcp"])
     @Reactor func rightKeys(transport: String) async throws {
         let directory = BusTests.Directory()
         let isPath = transport == "ipc"
@@ -56,10 +56,10 @@ import Wire
         defer { ingest.close(); store.close() }
         try ingest.follow(isPath ? directory.pattern("store") : [.tcp(host: "127.0.0.1", port: 17394)], as: .store)
         try store.follow(isPath ? directory.pattern("ingest") : [.tcp(host: "127.0.0.1", port: 17393)], as: .ingest)
-        let answerer = BusTests.Answerer(store)
+        let responder = BusTests.Responder(store)
         #expect(await BusTests.ask(ingest, "hello") == "200 hello")
-        #expect(answerer.arrivals.first?.origin == ingest.instance)
-        #expect(ingest.counters.strangersRefused + store.counters.strangersRefused == 0)
+        #expect(responder.arrivals.first?.origin == ingest.instance)
+        #expect(ingest.counters.connectionsRefused + store.counters.connectionsRefused == 0)
     }
 
     @Test("an intruder hears nothing of what a listener hears", arguments: Intruder.allCases)
@@ -69,7 +69,7 @@ import Wire
         let store = try Bus(bind: directory.socket("store-0"), keys: Self.keys(.store))
         defer { ingest.close(); store.close() }
         var overheard = 0
-        // fanout has a key of this system, and no business with what ingest says.
+        // fanout has a valid key, but may not listen to ingest.
         let listener = try Subscriber(intruder.listening(to: .ingest, other: .fanout), in: Context()) { _ in
             overheard += 1
         }
@@ -83,7 +83,7 @@ import Wire
         try store.follow(directory.pattern("ingest"), as: .ingest)
         let isHeard = await BusTests.eventually {
             ingest.append(to: .command(Self.group)) { $0.append([1]) }
-            return heard >= 50 && (intruder == .withoutKey || ingest.counters.strangersRefused > 0)
+            return heard >= 50 && (intruder == .withoutKey || ingest.counters.connectionsRefused > 0)
         }
         #expect(isHeard)
         #expect(overheard == 0)
@@ -95,7 +95,7 @@ import Wire
         let fanout = try Bus(bind: directory.socket("fanout-0"), keys: Self.keys(.fanout))
         let store = try Bus(bind: directory.socket("store-0"), keys: Self.keys(.store))
         let context = try Context()
-        let impostor = try Doorkeeper(listeners: [Self.pairs[.fanout]!.publicKey: .fanout], in: context) {}
+        let impostor = try ZAPHandler(listeners: [Self.pairs[.fanout]!.publicKey: .fanout], in: context) {}
         let publisher = try Publisher(
             bind: directory.socket("store-1"), intruder.publishing(other: .receipt), in: context)
         defer { fanout.close(); store.close(); publisher.close(); impostor.close() }
@@ -116,11 +116,11 @@ import Wire
         }
         #expect(isHeard)
         #expect(origins.count == 1)
-        #expect(fanout.counters.answersLate == 0)
+        #expect(fanout.counters.lateResponses == 0)
     }
 
     @Test(
-        "a process with the key of its role is heard on the topics of that role alone",
+        "a process is heard only on the topics of the role that its key proves",
         arguments: [
             Topic.change(group), .privateChange(group), .digest(group), .status(group), .receiptDigest(group),
             .command(group), .receiptCommand(group),
@@ -145,15 +145,15 @@ import Wire
         #expect(heard.contains(topic) == mayPublish)
     }
 
-    @Test("a frame behind another one in the same message is not heard, whatever its topic")
+    @Test("the second part of a multipart message is not delivered, whatever its topic")
     @Reactor func severalParts() async throws {
         let directory = BusTests.Directory()
         let context = try Context()
-        let keeper = try Doorkeeper(listeners: [Self.pairs[.fanout]!.publicKey: .fanout], in: context) {}
+        let zapHandler = try ZAPHandler(listeners: [Self.pairs[.fanout]!.publicKey: .fanout], in: context) {}
         let sender = try Socket(.publisher, .server(Self.pairs[.fanout]!), in: context)
         try sender.bind(directory.socket("fanout-0"))
         let receiver = try Bus(bind: directory.socket("fanout-1"), keys: Self.keys(.fanout))
-        defer { keeper.close(); receiver.close() }
+        defer { zapHandler.close(); receiver.close() }
         var heard: [Topic] = []
         var refusals: Set<String> = []
         receiver.subscribe(.change(Self.group))
@@ -169,36 +169,36 @@ import Wire
         }
         let own = frame(.ephemeral(Self.group)), others = frame(.change(Self.group))
         let isHeard = await BusTests.eventually {
-            _ = sender.isReadable  // Takes subscriptions in.
+            _ = sender.isReadable  // libzmq processes subscriptions here.
             sender.send(parts: [own, others])
             sender.send(parts: [own])
             return heard.count >= 20
         }
         #expect(isHeard)
         #expect(!heard.contains(.change(Self.group)))
-        #expect(refusals == ["fanout: a message of several parts"])
+        #expect(refusals == ["fanout: a multipart message"])
         #expect(receiver.counters.framesRefused >= 2)
     }
 
-    @Test("a request to a store is not answered by a receipt service")
-    @Reactor func answersOfOthers() async throws {
+    @Test("a receipt service cannot respond to a request to a store")
+    @Reactor func responsesOfOtherRoles() async throws {
         let directory = BusTests.Directory()
         let ingest = try Bus(bind: directory.socket("ingest-0"), keys: Self.keys(.ingest))
         let receipt = try Bus(bind: directory.socket("receipt-0"), keys: Self.keys(.receipt))
         defer { ingest.close(); receipt.close() }
         try ingest.follow(directory.pattern("receipt"), as: .receipt)
         try receipt.follow(directory.pattern("ingest"), as: .ingest)
-        let answerer = BusTests.Answerer(receipt)
+        let responder = BusTests.Responder(receipt)
         #expect(await BusTests.ask(ingest, "for a store", deadline: .milliseconds(500)) == "timed out")
-        #expect(!answerer.arrivals.isEmpty)
-        #expect(ingest.counters.answersLate > 0)
+        #expect(!responder.arrivals.isEmpty)
+        #expect(ingest.counters.lateResponses > 0)
     }
 
     @Test("the right process is heard at an address where a wrong one was", arguments: Intruder.allCases)
     @Reactor func successorOfIntruder(intruder: Intruder) async throws {
         let context = try Context()
         try await expectSuccessorHeard(port: 17395) { fanout in
-            let impostor = try Doorkeeper(listeners: [Self.pairs[.fanout]!.publicKey: .fanout], in: context) {}
+            let impostor = try ZAPHandler(listeners: [Self.pairs[.fanout]!.publicKey: .fanout], in: context) {}
             let publisher = try Publisher(
                 bind: "tcp://127.0.0.1:17395", intruder.publishing(other: .receipt), in: context)
             #expect(await BusTests.eventually { fanout.failedHandshakes > 1 })
@@ -207,14 +207,14 @@ import Wire
         }
     }
 
-    @Test("a process that refused our key is heard again when it has started with a newer list")
+    @Test("a process that refused our key is heard again after it restarts with a newer list of keys")
     @Reactor func successorWithNewerList() async throws {
         var old = Self.pairs.mapValues(\.publicKey)
         old[.fanout] = BusKeyPair.random().publicKey
         try await expectSuccessorHeard(port: 17396) { fanout in
             let store = try Bus(
                 bind: "tcp://127.0.0.1:17396", keys: BusKeys(role: .store, own: Self.pairs[.store]!, publicKeys: old))
-            #expect(await BusTests.eventually { store.counters.strangersRefused > 0 })
+            #expect(await BusTests.eventually { store.counters.connectionsRefused > 0 })
             #expect(await BusTests.eventually { fanout.failedHandshakes > 0 })
             store.close()
         }
@@ -224,7 +224,7 @@ import Wire
     @Reactor func afterTooLargeFrame() async throws {
         let context = try Context()
         try await expectSuccessorHeard(port: 17397) { fanout in
-            let keeper = try Doorkeeper(listeners: [Self.pairs[.fanout]!.publicKey: .fanout], in: context) {}
+            let zapHandler = try ZAPHandler(listeners: [Self.pairs[.fanout]!.publicKey: .fanout], in: context) {}
             let publisher = try Publisher(bind: "tcp://127.0.0.1:17397", .server(Self.pairs[.store]!), in: context)
             var frame = FrameWriter(topic: .change(Self.group), origin: .random())
             frame.append { $0.append([1]) }
@@ -238,11 +238,12 @@ import Wire
             publisher.send(large.bytes)
             await Reactor.sleep(for: .milliseconds(200))
             publisher.close()
-            keeper.close()
+            zapHandler.close()
         }
     }
 
-    /// A fanout meets somebody at the address of a store, who goes. Then a store is there.
+    /// Lets a fanout connect to `predecessor` at the address of a store, and then expects it to hear a real store
+    /// there.
     @Reactor private func expectSuccessorHeard(
         port: UInt16, after predecessor: @Reactor (Bus) async throws -> Void
     ) async throws {
@@ -253,7 +254,7 @@ import Wire
         try fanout.follow([.tcp(host: "127.0.0.1", port: port)], as: .store)
         try await predecessor(fanout)
 
-        // The address is free when libzmq has closed what was bound there.
+        // The address is free once libzmq has closed the predecessor's socket.
         var store: Bus?
         #expect(
             await BusTests.eventually {
@@ -270,7 +271,7 @@ import Wire
         #expect(isHeard)
     }
 
-    @Test("keys read from their text are what they were, and damaged text is no key")
+    @Test("a key survives conversion to text and back, and damaged text is rejected")
     func keyText() throws {
         let pair = BusKeyPair.random()
         #expect(BusKey(pair.secretKey.text) == pair.secretKey)

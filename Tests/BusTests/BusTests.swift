@@ -8,7 +8,7 @@ import Wire
 
 @testable import Bus
 
-/// Real sockets, over paths of a directory of its own and over the loopback interface.
+/// Tests with real sockets, over paths in a directory of their own and over the loopback interface.
 @Suite(.serialized) struct BusTests {
     init() { ReactorThread.start() }
 
@@ -32,13 +32,13 @@ import Wire
         func pattern(_ name: String) -> [Endpoint] { [.ipc(pattern: "\(path)/\(name)-*.sock")] }
     }
 
-    /// A peer that answers every request with its fields, except where it is told to lose the answer.
+    /// A peer that responds to every request with its fields, except for the next `responsesToDrop`.
     @Reactor
-    final class Answerer {
+    final class Responder {
         let bus: Bus
         var arrivals: [RequestKey] = []
         var admissions: [Admission] = []
-        var loseAnswers = 0
+        var responsesToDrop = 0
 
         init(_ bus: Bus) {
             self.bus = bus
@@ -54,11 +54,11 @@ import Wire
         }
 
         private func answer(_ key: RequestKey, _ fields: UnsafeRawBufferPointer) {
-            if loseAnswers > 0 {
-                loseAnswers -= 1
+            if responsesToDrop > 0 {
+                responsesToDrop -= 1
                 return
             }
-            admissions.append(bus.beginWork(on: key))
+            admissions.append(bus.admit(key))
             bus.answer(key, status: 200) { $0.append(fields) }
         }
     }
@@ -77,7 +77,7 @@ import Wire
         return condition()
     }
 
-    @Test("a request is answered by the process that subscribed to its slot", arguments: ["ipc", "tcp"])
+    @Test("the process that subscribed to the slot responds to a request", arguments: ["ipc", "tcp"])
     @Reactor func answered(transport: String) async throws {
         let directory = Directory()
         let isPath = transport == "ipc"
@@ -86,49 +86,49 @@ import Wire
         defer { client.close(); server.close() }
         try client.follow(isPath ? directory.pattern("server") : [.tcp(host: "localhost", port: 17392)])
         try server.follow(isPath ? directory.pattern("client") : [.tcp(host: "127.0.0.1", port: 17391)])
-        let answerer = Answerer(server)
+        let responder = Responder(server)
         #expect(await Self.ask(client, "hello") == "200 hello")
-        #expect(answerer.arrivals.first?.origin == client.instance)
+        #expect(responder.arrivals.first?.origin == client.instance)
         #expect(client.requestsInFlight == 0)
-        #expect(server.requestsBegun == 0)
+        #expect(server.inboundRequestsInFlight == 0)
     }
 
-    @Test("a lost answer is asked for again under the same number until it comes")
-    @Reactor func lostAnswers() async throws {
+    @Test("a request is repeated under the same number until its response arrives")
+    @Reactor func lostResponses() async throws {
         let directory = Directory()
         let client = try Bus(bind: directory.socket("client-0")), server = try Bus(bind: directory.socket("server-0"))
         defer { client.close(); server.close() }
         try client.follow(directory.pattern("server"))
         try server.follow(directory.pattern("client"))
-        let answerer = Answerer(server)
+        let responder = Responder(server)
         #expect(await Self.ask(client, "first") == "200 first")
-        answerer.arrivals = []
-        answerer.loseAnswers = 2
+        responder.arrivals = []
+        responder.responsesToDrop = 2
         #expect(await Self.ask(client, "again") == "200 again")
-        // More on a busy machine, where a repetition crosses the answer.
-        #expect(answerer.arrivals.count >= 3)
-        #expect(Set(answerer.arrivals).count == 1)
+        // More on a busy machine, where a repetition crosses the response.
+        #expect(responder.arrivals.count >= 3)
+        #expect(Set(responder.arrivals).count == 1)
         #expect(client.counters.requestsRepeated >= 2)
     }
 
-    @Test("a request nobody answers times out, and its late answer does nothing")
-    @Reactor func lateAnswer() async throws {
+    @Test("a request without a response times out, and its late response does nothing")
+    @Reactor func lateResponse() async throws {
         let directory = Directory()
         let client = try Bus(bind: directory.socket("client-0")), server = try Bus(bind: directory.socket("server-0"))
         defer { client.close(); server.close() }
         try client.follow(directory.pattern("server"))
         try server.follow(directory.pattern("client"))
-        let answerer = Answerer(server)
+        let responder = Responder(server)
         #expect(await Self.ask(client, "first") == "200 first")
-        answerer.loseAnswers = .max
-        answerer.arrivals = []
+        responder.responsesToDrop = .max
+        responder.arrivals = []
         #expect(await Self.ask(client, "late", deadline: .milliseconds(150)) == "timed out")
-        let late = try #require(answerer.arrivals.first)
+        let late = try #require(responder.arrivals.first)
         server.answer(late, status: 200)
-        #expect(await Self.eventually { client.counters.answersLate == 1 })
+        #expect(await Self.eventually { client.counters.lateResponses == 1 })
     }
 
-    @Test("processes are connected as they appear and let go as they vanish")
+    @Test("processes are connected as they appear and disconnected as they vanish")
     @Reactor func peersComeAndGo() async throws {
         let directory = Directory()
         let client = try Bus(bind: directory.socket("client-0"))
@@ -138,17 +138,17 @@ import Wire
 
         var server: Bus? = try Bus(bind: directory.socket("server-0"))
         try server!.follow(directory.pattern("client"))
-        var answerer: Answerer? = Answerer(server!)
+        var responder: Responder? = Responder(server!)
         #expect(await Self.ask(client, "somebody") == "200 somebody")
         #expect(client.connectedEndpoints == [directory.socket("server-0")])
 
         server!.close()
-        (server, answerer) = (nil, nil)
-        _ = answerer
+        (server, responder) = (nil, nil)
+        _ = responder
         #expect(await Self.eventually { client.connectedEndpoints.isEmpty })
     }
 
-    @Test("what a turn appends to a topic travels as one frame, and beyond the limit as several in order")
+    @Test("the entries of a turn and topic travel as one frame, and beyond the limit as several in order")
     @Reactor func framePerTurn() async throws {
         let directory = Directory()
         let sender = try Bus(bind: directory.socket("sender-0")),
@@ -178,7 +178,7 @@ import Wire
         #expect(frames.map(\.count) == [2, 2, 1])
     }
 
-    @Test("bytes that are no frame are counted and do nothing else", arguments: UInt64(0)..<5)
+    @Test("bytes that are not a frame are counted and otherwise ignored", arguments: UInt64(0)..<5)
     @Reactor func damagedFrames(seed: UInt64) async throws {
         let directory = Directory()
         var random = SeededRandom(seed: seed)

@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test(
-        "what is no endpoint is refused",
+        "a malformed endpoint is refused",
         arguments: [
             "store:7101", "tcp://store", "tcp://:7101", "tcp://store:0", "tcp://store:70000", "ipc://run/x",
             "udp://a:1",

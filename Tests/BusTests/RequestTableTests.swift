@@ -10,7 +10,7 @@ import Wire
         MonotonicTime(nanoseconds: 5_000_000_000 + milliseconds * 1_000_000)
     }
 
-    /// What a table does with one request that is never answered, as (milliseconds, what).
+    /// Returns what a table does with one request that never gets a response, as (milliseconds, action).
     static func life(
         firstWait: Duration = RequestTable<String>.firstWait, deadline: Duration
     ) -> [(UInt64, String)] {
@@ -30,7 +30,7 @@ import Wire
     }
 
     @Test(
-        "a request without an answer is repeated after its first wait, doubling up to a second, and given up at its deadline",
+        "a request without a response is repeated after its first wait, doubling up to a second, and ended at its deadline",
         arguments: [(100, [100, 300, 700, 1_500, 2_500, 3_200]), (300, [300, 900, 1_900, 2_900, 3_200])]
             as [(Int, [UInt64])])
     func repetitions(firstWait: Int, expected: [UInt64]) {
@@ -48,32 +48,32 @@ import Wire
         #expect((30...50).contains(actions[0].0))
     }
 
-    @Test("an answer takes its request out once; repeated, late and foreign answers find nothing")
-    func lateAnswers() {
+    @Test("a response completes its request once; repeated, late and foreign responses find nothing")
+    func lateResponses() {
         var table = RequestTable<String>(now: Self.time(0))
         let first = table.start({ _ in "first" }, deadline: .seconds(1), now: Self.time(0))
-        #expect(table.answer(first) == "first")
-        #expect(table.answer(first) == nil)
+        #expect(table.complete(first) == "first")
+        #expect(table.complete(first) == nil)
         let second = table.start({ _ in "second" }, deadline: .seconds(1), now: Self.time(1))
         #expect(second != first)
-        #expect(table.answer(first) == nil)
-        #expect(table.answer(RequestNumber(99)) == nil)
-        #expect(table.answer(second) == "second")
+        #expect(table.complete(first) == nil)
+        #expect(table.complete(RequestNumber(99)) == nil)
+        #expect(table.complete(second) == "second")
         #expect(table.advance(to: Self.time(9_000)).isEmpty)
     }
 
-    @Test("a table of stated size fills up, and has room again after answers")
+    @Test("a full table has room again after a response")
     func full() {
         var table = RequestTable<Int>(now: Self.time(0))
         let numbers = (0..<RequestTable<Int>.capacity).map { index in
             table.start({ _ in index }, deadline: .seconds(1), now: Self.time(0))
         }
         #expect(table.isFull)
-        #expect(table.answer(numbers[77]) == 77)
+        #expect(table.complete(numbers[77]) == 77)
         #expect(!table.isFull)
     }
 
-    @Test("and so it does by the bytes that it keeps, until those are answered or given up")
+    @Test("a table is also full by the bytes that it keeps, until responses or timeouts free them")
     func fullOfBytes() {
         let part = RequestTable<Int>.bytesLimit / 4
         var table = RequestTable<Int>(now: Self.time(0), size: { _ in part })
@@ -82,13 +82,13 @@ import Wire
             return table.start({ _ in index }, deadline: .seconds(1), now: Self.time(0))
         }
         #expect(table.isFull && table.count == 4)
-        _ = table.answer(numbers[1])
+        _ = table.complete(numbers[1])
         #expect(!table.isFull)
         _ = table.advance(to: Self.time(9_000))
         #expect(table.bytes == 0)
     }
 
-    @Test("every request ends exactly once, whatever is answered when", arguments: UInt64(0)..<100)
+    @Test("every request ends exactly once, whenever responses come", arguments: UInt64(0)..<100)
     func everyRequestEndsOnce(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var table = RequestTable<Int>(now: Self.time(0))
@@ -100,7 +100,7 @@ import Wire
             let deadline = Duration.milliseconds(Int.random(in: 0...3_000, using: &random))
             open.append((table.start({ _ in request }, deadline: deadline, now: Self.time(now)), request))
             if Bool.random(using: &random), let (number, request) = open.randomElement(using: &random),
-                let ended = table.answer(number)
+                let ended = table.complete(number)
             {
                 #expect(ended == request)
                 ends[ended] += 1
@@ -115,26 +115,26 @@ import Wire
     }
 }
 
-@Suite struct RequestsInWorkTests {
-    @Test("a repetition is dropped while its request is in work, and taken up again after the answer")
+@Suite struct InboundRequestsTests {
+    @Test("a repetition is dropped while its request is in flight, and processed again after the response")
     func repetitions() {
-        var inWork = RequestsInWork()
+        var requests = InboundRequests()
         let request = RequestKey(origin: Instance(1), number: RequestNumber(7))
         let other = RequestKey(origin: Instance(2), number: RequestNumber(7))
-        #expect(inWork.begin(request) == .new)
-        #expect(inWork.begin(request) == .alreadyInWork)
-        #expect(inWork.begin(other) == .new)
-        inWork.end(request)
-        #expect(inWork.begin(request) == .new)
-        #expect(inWork.begin(other) == .alreadyInWork)
+        #expect(requests.begin(request) == .new)
+        #expect(requests.begin(request) == .alreadyInFlight)
+        #expect(requests.begin(other) == .new)
+        requests.end(request)
+        #expect(requests.begin(request) == .new)
+        #expect(requests.begin(other) == .alreadyInFlight)
     }
 
-    @Test("beyond its stated size the table refuses")
+    @Test("a full table refuses requests")
     func full() {
-        var inWork = RequestsInWork()
-        for number in 0..<UInt64(RequestsInWork.capacity) {
-            _ = inWork.begin(RequestKey(origin: Instance(1), number: RequestNumber(number)))
+        var requests = InboundRequests()
+        for number in 0..<UInt64(InboundRequests.capacity) {
+            _ = requests.begin(RequestKey(origin: Instance(1), number: RequestNumber(number)))
         }
-        #expect(inWork.begin(RequestKey(origin: Instance(2), number: RequestNumber(0))) == .full)
+        #expect(requests.begin(RequestKey(origin: Instance(2), number: RequestNumber(0))) == .full)
     }
 }

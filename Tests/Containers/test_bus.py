@@ -16,7 +16,7 @@ from project import SERVICES, Project, write_talk
 # Topic and group 0, then a version that nobody speaks and a made-up origin.
 DAMAGED = {letter: (letter.encode() + b"\0" + b"\xff" + bytes(8)).hex() for letter in "CRMUSDET"}
 REFUSED = "parley_bus_frames_refused_total"
-STRANGERS = "parley_bus_connections_refused_total"
+CONNECTIONS_REFUSED = "parley_bus_connections_refused_total"
 FAILED = "parley_bus_handshakes_failed_total"
 
 
@@ -55,7 +55,7 @@ def test_who_has_no_key_of_a_listening_role_hears_nothing(project: Project, traf
         "listen": [listen(*pair) for pair in [("right", right), *intruders.items()]],
         "metrics": [metrics_of(publisher)],
         # The right key shows that there is something to hear. Without one nobody gets as far as to be counted.
-        "until": [["heard", "right", 50], [metrics_of(publisher), STRANGERS, len(intruders) - 1]],
+        "until": [["heard", "right", 50], [metrics_of(publisher), CONNECTIONS_REFUSED, len(intruders) - 1]],
     }
     result = project.probe(plan, secrets=(other, right) if other else (right,))
     assert set(result["heard"]) == {"right"}

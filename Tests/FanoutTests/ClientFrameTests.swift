@@ -12,14 +12,14 @@ import Testing
         try Array(text.utf8).withUnsafeBytes { try body(try ClientFrame($0)) }
     }
 
-    /// As a gateway reads it: a hello by itself, once its token is known.
+    /// Reads a frame as the gateway does: the rest of a hello after its token.
     static func read(_ text: String) throws {
         try Array(text.utf8).withUnsafeBytes { bytes in
             if case .hello = try ClientFrame(bytes) { _ = try Hello(bytes) }
         }
     }
 
-    @Test("a hello tells who it is and what it has, whatever the order of its members")
+    @Test("a hello has a token and positions, whatever the order of its members")
     func hello() throws {
         let text = """
             {"useq":3,"cursors":{"\(Self.conversation)":7},"token":"t","later":[1,{}],"statusVersions":null,
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test("a large hello is read a little at a time, and is the same")
+    @Test("a large hello read in small steps has the same content")
     func steps() throws {
         let cursors = (0..<5_000).map { #""01890000-0000-7000-8000-\#(String(100_000_000_000 + $0))":\#($0)"# }
         let text = #"{"cursors":{\#(cursors.joined(separator: ","))},"token":"t","type":"hello"}"#
@@ -41,7 +41,7 @@ import Testing
             var reader = HelloReader(bytes)
             var steps = 0
             while try reader.readNext() { steps += 1 }
-            #expect(steps >= 5_000, "a position a step")
+            #expect(steps >= 5_000, "one position per step")
             #expect(try reader.hello.cursors == Hello(bytes).cursors && reader.hello.cursors.count == 5_000)
         }
     }
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(
-        "what is missing or of the wrong kind is refused and named",
+        "a missing or invalid member is refused and named",
         arguments: [
             ("{}", "type"), ("[]", "object"), (#"{"type":7}"#, "type"), (#"{"type":"auth"}"#, "token"),
             (#"{"type":"typing","active":true}"#, "conversationId"),

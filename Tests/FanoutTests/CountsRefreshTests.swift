@@ -8,16 +8,16 @@ import Wire
 private let alice = UserID("alice")!
 private let bob = UserID("bob")!
 
-private func news(_ refresh: inout CountsRefresh, _ counts: [(UserID, String)]) throws -> [UserID: String] {
+private func updates(_ refresh: inout CountsRefresh, _ counts: [(UserID, String)]) throws -> [UserID: String] {
     var buffer = ByteBuffer()
     SenderCounts.writeHead(version: 1, at: Timestamp(milliseconds: 0), to: &buffer)
     for (sender, json) in counts { SenderCounts.writeEntry(sender, to: &buffer) { $0.append(utf8: json) } }
     var reader = ByteReader(buffer.bytes)
-    return try refresh.news(in: SenderCounts(from: &reader)).mapValues { String(decoding: $0, as: UTF8.self) }
+    return try refresh.updates(in: SenderCounts(from: &reader)).mapValues { String(decoding: $0, as: UTF8.self) }
 }
 
 @Suite struct CountsRefreshTests {
-    @Test("the first movement is asked about at once, those that follow together after the rest")
+    @Test("the first movement is queried at once, later ones together after the interval")
     func pace() {
         var refresh = CountsRefresh()
         let asks = [
@@ -26,7 +26,7 @@ private func news(_ refresh: inout CountsRefresh, _ counts: [(UserID, String)]) 
         #expect(asks == [true, false, false, true, false, true])
     }
 
-    @Test("what was not answered is asked again, though nothing moved meanwhile")
+    @Test("a failed query is repeated, even if nothing moved meanwhile")
     func failure() {
         var refresh = CountsRefresh()
         _ = refresh.moved()
@@ -35,12 +35,12 @@ private func news(_ refresh: inout CountsRefresh, _ counts: [(UserID, String)]) 
         #expect(asksAgain)
     }
 
-    @Test("each sender is told what changed for them, and everything after they may have missed something")
+    @Test("each sender gets the counts that changed, and all counts after they may have missed some")
     func changes() throws {
         var refresh = CountsRefresh()
-        #expect(try news(&refresh, [(alice, "[1]"), (bob, "[2]")]) == [alice: "[1]", bob: "[2]"])
-        #expect(try news(&refresh, [(alice, "[1]"), (bob, "[3]")]) == [bob: "[3]"])
+        #expect(try updates(&refresh, [(alice, "[1]"), (bob, "[2]")]) == [alice: "[1]", bob: "[2]"])
+        #expect(try updates(&refresh, [(alice, "[1]"), (bob, "[3]")]) == [bob: "[3]"])
         refresh.forget(alice)
-        #expect(try news(&refresh, [(alice, "[1]"), (bob, "[3]")]) == [alice: "[1]"])
+        #expect(try updates(&refresh, [(alice, "[1]"), (bob, "[3]")]) == [alice: "[1]"])
     }
 }

@@ -10,7 +10,7 @@ private final class Thing {
     init(_ number: Int) { self.number = number }
 }
 
-/// What keeps the cost of one user, or of one room, from growing with the square of its size.
+/// Tests that the cost of one user or room does not grow with the square of its size.
 @Suite struct CrowdStateTests {
     @Test(
         "a table finds and forgets what belongs to an object, as a list of the objects would", arguments: UInt64(0)..<20
@@ -52,16 +52,16 @@ private final class Thing {
         #expect(behind.searchLength <= 2 && behind.catchingUp == 10_000)
     }
 
-    // MARK: Strangers
+    // MARK: Unauthenticated connections
 
-    private static let small = StrangerBudget<Thing>.smallBytes
+    private static let small = UnauthenticatedBudget<Thing>.smallBytes
     private static func second(_ seconds: Double) -> MonotonicTime {
         MonotonicTime(nanoseconds: 1_000_000_000 + UInt64(seconds * 1e9))
     }
 
     @Test("large hellos share a budget: the newest is refused, one that takes very long gives way")
     func largeStrangers() {
-        var budget = StrangerBudget<Thing>(limit: 10 * Self.small)
+        var budget = UnauthenticatedBudget<Thing>(limit: 10 * Self.small)
         let things = (0..<6).map(Thing.init)
         func hold(_ number: Int, at seconds: Double) -> [Int] {
             budget.hold(2 * Self.small, for: things[number], at: Self.second(seconds)).map(\.number)
@@ -80,7 +80,7 @@ private final class Thing {
 
     @Test("a hello of the usual size always gets in, at the cost of the large ones first, then of the oldest")
     func smallStrangers() {
-        var budget = StrangerBudget<Thing>(limit: 4 * Self.small)
+        var budget = UnauthenticatedBudget<Thing>(limit: 4 * Self.small)
         let things = (0..<8).map(Thing.init)
         func hold(_ number: Int, _ bytes: Int = Self.small) -> [Int] {
             budget.hold(bytes, for: things[number], at: Self.second(0)).map(\.number)
@@ -89,9 +89,9 @@ private final class Thing {
         #expect(leavers == [[], [], [1], [], [], [0]] && budget.used == 4 * Self.small)
     }
 
-    @Test("a large hello is large from its first bytes on, and pushes out nobody")
+    @Test("a large hello counts as large from its first bytes on, and displaces nobody")
     func announced() {
-        var budget = StrangerBudget<Thing>(limit: 4 * Self.small)
+        var budget = UnauthenticatedBudget<Thing>(limit: 4 * Self.small)
         let things = (0..<3).map(Thing.init)
         _ = budget.hold(4 * Self.small, for: things[0], at: Self.second(0))
         let large = budget.hold(100, of: 4 * Self.small, for: things[1], at: Self.second(0))
@@ -99,12 +99,12 @@ private final class Thing {
         #expect(large.map(\.number) == [1] && small.map(\.number) == [0])
     }
 
-    @Test("whatever strangers do, they never hold more than the budget", arguments: UInt64(0)..<20)
+    @Test("unauthenticated connections never hold more than the budget", arguments: UInt64(0)..<20)
     func anyStrangers(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         let things = (0..<40).map(Thing.init)
         var held = [Int: Int]()
-        var budget = StrangerBudget<Thing>(limit: 1 << 20)
+        var budget = UnauthenticatedBudget<Thing>(limit: 1 << 20)
         for step in 0..<2_000 {
             let thing = things.randomElement(using: &random)!
             let bytes = Bool.random(using: &random) ? Int.random(in: 0...1 << 19, using: &random) : 900
@@ -118,28 +118,29 @@ private final class Thing {
 
     // MARK: Allowances
 
-    @Test("an allowance is overdrawn by what was read, and waited for")
+    @Test("reading may overdraw an allowance, and then has to wait")
     func allowance() {
         var limits = SessionLimits()
         (limits.framesPerSecond, limits.frameBurst) = (100, 1_000)
-        var allowance = FrameAllowance(limits, at: Self.second(0))
-        allowance.charge(FrameCost.receipts(9_000), at: Self.second(0))
-        let noWait = allowance.debt(at: Self.second(0))
-        #expect(noWait == nil, "who comes back says much at once")
-        allowance.charge(FrameCost.receipts(9_000), at: Self.second(0))
-        let wait = allowance.debt(at: Self.second(0))!
+        let rate = limits.frameRate
+        var allowance = TokenBucket(rate, at: Self.second(0))
+        allowance.charge(FrameCost.receipts(9_000), rate, at: Self.second(0))
+        let noWait = allowance.debt(rate, at: Self.second(0))
+        #expect(noWait == nil, "a client that reconnects sends much at once")
+        allowance.charge(FrameCost.receipts(9_000), rate, at: Self.second(0))
+        let wait = allowance.debt(rate, at: Self.second(0))!
         #expect(wait > .seconds(8) && wait < .seconds(9))
-        let (paid, isFullSoon) = (allowance.debt(at: Self.second(9)), allowance.isFull(at: Self.second(9)))
+        let (paid, isFullSoon) = (allowance.debt(rate, at: Self.second(9)), allowance.isFull(rate, at: Self.second(9)))
         #expect(paid == nil && !isFullSoon)
-        for _ in 0..<100 { allowance.charge(1_000, at: Self.second(9)) }
-        let longest = allowance.debt(at: Self.second(9))!
-        #expect(longest < .seconds(11), "nobody waits longer than for a full one")
-        let isFull = allowance.isFull(at: Self.second(60))
+        for _ in 0..<100 { allowance.charge(1_000, rate, at: Self.second(9)) }
+        let longest = allowance.debt(rate, at: Self.second(9))!
+        #expect(longest < .seconds(11), "no wait exceeds the time for a full allowance")
+        let isFull = allowance.isFull(rate, at: Self.second(60))
         #expect(isFull)
     }
 }
 
-/// How long work is cut into turns.
+/// Tests of splitting long work over turns.
 @Suite(.serialized) struct TurnsTests {
     init() { ReactorThread.start() }
 
@@ -158,7 +159,7 @@ private final class Thing {
         #expect(small == 20 && largeAtEndOfSmall < 50 && turns.longest <= 100)
     }
 
-    @Test("a step that is worth many shortens the turn")
+    @Test("a step that counts as many shortens the turn")
     @Reactor func weight() async {
         let turns = Turns(Turns.Size(steps: 100, share: 10))
         var done = 0

@@ -8,7 +8,7 @@ import Wire
 
 @testable import Fanout
 
-/// Users with very many conversations, rooms with very many sessions, and clients that say very much.
+/// Tests of users with very many conversations, rooms with very many sessions, and clients that send very much.
 @Suite(.serialized) struct CrowdTests {
     init() { ReactorThread.start() }
 
@@ -19,7 +19,7 @@ import Wire
 
     // MARK: Many conversations
 
-    @Test("who has thousands of conversations is put into them, and taken out, a few in each turn")
+    @Test("a session with thousands of conversations joins and leaves them a few per turn")
     @Reactor func manyConversations() async throws {
         let system = try await TestSystem()
         defer { system.close() }
@@ -31,12 +31,12 @@ import Wire
         await waitUntil { client.numbers("seq", in: "change") == [2] }
         client.close()
         await waitUntil { fanout.rooms.count == 0 }
-        // A step may weigh several, hence a little more.
+        // A step may count as several, hence a little more.
         #expect(fanout.turns.longest <= 2 * Turns.Size().steps)
     }
 
     @Test(
-        "what happens while a session is put into its conversations is seen once and in order, before and after its turn",
+        "changes during the placement of a session are seen once and in order, before and after its turn",
         arguments: [false, true])
     @Reactor func changesBetweenSteps(announcementsAreLost: Bool) async throws {
         var settings = Fanout.Settings()
@@ -50,7 +50,7 @@ import Wire
         let client = system.client()
         client.say(#"{"type":"hello","token":"\#(TestSystem.token("anna"))"}"#)
         await waitUntil { fanout.rooms.count > 50 }
-        #expect(fanout.rooms.count < 150, "it is in the middle of it")
+        #expect(fanout.rooms.count < 150, "the placement is in progress")
         system.store.losesAnnouncements = announcementsAreLost
         for conversation in some { system.store.send(2, to: conversation) }
         system.store.remove("anna", from: some[3])
@@ -68,7 +68,7 @@ import Wire
         #expect(client.numbers("useq", in: "private") == [201])
     }
 
-    @Test("who goes, or is superseded, in the middle of being put into their conversations leaves nothing behind")
+    @Test("a session that closes or is superseded during its placement leaves nothing behind")
     @Reactor func goneBetweenSteps() async throws {
         var settings = Fanout.Settings()
         settings.turns = Turns.Size(steps: 2, share: 1, pause: .milliseconds(1))
@@ -90,10 +90,10 @@ import Wire
         await waitUntil { superseding.numbers("seq", in: "change") == [2] }
         superseding.close()
         await waitUntil { fanout.rooms.count == 0 && fanout.sessions.count == 0 }
-        #expect(!fanout.rooms.changeWitness.isListening && !fanout.rooms.statusWitness.isListening)
+        #expect(!fanout.rooms.changeRecorder.isRecording && !fanout.rooms.statusRecorder.isRecording)
     }
 
-    @Test("a hello of hundreds of thousands of bytes is read over many turns, with what the client says behind it")
+    @Test("a hello of hundreds of thousands of bytes and the frames behind it are read over many turns")
     @Reactor func largeHello() async throws {
         let system = try await TestSystem()
         defer { system.close() }
@@ -110,12 +110,12 @@ import Wire
         await waitUntil { !client.frames(of: "pong").isEmpty && client.numbers("seq", in: "change") == [3, 4] }
         await waitUntil { system.store.signals.map(\.read) == [4] }
         #expect(client.frames.contains { $0.contains("behind") } && fanout.turns.longest <= 2 * Turns.Size().steps)
-        #expect(fanout.gateway.strangerBytes == 0)
+        #expect(fanout.gateway.unauthenticatedBytes == 0)
     }
 
     // MARK: Former members
 
-    @Test("who has left and still catches up with changes is told nothing of receipts and of who is typing")
+    @Test("a former member who still catches up with changes gets no receipts and no typing")
     @Reactor func formerMember() async throws {
         let system = try await TestSystem()
         defer { system.close() }
@@ -124,7 +124,7 @@ import Wire
         let anna = await system.session("anna")
         system.store.remove("ben", from: Self.first)
         await waitUntil { anna.numbers("seq", in: "change") == [5] }
-        // Their changes are not there yet: they stay in the room.
+        // The changes have not arrived yet, so the session stays in the room.
         system.store.isSilentAbout = [.replay]
         let ben = await system.session("ben", hello: #","cursors":{"\#(Self.first)":1},"statusVersions":{}"#)
         let room = try #require(system.fanouts[0].fanout.rooms[Self.first])
@@ -134,14 +134,14 @@ import Wire
         await waitUntil { anna.numbers("statusVersion", in: "status") == [1] }
         await system.quiet(ben)
         #expect(ben.frames(of: "status").isEmpty && ben.frames(of: "typing").isEmpty)
-        #expect(room.feed.count == 2, "they are still there")
+        #expect(room.feed.count == 2, "both are still in the room")
         system.store.isSilentAbout = []
         await waitUntil { ben.numbers("seq", in: "change") == [2, 3, 4, 5] }
     }
 
-    // MARK: Clients that say much
+    // MARK: Clients that send much
 
-    @Test("a user's oldest session gives way to one too many, and another user's does not")
+    @Test("a session beyond the limit ends the user's oldest one, and no other user's")
     @Reactor func sessionsOfAUser() async throws {
         var settings = Fanout.Settings()
         settings.limits.sessions = 3
@@ -158,7 +158,7 @@ import Wire
         }
     }
 
-    @Test("who says too much is read later, all of it and in order, and a new session of theirs is asked to wait")
+    @Test("frames beyond a user's rate are read later, all of them and in order, and a new session has to wait")
     @Reactor func frames() async throws {
         var settings = Fanout.Settings()
         (settings.limits.framesPerSecond, settings.limits.frameBurst) = (20, 40)
@@ -169,7 +169,7 @@ import Wire
         anna.sayAll((0..<60).map { #"{"type":"ping","id":"\#($0)"}"# })
         await waitUntil { anna.frames(of: "pong").count >= 25 }
         await system.quiet(ben)
-        #expect(anna.frames(of: "pong").count < 60, "they wait, others do not")
+        #expect(anna.frames(of: "pong").count < 60, "the user waits, others do not")
         let late = system.client()
         late.say(#"{"type":"hello","token":"\#(TestSystem.token("anna"))"}"#)
         await waitUntil { late.closeCode == 4430 }
@@ -179,7 +179,7 @@ import Wire
         #expect(ids == (0..<60).map { "\($0)" })
     }
 
-    @Test("receipts beyond a user's share wait with their client, none is lost, and other users' pass by")
+    @Test("receipts beyond a user's share wait with their client, none is lost, and other users' are not delayed")
     @Reactor func receipts() async throws {
         var settings = Fanout.Settings()
         (settings.limits.framesPerSecond, settings.limits.frameBurst) = (10_000, 100_000)
@@ -203,7 +203,7 @@ import Wire
         await waitUntil { fanout.counters.receiptsDelayed > 0 }
         ben.say(#"{"type":"read","conversationId":"\#(Self.first)","seq":1}"#)
         await waitUntil { system.store.signals.contains { $0.user == UserID("ben")! } }
-        #expect(anna.frames(of: "pong").isEmpty, "their client waits")
+        #expect(anna.frames(of: "pong").isEmpty, "the user's client waits")
         system.store.isSilentAboutSignals = []
         await waitUntil { !anna.frames(of: "pong").isEmpty }
         let told = {
@@ -212,27 +212,27 @@ import Wire
         await waitUntil { told().count == count }
     }
 
-    @Test("a large hello of a stranger is refused when strangers hold all they may, and a small one gets in")
-    @Reactor func strangers() async throws {
+    @Test("a large hello is refused when the budget of unauthenticated connections is used up, and a small one gets in")
+    @Reactor func unauthenticated() async throws {
         var settings = Fanout.Settings()
-        settings.strangerBytes = 256 << 10
+        settings.unauthenticatedBytes = 256 << 10
         let system = try await TestSystem(settings: settings)
         defer { system.close() }
         let gateway = system.fanouts[0].fanout.gateway
-        let strangers = [system.client(), system.client(), system.client()]
-        for stranger in strangers[..<2] { stranger.begin(bytes: 900_000, with: 100_000) }
-        await waitUntil { gateway.strangerBytes > 190_000 }
-        strangers[2].begin(bytes: 900_000, with: 100_000)
-        await waitUntil { strangers[2].closeCode == 4503 }
-        #expect(strangers[2].frames(of: "bye").first?.contains(#""retryAfter":"#) == true)
-        #expect(gateway.strangerBytes <= 256 << 10)
+        let clients = [system.client(), system.client(), system.client()]
+        for client in clients[..<2] { client.begin(bytes: 900_000, with: 100_000) }
+        await waitUntil { gateway.unauthenticatedBytes > 190_000 }
+        clients[2].begin(bytes: 900_000, with: 100_000)
+        await waitUntil { clients[2].closeCode == 4503 }
+        #expect(clients[2].frames(of: "bye").first?.contains(#""retryAfter":"#) == true)
+        #expect(gateway.unauthenticatedBytes <= 256 << 10)
         let anna = await system.session("anna")
         await system.quiet(anna)
-        for stranger in strangers { stranger.close() }
-        await waitUntil { gateway.strangerBytes == 0 }
+        for client in clients { client.close() }
+        await waitUntil { gateway.unauthenticatedBytes == 0 }
     }
 
-    @Test("who sends frame after frame without saying who they are is sent away")
+    @Test("a client that sends many frames without a hello is closed")
     @Reactor func pingsBeforeHello() async throws {
         let system = try await TestSystem()
         defer { system.close() }

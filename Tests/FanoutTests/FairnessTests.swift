@@ -8,7 +8,7 @@ import Wire
 
 @testable import Fanout
 
-/// The end of a WebSocket that nobody listens to.
+/// A session's socket that discards what is sent.
 @Reactor
 private final class DeafSocket: SessionSocket {
     var userInfo: AnyObject?
@@ -25,7 +25,7 @@ private final class DeafSocket: SessionSocket {
     func resumeReading() {}
 }
 
-/// Users who ask for much, and others beside them.
+/// Tests that users with much load do not delay others.
 @Suite(.serialized) struct FairnessTests {
     init() { ReactorThread.start() }
 
@@ -35,7 +35,7 @@ private final class DeafSocket: SessionSocket {
 
     // MARK: Fetches
 
-    @Test("fetches that are done at once, however many, follow one another and are not done inside one another")
+    @Test("fetches that complete at once run one after the other and do not nest")
     @Reactor func doneAtOnce() {
         let queue = FetchQueue()
         var held: [@Reactor () -> Void] = []
@@ -54,7 +54,7 @@ private final class DeafSocket: SessionSocket {
         #expect(count == 200_000)
     }
 
-    @Test("users take turns, and none has more fetches at once than their share")
+    @Test("users take turns, and none has more fetches in flight than their share")
     @Reactor func lanes() {
         let queue = FetchQueue(share: 2)
         var order: [String] = []
@@ -68,7 +68,7 @@ private final class DeafSocket: SessionSocket {
         #expect(order == ["anna", "anna", "ben", "ben", "carl"])
         while !held.isEmpty { held.removeFirst()() }
         #expect(order.count == 8)
-        // All places are taken: who waits is served in turn.
+        // The limit is reached: the others are served in turn.
         order = []
         for conversation in Self.conversations.prefix(64) {
             queue.run(in: .conversation(conversation)) { held.append($0) }
@@ -83,7 +83,7 @@ private final class DeafSocket: SessionSocket {
         #expect(order == ["anna", "ben", "carl", "anna", "ben", "anna"])
     }
 
-    @Test("what a session waits for is not asked when it has gone meanwhile")
+    @Test("a waiting fetch is dropped when its session has ended")
     @Reactor func gone() {
         let queue = FetchQueue(share: 1)
         let identity = Identity(user: UserID("anna")!, expiresAt: .now)
@@ -101,7 +101,7 @@ private final class DeafSocket: SessionSocket {
         #expect(asked == [0, 2])
     }
 
-    @Test("one bootstrap of a user is asked for at a time, and none for sessions that have gone meanwhile")
+    @Test("one bootstrap of a user is queried at a time, and none for ended sessions")
     @Reactor func bootstraps() async throws {
         let system = try await TestSystem()
         defer { system.close() }
@@ -121,7 +121,7 @@ private final class DeafSocket: SessionSocket {
         #expect(system.store.asked[.bootstrap] == 2)
     }
 
-    // MARK: Places
+    // MARK: Rooms
 
     @Test("a user's oldest sessions give way when all together are in too many conversations, and the newest stays")
     @Reactor func places() async throws {
@@ -138,7 +138,7 @@ private final class DeafSocket: SessionSocket {
         clients.append(await system.session("anna"))
         await waitUntil { clients[0].closeCode == 4409 }
         #expect(clients[0].frames(of: "bye").first?.contains("superseded") == true)
-        // And when they grow.
+        // The same when sessions join more rooms.
         for conversation in Self.conversations[4..<6] { system.store.create(conversation, members: ["anna", "ben"]) }
         await waitUntil { clients[1].closeCode == 4409 }
         for conversation in Self.conversations[6..<20] { system.store.create(conversation, members: ["anna", "ben"]) }
@@ -150,7 +150,7 @@ private final class DeafSocket: SessionSocket {
 
     // MARK: Typing
 
-    @Test("another process that tells of every word of somebody is passed on at most once in the interval")
+    @Test("another process that announces every keystroke is relayed at most once in the interval")
     @Reactor func typingFromElsewhere() async throws {
         let system = try await TestSystem()
         defer { system.close() }
@@ -170,7 +170,7 @@ private final class DeafSocket: SessionSocket {
 
     // MARK: Presence
 
-    @Test("who changes again and again whether they are shown costs one question at a time, and the last word holds")
+    @Test("repeated changes of the presence setting cost one query at a time, and the last one holds")
     @Reactor func decisions() async throws {
         let system = try await TestSystem()
         defer { system.close() }
@@ -181,7 +181,7 @@ private final class DeafSocket: SessionSocket {
             ben.frames(of: "presence").last { $0.contains(#""anna""#) }.map { $0.contains(#""online":true"#) }
         }
         await waitUntil { isShown() == true }
-        // Both have asked when they came.
+        // Both sessions sent a query when they started.
         await waitUntil { system.store.lastSeenQueries == 2 }
         let before = system.store.lastSeenQueries
         for number in 0..<101 { system.store.decide("anna", showsPresence: number % 2 == 1) }
@@ -195,7 +195,7 @@ private final class DeafSocket: SessionSocket {
         #expect(system.store.lastSeenQueries - before <= 3 && isShown() == true)
     }
 
-    @Test("when peers were seen is asked once for all sessions of a user")
+    @Test("one query of when peers were last seen serves all sessions of a user")
     @Reactor func lastSeen() async throws {
         let system = try await TestSystem()
         defer { system.close() }
@@ -212,7 +212,7 @@ private final class DeafSocket: SessionSocket {
 
     // MARK: Repair
 
-    @Test("what has come and waits for its turn is not fetched, and who types meanwhile is not told")
+    @Test("frames in the backlog are not fetched, and typing is dropped meanwhile")
     @Reactor func backlog() async throws {
         let system = try await TestSystem()
         defer { system.close() }
@@ -223,13 +223,13 @@ private final class DeafSocket: SessionSocket {
         for member in members { clients.append(await system.session(member)) }
         let fanout = system.fanouts[0].fanout, counters = fanout.counters
         await waitUntil { fanout.rooms[conversation]?.feed.count == members.count }
-        // Several turns' work in one frame.
+        // One frame with the work of several turns.
         system.store.send(600, to: conversation)
         system.store.bus.append(to: .ephemeral(conversation.slot.group)) { buffer in
             EphemeralEntry.typing(conversation, UserID("member0")!, isActive: true).write(to: &buffer)
         }
         await waitUntil { counters.deliveries > 0 }
-        // As a bootstrap says that was read just now.
+        // As from a bootstrap that was read just now.
         fanout.rooms[conversation]?.learn(system.store.lastSeq(conversation))
         await waitUntil { counters.deliveries == 600 * members.count }
         for client in clients { await waitUntil { client.frames.last?.contains(#""seq":601"#) == true } }
@@ -237,7 +237,7 @@ private final class DeafSocket: SessionSocket {
         #expect(clients[7].numbers("seq", in: "change") == Array(2...601))
     }
 
-    @Test("what is fetched for all of a room goes out over turns, once and in order")
+    @Test("entries fetched for a whole room go out over several turns, once and in order")
     @Reactor func repairOverTurns() async throws {
         var settings = Fanout.Settings()
         settings.turns = Turns.Size(steps: 2, share: 1, pause: .milliseconds(1))
@@ -253,7 +253,7 @@ private final class DeafSocket: SessionSocket {
         system.store.losesAnnouncements = false
         system.store.send(to: conversation)
         await waitUntil { counters.deliveries >= 20 }
-        #expect(counters.deliveries < 300, "it is in the middle of it")
+        #expect(counters.deliveries < 300, "the delivery is in progress")
         system.store.send(20, to: conversation)
         for client in clients {
             await waitUntil { client.numbers("seq", in: "change").last == 322 }

@@ -3,16 +3,16 @@ import Testing
 
 @testable import Fanout
 
-/// A conversation in the database, a bus that loses, repeats and reorders, a store that answers late, partially or not at
-/// all, and one process with a feed. Members come and go, and sessions start at any time from any cursor.
+/// A conversation in the database, a bus that loses, repeats and reorders, a store that responds late, partially or not
+/// at all, and one process with a feed. Members come and go, and sessions start at any time from any cursor.
 private struct FaultyWorld {
     var random: SeededRandom
-    /// What is committed: position `n` is at index `n - 1`.
+    /// The committed changes: position `n` is at index `n - 1`.
     private var log: [TestEntry] = []
     private var stays: [Int: [Stays.Stay]] = [:]
     private var feed = Feed<TestEntry>(last: 0)
 
-    // On their way:
+    // In flight:
     private var announcements: [TestEntry] = []
     private var isRepairPlanned = false
     private var isHandingOut = false
@@ -22,17 +22,17 @@ private struct FaultyWorld {
     private var snapshots: [Snapshot] = []
     private var joins: [(reader: TestReader, from: Int64)] = []
 
-    /// A session that has asked for its bootstrap, and what the store answered then.
+    /// A session that has queried its bootstrap, and the snapshot of the response.
     private struct Snapshot {
         var reader: TestReader
         var last: Int64
         var stays: [Stays.Stay]
         var cursor: Int64?
-        /// Stays that began since: the private stream delivers them behind the bootstrap.
+        /// Stays that began since: the private stream delivers them after the bootstrap.
         var joinedSince: [Int64] = []
     }
 
-    /// Every session, and the position its changes begin after; nil before it is let into the conversation.
+    /// Every session, and the position after which its changes begin; nil before it joins the conversation.
     private var sessions: [(reader: TestReader, start: Int64?)] = []
     private static let users = 1...4
 
@@ -173,7 +173,7 @@ private struct FaultyWorld {
 
     // MARK: The end
 
-    /// Digests go on coming and every answer arrives at last.
+    /// Digests continue and every response arrives in the end.
     mutating func settle() {
         while !snapshots.isEmpty { placeSession() }
         while !joins.isEmpty { joinSession() }
@@ -190,7 +190,7 @@ private struct FaultyWorld {
         }
     }
 
-    /// Each session with what it has seen and what it should have.
+    /// The positions that each session has seen and those that it should have seen.
     var results: [(seen: [Int64], expected: [Int64])] {
         sessions.map { reader, start in
             guard let start, let stays = stays[reader.user] else { return (reader.seen, []) }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Fanout
 
-/// A session of a user, as far as a feed knows it.
+/// A subscriber that records what it gets.
 final class TestReader {
     let user: Int
     var seen: [Int64] = []
@@ -23,7 +23,7 @@ func see(_ entry: TestEntry, _ reader: TestReader) { reader.seen.append(entry.po
 @Suite struct FeedTests {
     typealias Work = Feed<TestEntry>.Work
 
-    @Test("a live subscriber gets the next entry at once and a repeated one never")
+    @Test("a live subscriber gets the next entry at once, and never a repeated one")
     func live() {
         var feed = Feed<TestEntry>(last: 4)
         let reader = TestReader()
@@ -34,7 +34,7 @@ func see(_ entry: TestEntry, _ reader: TestReader) { reader.seen.append(entry.po
         #expect(reader.seen == [5])
     }
 
-    @Test("a hole is waited out, then fetched once, then what came early goes on")
+    @Test("a gap is fetched once after a delay, then early entries follow")
     func hole() {
         var feed = Feed<TestEntry>(last: 0)
         let reader = TestReader()
@@ -50,7 +50,7 @@ func see(_ entry: TestEntry, _ reader: TestReader) { reader.seen.append(entry.po
         #expect(reader.seen == [1, 2, 3, 4])
     }
 
-    @Test("a hole that fills itself asks for nothing")
+    @Test("a gap that closes by itself fetches nothing")
     func selfHealing() {
         var feed = Feed<TestEntry>(last: 0)
         _ = feed.announce(TestEntry(position: 2), see)
@@ -59,7 +59,7 @@ func see(_ entry: TestEntry, _ reader: TestReader) { reader.seen.append(entry.po
         #expect(feed.last == 2)
     }
 
-    @Test("a fetch without effect is repeated after a pause")
+    @Test("a fetch without progress is repeated after a pause")
     func failedRepair() {
         var feed = Feed<TestEntry>(last: 0)
         _ = feed.learn(2)
@@ -70,7 +70,7 @@ func see(_ entry: TestEntry, _ reader: TestReader) { reader.seen.append(entry.po
         #expect(feed.handOutNext(see).repairIn == .milliseconds(10))
     }
 
-    @Test("what was repaired goes out an entry at a time, in order with what is announced meanwhile")
+    @Test("repaired entries go out one at a time, in order with those announced meanwhile")
     func handingOut() {
         var feed = Feed<TestEntry>(last: 0)
         let reader = TestReader()
@@ -78,7 +78,7 @@ func see(_ entry: TestEntry, _ reader: TestReader) { reader.seen.append(entry.po
         _ = feed.learn(3)
         _ = feed.beginRepair()
         #expect(feed.repaired((Int64(1)...3).map { TestEntry(position: $0) }, last: 3).hasMore)
-        #expect(reader.seen.isEmpty, "whoever owns the feed decides when")
+        #expect(reader.seen.isEmpty, "the host of the feed decides when")
         _ = feed.announce(TestEntry(position: 1), see)
         #expect(feed.announce(TestEntry(position: 5), see).hasMore == false, "it is being handed out already")
         #expect(feed.beginRepair() == nil)
@@ -91,7 +91,7 @@ func see(_ entry: TestEntry, _ reader: TestReader) { reader.seen.append(entry.po
         #expect(reader.seen == [1, 2, 3, 4, 5])
     }
 
-    @Test("what came early for thousands goes out with one announcement as far as a turn's portion, then later")
+    @Test("early entries for thousands go out with one announcement up to a turn's portion, the rest later")
     func earlyForMany() {
         var feed = Feed<TestEntry>(last: 0)
         let readers = (0..<4_096).map { _ in TestReader() }
@@ -103,7 +103,7 @@ func see(_ entry: TestEntry, _ reader: TestReader) { reader.seen.append(entry.po
         #expect(readers.allSatisfy { $0.seen == Array(1...100) })
     }
 
-    @Test("what cannot be had any more leaves nobody waiting for it, and makes room for what comes early")
+    @Test("nobody waits for skipped entries, and they make room for early ones")
     func skipped() {
         var feed = Feed<TestEntry>(last: 0)
         let waiting = TestReader(), live = TestReader()
@@ -111,7 +111,7 @@ func see(_ entry: TestEntry, _ reader: TestReader) { reader.seen.append(entry.po
         _ = feed.add(live, after: 0, .unlimited, see)
         #expect(feed.skip(through: 10).count == 2 && feed.isEmpty)
         _ = feed.add(live, after: 10, .unlimited, see)
-        // Half of the room for early ones each time: what is forgotten does not count.
+        // Half of the capacity for early entries each time: forgotten ones do not count.
         let half = DenseStream<TestEntry>.earlyBytesLimit / 2
         _ = feed.announce(TestEntry(position: 20, byteCount: half), see)
         _ = feed.skip(through: 20)
@@ -122,7 +122,7 @@ func see(_ entry: TestEntry, _ reader: TestReader) { reader.seen.append(entry.po
         #expect(waiting.seen.isEmpty)
     }
 
-    @Test("who catches up gets pages, then what came meanwhile, then is live")
+    @Test("a subscriber that catches up gets pages, then what came meanwhile, and then is live")
     func catchingUp() {
         var feed = Feed<TestEntry>(last: 10)
         let reader = TestReader()
@@ -139,7 +139,7 @@ func see(_ entry: TestEntry, _ reader: TestReader) { reader.seen.append(entry.po
         #expect(reader.seen.last == 12)
     }
 
-    @Test("who is ahead of the stream waits for it and misses nothing")
+    @Test("a subscriber ahead of the stream waits for it and misses nothing")
     func ahead() {
         var feed = Feed<TestEntry>(last: 3)
         let reader = TestReader()
@@ -148,7 +148,7 @@ func see(_ entry: TestEntry, _ reader: TestReader) { reader.seen.append(entry.po
         #expect(reader.seen == [6, 7])
     }
 
-    @Test("a removed member gets the change that removes them, and nothing behind it")
+    @Test("a removed member gets the change that removes them, and nothing after it")
     func removal() {
         var feed = Feed<TestEntry>(last: 0)
         let leaver = TestReader(user: 1), stayer = TestReader(user: 2)
@@ -161,7 +161,7 @@ func see(_ entry: TestEntry, _ reader: TestReader) { reader.seen.append(entry.po
         #expect(stayer.seen == [1, 2])
     }
 
-    @Test("a former member reads their stays from the cursor on, and is then let go")
+    @Test("a former member reads their stays from the cursor on, and is then removed")
     func formerMember() {
         var feed = Feed<TestEntry>(last: 30)
         let reader = TestReader()
@@ -174,7 +174,7 @@ func see(_ entry: TestEntry, _ reader: TestReader) { reader.seen.append(entry.po
         #expect(feed.isEmpty)
     }
 
-    @Test("an answer without progress pauses the catching up, and a pause ends with a new attempt")
+    @Test("a page without progress pauses a subscriber, and the pause ends with a new attempt")
     func stalled() {
         var feed = Feed<TestEntry>(last: 5)
         let reader = TestReader()
@@ -185,13 +185,13 @@ func see(_ entry: TestEntry, _ reader: TestReader) { reader.seen.append(entry.po
         #expect(feed.fetchFailed(for: reader).stalled.first === reader)
     }
 
-    @Test("the entries kept for those who catch up are bounded, and forgotten with the last of them")
+    @Test("the entries kept for catching up are bounded, and forgotten with the last such subscriber")
     func recentIsBounded() {
         var feed = Feed<TestEntry>(last: 1)
         let reader = TestReader()
         _ = feed.add(reader, after: 0, .unlimited, see)
         for position in Int64(2)...10_000 { _ = feed.announce(TestEntry(position: position), see) }
-        // Too far behind for what was kept: another page is needed.
+        // Too far behind for the kept entries: another page is needed.
         let fetch = feed.fetched([TestEntry(position: 1)], for: reader, see).fetches.first
         #expect(fetch?.after == 1 && fetch?.through == 10_000)
     }

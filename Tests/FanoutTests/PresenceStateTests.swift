@@ -11,7 +11,7 @@ private let (first, second) = (ConversationID(UUIDBytes(high: 1, low: 1)), Conve
 private let minute = Timestamp(milliseconds: 60_000)
 
 @Suite struct PresenceStateTests {
-    @Test("somebody appears with the first process that shows them, and is gone with the last")
+    @Test("a user appears with the first process that shows them, and is gone with the last")
     func lists() {
         var room = RoomPresence()
         #expect(room.replace(here, [anna, ben]) == ([anna, ben], []))
@@ -23,20 +23,20 @@ private let minute = Timestamp(milliseconds: 60_000)
         #expect(room.replace(there, [anna]) == ([anna], [ben, carl]))
     }
 
-    @Test("everything about a user is told at once, and the last word counts")
-    func news() {
-        var news = PresenceNews()
-        news.appeared(anna, in: first)
-        news.appeared(ben, in: first)
-        news.appeared(anna, in: second)
-        news.gone(anna, from: first, lastSeen: minute)
-        let (user, change) = news.popFirst()!
+    @Test("all changes of a user are announced together, and the last one counts")
+    func updates() {
+        var updates = PresenceUpdates()
+        updates.appeared(anna, in: first)
+        updates.appeared(ben, in: first)
+        updates.appeared(anna, in: second)
+        updates.gone(anna, from: first, lastSeen: minute)
+        let (user, change) = updates.popFirst()!
         #expect(user == anna && change.appearedIn == [second] && change.goneFrom == [first])
-        #expect(news.isOnline(anna) && news.isOnline(ben) && !news.isEmpty)
-        news.gone(anna, from: second, lastSeen: minute)
-        #expect(!news.isOnline(anna))
-        let rest = [news.popFirst()?.user, news.popFirst()?.user, news.popFirst()?.user]
-        #expect(rest == [ben, anna, nil] && news.isEmpty)
+        #expect(updates.isOnline(anna) && updates.isOnline(ben) && !updates.isEmpty)
+        updates.gone(anna, from: second, lastSeen: minute)
+        #expect(!updates.isOnline(anna))
+        let rest = [updates.popFirst()?.user, updates.popFirst()?.user, updates.popFirst()?.user]
+        #expect(rest == [ben, anna, nil] && updates.isEmpty)
     }
 
     @Test("a departure ends after its time, in all conversations, unless the user comes back")
@@ -50,7 +50,7 @@ private let minute = Timestamp(milliseconds: 60_000)
         #expect(early.isEmpty)
         let back = [departures.remove(ben)?.conversations, departures.remove(ben)?.conversations]
         #expect(back == [[first], nil])
-        #expect(departures.users(in: first) == [anna], "who is back departs from nowhere, at once")
+        #expect(departures.users(in: first) == [anna], "a user who is back departs from nowhere, at once")
         let ended = departures.takeEnded(at: time(9))
         #expect(ended.map(\.user) == [anna] && ended[0].conversations == [first, second])
         for conversation in ended[0].conversations {
@@ -58,7 +58,7 @@ private let minute = Timestamp(milliseconds: 60_000)
             departures.end(anna, conversation, lastSeen: minute)
         }
         #expect(departures.isEmpty && departures.users(in: first).isEmpty)
-        let told = [departures.takeEnded(in: first), departures.takeEnded(in: first)]
+        let announced = [departures.takeEnded(in: first), departures.takeEnded(in: first)]
         #expect(told == [[PresenceList.Departure(anna, lastSeen: minute)], []])
     }
 
@@ -69,7 +69,7 @@ private let minute = Timestamp(milliseconds: 60_000)
         for conversation in conversations { _ = departures.add(conversation, to: ticket, of: user) }
     }
 
-    @Test("who comes back while they are still leaving one conversation after the other leaves no more of them")
+    @Test("a user who returns during their departure leaves no more conversations")
     func backInBetween() {
         var departures = Departures()
         let ticket = departures.begin(anna, lastSeen: minute, until: MonotonicTime(nanoseconds: 5))!

@@ -6,7 +6,7 @@ import Wire
 
 @testable import Fanout
 
-/// Presence through real sockets and a real bus, faster than in life.
+/// Tests of presence over real sockets and a real bus, with shorter times than in operation.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct PresenceTests {
     init() { ReactorThread.start() }
 
@@ -14,13 +14,13 @@ import Wire
     static let other = ConversationID(UUIDBytes("01890000-0000-7000-8000-0000000000e2")!)
     static let direct = ConversationID(UUIDBytes("01890000-0000-8000-8000-000000000033")!)
 
-    /// What a client was told last of a user; nil: nothing.
-    @Reactor private func told(_ client: TestClient, of user: String) -> String? {
+    /// The latest presence frame about a user that a client got; nil: none.
+    @Reactor private func lastFrame(_ client: TestClient, of user: String) -> String? {
         client.frames(of: "presence").last { $0.contains(#""userId":"\#(user)""#) }
     }
 
     @Reactor private func isOnline(_ user: String, to client: TestClient) -> Bool? {
-        told(client, of: user).map { $0.contains(#""online":true"#) }
+        lastFrame(client, of: user).map { $0.contains(#""online":true"#) }
     }
 
     @Reactor private func system(fanouts: Int = 1, members: [String] = ["anna", "ben"]) async throws -> TestSystem {
@@ -38,16 +38,16 @@ import Wire
         await waitUntil { isOnline("ben", to: anna) == true && isOnline("anna", to: ben) == true }
         ben.close()
         await waitUntil { isOnline("ben", to: anna) == false }
-        #expect(told(anna, of: "ben")!.contains(#""lastSeen":"2"#))
-        #expect(told(anna, of: "ben")!.contains(#":00.000Z""#))
-        #expect(told(anna, of: "anna") == nil, "nobody is told of themselves")
+        #expect(lastFrame(anna, of: "ben")!.contains(#""lastSeen":"2"#))
+        #expect(lastFrame(anna, of: "ben")!.contains(#":00.000Z""#))
+        #expect(lastFrame(anna, of: "anna") == nil, "nobody sees their own presence")
         let counters = system.fanouts[0].fanout.counters
         await waitUntil { fanouts == 1 || counters.presenceFrames == anna.frames(of: "presence").count }
         await waitUntil { system.store.seen.contains(UserID("ben")!) }
     }
 
-    @Test("who shares no conversation is told nothing")
-    @Reactor func strangers() async throws {
+    @Test("users without a shared conversation get no presence")
+    @Reactor func noSharedConversation() async throws {
         let system = try await system(fanouts: 2)
         defer { system.close() }
         system.store.create(Self.other, members: ["carl", "dora"])
@@ -56,11 +56,11 @@ import Wire
         let dora = await system.session("dora", fanout: 1)
         let ben = await system.session("ben", fanout: 1)
         await waitUntil { isOnline("ben", to: anna) == true && isOnline("dora", to: carl) == true }
-        #expect(told(anna, of: "carl") == nil && told(anna, of: "dora") == nil)
-        #expect(told(dora, of: "anna") == nil && told(ben, of: "carl") == nil)
+        #expect(lastFrame(anna, of: "carl") == nil && lastFrame(anna, of: "dora") == nil)
+        #expect(lastFrame(dora, of: "anna") == nil && lastFrame(ben, of: "carl") == nil)
     }
 
-    @Test("whoever comes back at once was never gone to the others")
+    @Test("a user who returns at once never appears gone to the others")
     @Reactor func flicker() async throws {
         let system = try await system(fanouts: 2)
         defer { system.close() }
@@ -78,7 +78,7 @@ import Wire
         await waitUntil { isOnline("ben", to: anna) == false }
     }
 
-    @Test("who does not want to be seen is gone at once, without a time, and sees nobody; and back when they want")
+    @Test("a user who turns presence off is gone at once, without a time, and sees nobody, until they turn it on")
     @Reactor func hidden() async throws {
         let system = try await system(fanouts: 2, members: ["anna", "ben", "carl"])
         defer { system.close() }
@@ -87,16 +87,16 @@ import Wire
         await waitUntil { isOnline("ben", to: anna) == true && isOnline("anna", to: ben) == true }
         system.store.decide("ben", showsPresence: false)
         await waitUntil { isOnline("ben", to: anna) == false }
-        #expect(!told(anna, of: "ben")!.contains("lastSeen"))
+        #expect(!lastFrame(anna, of: "ben")!.contains("lastSeen"))
         let carl = await system.session("carl")
         await waitUntil { isOnline("carl", to: anna) == true }
-        #expect(told(ben, of: "carl") == nil && told(carl, of: "ben") == nil)
+        #expect(lastFrame(ben, of: "carl") == nil && lastFrame(carl, of: "ben") == nil)
         system.store.decide("ben", showsPresence: true)
         await waitUntil { isOnline("ben", to: anna) == true && isOnline("ben", to: carl) == true }
         await waitUntil { isOnline("carl", to: ben) == true }
     }
 
-    @Test("a session of who does not want to be seen is not shown from the start")
+    @Test("a session of a user without presence is never shown")
     @Reactor func hiddenFromTheStart() async throws {
         let system = try await system(members: ["anna", "ben", "carl"])
         defer { system.close() }
@@ -105,13 +105,13 @@ import Wire
         let ben = await system.session("ben")
         _ = await system.session("carl")
         await waitUntil { isOnline("carl", to: anna) == true }
-        #expect(told(anna, of: "ben") == nil && ben.frames(of: "presence").isEmpty)
+        #expect(lastFrame(anna, of: "ben") == nil && ben.frames(of: "presence").isEmpty)
         ben.close()
         await Reactor.sleep(for: .milliseconds(600))
-        #expect(told(anna, of: "ben") == nil && !system.store.seen.contains(UserID("ben")!))
+        #expect(lastFrame(anna, of: "ben") == nil && !system.store.seen.contains(UserID("ben")!))
     }
 
-    @Test("users of a fanout that fell silent are gone after a while, unless they are elsewhere too")
+    @Test("users of a silent fanout are gone after a while, unless they are elsewhere too")
     @Reactor func death() async throws {
         let system = try await system(fanouts: 3, members: ["anna", "ben", "carl"])
         defer { system.close() }
@@ -122,13 +122,13 @@ import Wire
         await waitUntil { isOnline("ben", to: anna) == true && isOnline("carl", to: anna) == true }
         system.silence(fanout: 1)
         await waitUntil { isOnline("ben", to: anna) == false }
-        #expect(told(anna, of: "ben")!.contains("lastSeen"))
+        #expect(lastFrame(anna, of: "ben")!.contains("lastSeen"))
         #expect(isOnline("carl", to: anna) == true)
         #expect(system.fanouts[0].fanout.counters.presenceExpired == 2, "ben, and the carl of that fanout")
         await waitUntil { system.store.seen.contains(UserID("ben")!) }
     }
 
-    @Test("in a large group nobody is shown; a direct conversation shows whoever else is in it")
+    @Test("a large group shows nobody; a direct conversation shows its other member")
     @Reactor func large() async throws {
         let many = (0..<49).map { "user\($0)" }
         let system = try await system(members: ["anna", "ben", "carl"] + many)
@@ -138,17 +138,17 @@ import Wire
         _ = await system.session("ben")
         let carl = await system.session("carl")
         await waitUntil { isOnline("carl", to: anna) == true && isOnline("anna", to: carl) == true }
-        #expect(told(anna, of: "ben") == nil && told(carl, of: "ben") == nil)
+        #expect(lastFrame(anna, of: "ben") == nil && lastFrame(carl, of: "ben") == nil)
         // With 50 members left they see each other.
         system.store.remove("user0", from: Self.group)
         system.store.remove("user1", from: Self.group)
         await waitUntil { isOnline("ben", to: anna) == true && isOnline("ben", to: carl) == true }
         system.store.add("user0", to: Self.group)
         await waitUntil { isOnline("ben", to: anna) == false }
-        #expect(isOnline("carl", to: anna) == true && !told(anna, of: "ben")!.contains("lastSeen"))
+        #expect(isOnline("carl", to: anna) == true && !lastFrame(anna, of: "ben")!.contains("lastSeen"))
     }
 
-    @Test("who joins is shown, and who is removed is not and is told of nobody any more")
+    @Test("a new member is shown, and a removed one is not shown and sees nobody any more")
     @Reactor func membership() async throws {
         let system = try await system(fanouts: 2)
         defer { system.close() }
@@ -167,7 +167,7 @@ import Wire
     }
 
     @Test(
-        "who joins learns nothing of who was removed before, though that one is shown a little longer",
+        "a new member does not see a member removed before, who is still shown a little longer",
         arguments: [1, 2])
     @Reactor func joiningAfterARemoval(fanouts: Int) async throws {
         let system = try await system(fanouts: fanouts)
@@ -181,26 +181,26 @@ import Wire
         system.store.add("carl", to: Self.group)
         await waitUntil { isOnline("anna", to: carl) == true && isOnline("ben", to: anna) == false }
         await Reactor.sleep(for: .milliseconds(300))
-        #expect(told(carl, of: "ben") == nil)
+        #expect(lastFrame(carl, of: "ben") == nil)
         system.store.add("ben", to: Self.group)
         let back = await system.session("ben", fanout: fanouts - 1)
         await waitUntil { isOnline("ben", to: carl) == true && isOnline("carl", to: back) == true }
     }
 
-    @Test("who connects after the other one has left a direct conversation learns when that was")
+    @Test("a user who connects after their direct peer has left learns when the peer was last seen")
     @Reactor func lastSeen() async throws {
         let system = try await TestSystem()
         defer { system.close() }
         system.store.create(Self.direct, members: ["anna", "ben"])
         system.store.lastSeen = [PresenceList.Departure(UserID("ben")!, lastSeen: Timestamp(milliseconds: 60_000))]
         let anna = await system.session("anna")
-        await waitUntil { told(anna, of: "ben") != nil }
+        await waitUntil { lastFrame(anna, of: "ben") != nil }
         #expect(
-            told(anna, of: "ben")
+            lastFrame(anna, of: "ben")
                 == #"{"type":"presence","userId":"ben","online":false,"lastSeen":"1970-01-01T00:01:00.000Z"}"#)
         let ben = await system.session("ben")
         await waitUntil { isOnline("ben", to: anna) == true }
-        // The answer about somebody who is online meanwhile says nothing.
+        // A response about a user who is online meanwhile is ignored.
         let again = await system.session("anna")
         await waitUntil { isOnline("ben", to: again) == true }
         await Reactor.sleep(for: .milliseconds(300))
@@ -208,7 +208,7 @@ import Wire
         ben.close()
     }
 
-    @Test("while much waits for a session it is told of no typing, and of each user only what holds in the end")
+    @Test("a congested session gets no typing, and only the final presence of each user")
     @Reactor func congestion() async throws {
         let system = try await system(members: ["anna", "ben", "carl"])
         defer { system.close() }
@@ -242,7 +242,7 @@ import Wire
         system.store.send(5, to: Self.group)
         system.store.remove("ben", from: Self.group)
         let anna = await system.session("anna")
-        // The replay does not come: ben stays where he is.
+        // The replay gets no response, so ben keeps catching up.
         system.store.behindSnapshot = { system.store.isSilent = true }
         let ben = await system.session("ben", hello: #","cursors":{"\#(Self.group)":1}"#)
         anna.say(#"{"type":"typing","conversationId":"\#(Self.group)","active":true}"#)

@@ -5,14 +5,13 @@ import Models
 import Reactor
 import Wire
 
-/// The store and the receipt service of a test, in memory, on a real bus: they lose and delay what the real ones cannot
-/// be told to.
+/// A store and receipt service in memory, on a real bus. They lose and delay on demand what the real ones cannot.
 @Reactor
 final class ScriptedStore {
     struct Change {
         var kind: ChangeKind
         var user: String
-        /// Of the message it is about.
+        /// The position of the message that the change is about.
         var messageSeq: Int64?
     }
 
@@ -23,36 +22,37 @@ final class ScriptedStore {
     private var privateChanges: [UserID: [(kind: PrivateKind, conversation: ConversationID, seq: Int64)]] = [:]
     private var statuses: [ConversationID: Int64] = [:]
     private(set) var signals: [ReceiptSignal] = []
-    /// Who does not show presence, who was told to be online, and what everybody is told of the others.
+    /// Users without presence, users reported as seen, and the last seen times in responses.
     private var hidden: Set<UserID> = []
     private(set) var seen: [UserID] = []
     var lastSeen: [PresenceList.Departure] = []
-    /// What was asked how often, repetitions of a request not counted.
+    /// The number of requests by kind, without repetitions.
     private(set) var asked: [StoreRequestKind: Int] = [:]
     private var known: Set<RequestKey> = []
     private(set) var statusQueries = 0
     private(set) var lastSeenQueries = 0
-    /// They are answered when this is not set any more.
+    /// Held requests get their responses when this is cleared.
     var isSilentAboutLastSeen = false
-    /// Answers to status queries that are given when the test says so, and name nobody. Nil: they are given at once.
+    /// Held responses to status queries, which name nobody; the test sends them. Nil: status queries get their
+    /// responses at once.
     var heldStatuses: [@Reactor () -> Void]?
-    /// Conversations too large to name everybody, with the JSON of the counts of one sender.
+    /// Conversations too large to name members, with the JSON of one sender's counts.
     var counts: [ConversationID: (sender: UserID, json: String)] = [:]
 
     private var erased: [UserID] = []
     private var revocations: [Revocation] = []
 
-    /// Announcements, or digests, are not sent while these are set.
+    /// Announcements or digests are not sent while these are set.
     var losesAnnouncements = false
     var losesDigests = false
-    /// Requests are not answered while this is set.
+    /// Requests get no response while this is set.
     var isSilent = false
-    /// So many of a user's latest private changes are kept.
+    /// The number of a user's latest private changes that are kept.
     var privateTail = 1_000
-    /// The same for some kinds of requests, and for signals of some users.
+    /// Kinds of requests, and users whose signals, get no response.
     var isSilentAbout: Set<StoreRequestKind> = []
     var isSilentAboutSignals: Set<String> = []
-    /// Runs between the snapshot of a bootstrap and its answer.
+    /// Runs between the snapshot of a bootstrap and its response.
     var behindSnapshot: @Reactor () -> Void = {}
 
     private var epoch: Int64 = 1
@@ -110,7 +110,7 @@ final class ScriptedStore {
         bus.append(to: .erasure(slot.group)) { ErasureEntry(slot, count: count).write(to: &$0) }
     }
 
-    /// Another number of the user's slot.
+    /// A second entry, for another number of the user's slot.
     func revoke(_ user: UserID, before: Timestamp) {
         let last = revocations.last { $0.user.slot == user.slot }?.number ?? 0
         let revocation = Revocation(number: last + 1, user, before: before)
@@ -154,7 +154,7 @@ final class ScriptedStore {
         tell(user, (.conversationJoined, conversation, seq - 1), in: conversation.slot)
     }
 
-    /// The user decides whether to be seen.
+    /// Changes the user's presence setting.
     func decide(_ member: String, showsPresence: Bool) {
         let user = UserID(member)!
         if showsPresence { hidden.remove(user) } else { hidden.insert(user) }
@@ -173,7 +173,7 @@ final class ScriptedStore {
 
     // MARK: Digests
 
-    /// As a store does every 250 ms.
+    /// Publishes digests, as a store does every 250 ms.
     func publishDigests(of slots: [Slot] = Slot.all) {
         for slot in slots {
             let content = moved.removeValue(forKey: slot) ?? []
@@ -185,7 +185,7 @@ final class ScriptedStore {
         }
     }
 
-    /// As when another store takes the slots over.
+    /// Raises the epoch, as when another store acquires the slots.
     func changeOwner() { epoch += 1 }
 
     private func publish(_ slot: Slot, _ content: [StreamPosition], _ topic: Topic) {
@@ -193,13 +193,13 @@ final class ScriptedStore {
         bus.append(to: topic) { digest.write(to: &$0) }
     }
 
-    // MARK: Answering
+    // MARK: Responding
 
     private func receive(_ frame: InboundFrame) {
         for bytes in frame.entries where !isSilent {
             let entry = try! RequestEntry(bytes)
             let request = RequestKey(origin: frame.origin, number: entry.number)
-            guard !isSilent(about: entry, in: frame), bus.beginWork(on: request) == .new else { continue }
+            guard !isSilent(about: entry, in: frame), bus.admit(request) == .new else { continue }
             if case .command = frame.topic { answerStore(request, entry) } else { answerReceipt(request, entry) }
         }
     }
@@ -230,7 +230,7 @@ final class ScriptedStore {
     private func answerBootstrap(_ request: RequestKey, _ user: UserID) {
         let bootstrap = snapshot(of: user)
         behindSnapshot()
-        // Behind what was announced meanwhile, as on a slow connection.
+        // After later announcements, as on a slow connection.
         Reactor.after(.milliseconds(20)) { [self] in bus.answer(request, status: 200) { bootstrap.write(to: &$0) } }
     }
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Fanout
 
-/// Sessions over real sockets, against a store that loses what it is told to lose.
+/// Tests of sessions over real sockets, with a store that loses frames on demand.
 @Suite(.serialized) struct SessionTests {
     init() { ReactorThread.start() }
 
@@ -15,7 +15,7 @@ import Testing
 
     // MARK: Changes
 
-    @Test("a session gets what its cursor misses, then what is new, once and in order")
+    @Test("a session gets the changes after its cursor, then new ones, once and in order")
     @Reactor func replayThenLive() async throws {
         let system = try await TestSystem()
         defer { system.close() }
@@ -40,7 +40,7 @@ import Testing
         #expect(client.numbers("seq", in: "change") == [7])
     }
 
-    @Test("a lost change is fetched when the next one shows the hole, once for all sessions")
+    @Test("a lost change is fetched when the next one reveals the gap, once for all sessions")
     @Reactor func hole() async throws {
         let system = try await TestSystem()
         defer { system.close() }
@@ -57,7 +57,7 @@ import Testing
         #expect(system.store.asked[.replay] == 1)
     }
 
-    @Test("a lost change that no later one reveals is brought up by the digest")
+    @Test("a lost change that no later one reveals is found by the digest")
     @Reactor func digest() async throws {
         let system = try await TestSystem()
         defer { system.close() }
@@ -69,7 +69,7 @@ import Testing
         await waitUntil { client.numbers("seq", in: "change") == [2, 3] }
     }
 
-    @Test("where the digest was lost too, the next one tells, or the next owner's", arguments: [false, true])
+    @Test("a lost digest is revealed by the next one, or by that of the next owner", arguments: [false, true])
     @Reactor func lostDigest(ownerChanges: Bool) async throws {
         let system = try await TestSystem()
         defer { system.close() }
@@ -89,13 +89,13 @@ import Testing
         #expect(client.numbers("useq", in: "private") == [2])
     }
 
-    @Test("a change committed and announced behind the snapshot of a bootstrap is not lost", arguments: [false, true])
+    @Test("a change committed and announced after the snapshot of a bootstrap is not lost", arguments: [false, true])
     @Reactor func behindSnapshot(digestIsLost: Bool) async throws {
         let system = try await TestSystem()
         defer { system.close() }
         system.store.create(Self.first, members: ["anna"])
         system.store.behindSnapshot = {
-            // A repeated question must not do it again.
+            // A repeated query must not do it again.
             system.store.behindSnapshot = {}
             system.store.losesAnnouncements = digestIsLost
             system.store.send(to: Self.first)
@@ -108,7 +108,7 @@ import Testing
         await waitUntil { client.numbers("seq", in: "change") == [2] }
     }
 
-    @Test("a gap over a thousand changes is a reload, and the session goes on behind it")
+    @Test("a gap over a thousand changes causes a reload, after which the session continues")
     @Reactor func reload() async throws {
         let system = try await TestSystem()
         defer { system.close() }
@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test(
-        "private changes that are not kept any more are a reload of the private stream, and the session goes on behind it"
+        "private changes that are no longer kept cause a reload, after which the session continues"
     )
     @Reactor func privateReload() async throws {
         let system = try await TestSystem()
@@ -141,7 +141,7 @@ import Testing
         #expect(within.frames(of: "reload").isEmpty)
     }
 
-    @Test("a session that misses more private changes than are kept is sent away, and its next one starts anew")
+    @Test("a session that misses more private changes than are kept ends, and the next one starts from a new bootstrap")
     @Reactor func privateHole() async throws {
         let system = try await TestSystem()
         defer { system.close() }
@@ -149,7 +149,7 @@ import Testing
         let client = await system.session("anna")
         await system.quiet(client)
         system.store.losesAnnouncements = true
-        // In what is missing may be a joining.
+        // The missing changes may include a joined conversation.
         system.store.create(Self.first, members: ["anna"])
         for _ in 1...10 { system.store.decide("anna", showsPresence: true) }
         system.store.publishDigests()
@@ -164,7 +164,7 @@ import Testing
         #expect(next.frames(of: "reload") == [#"{"type":"reload","useq":11}"#])
     }
 
-    @Test("a cursor beyond the end resets its conversation, another log or a useq beyond the end everything")
+    @Test("a cursor beyond the end resets its conversation; another log or a useq beyond the end resets everything")
     @Reactor func reset() async throws {
         let system = try await TestSystem()
         defer { system.close() }
@@ -184,7 +184,7 @@ import Testing
 
     // MARK: Membership
 
-    @Test("a new conversation comes to those who are online, from its first change on")
+    @Test("members who are online get a new conversation from its first change on")
     @Reactor func joined() async throws {
         let system = try await TestSystem()
         defer { system.close() }
@@ -196,7 +196,7 @@ import Testing
         #expect(client.numbers("useq", in: "private") == [1])
     }
 
-    @Test("a removed member gets their removal and nothing behind it, until they are added again")
+    @Test("a removed member gets their removal and nothing after it, until they are added again")
     @Reactor func removedAndAdded() async throws {
         let system = try await TestSystem()
         defer { system.close() }
@@ -209,14 +209,14 @@ import Testing
         await waitUntil { anna.numbers("seq", in: "change").last == 7 && ben.numbers("seq", in: "change").last == 7 }
         #expect(anna.numbers("seq", in: "change") == [2, 6, 7])
         #expect(ben.numbers("seq", in: "change") == Array(2...7))
-        // Who comes back has the same stays.
+        // A new session has the same stays.
         let again = await system.session("anna", hello: #","cursors":{"\#(Self.first)":1}"#)
         await waitUntil { again.numbers("seq", in: "change").last == 7 }
         #expect(again.numbers("seq", in: "change") == [2, 6, 7])
     }
 
     @Test(
-        "a change of a message from before a member's stay comes without the message: live, repaired and replayed",
+        "a change of a message from before a member's stay omits the message: live, repaired and replayed",
         arguments: [false, true])
     @Reactor func withheldMessage(isLost: Bool) async throws {
         let system = try await TestSystem()
@@ -230,7 +230,7 @@ import Testing
         for seq: Int64 in [2, 4, 2] { system.store.edit(seq, in: Self.first) }
         system.store.losesAnnouncements = false
         system.store.send(to: Self.first)
-        // Somebody who joins on an open session, and somebody who comes back to read what they missed.
+        // One user joins on an open session, one reconnects to read what they missed.
         let carol = await system.session("carol")
         system.store.add("carol", to: Self.first)
         system.store.edit(2, in: Self.first)
@@ -250,7 +250,7 @@ import Testing
         #expect(carol.numbers("seq", in: "change") == [9, 10, 11])
     }
 
-    @Test("who was removed and comes back is told of the messages of both stays, on open and on new sessions")
+    @Test("a member who rejoins gets changes of messages of both stays, on open and on new sessions")
     @Reactor func withheldBetweenStays() async throws {
         let system = try await TestSystem()
         defer { system.close() }
@@ -270,7 +270,7 @@ import Testing
         }
     }
 
-    /// By the position of the edit: that of its message, where it was told.
+    /// The position of the edited message by that of the edit, where the message was included.
     @Reactor private static func edited(_ client: TestClient) -> [Int64: Int64] {
         var edited: [Int64: Int64] = [:]
         let edits = client.frames(of: "change").filter { $0.contains("message.edited") && $0.contains(#""message":"#) }
@@ -283,7 +283,7 @@ import Testing
         return edited
     }
 
-    @Test("the private stream resumes from its position and goes on live")
+    @Test("the private stream resumes from its position and continues live")
     @Reactor func privateStream() async throws {
         let system = try await TestSystem()
         defer { system.close() }
@@ -295,13 +295,13 @@ import Testing
         system.store.create(Self.first, members: ["anna"])
         await waitUntil { client.numbers("useq", in: "private").last == 301 }
         #expect(client.numbers("useq", in: "private") == Array(3...301))
-        // What the bootstrap knows already is not joined again.
+        // Conversations in the bootstrap are not joined again.
         await waitUntil { client.numbers("seq", in: "change") == [1] }
     }
 
     // MARK: Receipts
 
-    @Test("receipts that are said right behind the hello reach receipt")
+    @Test("receipts sent right after the hello reach receipt")
     @Reactor func earlySignals() async throws {
         let system = try await TestSystem()
         defer { system.close() }
@@ -315,7 +315,7 @@ import Testing
         #expect(system.store.signals.allSatisfy { $0.conversation == Self.first })
     }
 
-    @Test("signals of a turn reach receipt merged, and again until it answers")
+    @Test("signals of a turn are merged, and repeated until receipt responds")
     @Reactor func signals() async throws {
         let system = try await TestSystem()
         defer { system.close() }
@@ -333,7 +333,7 @@ import Testing
         #expect(system.store.signals.allSatisfy { $0.user.name == "anna" && $0.conversation == Self.first })
     }
 
-    @Test("statuses come live, and those that were lost as one merged frame")
+    @Test("statuses arrive live, and lost ones as one merged frame")
     @Reactor func statuses() async throws {
         let system = try await TestSystem()
         defer { system.close() }
@@ -347,7 +347,7 @@ import Testing
         await waitUntil { client.numbers("statusVersion", in: "status") == [1, 4] }
     }
 
-    @Test("who returns gets one merged status for each conversation whose version is behind")
+    @Test("a returning session gets one merged status for each conversation whose version is behind")
     @Reactor func statusVersions() async throws {
         let system = try await TestSystem()
         defer { system.close() }
@@ -366,7 +366,7 @@ import Testing
         #expect(system.store.statusQueries == 2)
     }
 
-    @Test("what is announced while a returning session is told that nobody moved is told to it, too")
+    @Test("a status announced during an empty catch-up of a returning session is delivered, too")
     @Reactor func announcedMeanwhile() async throws {
         let system = try await TestSystem()
         defer { system.close() }
@@ -384,7 +384,7 @@ import Testing
         await waitUntil { anna.numbers("statusVersion", in: "status") == [3] }
     }
 
-    @Test("a status that came between a bootstrap and its answer is told to who says that they follow")
+    @Test("a status between a bootstrap and its response is delivered to a client that follows receipts")
     @Reactor func statusBehindBootstrap() async throws {
         let system = try await TestSystem()
         defer { system.close() }
@@ -406,16 +406,16 @@ import Testing
         let anna = await system.session("anna"), ben = await system.session("ben")
         system.store.moveStatus(Self.first)
         await waitUntil { anna.frames(of: "status").first?.contains(#""counts":\#(json)"#) == true }
-        // What has not changed is not told again.
+        // Unchanged counts are not sent again.
         system.store.moveStatus(Self.first)
         await waitUntil { system.store.asked[.senderCounts] == 2 }
         let returned = await system.session("anna", hello: #","statusVersions":{"\#(Self.first)":1}"#)
         await waitUntil { returned.numbers("statusVersion", in: "status") == [2] }
-        #expect(anna.numbers("statusVersion", in: "status") == [1, 2], "their other device is told along with them")
+        #expect(anna.numbers("statusVersion", in: "status") == [1, 2], "their other device gets it, too")
         #expect(ben.frames(of: "status").isEmpty)
     }
 
-    @Test("members are counted once each, whatever was lost and whatever happened behind a snapshot")
+    @Test("members are counted once each, whatever was lost or happened after a snapshot")
     @Reactor func memberCounts() async throws {
         let system = try await TestSystem()
         defer { system.close() }
@@ -446,7 +446,7 @@ import Testing
 
     // MARK: Between fanouts
 
-    @Test("typing reaches the other members on every fanout, not its author and not strangers, and stops by itself")
+    @Test("typing reaches the other members on every fanout, neither its author nor other users, and expires")
     @Reactor func typing() async throws {
         let system = try await TestSystem(fanouts: 2)
         defer { system.close() }
@@ -464,7 +464,7 @@ import Testing
         #expect(system.fanouts.map(\.fanout.counters.typingFrames) == [2, 2])
     }
 
-    @Test("typing ends by itself on a fanout whose peer was killed meanwhile")
+    @Test("typing expires on a fanout whose peer was killed meanwhile")
     @Reactor func typingOfTheDead() async throws {
         let system = try await TestSystem(fanouts: 2, typingLifetime: .seconds(1))
         defer { system.close() }
@@ -493,7 +493,7 @@ import Testing
         }
     }
 
-    @Test("where the other fanout was not known yet, the first session of a device ends when it is")
+    @Test("a device's first session on a fanout not known yet ends when that is known")
     @Reactor func supersededLater() async throws {
         let system = try await TestSystem(fanouts: 2, areStrangers: true)
         defer { system.close() }
@@ -508,9 +508,9 @@ import Testing
         #expect(second.frames(of: "bye").isEmpty)
     }
 
-    // MARK: Ends
+    // MARK: Endings
 
-    @Test("a token's end is announced, and then ends the session")
+    @Test("a session is warned before its token expires, and then ends")
     @Reactor func expiry() async throws {
         let system = try await TestSystem()
         defer { system.close() }
@@ -524,22 +524,22 @@ import Testing
         #expect(renewed.frames(of: "bye").isEmpty)
     }
 
-    @Test("a token that is not valid, or another user's, ends the session")
+    @Test("an invalid token, or one of another user, ends the session")
     @Reactor func wrongTokens() async throws {
         let system = try await TestSystem()
         defer { system.close() }
-        let visitor = system.client()
-        visitor.say(#"{"type":"hello","token":"nonsense"}"#)
+        let stranger = system.client()
+        stranger.say(#"{"type":"hello","token":"nonsense"}"#)
         let session = await system.session("anna")
         session.say(#"{"type":"auth","token":"\#(TestSystem.token("ben"))"}"#)
-        for client in [visitor, session] {
+        for client in [stranger, session] {
             await waitUntil { client.closeCode == 4401 }
             #expect(client.frames(of: "bye").first!.contains(#""code":"unauthenticated""#))
         }
     }
 
     @Test(
-        "what is no frame of the protocol ends the session and names the field",
+        "a malformed frame ends the session, and the reason names the field",
         arguments: [
             (#"{"type":"hello"}"#, "token"), ("nonsense", "object"), (#"{"type":"ping"}"#, "hello"),
             (#"{"type":"hello","token":"a","cursors":{"x":1}}"#, "cursors"),
@@ -555,7 +555,7 @@ import Testing
         #expect(bye.contains(#""code":"protocolError""#) && bye.contains(named), "\(bye)")
     }
 
-    @Test("a client that does not read is told so and let go, and costs the others nothing")
+    @Test("a client that does not read is closed with a reason, and costs the others nothing")
     @Reactor func slowConsumer() async throws {
         var limits = ServerLimits()
         limits.webSocketQueueBytes = 64 * 1024
@@ -578,7 +578,7 @@ import Testing
         #expect(quick.numbers("seq", in: "change") == Array(2...last))
     }
 
-    @Test("to a client that reads slowly messages go first, and the receipts as one when it has taken them")
+    @Test("a slow client gets messages first, and then its receipts as one frame")
     @Reactor func heldReceipts() async throws {
         let system = try await TestSystem()
         defer { system.close() }
@@ -597,20 +597,20 @@ import Testing
         let waiting = socket.queuedBytes
         for _ in 0..<200 { system.store.moveStatus(Self.first) }
         await waitUntil { quick.numbers("statusVersion", in: "status").last == 201 }
-        #expect(socket.queuedBytes == waiting, "nothing is kept of receipts that wait")
+        #expect(socket.queuedBytes == waiting, "held receipts take no memory")
         system.store.send(1, to: Self.first)
         let last = system.store.lastSeq(Self.first)
         await waitUntil { quick.numbers("seq", in: "change").last == last }
         slow.isReading = true
         await waitUntil { slow.numbers("statusVersion", in: "status") == [1, 201] }
         #expect(slow.numbers("seq", in: "change") == Array(2...last))
-        #expect(slow.frames.last?.contains("status") == true, "the last message did not wait for it")
+        #expect(slow.frames.last?.contains("status") == true, "the status comes after the last message")
         system.store.moveStatus(Self.first)
         await waitUntil { slow.numbers("statusVersion", in: "status") == [1, 201, 202] }
         #expect(system.store.statusQueries == 1)
     }
 
-    @Test("a client that is far behind everywhere and reads slowly gets everything, as fast as it reads")
+    @Test("a slow client that is far behind everywhere gets everything at its own pace")
     @Reactor func pace() async throws {
         var limits = ServerLimits()
         limits.webSocketQueueBytes = 1 << 20
@@ -635,7 +635,7 @@ import Testing
         #expect(client.numbers("seq", in: "change", containing: "\(conversations[7])") == Array(1...1_000))
     }
 
-    @Test("a drain sends every client away with a time to return, and ends when they have gone")
+    @Test("a drain asks every client to reconnect later, and ends when they are gone")
     @Reactor func drain() async throws {
         let system = try await TestSystem()
         defer { system.close() }
@@ -653,7 +653,7 @@ import Testing
         #expect(server.openConnections == 0)
     }
 
-    @Test("the sessions of an erased user end, its announcement lost or not", arguments: [false, true])
+    @Test("the sessions of an erased user end, whether the announcement was lost or not", arguments: [false, true])
     @Reactor func erased(isLost: Bool) async throws {
         let system = try await TestSystem()
         defer { system.close() }
@@ -709,7 +709,7 @@ import Testing
         await waitUntil { new.closeCode == 4401 }
     }
 
-    @Test("rooms and streams go with their last session")
+    @Test("rooms and streams are removed with their last session")
     @Reactor func noTraces() async throws {
         let system = try await TestSystem()
         defer { system.close() }

@@ -6,7 +6,7 @@ import Testing
 @Suite struct SessionWindowsTests {
     private let conversation = ConversationID(UUIDBytes("01890000-0000-7000-8000-000000000011")!)
 
-    @Test("who is there from the first change on sees everything, and costs nothing")
+    @Test("a member from the first change on sees everything, and takes no memory")
     func fromTheBeginning() {
         var windows = SessionWindows()
         windows.open(conversation, at: 1, isMember: false)
@@ -15,7 +15,7 @@ import Testing
         #expect(windows.cover(.max, in: conversation))
     }
 
-    @Test("who comes later does not see what was before")
+    @Test("a member who joins later does not see earlier positions")
     func later() {
         var windows = SessionWindows()
         windows.open(conversation, at: 7, isMember: false)
@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(
-        "who comes back sees what they saw, not what was in between, whichever they hear of first",
+        "a member who rejoins sees both stays and nothing in between, in whatever order these become known",
         arguments: [false, true])
     func back(joiningIsFirst: Bool) {
         var windows = SessionWindows()
@@ -39,7 +39,7 @@ import Testing
         #expect(covered == [1, 2, 3, 4, 5, 9, 10])
     }
 
-    @Test("stays of one conversation say nothing about another")
+    @Test("stays of one conversation do not affect another")
     func others() {
         var windows = SessionWindows()
         windows.open(conversation, at: 7, isMember: false)

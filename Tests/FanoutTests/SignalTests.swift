@@ -19,7 +19,7 @@ extension ReceiptSignals {
 @Suite struct ReceiptSignalsTests {
     static let key = ReceiptSignals.Key(conversation: conversation, user: anna)
 
-    @Test("signals are merged to the highest positions, one on its way and one waiting")
+    @Test("signals are merged to the highest positions, one in flight and one waiting")
     func merging() {
         var signals = ReceiptSignals()
         for seq in [3, 9, 5] as [Int64] { _ = signals.add(Self.key, delivered: seq) }
@@ -34,7 +34,7 @@ extension ReceiptSignals {
         #expect(readyThen.map(\.read) == [8])
     }
 
-    @Test("what receipt did not take is sent again, merged with what came since")
+    @Test("a failed signal is sent again, merged with later ones")
     func failure() {
         var signals = ReceiptSignals()
         _ = signals.add(Self.key, delivered: 7)
@@ -45,7 +45,7 @@ extension ReceiptSignals {
         let early = signals.takeAllReady()
         signals.resume()
         let again = signals.takeAllReady()
-        #expect(isFirst && early.isEmpty, "a busy process does not send it again with every turn")
+        #expect(isFirst && early.isEmpty, "a failed signal is not sent again with every turn")
         #expect(again == [ReceiptSignal(conversation, user: anna, delivered: 7, read: 6)])
     }
 
@@ -53,7 +53,7 @@ extension ReceiptSignals {
         ReceiptSignals.Key(conversation: ConversationID(UUIDBytes(high: 0, low: UInt64(number))), user: user)
     }
 
-    @Test("one user takes their share and no more, known signals are still merged, and others have room")
+    @Test("a user takes at most their share, known signals are still merged, and others have room")
     func share() {
         var signals = ReceiptSignals()
         for number in 0..<ReceiptSignals.share { _ = signals.add(Self.key(number), delivered: 1) }
@@ -63,7 +63,7 @@ extension ReceiptSignals {
             signals.add(Self.key(ReceiptSignals.share), delivered: 1), signals.add(Self.key(0, ben), delivered: 1),
         ]
         #expect(added == [true, false, true])
-        // What is on its way counts, too, until it is answered; what failed, until it was repeated.
+        // Signals in flight count until they are finished, failed ones until they were repeated.
         let sent = signals.takeReady()!
         #expect(!signals.hasRoom(for: anna))
         _ = signals.failed(sent)
@@ -73,7 +73,7 @@ extension ReceiptSignals {
         #expect(signals.hasRoom(for: anna))
     }
 
-    @Test("beyond the stated number nothing is taken in, whoever says it")
+    @Test("beyond the capacity no signal is added, whoever it is from")
     func full() {
         var signals = ReceiptSignals()
         for number in 0..<ReceiptSignals.capacity {
@@ -83,7 +83,7 @@ extension ReceiptSignals {
         #expect(signals.count == ReceiptSignals.capacity && !isAdded)
     }
 
-    @Test("so many are on their way at once and no more, and each answer makes room for one")
+    @Test("signals in flight are bounded, and each response makes room for one")
     func inFlight() {
         var signals = ReceiptSignals()
         for number in 0..<3 * ReceiptSignals.share {
@@ -96,7 +96,7 @@ extension ReceiptSignals {
         #expect(signals.takeAllReady().count == 2)
     }
 
-    @Test("every user's count is back at nothing when all is answered, whatever failed and was said meanwhile")
+    @Test("every user's count is zero again when all signals are finished, whatever failed or was added meanwhile")
     func counts() {
         var signals = ReceiptSignals()
         for round in 0..<3 {
@@ -120,31 +120,31 @@ extension ReceiptSignals {
         MonotonicTime(nanoseconds: 1_000_000_000 + UInt64(seconds * 1e9))
     }
 
-    @Test("typing that goes on is passed on every three seconds")
+    @Test("continued typing is announced every three seconds")
     func throttled() {
         var table = TypingTable()
-        let told = stride(from: 0.0, through: 10, by: 0.5).filter { table.started(Self.key, at: Self.second($0)) }
-        #expect(told == [0, 3, 6, 9])
+        let announced = stride(from: 0.0, through: 10, by: 0.5).filter { table.started(Self.key, at: Self.second($0)) }
+        #expect(announced == [0, 3, 6, 9])
     }
 
-    @Test("who starts and stops again and again is passed on as starting every three seconds, and stopping after it")
+    @Test("repeated starts and stops are announced as one start and one stop every three seconds")
     func toggles() {
         var table = TypingTable()
-        var told: [(at: Double, isActive: Bool)] = []
+        var announced: [(at: Double, isActive: Bool)] = []
         for number in 0..<80 {
             let now = Double(number) / 8
             let isActive = number % 2 == 0
-            let isNews = isActive ? table.started(Self.key, at: Self.second(now)) : table.stopped(Self.key)
-            if isNews { told.append((now, isActive)) }
+            let isChange = isActive ? table.started(Self.key, at: Self.second(now)) : table.stopped(Self.key)
+            if isChange { announced.append((now, isActive)) }
             _ = table.takeExpired(at: Self.second(now))
         }
-        #expect(told.map(\.at) == [0, 0.125, 3, 3.125, 6, 6.125, 9, 9.125])
-        #expect(told.map(\.isActive) == [true, false, true, false, true, false, true, false])
+        #expect(announced.map(\.at) == [0, 0.125, 3, 3.125, 6, 6.125, 9, 9.125])
+        #expect(announced.map(\.isActive) == [true, false, true, false, true, false, true, false])
         let expired = table.takeExpired(at: Self.second(13))
         #expect(expired.isEmpty && table.isEmpty)
     }
 
-    @Test("six seconds without a word end it, and so does saying so, once")
+    @Test("typing ends after six seconds without a frame, or with a stop, once")
     func ends() {
         var table = TypingTable()
         _ = table.started(Self.key, at: Self.second(0))
@@ -152,8 +152,8 @@ extension ReceiptSignals {
         let early = table.takeExpired(at: Self.second(7.9))
         let late = table.takeExpired(at: Self.second(8))
         #expect(early.isEmpty && late == [Self.key])
-        let isNews = table.started(Self.key, at: Self.second(9))
+        let isChange = table.started(Self.key, at: Self.second(9))
         let ends = [table.stopped(Self.key), table.stopped(Self.key)]
-        #expect(isNews && ends == [true, false])
+        #expect(isChange && ends == [true, false])
     }
 }

@@ -2,14 +2,14 @@ import Glibc
 import JSON
 import Reactor
 
-/// A client's end of a WebSocket, on the reactor. Keeps the text frames that came, in order.
+/// A client's end of a WebSocket, on the reactor. It keeps the text frames it received, in order.
 @Reactor
 final class TestClient: DescriptorHandler {
     private(set) var frames: [String] = []
     /// The code of the server's close frame.
     private(set) var closeCode: Int?
     private(set) var hasEnded = false
-    /// While not set, nothing is read from the connection.
+    /// While false, nothing is read from the connection.
     var isReading = true {
         didSet { if isReading != oldValue { Reactor.change(descriptor, to: isReading ? .read : []) } }
     }
@@ -44,12 +44,12 @@ final class TestClient: DescriptorHandler {
     /// Sends a text frame.
     func say(_ text: String) { sayAll([text]) }
 
-    /// Sends text frames in one go.
+    /// Sends text frames in one write.
     func sayAll(_ texts: [String]) {
         write(texts.flatMap { text in head(0x81, text.utf8.count) + Array(text.utf8) })
     }
 
-    /// Begins a text frame of so many bytes, and leaves it at the first of them.
+    /// Begins a text frame of `bytes` bytes and sends only the first of them.
     func begin(bytes: Int, with first: Int) { write(head(0x81, bytes) + [UInt8](repeating: 0x20, count: first)) }
 
     func pingOften(_ count: Int) { write((0..<count).flatMap { _ in head(0x89, 0) }) }
@@ -95,8 +95,8 @@ final class TestClient: DescriptorHandler {
         return Int64(String(decoding: digits, as: UTF8.self))
     }
 
-    /// Where a text begins, in bytes. By the C library, because tests look through thousands of frames again and again,
-    /// on the reactor that all of them share.
+    /// Returns the offset of a text in bytes. It uses the C library, because tests search thousands of frames
+    /// repeatedly on the reactor that they share.
     private func position(of text: String, in frame: String) -> Int? {
         frame.withCString { frame in
             text.withCString { text in strstr(frame, text).map { UnsafePointer($0) - frame } }
@@ -141,7 +141,7 @@ final class TestClient: DescriptorHandler {
         return (input[start] & 0x0F, input[position..<position + length], position + length)
     }
 
-    /// What the socket's buffer has no room for goes when the server has read some.
+    /// Sends what the socket's buffer had no room for, once the server has read some.
     private func write(_ bytes: [UInt8]) {
         output += bytes
         flush()

@@ -21,7 +21,7 @@ final class TestSystem {
     private let directory: String
     private let storeBus: Bus
 
-    /// Presence, faster than in life.
+    /// The timing of presence, shorter than in operation.
     private static let timing = PresenceTiming(
         gathering: .milliseconds(20), grace: .milliseconds(300), heartbeat: .milliseconds(100), silence: .seconds(2),
         refresh: .seconds(1), seen: .milliseconds(500))
@@ -55,8 +55,8 @@ final class TestSystem {
         fanouts.append((fanout, server, bus, port))
     }
 
-    /// Waits until all processes have each other's subscriptions: the digests of the store are there, and a fanout's
-    /// request was answered by it.
+    /// Waits until all processes have each other's subscriptions: the digests of the store have arrived, and it has
+    /// responded to a fanout's request.
     private func settle(_ areStrangers: Bool, _ silence: Set<StoreRequestKind>) async throws {
         for (_, _, bus, _) in fanouts {
             let store = Endpoint.ipc(pattern: "\(directory)/store-*.sock")
@@ -64,7 +64,7 @@ final class TestSystem {
         }
         await waitUntil {
             store.publishDigests()
-            return fanouts.allSatisfy { $0.fanout.counters.digestsSeen >= Slot.count }
+            return fanouts.allSatisfy { $0.fanout.counters.digestsReceived >= Slot.count }
         }
         await waitUntil {
             !silence.isEmpty
@@ -75,16 +75,16 @@ final class TestSystem {
                 $0.append(bigEndian: UInt32(0))
             }
         }
-        // Subscriptions between fanouts travel within the same time; nothing tells when.
+        // Subscriptions between fanouts arrive within the same time; no event shows when.
         if fanouts.count > 1 { await Reactor.sleep(for: .milliseconds(200)) }
     }
 
-    /// Fanouts that were strangers begin to listen to each other.
+    /// Connects fanouts that did not follow each other.
     func introduce() throws {
         for (_, _, bus, _) in fanouts { try bus.follow([.ipc(pattern: "\(directory)/fanout-*.sock")], as: .fanout) }
     }
 
-    /// A fanout says nothing more to its peers, as when it was killed; its clients notice nothing.
+    /// Silences a fanout to its peers, as if it was killed; its clients notice nothing.
     func silence(fanout number: Int) { fanouts[number].bus.close() }
 
     func close() {
@@ -106,7 +106,7 @@ final class TestSystem {
 
     func client(fanout: Int = 0) -> TestClient { TestClient(port: fanouts[fanout].port) }
 
-    /// A client that has its `welcome`.
+    /// Returns a client that has its `welcome`.
     func session(
         _ user: String, device: String? = nil, lifetime: Int64 = 3600, hello: String = "", fanout: Int = 0
     ) async -> TestClient {
@@ -116,7 +116,7 @@ final class TestSystem {
         return client
     }
 
-    /// Waits until the server has handled all the client said before.
+    /// Waits until the server has handled all earlier frames of the client.
     func quiet(_ client: TestClient) async {
         let count = client.frames(of: "pong").count
         client.say(#"{"type":"ping"}"#)

@@ -134,7 +134,7 @@ private final class TestIngest {
                 stores.answer(key, status: known.status) { $0.append(known.payload) }
                 continue
             }
-            guard case .new = stores.beginWork(on: key) else { continue }
+            guard case .new = stores.admit(key) else { continue }
             if case .command = frame.topic, entry.kind == StoreRequestKind.revocations.rawValue {
                 var reader = ByteReader(entry.fields)
                 if let query = try? RevocationsQuery(from: &reader) { respond(key, query) }

@@ -1,6 +1,7 @@
 import Edge
 import Models
 import Reactor
+import ServiceKit
 import TestSupport
 import Testing
 import Wire

@@ -3,7 +3,9 @@ import TestSupport
 import Testing
 
 @Suite struct FIFOTests {
-    @Test("elements come out in the order they went in, however the two take turns", arguments: UInt64(0)..<20)
+    @Test(
+        "elements come out in the order they went in, however appends and removals alternate", arguments: UInt64(0)..<20
+    )
     func order(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var queue = FIFO<Int>()
@@ -19,7 +21,7 @@ import Testing
         }
     }
 
-    @Test("what was taken out is not kept alive by the queue")
+    @Test("the queue does not keep removed elements alive")
     func release() {
         final class Large {}
         var queue = FIFO<Large>()

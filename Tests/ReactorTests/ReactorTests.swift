@@ -8,7 +8,7 @@ import Testing
 @Suite struct TimerHeapTests {
     init() { ReactorThread.start() }
 
-    @Test("timers come out by time, equal times in the order of their insertion, cancelled ones not at all")
+    @Test("timers fire by time, equal times in insertion order, cancelled ones never")
     @Reactor func order() async {
         var heap = TimerHeap()
         var ran: [Int] = []
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test("a handler is called when its descriptor has something to read, on the reactor's thread")
+    @Test("a handler is called on the reactor's thread when its descriptor is readable")
     @Reactor func descriptors() async {
         let bytes = await withCheckedContinuation { (continuation: CheckedContinuation<[UInt8], Never>) in
             var pipe: Pipe?
@@ -61,7 +61,7 @@ import Testing
         #expect(bytes == [7, 8])
     }
 
-    @Test("what is put off to the end of the turn runs after the code that put it off")
+    @Test("code deferred to the end of the turn runs after the code that deferred it")
     @Reactor func endOfTurn() async {
         var order: [String] = []
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in

@@ -364,7 +364,7 @@ import Wire
                     Reactor.spawn { answers.append(await receipt.signal(conversation, user, read: seq)) }
                 }
             }
-            await waitUntil { receipt.requestsInWork == 4 }
+            await waitUntil { receipt.requestsInFlight == 4 }
             await receipt.services[0].finish()
             await waitUntil { answers.count == 4 }
             #expect(answers.allSatisfy { $0 == 202 })

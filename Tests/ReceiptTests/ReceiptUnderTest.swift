@@ -83,7 +83,7 @@ final class ReceiptUnderTest {
     /// As a store would.
     private func hear(_ entry: RequestEntry, from origin: Instance) {
         let request = RequestKey(origin: origin, number: entry.number)
-        guard entry.kind == StoreRequestKind.readMoved.rawValue, client.beginWork(on: request) == .new else { return }
+        guard entry.kind == StoreRequestKind.readMoved.rawValue, client.admit(request) == .new else { return }
         var reader = ByteReader(entry.fields)
         guard let positions = try? ReadPositions(from: &reader) else { return }
         told += positions.entries
@@ -91,7 +91,7 @@ final class ReceiptUnderTest {
     }
 
     /// Requests that the first service has taken and not answered.
-    var requestsInWork: Int { buses[0].requestsBegun }
+    var requestsInFlight: Int { buses[0].inboundRequestsInFlight }
 
     /// Ends services and removes everything.
     func close() async {

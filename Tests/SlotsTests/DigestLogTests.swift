@@ -20,7 +20,7 @@ import Wire
         #expect(log.takeDigests() == [DigestEntry(slot: slot, epoch: 3, number: 1, moved: [])])
     }
 
-    @Test("a slot in doubt skips a number, so that subscribers find one missing, with or without content")
+    @Test("a doubtful slot skips a number, so subscribers find one missing, with or without content")
     func doubt() {
         var log = DigestLog()
         log.acquired(slot, epoch: 3)
@@ -34,7 +34,7 @@ import Wire
         #expect(log.takeDigests().count == 1)
     }
 
-    @Test("of several positions of a stream the highest is told, whatever their order")
+    @Test("a digest has the highest of several positions of a stream, whatever their order")
     func highest() {
         var log = DigestLog()
         log.acquired(slot, epoch: 1)
@@ -44,7 +44,7 @@ import Wire
         #expect(Set(digest.moved) == [StreamPosition(stream, 6), StreamPosition(other, 1)])
     }
 
-    @Test("a slot taken over again starts at its new epoch with nothing of the former one")
+    @Test("a slot acquired again starts at its new epoch without content of the former one")
     func epochs() {
         var log = DigestLog()
         log.acquired(slot, epoch: 1)

@@ -12,14 +12,14 @@ import Testing
     private var later: MonotonicTime { start + NotedWork.quiet }
     private var work = NotedWork(firstNumber: 0)
 
-    /// What is done right after it is committed.
+    /// Runs a batch that commits at once.
     private mutating func batch(_ conversations: ConversationID..., at time: MonotonicTime) -> [Note] {
         let notes = work.begin(conversations, at: time)
         work.end(conversations, written: notes, at: time)
         return notes
     }
 
-    @Test("a conversation that moves again and again is noted once, and its note goes when it has rested")
+    @Test("a conversation that moves repeatedly is noted once, and its note is removed when it was idle")
     mutating func once() {
         let notes = batch(first, second, at: start)
         #expect(notes.map(\.conversation) == [first, second])
@@ -30,7 +30,7 @@ import Testing
         #expect(batch(first, at: later) != [notes[0]])
     }
 
-    @Test("a note stays while a batch rests on it, while something is to be done, and while it is held")
+    @Test("a note stays while a batch relies on it, while work is left, and while it is held")
     mutating func stays() {
         _ = batch(first, at: start)
         #expect(work.begin([first], at: start).isEmpty)
@@ -43,7 +43,7 @@ import Testing
         #expect(work.takeDone(at: later + NotedWork.quiet * 3) { _ in true }.count == 1)
     }
 
-    @Test("what failed is written again, by every batch until one is committed")
+    @Test("a note that failed is written by every batch until one is committed")
     mutating func failed() {
         let lost = work.begin([first], at: start)
         let repeated = work.begin([first], at: start)
@@ -53,7 +53,7 @@ import Testing
         #expect(work.begin([first], at: start).isEmpty)
     }
 
-    @Test("what is not in the table, because there is no such conversation, is neither remembered as noted nor removed")
+    @Test("a conversation that does not exist is neither remembered as noted nor removed")
     mutating func unknown() {
         _ = work.begin([first], at: start)
         work.end([first], written: [], at: start)
@@ -63,14 +63,14 @@ import Testing
         #expect(work.count == 0)
     }
 
-    @Test("behind the loss of a slot its conversations are noted anew: the notes of before are the next owner's")
+    @Test("after the loss of a slot its conversations are noted again: the earlier notes belong to the next owner")
     mutating func lost() {
         let before = batch(first, other, at: start)
         _ = work.begin([first], at: start)
         work.forget(first.slot)
         let anew = work.begin([first, other], at: start)
         #expect(anew.map(\.conversation) == [first] && anew != [before[0]])
-        // The batch of before wrote nothing that the new note could be taken for.
+        // The earlier batch wrote nothing that could be taken for the new note.
         work.end([first], written: [before[0]], at: start)
         #expect(work.begin([first], at: start) == anew)
         work.end([first], written: anew, at: start)
@@ -78,7 +78,7 @@ import Testing
         #expect(Set(work.takeDone(at: later) { _ in true }) == [anew[0], before[1]])
     }
 
-    @Test("notes found at a takeover go with the own one, and keep no batch from noting")
+    @Test("notes found at a takeover are removed with the own one, and keep no batch from noting")
     mutating func adopted() {
         let found = [Note(conversation: first, number: -5), Note(conversation: first, number: -6)]
         work.adopt(found, at: start)
@@ -88,14 +88,14 @@ import Testing
         #expect(Set(work.takeDone(at: later) { _ in true }) == Set(found + own))
     }
 
-    @Test("memory is bounded: what is beyond it is written, and left in the table")
+    @Test("memory is bounded: further notes are written, and left in the table")
     mutating func bound() {
         let many = (0..<UInt64(NotedWork.capacity) + 10).map { ConversationID(UUIDBytes(high: 9, low: $0)) }
         let notes = work.begin(many, at: start)
         work.end(many, written: notes, at: start)
         #expect(notes.count == many.count && work.count == NotedWork.capacity)
         #expect(work.begin(many.suffix(10), at: start).count == 10)
-        // Short of memory, nobody waits for rest.
-        #expect(work.takeDone(at: start) { _ in true }.count == NotedWork.hurriedLook)
+        // Short of memory, notes are removed without waiting.
+        #expect(work.takeDone(at: start) { _ in true }.count == NotedWork.urgentScanSize)
     }
 }

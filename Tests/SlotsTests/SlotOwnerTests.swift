@@ -23,7 +23,7 @@ import Testing
             """)
     }
 
-    /// One process that owns slots.
+    /// A process that owns slots.
     @Reactor final class Member: SlotOwnerDelegate {
         let connection: Connection
         private(set) var owner: SlotOwner!
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test("a member alone owns every slot, under an epoch that is in the database")
+    @Test("a single member owns every slot, under the epoch stored in the database")
     @Reactor func alone() async throws {
         let member = Member("a", database)
         await waitUntil { member.held.count == 256 }
@@ -57,7 +57,7 @@ import Testing
         #expect(try database.query("SELECT FROM shop.slots WHERE epoch = 1").count == 256)
     }
 
-    @Test("two members share evenly, without a slot between them or owned twice, and a third gets its part")
+    @Test("two members share all slots evenly and without overlap, and a third gets its share")
     @Reactor func joining() async {
         let first = Member("a", database)
         await waitUntil { first.held.count == 256 }
@@ -82,7 +82,7 @@ import Testing
         #expect(inherited.allSatisfy { slot, epoch in survivor.held[slot]! > epoch })
     }
 
-    @Test("a member that loses its connection owns nothing from then on, comes back and gets its share again")
+    @Test("a member that loses its connection owns nothing, reconnects and gets its share again")
     @Reactor func reconnection() async throws {
         let steady = Member("a", database), shaken = Member("b", database)
         await waitUntil { steady.held.count == 128 && shaken.held.count == 128 }
@@ -109,7 +109,7 @@ import Testing
         #expect(Set(stuck.held.keys).isDisjoint(with: other.held.keys))
     }
 
-    @Test("a drained member hands its slots over and takes none again")
+    @Test("a drained member releases its slots and acquires none again")
     @Reactor func draining() async throws {
         let leaving = Member("a", database), staying = Member("b", database)
         await waitUntil { leaving.held.count == 128 && staying.held.count == 128 }
@@ -122,7 +122,7 @@ import Testing
 
     // MARK: Silence
 
-    /// A member that took every slot, was seen once, and says no more: as a process that was stopped then.
+    /// A member that owns every slot and had one heartbeat, like a process that was stopped then.
     @Reactor private func silentMember() async throws -> Connection {
         let connection = database.open(name: "silent")
         await waitUntil { connection.isUp }
@@ -139,25 +139,25 @@ import Testing
         let silent = try await silentMember()
         var isLost = false
         silent.onLoss { _ in isLost = true }
-        let judge = Member("a", database, silenceBound: .seconds(2))
-        await waitUntil { judge.held.count == 256 }
+        let observer = Member("a", database, silenceBound: .seconds(2))
+        await waitUntil { observer.held.count == 256 }
         await waitUntil { isLost }
-        #expect(judge.ended.count == 1)
+        #expect(observer.ended.count == 1)
     }
 
-    @Test("a member that waits for the database is not silent: whoever took over would wait, too")
+    @Test("a member that waits for the database is not silent: its successor would wait, too")
     @Reactor func waiting() async throws {
         let waiting = try await silentMember()
-        var isAnswered = false
+        var isComplete = false
         waiting.submit {
             $0.execute(sql: "SELECT pg_sleep(3)")
         } completion: { outcome in
-            if case .committed = outcome { isAnswered = true }
+            if case .committed = outcome { isComplete = true }
         }
-        let judge = Member("a", database, silenceBound: .seconds(1))
-        await waitUntil { isAnswered }
+        let observer = Member("a", database, silenceBound: .seconds(1))
+        await waitUntil { isComplete }
         // Now it is.
-        await waitUntil { judge.held.count == 256 }
-        #expect(judge.ended.count == 1)
+        await waitUntil { observer.held.count == 256 }
+        #expect(observer.ended.count == 1)
     }
 }

@@ -5,7 +5,7 @@ import Testing
 @testable import Slots
 
 @Suite struct SlotShareTests {
-    @Test("a member alone wants every slot")
+    @Test("a single member wants every slot")
     func alone() {
         let share = SlotShare(members: [], own: 5, held: [])
         #expect(share.wanted == 256 && share.candidates == Slot.all && share.release.isEmpty)
@@ -18,15 +18,15 @@ import Testing
         #expect(share.wanted == 0 && share.release.isEmpty && share.candidates.isEmpty)
     }
 
-    @Test("a member that has too much gives up the highest, and no more than it must")
+    @Test("a member with too many slots releases the highest, and no more than it must")
     func tooMuch() {
         let share = SlotShare(members: [1, 2, 3], own: 1, held: Set(Slot.all))
         #expect(share.release == Array(Slot.all.suffix(256 - 86)) && share.wanted == 0)
     }
 
-    /// Members come and go at random; each looks in turn, and takes what is free.
+    /// Members come and go at random; each computes its share in turn and acquires what is free.
     @Test(
-        "shares become even and complete whoever comes and goes, and slots move only when they must",
+        "shares become even and complete as members come and go, and slots move only when they must",
         arguments: UInt64(0)..<50)
     func convergence(seed: UInt64) {
         var random = SeededRandom(seed: seed)
@@ -38,7 +38,7 @@ import Testing
                 held[.random(in: 1...1000, using: &random)] = []
             }
             let before = held
-            for _ in 0..<2 { for member in held.keys.shuffled(using: &random) { look(member, &held) } }
+            for _ in 0..<2 { for member in held.keys.shuffled(using: &random) { rebalance(member, &held) } }
             let sizes = held.values.map(\.count)
             #expect(sizes.max()! - sizes.min()! <= 1)
             #expect(held.values.reduce(into: Set()) { $0.formUnion($1) }.count == 256 && sizes.reduce(0, +) == 256)
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    private func look(_ member: Int32, _ held: inout [Int32: Set<Slot>]) {
+    private func rebalance(_ member: Int32, _ held: inout [Int32: Set<Slot>]) {
         let share = SlotShare(members: Array(held.keys), own: member, held: held[member]!)
         held[member]!.subtract(share.release)
         let taken = held.values.reduce(into: Set()) { $0.formUnion($1) }

@@ -52,7 +52,7 @@ private final class ManyWriters {
     private func startStore(_ number: Int) throws {
         var environment = Environment(["PARLEY_DATABASE_URL": database.url])
         let bus = try Bus(bind: "ipc://\(directory)/store-\(number).sock")
-        bus.hearsItself = true
+        bus.receivesOwnFrames = true
         let store = StoreService(
             try StoreConfiguration(environment: &environment), bus: bus, log: Log(service: "store", level: .error))
         try bus.follow(try Endpoint.parse(list: "ipc://\(directory)/*.sock"))

@@ -67,7 +67,7 @@ final class StoreUnderTest {
         try bus.follow(
             try Endpoint.parse(
                 list: "ipc://\(directory)/client.sock,ipc://\(directory)/store*.sock,ipc://\(directory)/receipt.sock"))
-        bus.hearsItself = true
+        bus.receivesOwnFrames = true
         store.start()
         // A query before its connection is up is given back, and answered when it is repeated.
         while store.slots.count < Slot.count || !store.queries.connection.isUp {

@@ -40,6 +40,21 @@ async def test_everything_works_with_the_rights_of_the_services(deployed, people
     assert "42501" not in logs and "permission denied" not in logs
 
 
+async def test_when_a_large_room_has_everything_is_kept(deployed, people):
+    everybody = people(deployed, 51)
+    conversation = await everybody[0].create_group(*everybody[1:])
+    message = await everybody[0].sent(conversation, "for all of you")
+    path = f"/v1/conversations/{conversation}/receipts"
+    for member in everybody[1:]:
+        assert (await member.request("POST", path, {"readSeq": message["seq"]})).status == 202
+    kept = f"SELECT count(*) FROM receipt.completions WHERE conversation_id = '{conversation}'"
+
+    async def is_kept() -> bool:
+        return int(deployed.psql("receipt", kept).stdout) > 0
+
+    await eventually(is_kept)
+
+
 async def test_the_role_for_maintenance_scrubs_beside_a_running_system(deployed, people):
     [alice] = people(deployed, 1)
     conversation = await alice.create_group()
@@ -128,6 +143,7 @@ async def is_ready(system, service) -> bool:
         ("receipt", "UPDATE store.memberships SET role = 2"),
         ("receipt", "DELETE FROM store.user_settings"),
         ("store", "DELETE FROM receipt.horizons"),
+        ("store", "SELECT count(*) FROM receipt.last_seen"),
         ("store", "INSERT INTO receipt.slots (slot) VALUES (1)"),
         ("store", "UPDATE store.deployment SET log_id = gen_random_uuid()"),
         ("store", "DELETE FROM store.migrations"),

@@ -1,9 +1,13 @@
--- What receipt reads of the schema `store`: who is in which conversation, up to which position, where somebody was
--- removed, how far users were told that they have read, who wants to be seen, reading or online, and who is erased. No
--- text, no title. A new table is not among them until it is listed here.
+-- What receipt reads of the schema `store`: the views that `store` publishes, which are listed in
+-- Shared/Slots/Publications.swift. No text and no title is among them.
 
 GRANT USAGE ON SCHEMA store TO receipt;
 REVOKE ALL ON ALL TABLES IN SCHEMA store FROM receipt;
+SELECT format('GRANT SELECT ON store.%I TO receipt', viewname)
+FROM pg_views WHERE schemaname = 'store' AND starts_with(viewname, 'published_') \gexec
+
+-- Versions before the views read these columns of the tables themselves. While an upgrade goes on, one may still run, or
+-- be started again.
 GRANT SELECT (slot, id, kind, last_seq, last_at, member_count) ON store.conversations TO receipt;
 GRANT SELECT (slot, conversation_id, seq, kind) ON store.changes TO receipt;
 GRANT SELECT ON store.memberships, store.user_settings, store.conversation_settings TO receipt;

@@ -1,9 +1,7 @@
 -- What the services may do with the schema `receipt`. Run by its owner, or a superuser, after every migration of it.
 
-GRANT USAGE ON SCHEMA receipt TO store, receipt;
+GRANT USAGE ON SCHEMA receipt TO receipt;
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA receipt TO receipt;
 REVOKE INSERT, UPDATE, DELETE ON receipt.migrations, receipt.migrations_beside FROM receipt;
 
--- store shows receipts beside messages.
-REVOKE ALL ON ALL TABLES IN SCHEMA receipt FROM store;
-GRANT SELECT ON ALL TABLES IN SCHEMA receipt TO store;
+\ir store-reads.sql

@@ -13,9 +13,9 @@ WHERE NOT EXISTS (SELECT FROM pg_database WHERE datname = 'parley') \gexec
 
 GRANT CREATE ON DATABASE parley TO receipt;
 
-ALTER DEFAULT PRIVILEGES FOR ROLE store GRANT USAGE ON SCHEMAS TO receipt;
--- What receipt reads is listed in ../database/receipt-reads.sql, which is run after the migrations. An older system may
--- still allow it everything.
+-- What the two read of each other is granted by the files of ../database, which are run after the migrations. An older
+-- system may still allow them everything.
+ALTER DEFAULT PRIVILEGES FOR ROLE store REVOKE USAGE ON SCHEMAS FROM receipt;
 ALTER DEFAULT PRIVILEGES FOR ROLE store REVOKE SELECT ON TABLES FROM receipt;
-ALTER DEFAULT PRIVILEGES FOR ROLE receipt GRANT USAGE ON SCHEMAS TO store;
-ALTER DEFAULT PRIVILEGES FOR ROLE receipt GRANT SELECT ON TABLES TO store;
+ALTER DEFAULT PRIVILEGES FOR ROLE receipt REVOKE USAGE ON SCHEMAS FROM store;
+ALTER DEFAULT PRIVILEGES FOR ROLE receipt REVOKE SELECT ON TABLES FROM store;

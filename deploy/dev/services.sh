@@ -74,16 +74,16 @@ migrate_database() {
             ${partitions:+--partitions "$partitions"} \
             >>"$logs/migrate.log" 2>&1 9>&- ||
             die "'$service migrate' failed. $logs/migrate.log ends:" "$(tail -n 8 "$logs/migrate.log")"
-        [[ $service != store || -n $external_database ]] || grant_reads
     done
+    [[ -n $external_database ]] || grant_reads
     say migrations applied
 }
 
 # As in a deployed system, so that the same grants apply.
 grant_reads() {
-    in_cluster psql --quiet --no-psqlrc --set=ON_ERROR_STOP=1 --file=- parley \
-        <"$repository/deploy/database/receipt-reads.sql" >>"$logs/migrate.log" 2>&1 9>&- ||
-        die "receipt could not be allowed to read. $logs/migrate.log ends:" "$(tail -n 8 "$logs/migrate.log")"
+    cat "$repository"/deploy/database/{receipt,store}-reads.sql |
+        in_cluster psql --quiet --no-psqlrc --set=ON_ERROR_STOP=1 --file=- parley >>"$logs/migrate.log" 2>&1 9>&- ||
+        die "store and receipt could not be allowed to read. $logs/migrate.log ends:" "$(tail -n 8 "$logs/migrate.log")"
 }
 
 # MARK: Starting

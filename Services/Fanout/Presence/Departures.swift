@@ -2,17 +2,18 @@ import Models
 import Reactor
 import Wire
 
-/// Users whose last session here has ended a moment ago. They are shown as online a little longer: most come back at
-/// once, here or elsewhere, and nobody should see them flicker.
+/// Users whose last session here ended a moment ago. They are shown as online a little longer: most reconnect at once,
+/// here or elsewhere, and should not flicker.
 ///
-/// Who leaves may leave very many conversations, one after the other (`Turns`); who comes back departs from none of them
-/// from that moment on.
+/// Leaving very many conversations takes several steps (`Turns`). A user who returns departs from none of them from
+/// that moment on.
 struct Departures {
-    /// Users at once, and conversations of theirs. More are shown as gone at once.
+    /// The most departing users, and the most entries of theirs in conversations. Further ones are shown as gone at
+    /// once.
     static let capacity = 16_384
-    static let placeCapacity = 262_144
+    static let entryCapacity = 262_144
 
-    /// Names one departure of a user.
+    /// Identifies one departure of a user.
     struct Ticket: Hashable {
         fileprivate let number: UInt64
     }
@@ -25,16 +26,16 @@ struct Departures {
         fileprivate(set) var conversations: [ConversationID] = []
     }
 
-    private struct Place: Equatable {
+    private struct Entry: Equatable {
         let user: UserID
         let ticket: Ticket
     }
 
     private var departures: [UserID: Departure] = [:]
-    private var byConversation: [ConversationID: [Place]] = [:]
-    private var placeCount = 0
+    private var byConversation: [ConversationID: [Entry]] = [:]
+    private var entryCount = 0
     private var lastNumber: UInt64 = 0
-    /// Those whose time is over, until their conversations were told.
+    /// Ended departures, until they are announced in their conversations.
     private var ended: [ConversationID: [PresenceList.Departure]] = [:]
 
     var isEmpty: Bool { departures.isEmpty }
@@ -43,7 +44,7 @@ struct Departures {
         (byConversation[conversation] ?? []).filter { departures[$0.user]?.ticket == $0.ticket }.map(\.user)
     }
 
-    /// The last session of a user has ended. Nil: they are shown as gone at once.
+    /// Begins the departure of a user whose last session has ended. Nil: they are shown as gone at once.
     mutating func begin(_ user: UserID, lastSeen: Timestamp, until ends: MonotonicTime) -> Ticket? {
         guard departures.count < Self.capacity, departures[user] == nil else { return nil }
         lastNumber += 1
@@ -52,19 +53,19 @@ struct Departures {
         return ticket
     }
 
-    /// The user leaves this conversation, too. Returns false when the departure is over, or there is no room for more.
+    /// Adds a conversation to a departure. Returns false when the departure is over, or there is no room for more.
     mutating func add(_ conversation: ConversationID, to ticket: Ticket, of user: UserID) -> Bool {
-        guard departures[user]?.ticket == ticket, placeCount < Self.placeCapacity else { return false }
+        guard departures[user]?.ticket == ticket, entryCount < Self.entryCapacity else { return false }
         departures[user]?.conversations.append(conversation)
-        byConversation[conversation, default: []].append(Place(user: user, ticket: ticket))
-        placeCount += 1
+        byConversation[conversation, default: []].append(Entry(user: user, ticket: ticket))
+        entryCount += 1
         return true
     }
 
-    /// The user is back. For each conversation of what is returned, `leave` is to be called.
+    /// Cancels the departure of a user who is back. Call `leave` for each conversation of the result.
     mutating func remove(_ user: UserID) -> Departure? { departures.removeValue(forKey: user) }
 
-    /// Ends those whose time is over. For each conversation of what is returned, `leave` and `end` are to be called.
+    /// Ends the departures whose time is over. Call `leave` and `end` for each conversation of the results.
     mutating func takeEnded(at now: MonotonicTime) -> [Departure] {
         let over = departures.values.filter { $0.ends <= now }.sorted { $0.ticket.number < $1.ticket.number }
         for departure in over { departures[departure.user] = nil }
@@ -72,19 +73,19 @@ struct Departures {
     }
 
     mutating func leave(_ conversation: ConversationID, _ departure: Departure) {
-        let place = Place(user: departure.user, ticket: departure.ticket)
-        guard let index = byConversation[conversation]?.firstIndex(of: place) else { return }
-        placeCount -= 1
+        let entry = Entry(user: departure.user, ticket: departure.ticket)
+        guard let index = byConversation[conversation]?.firstIndex(of: entry) else { return }
+        entryCount -= 1
         byConversation[conversation]?.remove(at: index)
         if byConversation[conversation]?.isEmpty == true { byConversation[conversation] = nil }
     }
 
-    /// The user is to be shown as gone.
+    /// Records that the user is to be shown as gone.
     mutating func end(_ user: UserID, _ conversation: ConversationID, lastSeen: Timestamp) {
         ended[conversation, default: []].append(PresenceList.Departure(user, lastSeen: lastSeen))
     }
 
-    /// Who is to be shown as gone from a conversation, once.
+    /// Removes and returns the users to be shown as gone from a conversation.
     mutating func takeEnded(in conversation: ConversationID) -> [PresenceList.Departure] {
         ended.removeValue(forKey: conversation) ?? []
     }

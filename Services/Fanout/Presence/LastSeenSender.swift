@@ -4,21 +4,22 @@ import Models
 import Reactor
 import Wire
 
-/// Has `receipt` keep when users were last seen, and asks it. What is lost is told again, or is some minutes less exact.
+/// Reports to `receipt` when users were last seen, and queries that. A lost report is repeated later, or makes the time
+/// some minutes less exact.
 @Reactor
 final class LastSeenSender {
-    /// Users are gathered for so long: many sessions end at once.
+    /// How long users are gathered for one report: many sessions end at once.
     private static let gathering = Duration.seconds(1)
     private static let deadline = Duration.seconds(10)
 
     private let bus: Bus
     private let turns: Turns
     private var waiting: [Slot: Set<UserID>] = [:]
-    /// A reconnecting crowd asks for few users at a time.
-    private let questions = FetchQueue(share: 1)
-    /// Who waits for the one question of their user.
-    private var askers: [UserID: IdentityTable<Session>] = [:]
-    var onAnswer: @Reactor (Session, [PresenceList.Departure]) -> Void = { _, _ in }
+    /// Limits the queries in flight, for a reconnecting crowd.
+    private let queries = FetchQueue(share: 1)
+    /// The sessions that wait for the query of their user.
+    private var waitingSessions: [UserID: IdentityTable<Session>] = [:]
+    var onResponse: @Reactor (Session, [PresenceList.Departure]) -> Void = { _, _ in }
 
     init(bus: Bus, turns: Turns) {
         self.bus = bus
@@ -30,7 +31,7 @@ final class LastSeenSender {
         waiting[user.slot, default: []].insert(user)
     }
 
-    /// Sends all that waits, for the end of the process.
+    /// Sends all waiting reports, at the end of the process.
     func send() {
         for (slot, users) in waiting { send(Array(users), slot) }
         waiting = [:]
@@ -52,16 +53,16 @@ final class LastSeenSender {
         }
     }
 
-    /// Asks for the others in the direct conversations of a session's user who are known to have been online. All of the
-    /// user's sessions are answered by one question.
-    func askOfPeers(_ session: Session) {
+    /// Queries when the other users in the direct conversations of a session's user were last seen. One query serves
+    /// all sessions of the user.
+    func queryPeers(of session: Session) {
         let user = session.user
-        let isAsked = askers[user] != nil
-        askers[user, default: IdentityTable()].set(session, session)
-        guard !isAsked else { return }
-        questions.run(in: .user(user)) { [self] done in
-            guard askers[user]!.values.contains(where: { !$0.isLeaving }) else {
-                askers[user] = nil
+        let isQueried = waitingSessions[user] != nil
+        waitingSessions[user, default: IdentityTable()].set(session, session)
+        guard !isQueried else { return }
+        queries.run(in: .user(user)) { [self] done in
+            guard waitingSessions[user]!.values.contains(where: { !$0.isLeaving }) else {
+                waitingSessions[user] = nil
                 return done()
             }
             let query = LastSeenQuery(user)
@@ -69,17 +70,17 @@ final class LastSeenSender {
             bus.request(.lastSeen, in: user.slot, deadline: Self.deadline, fields: fields) { [self] outcome in
                 done()
                 let departures = outcome.departures
-                for session in askers.removeValue(forKey: user)!.values { onAnswer(session, departures) }
+                for session in waitingSessions.removeValue(forKey: user)!.values { onResponse(session, departures) }
             }
         }
     }
 }
 
 extension RequestOutcome {
-    /// None when the request failed.
+    /// Empty when the request failed.
     fileprivate var departures: [PresenceList.Departure] {
-        guard case .answered(let answer) = self, answer.status == 200 else { return [] }
-        var reader = ByteReader(answer.payload.bytes)
+        guard case .answered(let response) = self, response.status == 200 else { return [] }
+        var reader = ByteReader(response.payload.bytes)
         return (try? LastSeen(from: &reader))?.departures ?? []
     }
 }

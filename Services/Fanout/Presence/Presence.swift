@@ -6,22 +6,22 @@ import Reactor
 import ServiceKit
 import Wire
 
-/// Who is online, told to those who share a small conversation with them, on this and all other processes.
+/// Announces who is online to users who share a small conversation with them, on this and all other processes.
 ///
-/// Each process tells the others, conversation by conversation, whom it shows: everybody with a session here who wants to
-/// be shown. A list takes the place of the one before, so a lost one is healed by the next, at the latest when everything
-/// is told again; what a silent process showed is dropped. Nothing is stored here, nothing waits for an answer, and
-/// sessions are told only while little else waits for them.
+/// Each process announces the users it shows by conversation: everybody with a session here who wants to be shown. A
+/// list replaces the previous one, so the next list repairs a lost one, at the latest when all lists are announced
+/// again. The lists of a silent process are dropped. Nothing is stored or waits for a response, and sessions get frames
+/// only while they are not congested.
 @Reactor
 final class Presence {
-    /// Conversations looked at to find out whether a session sees a user who is in very many. Who is found nowhere else is
-    /// not told as gone then, and shown until they go offline.
-    static let searched = 4_096
+    /// The most conversations searched to find out whether a session sees a user. A user not found among so many is not
+    /// announced as gone, and stays shown until they go offline.
+    static let searchLimit = 4_096
 
     let bus: Bus
     let rooms: Rooms
     let timing: PresenceTiming
-    var news = PresenceNews()
+    var updates = PresenceUpdates()
     var outbox: PresenceOutbox
     private let streams: PrivateStreams
     private let sessions: SessionTable
@@ -29,20 +29,20 @@ final class Presence {
     private let lastSeen: LastSeenSender
     private let turns: Turns
     private var departures = Departures()
-    /// Sessions whose users have decided of late whether to be shown, and what they want now.
+    /// Sessions whose users changed their setting within the last second, and the latest setting.
     private var decisions = IdentityTable<Bool>()
-    /// Conversations whose list is to be told.
+    /// Conversations whose list is to be published.
     private var dirty = FIFO<ConversationID>()
     private var dirtySet: Set<ConversationID> = []
-    /// Sessions that are to be told who is online in these of their rooms.
+    /// Sessions that are to be sent who is online in these of their rooms.
     private var newcomers: [(session: Session, rooms: [Room])] = []
     private var isGathering = false
-    private var isTelling = false
-    private var telling: Telling?
-    /// Other processes, and when each was last heard.
+    private var isAnnouncing = false
+    private var announcement: Announcement?
+    /// Other processes, and the time of their last frame.
     private var processes: [Instance: MonotonicTime] = [:]
     private var heartbeats = 0
-    /// Counts the users that were told of: a session with this number has been told of the present one.
+    /// The number of the current announcement. A session with this mark already has it.
     private var mark = 0
 
     init(
@@ -58,8 +58,8 @@ final class Presence {
         self.streams = streams
         self.timing = timing
         lastSeen = LastSeenSender(bus: bus, turns: turns)
-        lastSeen.onAnswer = { [unowned self, turns] session, departures in
-            turns.forEach(departures) { [weak self] in self?.tell(session, $0) }
+        lastSeen.onResponse = { [unowned self, turns] session, departures in
+            turns.forEach(departures) { [weak self] in self?.sendLastSeen(session, $0) }
         }
         rooms.left = { [unowned self] in left($0, $1) }
         rooms.closed = { [unowned self] in closed($0) }
@@ -69,28 +69,28 @@ final class Presence {
         streams.presenceDecided = { [unowned self] in decided($0, shows: $1) }
     }
 
-    /// Begins to be there for the others.
+    /// Starts heartbeats and reports.
     func start() {
-        Reactor.every(timing.heartbeat) { [weak self] in self?.beat() }
-        Reactor.every(timing.seen) { [weak self] in self?.tellWhoIsSeen() }
+        Reactor.every(timing.heartbeat) { [weak self] in self?.sendHeartbeat() }
+        Reactor.every(timing.seen) { [weak self] in self?.reportSeenUsers() }
     }
 
-    /// For the end of the process. The others show its users as online until it has been silent for a while: most have
-    /// come back elsewhere by then.
+    /// Ends presence at the end of the process. The other processes show its users as online until it has been silent
+    /// for a while; most have reconnected elsewhere by then.
     func finish() { lastSeen.send() }
 
     func addMetrics(to metrics: Metrics) {
         metrics.gauge("parley_fanout_users_online", "Users shown as online to sessions here, wherever they are") {
-            [unowned self] in Double(news.onlineCount)
+            [unowned self] in Double(updates.onlineCount)
         }
     }
 
     // MARK: Sessions
 
-    /// A session is in one more of its rooms.
+    /// Handles a session that has joined one of its rooms.
     func placed(_ session: Session, _ room: Room) { if session.showsPresence { changed(room.conversation) } }
 
-    /// A session is in all of its rooms.
+    /// Handles a session that has joined all of its rooms.
     func started(_ session: Session) {
         if let departure = departures.remove(session.user) {
             turns.forEach(departure.conversations) { [self] conversation in
@@ -99,33 +99,33 @@ final class Presence {
             }
         }
         guard session.showsPresence else { return }
-        greetLater(session, Array(session.rooms.values))
-        // Later: who is online is known by then.
-        Reactor.after(timing.gathering * 5) { [weak self] in self?.tellWhenPeersWereSeen(session) }
+        sendOnlineLater(session, Array(session.rooms.values))
+        // Delayed until it is known who is online.
+        Reactor.after(timing.gathering * 5) { [weak self] in self?.queryPeers(session) }
     }
 
-    private func greetLater(_ session: Session, _ rooms: [Room]) {
+    private func sendOnlineLater(_ session: Session, _ rooms: [Room]) {
         newcomers.append((session, rooms))
         gather()
     }
 
-    private func tellWhenPeersWereSeen(_ session: Session) {
+    private func queryPeers(_ session: Session) {
         guard !session.isLeaving, session.rooms.values.contains(where: \.isDirect) else { return }
-        lastSeen.askOfPeers(session)
+        lastSeen.queryPeers(of: session)
     }
 
-    private func tell(_ session: Session, _ departure: PresenceList.Departure) {
+    private func sendLastSeen(_ session: Session, _ departure: PresenceList.Departure) {
         guard !session.hasEnded, session.showsPresence, !sees(session, departure.user) else { return }
-        outbox.tell(session, departure.user, ServerFrame.presence(departure.user, lastSeen: departure.lastSeen))
+        outbox.add(session, departure.user, ServerFrame.presence(departure.user, lastSeen: departure.lastSeen))
     }
 
-    /// How a session leaves its rooms.
+    /// The state of a session that leaves its rooms.
     struct Leaving {
         fileprivate let isLast: Bool
         fileprivate let ticket: Departures.Ticket?
     }
 
-    /// A session is going to leave its rooms. `isLast`: its user has no other one that is in its rooms.
+    /// Begins the departure of a session from its rooms. `isLast`: its user has no other session in its rooms.
     func ending(_ session: Session, isLast: Bool) -> Leaving {
         outbox.forget(session)
         guard session.showsPresence, isLast else { return Leaving(isLast: false, ticket: nil) }
@@ -147,20 +147,20 @@ final class Presence {
         guard session.showsPresence else { return }
         changed(room.conversation)
         room.presence.newcomers.insert(ObjectIdentifier(session))
-        greetLater(session, [room])
+        sendOnlineLater(session, [room])
     }
 
-    /// The session's user is no member any more.
+    /// Handles a session whose user has left the conversation.
     private func left(_ session: Session, _ room: Room) {
         guard session.showsPresence else { return }
         changed(room.conversation)
         for user in room.presence.users where user != session.user && !sees(session, user) {
-            outbox.tell(session, user, ServerFrame.presence(user, lastSeen: nil))
+            outbox.add(session, user, ServerFrame.presence(user, lastSeen: nil))
         }
     }
 
-    /// The first decision holds at once. Of those that come within a second of it the last one does, when that is over:
-    /// each is work in all of the user's conversations, and costs them a word.
+    /// Applies a changed setting. The first change takes effect at once; of further ones within a second only the last
+    /// does, afterwards, because each is work in all of the user's conversations.
     private func decided(_ session: Session, shows: Bool) {
         guard decisions[session] == nil else { return decisions.set(session, shows) }
         guard session.showsPresence != shows else { return }
@@ -180,7 +180,7 @@ final class Presence {
 
     // MARK: Lists
 
-    /// Somebody may have come to, or gone from, the list of a conversation.
+    /// Schedules the list of a conversation to be published, because it may have changed.
     private func changed(_ conversation: ConversationID) {
         if dirtySet.insert(conversation).inserted { dirty.append(conversation) }
         gather()
@@ -212,9 +212,9 @@ final class Presence {
         return Array((room?.presence.listed(users) ?? users).prefix(ContractLimits.namedMembers))
     }
 
-    /// From another process.
+    /// Handles a list from another process.
     func receive(_ list: PresenceList, from process: Instance) {
-        hear(process)
+        recordActivity(of: process)
         take(list, from: process)
         if list.asks, let room = rooms[list.conversation], !room.presence.list(of: bus.instance).isEmpty {
             changed(list.conversation)
@@ -224,46 +224,47 @@ final class Presence {
     private func take(_ list: PresenceList, from process: Instance) {
         guard let room = rooms[list.conversation] else { return }
         let (appeared, gone) = room.presence.replace(process, room.showsPresence ? list.online : [])
-        for user in appeared { news.appeared(user, in: list.conversation) }
+        for user in appeared { updates.appeared(user, in: list.conversation) }
         for user in gone {
             let departure = list.departed.first { $0.user == user }
-            news.gone(user, from: list.conversation, lastSeen: departure?.lastSeen)
+            updates.gone(user, from: list.conversation, lastSeen: departure?.lastSeen)
         }
-        if !news.isEmpty { gather() }
+        if !updates.isEmpty { gather() }
     }
 
-    /// What others list follows a moment later.
+    /// Handles a change of members. The lists of other processes follow a moment later.
     private func membershipChanged(_ room: Room, _ user: UserID, isMember: Bool) {
         if isMember {
             guard room.presence.add(user) else { return }
-            news.appeared(user, in: room.conversation)
+            updates.appeared(user, in: room.conversation)
         } else {
             guard room.presence.remove(user) else { return }
-            news.gone(user, from: room.conversation, lastSeen: nil)
+            updates.gone(user, from: room.conversation, lastSeen: nil)
         }
         gather()
     }
 
     private func closed(_ room: Room) {
-        for user in room.presence.users { news.forget(user, in: room.conversation) }
+        for user in room.presence.users { updates.forget(user, in: room.conversation) }
     }
 
     // MARK: Other processes
 
-    func hear(_ process: Instance) {
+    func recordActivity(of process: Instance) {
         guard processes.updateValue(.now, forKey: process) == nil else { return }
-        // It knows nothing yet of what is shown here.
+        // A new process does not know the lists of this one.
         turns.forEach(Slot.all) { [weak self] in self?.changed(in: $0) { _ in true } }
     }
 
-    private func beat() {
+    private func sendHeartbeat() {
         bus.append(to: .ephemeral(SlotGroup(0))) { EphemeralEntry.alive.write(to: &$0) }
         let now = MonotonicTime.now
         for (process, heard) in processes where now - heard >= timing.silence { lose(process) }
         refresh()
     }
 
-    /// Nobody knows yet where its users are now: `receipt` is told that they were here.
+    /// Removes a silent process. It is unknown where its users are now, so this process reports to `receipt` when they
+    /// were seen.
     private func lose(_ process: Instance) {
         processes[process] = nil
         turns.forEach(Slot.all) { [weak self] in self?.lose(process, in: $0) }
@@ -283,7 +284,7 @@ final class Presence {
         counters.presenceExpired += expired.count
     }
 
-    /// Tells everything again, a part of the slots at each heartbeat.
+    /// Publishes all lists again, a part of the slots at each heartbeat.
     private func refresh() {
         let beats = max(1, Int(timing.refresh / timing.heartbeat))
         let slots = Slot.all.filter { Int($0.number) % beats == heartbeats % beats }
@@ -294,23 +295,23 @@ final class Presence {
         heartbeats += 1
     }
 
-    private func tellWhoIsSeen() {
+    private func reportSeenUsers() {
         turns.forEach(sessions.all) { [lastSeen] in if $0.showsPresence { lastSeen.seen($0.user) } }
     }
 
-    // MARK: Telling
+    // MARK: Announcing
 
     private func gather() {
         guard !isGathering else { return }
         isGathering = true
-        Reactor.after(timing.gathering) { [weak self] in self?.tellNews() }
+        Reactor.after(timing.gathering) { [weak self] in self?.announceUpdates() }
     }
 
-    /// One round after the other, each over as many turns as it takes.
-    private func tellNews() {
+    /// Publishes lists and announces updates. Rounds do not overlap; each is spread over several turns.
+    private func announceUpdates() {
         isGathering = false
-        guard !isTelling else { return }
-        isTelling = true
+        guard !isAnnouncing else { return }
+        isAnnouncing = true
         for departure in departures.takeEnded(at: .now) { end(departure) }
         var lists = dirty.count
         turns.run { [self] in
@@ -320,8 +321,8 @@ final class Presence {
                 publish(conversation)
                 return true
             }
-            if tellNext() { return true }
-            finishTelling()
+            if announceNext() { return true }
+            finishRound()
             return false
         }
     }
@@ -334,16 +335,16 @@ final class Presence {
         }
     }
 
-    private func finishTelling() {
-        isTelling = false
-        for (session, rooms) in newcomers { greet(session, rooms) }
+    private func finishRound() {
+        isAnnouncing = false
+        for (session, rooms) in newcomers { sendOnline(session, rooms) }
         newcomers = []
         turns.forEach(outbox.sessions) { [self] in turns.spend(outbox.sendWaiting(to: $0) / 8) }
-        if !(dirty.isEmpty && news.isEmpty && outbox.isEmpty && departures.isEmpty) { gather() }
+        if !(dirty.isEmpty && updates.isEmpty && outbox.isEmpty && departures.isEmpty) { gather() }
     }
 
-    /// What is being told of one user.
-    private struct Telling {
+    /// The announcement of what changed for one user.
+    private struct Announcement {
         let user: UserID
         let isOnline: Bool
         var appearedIn: [ConversationID]
@@ -352,68 +353,72 @@ final class Presence {
         let gone: WebSocketFrame
     }
 
-    /// Returns whether there was something to tell.
-    private func tellNext() -> Bool {
-        // Taken out and put back: a second copy would make each step as long as the list.
-        guard var current = telling.take() ?? nextTelling() else { return false }
+    /// Announces in one conversation. Returns whether there was something to announce.
+    private func announceNext() -> Bool {
+        // Removed and put back: a second copy would make each step as long as the list.
+        guard var current = announcement.take() ?? nextAnnouncement() else { return false }
         if let conversation = current.appearedIn.popLast() {
-            tell(current, in: conversation, isThere: true, current.appeared)
+            announce(current, in: conversation, isThere: true, current.appeared)
         } else if let conversation = current.goneFrom.popLast() {
-            tell(current, in: conversation, isThere: false, current.gone)
+            announce(current, in: conversation, isThere: false, current.gone)
         } else {
             return true
         }
-        telling = current
+        announcement = current
         return true
     }
 
-    private func nextTelling() -> Telling? {
-        guard let (user, change) = news.popFirst() else { return nil }
+    private func nextAnnouncement() -> Announcement? {
+        guard let (user, change) = updates.popFirst() else { return nil }
         mark += 1
-        let isOnline = news.isOnline(user)
-        return Telling(
+        let isOnline = updates.isOnline(user)
+        return Announcement(
             user: user, isOnline: isOnline, appearedIn: change.appearedIn, appeared: ServerFrame.presence(user),
             goneFrom: change.goneFrom, gone: ServerFrame.presence(user, lastSeen: isOnline ? nil : change.lastSeen))
     }
 
-    /// Each session once, and only of what holds for it: who is gone from one conversation may be seen in another one.
-    private func tell(_ telling: Telling, in conversation: ConversationID, isThere: Bool, _ frame: WebSocketFrame) {
-        guard let room = rooms[conversation], room.presence.contains(telling.user) == isThere else { return }
+    /// Sends the announcement to each session once, and only if it holds there: a user gone from one conversation may
+    /// be visible in another.
+    private func announce(
+        _ announcement: Announcement, in conversation: ConversationID, isThere: Bool, _ frame: WebSocketFrame
+    ) {
+        guard let room = rooms[conversation], room.presence.contains(announcement.user) == isThere else { return }
         turns.spend(room.feed.count / 8)
         room.feed.forEachSubscriber { session in
-            guard session.presenceMark != mark, session.user != telling.user, session.showsPresence,
+            guard session.presenceMark != mark, session.user != announcement.user, session.showsPresence,
                 room.hasMember(session),
-                isThere || !(telling.isOnline && sees(session, telling.user) || room.isNew(session))
+                isThere || !(announcement.isOnline && sees(session, announcement.user) || room.isNew(session))
             else { return }
             session.presenceMark = mark
-            outbox.tell(session, telling.user, frame)
+            outbox.add(session, announcement.user, frame)
         }
     }
 
-    private func greet(_ session: Session, _ rooms: [Room]) {
-        var told: Set<UserID> = [session.user]
+    private func sendOnline(_ session: Session, _ rooms: [Room]) {
+        var sent: Set<UserID> = [session.user]
         turns.forEach(rooms) { [self] room in
             room.presence.newcomers.remove(ObjectIdentifier(session))
             guard !session.hasEnded, session.showsPresence, room.showsPresence, room.hasMember(session) else { return }
-            for user in room.presence.users where told.insert(user).inserted {
-                outbox.tell(session, user, ServerFrame.presence(user))
+            for user in room.presence.users where sent.insert(user).inserted {
+                outbox.add(session, user, ServerFrame.presence(user))
             }
         }
     }
 
-    /// Whether a user is shown to a session, wherever: looked for where either of them is in fewer conversations.
+    /// Returns whether a user is shown to a session in any conversation. Searches the conversations of whichever is in
+    /// fewer.
     private func sees(_ session: Session, _ user: UserID) -> Bool {
-        let places = news.conversations(of: user)
-        guard !places.isEmpty else { return false }
-        turns.spend(min(places.count, session.rooms.count, Self.searched) / 16)
-        if session.rooms.count < places.count {
-            return session.rooms.values.prefix(Self.searched).contains { shows(user, in: $0, to: session) }
-                || session.rooms.count > Self.searched
+        let conversations = updates.conversations(of: user)
+        guard !conversations.isEmpty else { return false }
+        turns.spend(min(conversations.count, session.rooms.count, Self.searchLimit) / 16)
+        if session.rooms.count < conversations.count {
+            return session.rooms.values.prefix(Self.searchLimit).contains { shows(user, in: $0, to: session) }
+                || session.rooms.count > Self.searchLimit
         }
-        let isFound = places.prefix(Self.searched).contains { conversation in
+        let isFound = conversations.prefix(Self.searchLimit).contains { conversation in
             rooms[conversation].map { session.isIn($0) && shows(user, in: $0, to: session) } ?? false
         }
-        return isFound || places.count > Self.searched
+        return isFound || conversations.count > Self.searchLimit
     }
 
     private func shows(_ user: UserID, in room: Room, to session: Session) -> Bool {
@@ -422,21 +427,21 @@ final class Presence {
 }
 
 extension Room {
-    /// Direct conversations alone have ids of version 8.
+    /// Only direct conversations have ids of version 8.
     var isDirect: Bool { conversation.uuid.version == 8 }
 
     /// Whether its members see each other online.
     var showsPresence: Bool { isDirect || (1...ContractLimits.namedMembers).contains(memberCount) }
 
-    /// Whether the session has joined, and has not been told yet who is here.
+    /// Returns whether the session has just joined and has not been sent yet who is here.
     func isNew(_ session: Session) -> Bool { presence.newcomers.contains(ObjectIdentifier(session)) }
 
-    /// A former member may still be here, to catch up.
+    /// Returns whether the session's user is a member. A former member may still be here to catch up.
     func hasMember(_ session: Session) -> Bool { session.windows.isMember(of: conversation) }
 }
 
 extension Timestamp {
-    /// The minute that is running: presence is not told more exactly.
+    /// The current minute, the resolution of presence.
     static var thisMinute: Timestamp {
         let now = Timestamp.now.milliseconds
         return Timestamp(milliseconds: now - now % 60_000)

@@ -2,10 +2,10 @@ import Edge
 import Models
 import Reactor
 
-/// Frames about presence for sessions for which much else is waiting: the latest of each user, sent when there is room.
+/// Presence frames for congested sessions: the latest frame of each user, sent when there is room.
 @Reactor
 struct PresenceOutbox {
-    /// Users of one session. Of more it is told nothing.
+    /// The most users waiting for one session. Frames of further users are dropped.
     private static let capacity = 4_096
 
     private let counters: Counters
@@ -20,21 +20,21 @@ struct PresenceOutbox {
 
     var isEmpty: Bool { waiting.isEmpty }
 
-    mutating func tell(_ session: Session, _ user: UserID, _ frame: WebSocketFrame) {
+    mutating func add(_ session: Session, _ user: UserID, _ frame: WebSocketFrame) {
         guard session.isCongested || waiting.contains(session) else { return send(frame, to: session) }
-        // Taken out and put back, so that its frames are changed in their place.
+        // Removed and put back, so that its frames are changed in place.
         var entry = waiting.remove(session) ?? Waiting(session: session)
-        let takesOldPlace = entry.frames[user] != nil
+        let replaces = entry.frames[user] != nil
         let isFull = entry.frames.count >= Self.capacity
-        if takesOldPlace || isFull { counters.presenceDropped += 1 }
-        if takesOldPlace || !isFull { entry.frames[user] = frame }
+        if replaces || isFull { counters.presenceDropped += 1 }
+        if replaces || !isFull { entry.frames[user] = frame }
         waiting.append(session, entry)
     }
 
-    /// Those for whom something waits.
+    /// The sessions with waiting frames.
     var sessions: [Session] { waiting.values.map(\.session) }
 
-    /// - Returns: how many frames went.
+    /// - Returns: the number of frames sent.
     mutating func sendWaiting(to session: Session) -> Int {
         guard !session.isCongested, let entry = waiting.remove(session) else { return 0 }
         for frame in entry.frames.values { send(frame, to: session) }

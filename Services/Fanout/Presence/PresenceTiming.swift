@@ -1,17 +1,17 @@
-/// How long presence takes.
+/// The timing of presence.
 struct PresenceTiming {
-    /// What changed is gathered for so long, then told.
+    /// How long changes are gathered before they are announced.
     var gathering = Duration.milliseconds(100)
-    /// How long somebody whose last session ended is shown as online. Clients that are told to leave come back within 5 s.
+    /// How long a user whose last session ended is shown as online. Clients asked to leave reconnect within 5 s.
     var grace = Duration.seconds(5)
-    /// How soon users may change again whether they are shown.
+    /// The least time between two effective changes of a user's setting.
     var decision = Duration.seconds(1)
-    /// How often a process says that it is there …
+    /// The interval of a process's heartbeats …
     var heartbeat = Duration.seconds(2)
-    /// … and after how long without a word those it showed are gone.
+    /// … and the time without any after which its users are gone.
     var silence = Duration.seconds(10)
-    /// How long it takes to tell everything again, in case something was lost.
+    /// The interval in which all lists are published again, in case one was lost.
     var refresh = Duration.seconds(60)
-    /// How often `receipt` is told that somebody is still online, in case their process dies.
+    /// How often a user who is online is reported to `receipt`, in case their process dies.
     var seen = Duration.seconds(300)
 }

@@ -1,20 +1,20 @@
 import Models
 import Wire
 
-/// Whom each process shows as online in one conversation, this one included.
+/// The users whom each process, including this one, shows as online in one conversation.
 struct RoomPresence {
-    /// Whether the other processes were asked for their lists: once, because from then on they tell by themselves.
+    /// Whether the other processes were asked for their lists. Once is enough: they announce every later change.
     var isAsked = false
-    /// Sessions of users who have just joined: who is gone was never shown to them.
+    /// Sessions of users who have just joined. Users who are gone were never shown to them.
     var newcomers: Set<ObjectIdentifier> = []
     private var lists: ContiguousArray<(process: Instance, users: [UserID])> = []
-    /// The latest of those whose removal has passed here. Who lists them has not heard of it yet, or lets them go as
-    /// somebody who may come back at once: to members who join now they are nobody.
+    /// The users removed last. A process that still lists one has not seen the removal yet, or shows a departing user a
+    /// little longer; members who join now must not see them.
     private var removed: ContiguousArray<UserID> = []
-    /// More than are listed.
+    /// More than the members of a room with presence.
     private static let removedLimit = 64
 
-    /// Every one of them once.
+    /// Every shown user once.
     var users: [UserID] {
         guard lists.count != 1 else { return listed(lists[0].users) }
         var users: [UserID] = []
@@ -30,12 +30,12 @@ struct RoomPresence {
 
     func list(of process: Instance) -> [UserID] { listed(lists.first { $0.process == process }?.users ?? []) }
 
-    /// Of these users those who were not removed.
+    /// Returns the users without those who were removed.
     func listed(_ users: [UserID]) -> [UserID] {
         removed.isEmpty ? users : users.filter { !removed.contains($0) }
     }
 
-    /// Takes in that a user is no member any more. Returns whether they were shown.
+    /// Records that a user is no longer a member. Returns whether they were shown.
     mutating func remove(_ user: UserID) -> Bool {
         let wasShown = contains(user)
         removed.removeAll { $0 == user }
@@ -44,16 +44,16 @@ struct RoomPresence {
         return wasShown
     }
 
-    /// Takes in that a user is a member. Returns whether they are shown now and were not.
+    /// Records that a user is a member. Returns whether they become visible by that.
     mutating func add(_ user: UserID) -> Bool {
         guard removed.contains(user) else { return false }
         removed.removeAll { $0 == user }
         return contains(user)
     }
 
-    /// Takes a list in, in the place of the one before.
+    /// Replaces the list of a process.
     ///
-    /// - Returns: who is shown now and was not, and who was and is not.
+    /// - Returns: the users who become visible, and those who no longer are.
     mutating func replace(_ process: Instance, _ users: [UserID]) -> (appeared: [UserID], gone: [UserID]) {
         let before = list(of: process)
         lists.removeAll { $0.process == process }

@@ -4,18 +4,18 @@ import Wire
 
 /// A frame from a client, as in api.md.
 enum ClientFrame {
-    /// Read by itself (`HelloReader`), after its token.
+    /// Only the token; the rest is read by `HelloReader`.
     case hello(token: String)
     case delivered([ReceiptItem])
     case read([ReceiptItem])
     case typing(ConversationID, isActive: Bool)
     case auth(token: String)
-    /// The id as it stands between its quotes; borrowed from the frame.
+    /// The id as encoded between its quotes, borrowed from the frame.
     case ping(id: JSONString?)
-    /// Of a type this version does not know: ignored.
+    /// A frame of a type that this version does not know. It is ignored.
     case unknown
 
-    /// Of all frames but hello and receipts. Every frame has `type`.
+    /// The keys of all frames except hello and receipts. Every frame has `type`.
     private static let keys: JSONKeys = ["type", "conversationId", "active", "token", "id"]
 
     struct ReceiptItem: Equatable {
@@ -35,7 +35,7 @@ enum ClientFrame {
         }
     }
 
-    /// Reads the whole frame, so that what follows reads valid JSON. The type need not come first.
+    /// Reads the type, and validates the whole frame for the readers that follow. The type need not come first.
     private static func type(of json: UnsafeRawBufferPointer) throws(JSONError) -> JSONString {
         var reader = JSONReader(json)
         var given = JSONKeys.Given()
@@ -60,7 +60,7 @@ enum ClientFrame {
             try reader.beginArray()
             while try reader.nextElement() {
                 guard let item = try ReceiptFields(&reader).item else {
-                    throw reader.failure(.invalidValue("a conversationId and a seq"))
+                    throw reader.failure(.invalidValue("an object with conversationId and seq"))
                 }
                 list.append(item)
             }
@@ -127,7 +127,7 @@ enum ClientFrame {
     }
 }
 
-/// The fields of `{conversationId, seq}`, which stand in a receipt frame itself or in each of its items.
+/// The fields of `{conversationId, seq}`, found in a receipt frame itself or in each of its items.
 private struct ReceiptFields {
     private var conversation: ConversationID?
     private var seq: Int64?

@@ -3,40 +3,40 @@ import JSON
 import Models
 import Wire
 
-/// The first frame of a session: who it is and what it has already.
+/// The first frame of a session: its token and the client's positions.
 struct Hello {
     var token = ""
-    /// By conversation, the position of the last change the client has.
+    /// The position of the last change that the client has, by conversation.
     var cursors: [ConversationID: Int64] = [:]
     var useq: Int64?
-    /// Nil: the client does not follow receipts.
+    /// The client's versions of receipts, by conversation. Nil: it does not follow receipts.
     var statusVersions: [ConversationID: Int64]?
     var logID: String?
 
     init() {}
 
-    /// Reads all of it at once.
+    /// Reads a complete frame at once.
     init(_ json: UnsafeRawBufferPointer) throws(JSONError) {
         var reader = HelloReader(json)
         while try reader.readNext() {}
         self = reader.hello
     }
 
-    /// The version up to which the client has the receipts of a conversation: 0 for one that it holds and names no version
-    /// of. Nil: what it has is not to be completed.
+    /// Returns the version up to which the client has the receipts of a conversation: 0 when it has the conversation
+    /// and names no version. Nil: the client gets no missed receipts.
     func statusVersion(in conversation: ConversationID) -> Int64? {
         guard let statusVersions else { return nil }
         return statusVersions[conversation] ?? (cursors[conversation] == nil ? nil : 0)
     }
 }
 
-/// Reads a `hello` a member or a position at a time, or a piece of what it does not know, because a large one takes longer
-/// than a turn may.
+/// Reads a `hello` in small steps: one member, one position, or one piece of an unknown value. Reading a large one
+/// takes longer than a turn may.
 struct HelloReader {
     private(set) var hello = Hello()
-    /// Whether the frame's type says that it is one.
+    /// Whether the frame's type is `hello`.
     private(set) var isHello = false
-    /// How far it has read.
+    /// The bytes read so far.
     var offset: Int { reader.offset }
     private var reader: JSONReader
     private let readsPositions: Bool
@@ -45,23 +45,23 @@ struct HelloReader {
     private var hasToken = false
     private enum List { case cursors, statusVersions }
 
-    /// The list that is being read, and what it has so far.
+    /// The list that is being read, and its positions so far.
     private var list: List?
-    /// A member that is of no interest.
+    /// The unknown member that is being skipped.
     private var skipping: JSONSkipping?
     private var positions: [ConversationID: Int64] = [:]
 
     private static let keys: JSONKeys = ["type", "token", "cursors", "useq", "statusVersions", "logId"]
 
-    /// It borrows the memory.
+    /// Creates a reader that borrows `json`.
     ///
-    /// - Parameter readsPositions: whether to take in what the client has. Of a stranger it is passed over.
+    /// - Parameter readsPositions: whether to read the client's positions. Before authentication they are skipped.
     init(_ json: UnsafeRawBufferPointer, readsPositions: Bool = true) {
         reader = JSONReader(json)
         self.readsPositions = readsPositions
     }
 
-    /// Returns whether there is more.
+    /// Reads one step. Returns whether there is more.
     mutating func readNext() throws(JSONError) -> Bool {
         if !hasBegun {
             hasBegun = true
@@ -111,14 +111,14 @@ struct HelloReader {
         (list, positions) = (nil, [:])
     }
 
-    /// Returns false at the end of the list.
+    /// Reads one position. Returns false at the end of the list.
     private mutating func readPosition() throws(JSONError) -> Bool {
         guard let key = try reader.nextKey() else { return false }
         guard let uuid = key.withBytes({ UUIDBytes(text: $0) }) else {
             throw reader.failure(.invalidValue("a conversation id"))
         }
         guard positions.updateValue(try reader.position(), forKey: ConversationID(uuid)) == nil else {
-            throw reader.failure(.invalidValue("given once"))
+            throw reader.failure(.invalidValue("a conversation id given once"))
         }
         return true
     }

@@ -1,11 +1,12 @@
 import JSON
 
-/// Skips a value a piece at a time, checking it as `JSONReader.skip` does: a large one takes longer than a turn may.
+/// Skips a value in pieces, validating it as `JSONReader.skip` does. Skipping a large value takes longer than a turn
+/// may.
 struct JSONSkipping {
-    /// The containers it is in, from the outside: whether each is an array.
+    /// The enclosing containers from the outside in: whether each is an array.
     private var containers: [Bool] = []
 
-    /// Skips a scalar, or goes into a container or out of it. Returns whether there is more of the value.
+    /// Skips a scalar, or enters or leaves a container. Returns whether there is more of the value.
     mutating func next(_ reader: inout JSONReader) throws(JSONError) -> Bool {
         if let isArray = containers.last {
             guard try isArray ? reader.nextElement() : reader.nextKey() != nil else {

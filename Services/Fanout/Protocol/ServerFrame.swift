@@ -4,7 +4,7 @@ import JSON
 import Models
 import Wire
 
-/// The frames to clients, as in api.md. Those about a stream are made once and shared by all sessions.
+/// The frames to clients, as in api.md. A frame of a stream is encoded once and shared by all sessions.
 enum ServerFrame {
     static let heartbeatSeconds = 25
 
@@ -13,7 +13,7 @@ enum ServerFrame {
         .text(bytes(#"{"type":"change","change":"#), json, bytes("}"))
     }
 
-    /// The same, from a change's object but for its closing brace.
+    /// The same, from a change's object without its closing brace.
     static func change(head: UnsafeRawBufferPointer) -> WebSocketFrame {
         .text(bytes(#"{"type":"change","change":"#), head, bytes("}}"))
     }
@@ -57,7 +57,7 @@ enum ServerFrame {
         }
     }
 
-    /// Without a conversation: everything.
+    /// A reset of one conversation, or of everything.
     static func reset(_ conversation: ConversationID? = nil) -> WebSocketFrame {
         object("reset") { $0.append(key: "conversationId", json: conversation) }
     }
@@ -69,7 +69,7 @@ enum ServerFrame {
         }
     }
 
-    /// The private stream goes on behind `useq`; what is missing before it is not kept any more.
+    /// A reload of the private stream, which continues after `useq`; missing changes before it are no longer kept.
     static func reload(useq: Int64) -> WebSocketFrame {
         object("reload") { $0.append(key: "useq", json: useq) }
     }
@@ -82,7 +82,7 @@ enum ServerFrame {
         }
     }
 
-    /// Online.
+    /// The user is online.
     static func presence(_ user: UserID) -> WebSocketFrame {
         object("presence") { frame in
             frame.append(key: "userId", json: user)
@@ -90,7 +90,7 @@ enum ServerFrame {
         }
     }
 
-    /// Not online, or not to be seen.
+    /// The user is offline, or no longer visible.
     static func presence(_ user: UserID, lastSeen: Timestamp?) -> WebSocketFrame {
         object("presence") { frame in
             frame.append(key: "userId", json: user)
@@ -133,7 +133,7 @@ enum ServerFrame {
     }
 }
 
-/// Why the server ends a session, with the close code that follows the `bye` frame.
+/// The reason why the server ends a session, and the close code that follows the `bye` frame.
 enum Goodbye {
     case unauthenticated, slowConsumer, draining, protocolError, superseded, rateLimited, overloaded
 

@@ -1,32 +1,32 @@
 import Models
 
-/// Notices when digests of a slot were missed, by their numbers. See `DigestEntry`.
+/// Detects missed digests of a slot by their numbers. See `DigestEntry`.
 struct DigestTracker {
     enum Verdict: Equatable {
-        /// Nothing is missing: what the digest says has moved is all that has.
+        /// Nothing is missing: the digest names every stream that has moved.
         case complete
-        /// Digests were missed, the owner changed, or this is the first: anything may have moved.
+        /// Digests were missed, the owner changed, or this is the first digest: any stream may have moved.
         case incomplete
-        /// From a former owner: to be ignored.
+        /// The digest is from a former owner and is ignored.
         case outdated
     }
 
-    private struct Place {
+    private struct Position {
         var epoch: Int64
         var number: Int64
     }
 
-    private var places = [Place?](repeating: nil, count: Slot.count)
+    private var positions = [Position?](repeating: nil, count: Slot.count)
 
     mutating func note(_ slot: Slot, epoch: Int64, number: Int64, hasContent: Bool) -> Verdict {
         let index = Int(slot.number)
-        guard let place = places[index], place.epoch >= epoch else {
-            places[index] = Place(epoch: epoch, number: number)
+        guard let last = positions[index], last.epoch >= epoch else {
+            positions[index] = Position(epoch: epoch, number: number)
             return .incomplete
         }
-        guard place.epoch == epoch else { return .outdated }
-        guard number > place.number else { return .complete }
-        places[index]?.number = number
-        return hasContent && number == place.number + 1 ? .complete : .incomplete
+        guard last.epoch == epoch else { return .outdated }
+        guard number > last.number else { return .complete }
+        positions[index]?.number = number
+        return hasContent && number == last.number + 1 ? .complete : .incomplete
     }
 }

@@ -4,7 +4,7 @@ import Models
 import Reactor
 import Wire
 
-/// Finds what was lost without a trace, by the digests of the stores and the receipt services.
+/// Finds lost frames that no later frame reveals, by the digests of stores and receipt services.
 @Reactor
 final class Digests {
     private let rooms: Rooms
@@ -20,21 +20,21 @@ final class Digests {
         self.rooms = rooms
         self.streams = streams
         self.counters = counters
-        let askStore: PositionCheck.Ask = { slot, held, then in
+        let queryStore: PositionCheck.Query = { slot, held, then in
             let kind = StoreRequestKind.positions
             bus.request(kind, in: slot, deadline: Rooms.deadline, fields: { held.write(to: &$0) }, completion: then)
         }
-        let askReceipt: PositionCheck.Ask = { slot, held, then in
+        let queryReceipt: PositionCheck.Query = { slot, held, then in
             let kind = ReceiptRequestKind.positions
             bus.request(kind, in: slot, deadline: Rooms.deadline, fields: { held.write(to: &$0) }, completion: then)
         }
-        changes = PositionCheck(held: { rooms.positions(in: $0) }, ask: askStore, turns: turns) {
+        changes = PositionCheck(held: { rooms.positions(in: $0) }, query: queryStore, turns: turns) {
             rooms.learnChange($0)
         }
-        privateChanges = PositionCheck(held: { streams.positions(in: $0) }, ask: askStore, turns: turns) {
+        privateChanges = PositionCheck(held: { streams.positions(in: $0) }, query: queryStore, turns: turns) {
             streams.learn($0)
         }
-        statuses = PositionCheck(held: { rooms.statusPositions(in: $0) }, ask: askReceipt, turns: turns) {
+        statuses = PositionCheck(held: { rooms.statusPositions(in: $0) }, query: queryReceipt, turns: turns) {
             rooms.learnStatus($0)
         }
         rooms.doubtChanges = { [changes] in changes.doubt($0) }
@@ -42,7 +42,8 @@ final class Digests {
         streams.doubt = { [privateChanges] in privateChanges.doubt($0) }
     }
 
-    /// From a store: changes of the slot's conversations, and of the private streams that moved along with them.
+    /// Handles a store's digest: the changes of a slot's conversations, and of the private streams that moved with
+    /// them.
     func receiveFromStore(_ entry: UnsafeRawBufferPointer, of frame: InboundFrame) {
         guard let digest = digest(entry, of: frame) else { return }
         switch verdict(of: digest, &stores) {
@@ -62,25 +63,26 @@ final class Digests {
         case .outdated: return
         case .complete: break
         case .incomplete:
-            rooms.statusWitness.missed(digest.slot)
+            rooms.statusRecorder.recordLoss(in: digest.slot)
             statuses.doubt(digest.slot)
         }
         for position in digest.moved { rooms.learnStatus(position) }
     }
 
-    /// Any private stream may have moved along with a conversation of the slot.
+    /// Checks the slot's conversations and all private streams, since any of these may have moved with a conversation
+    /// of the slot.
     private func doubtChanges(in slot: Slot) {
-        rooms.changeWitness.missed(slot)
+        rooms.changeRecorder.recordLoss(in: slot)
         changes.doubt(slot)
-        streams.witness.missedEverything()
+        streams.recorder.recordTotalLoss()
         privateChanges.doubtAll()
     }
 
     private func verdict(of digest: DigestEntry, _ tracker: inout DigestTracker) -> DigestTracker.Verdict {
         let hasContent = !digest.moved.isEmpty
         let verdict = tracker.note(digest.slot, epoch: digest.epoch, number: digest.number, hasContent: hasContent)
-        counters.digestsSeen += 1
-        if verdict == .incomplete { counters.digestsBehind += 1 }
+        counters.digestsReceived += 1
+        if verdict == .incomplete { counters.digestsIncomplete += 1 }
         return verdict
     }
 

@@ -4,19 +4,19 @@ import Models
 import Reactor
 import Wire
 
-/// Asks for the positions of all held streams of slots in which something may have been missed. Doubts that come within
-/// 10 ms are asked about together, as when all digests of a new owner arrive.
+/// Queries the positions of all streams held here, for slots in which something may have been missed. Doubts that arise
+/// within 10 ms are queried together, for example when all digests of a new owner arrive.
 @Reactor
 final class PositionCheck {
-    typealias Ask = @Reactor (Slot, StreamPositions, @escaping @Reactor (RequestOutcome) -> Void) -> Void
+    typealias Query = @Reactor (Slot, StreamPositions, @escaping @Reactor (RequestOutcome) -> Void) -> Void
 
-    private static let patience = Duration.milliseconds(10)
+    private static let gatheringTime = Duration.milliseconds(10)
     private static let pause = Duration.seconds(1)
-    /// Streams in one question.
+    /// The most streams in one query.
     private static let chunk = 2_000
 
     private let held: @Reactor (Slot) -> [StreamPosition]
-    private let ask: Ask
+    private let query: Query
     private let learn: @Reactor (StreamPosition) -> Void
     private let turns: Turns
     private var doubtful: Set<Slot> = []
@@ -24,23 +24,23 @@ final class PositionCheck {
     private var isPlanned = false
 
     init(
-        held: @escaping @Reactor (Slot) -> [StreamPosition], ask: @escaping Ask,
+        held: @escaping @Reactor (Slot) -> [StreamPosition], query: @escaping Query,
         turns: Turns, learn: @escaping @Reactor (StreamPosition) -> Void
     ) {
         self.turns = turns
         self.held = held
-        self.ask = ask
+        self.query = query
         self.learn = learn
     }
 
     func doubt(_ slot: Slot) {
         doubtful.insert(slot)
-        plan(after: Self.patience)
+        plan(after: Self.gatheringTime)
     }
 
     func doubtAll() {
         isAllDoubtful = true
-        plan(after: Self.patience)
+        plan(after: Self.gatheringTime)
     }
 
     private func plan(after delay: Duration) {
@@ -62,7 +62,7 @@ final class PositionCheck {
         turns.spend(positions.count / 8)
         for start in stride(from: 0, to: positions.count, by: Self.chunk) {
             let chunk = StreamPositions(Array(positions[start..<min(start + Self.chunk, positions.count)]))
-            ask(slot, chunk) { [weak self] in self?.take($0, slot) }
+            query(slot, chunk) { [weak self] in self?.take($0, slot) }
         }
     }
 
@@ -76,10 +76,10 @@ final class PositionCheck {
 }
 
 extension StreamPositions {
-    /// Nil when there is no answer that could be used.
+    /// Nil when there is no usable response.
     fileprivate init?(_ outcome: RequestOutcome) {
-        guard case .answered(let answer) = outcome, answer.status == 200 else { return nil }
-        var reader = ByteReader(answer.payload.bytes)
+        guard case .answered(let response) = outcome, response.status == 200 else { return nil }
+        var reader = ByteReader(response.payload.bytes)
         guard let positions = try? StreamPositions(from: &reader) else { return nil }
         self = positions
     }

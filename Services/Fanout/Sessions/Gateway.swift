@@ -4,22 +4,22 @@ import Models
 import Reactor
 import ServiceKit
 
-/// The WebSockets of this process: who may open one, what their clients say, and how they end.
+/// Handles the WebSockets of this process: admission, client frames, and closing.
 @Reactor
 final class Gateway {
-    private static let helloPatience = Duration.seconds(10)
-    /// More than anybody has reason to send before `hello`: pings, and the fragments of a large one.
-    private static let visitorFrames = 1_000
-    /// The same for a session, in what is read from it at once (64 KiB): nobody fragments a message into so many pieces.
+    private static let helloTimeout = Duration.seconds(10)
+    /// The most frames besides whole messages before `hello`: pings, and fragments of a large one.
+    private static let unauthenticatedFrames = 1_000
+    /// The same for a session within one read (64 KiB). No client fragments a message into so many pieces.
     private static let otherFrames = 4_000
-    /// How long before a token's end its client is told, in milliseconds.
+    /// How long before a token expires its client is warned, in milliseconds.
     private static let expiryNotice: Int64 = 60_000
-    /// Lifetimes are looked at this often.
+    /// The interval at which lifetimes are checked.
     private static let clockInterval = Duration.milliseconds(500)
-    /// Clients told to leave come back spread over so many seconds.
+    /// The reconnection delays for clients that are asked to leave, in seconds.
     private static let returnSpread = 1...5
 
-    /// What sessions take part in, besides their streams.
+    /// The parts that handle client frames besides streams.
     struct Signals {
         let receipts: ReceiptSender
         let typing: TypingRelay
@@ -28,8 +28,8 @@ final class Gateway {
     }
 
     private let sessions: SessionTable
-    private var visitors = IdentityTable<Visitor>()
-    private var strangers: StrangerBudget<Visitor>
+    private var unauthenticated = IdentityTable<UnauthenticatedConnection>()
+    private var budget: UnauthenticatedBudget<UnauthenticatedConnection>
     private var tokens: TokenVerifier
     private let erased: ErasedUsers
     private let revoked: RevokedTokens
@@ -42,13 +42,13 @@ final class Gateway {
     private let turns: Turns
     private var isDraining = false
     private var isCheckingLifetimes = false
-    /// Whether it lets nobody in of whom it is not known yet which tokens are refused.
-    var waitsForRefusals = true
+    /// Whether clients are admitted only once erased users and revoked tokens are known.
+    var requiresRefusalLists = true
 
     init(
         tokens: TokenVerifier, erased: ErasedUsers, revoked: RevokedTokens, log: Log, sessions: SessionTable,
         starter: SessionStarter,
-        streams: PrivateStreams, signals: Signals, counters: Counters, turns: Turns, strangerBytes: Int
+        streams: PrivateStreams, signals: Signals, counters: Counters, turns: Turns, unauthenticatedBytes: Int
     ) {
         self.tokens = tokens
         self.erased = erased
@@ -60,13 +60,13 @@ final class Gateway {
         self.signals = signals
         self.counters = counters
         self.turns = turns
-        strangers = StrangerBudget(limit: strangerBytes)
+        budget = UnauthenticatedBudget(limit: unauthenticatedBytes)
     }
 
-    /// Bytes that clients hold whose token has not been seen.
-    var strangerBytes: Int { strangers.used }
+    /// Bytes held for unauthenticated connections.
+    var unauthenticatedBytes: Int { budget.used }
 
-    /// Starts watching over lifetimes, erased users, revoked tokens and keys.
+    /// Starts watching lifetimes, erased users, revoked tokens and keys.
     func start() {
         erased.onErased = { [weak self] in self?.endRefusedSessions(of: $0) }
         revoked.onRevoked = { [weak self] in self?.endRefusedSessions(of: $0) }
@@ -76,16 +76,16 @@ final class Gateway {
         Reactor.every(Self.clockInterval) { [weak self] in self?.checkLifetimes() }
     }
 
-    /// Asks every client to come back elsewhere, not all at the same time.
+    /// Asks every client to reconnect elsewhere, spread over time.
     func drain() {
         isDraining = true
         turns.forEach(sessions.all) { [weak self] in self?.end($0.socket) }
-        turns.forEach(visitors.values) { [weak self] in self?.end($0.socket) }
+        turns.forEach(unauthenticated.values) { [weak self] in self?.end($0.socket) }
     }
 
     private func end(_ socket: any SessionSocket) {
         let seconds = Int.random(in: Self.returnSpread)
-        socket.end(.draining, reason: "this server is being replaced", retryAfter: seconds)
+        socket.end(.draining, reason: "the server is shutting down", retryAfter: seconds)
     }
 
     // MARK: Sockets
@@ -93,141 +93,142 @@ final class Gateway {
     func admits(_: Request) -> Bool { !isDraining }
 
     func opened(_ socket: any SessionSocket) {
-        let visitor = Visitor(socket)
-        socket.userInfo = visitor
+        let connection = UnauthenticatedConnection(socket)
+        socket.userInfo = connection
         socket.maximumMessageBytes = ContractLimits.helloBytes
-        visitors.append(visitor)
+        unauthenticated.append(connection)
     }
 
     func received(_ text: UnsafeRawBufferPointer, from socket: any SessionSocket) {
-        if text.count > ContractLimits.frameBytes, let visitor = socket.userInfo as? Visitor {
-            return read(HelloReading(copying: text), of: visitor)
+        if text.count > ContractLimits.frameBytes, let connection = socket.userInfo as? UnauthenticatedConnection {
+            return read(LargeHello(copying: text), of: connection)
         }
         do throws(JSONError) {
             let frame = try ClientFrame(text)
             if let session = socket.userInfo as? Session {
                 receive(frame, bytes: text.count, from: session)
-            } else if let visitor = socket.userInfo as? Visitor {
-                try receive(frame, text, from: visitor)
+            } else if let connection = socket.userInfo as? UnauthenticatedConnection {
+                try receive(frame, text, from: connection)
             }
         } catch {
             refuse(socket, error.description)
         }
     }
 
-    /// Who breaks the protocol before their token was seen has brought none.
+    /// A protocol error before authentication counts as a failed authentication.
     private func refuse(_ socket: any SessionSocket, _ reason: String) {
-        if socket.userInfo is Visitor { socket.authenticationFailed() }
+        if socket.userInfo is UnauthenticatedConnection { socket.authenticationFailed() }
         socket.end(.protocolError, reason: reason)
     }
 
-    /// What the decoder has done with bytes of the client, whoever that is: frames besides whole messages, and what it keeps
-    /// of one that has not arrived as a whole.
+    /// Charges a client for what the decoder did with its bytes: frames besides whole messages, and memory for an
+    /// incomplete message.
     func decoded(otherFrames: Int, from socket: any SessionSocket) {
         if let session = socket.userInfo as? Session {
             guard otherFrames <= Self.otherFrames else {
-                return session.end(.protocolError, reason: "too many frames that say nothing")
+                return session.end(.protocolError, reason: "too many control frames and fragments")
             }
             if otherFrames > 0 { sessions.account(of: session.user).charge(Double(otherFrames), to: session) }
-        } else if let visitor = socket.userInfo as? Visitor, !visitor.isKnown, socket.isOpen {
-            visitor.frames += otherFrames
-            guard visitor.frames <= Self.visitorFrames else {
+        } else if let connection = socket.userInfo as? UnauthenticatedConnection, !connection.isKnown, socket.isOpen {
+            connection.frames += otherFrames
+            guard connection.frames <= Self.unauthenticatedFrames else {
                 return refuse(socket, "too many frames before hello")
             }
-            makeRoom(for: visitor)
+            makeRoom(for: connection)
         }
     }
 
-    private func makeRoom(for visitor: Visitor) {
-        let held = visitor.frameBytes + visitor.socket.heldInputBytes
-        let announced = visitor.socket.announcedInputBytes
-        for leaver in strangers.hold(held, of: announced, for: visitor, at: .now) {
-            counters.strangersRefused += 1
+    private func makeRoom(for connection: UnauthenticatedConnection) {
+        let held = connection.frameBytes + connection.socket.heldInputBytes
+        let announced = connection.socket.announcedInputBytes
+        for leaver in budget.hold(held, of: announced, for: connection, at: .now) {
+            counters.unauthenticatedRefused += 1
             let seconds = Int.random(in: Self.returnSpread)
             leaver.socket.end(
-                .overloaded, reason: "too much is being read from clients without token", retryAfter: seconds)
+                .overloaded, reason: "unauthenticated clients hold too much memory", retryAfter: seconds)
         }
     }
 
     func isTooSlow(_ socket: any SessionSocket) {
-        socket.end(.slowConsumer, reason: "too much was waiting for this client")
+        socket.end(.slowConsumer, reason: "the client reads too slowly")
     }
 
     func drained(_ socket: any SessionSocket) { (socket.userInfo as? Session)?.releaseStatuses(turns) }
 
     func closed(_ socket: any SessionSocket) {
-        if let visitor = socket.userInfo as? Visitor { forget(visitor) }
+        if let connection = socket.userInfo as? UnauthenticatedConnection { forget(connection) }
         if let session = socket.userInfo as? Session { ended(session) }
     }
 
-    private func forget(_ visitor: Visitor) {
-        strangers.release(visitor)
-        visitors.remove(visitor)
+    private func forget(_ connection: UnauthenticatedConnection) {
+        budget.release(connection)
+        unauthenticated.remove(connection)
     }
 
-    // MARK: Beginning
+    // MARK: Authentication
 
     private func receive(
-        _ frame: ClientFrame, _ text: UnsafeRawBufferPointer, from visitor: Visitor
+        _ frame: ClientFrame, _ text: UnsafeRawBufferPointer, from connection: UnauthenticatedConnection
     ) throws(JSONError) {
-        guard case .hello(let token) = frame else { return refuse(visitor.socket, "the first frame must be hello") }
-        // It is little, so what is wrong with it is worth more to know than what is wrong with the token.
+        guard case .hello(let token) = frame else { return refuse(connection.socket, "the first frame must be hello") }
+        // It is small: report a malformed hello before an invalid token.
         let hello = try Hello(text)
-        if let identity = verify(token, of: visitor, bytes: text.count) { begin(visitor, hello, identity) }
+        if let identity = verify(token, of: connection, bytes: text.count) { begin(connection, hello, identity) }
     }
 
-    /// A large frame is read over as many turns as that takes: of a stranger its token alone, and the rest when that is good.
-    /// Nothing else is read from the client meanwhile.
-    private func read(_ reading: HelloReading, of visitor: Visitor) {
-        visitor.socket.pauseReading()
-        visitor.frameBytes = reading.byteCount
+    /// Reads a large frame over several turns: first only its token, and the rest when the token is valid. Nothing else
+    /// is read from the client meanwhile.
+    private func read(_ reading: LargeHello, of connection: UnauthenticatedConnection) {
+        connection.socket.pauseReading()
+        connection.frameBytes = reading.byteCount
         turns.run { [weak self] in
-            guard let self, visitor.socket.isOpen else { return false }
+            guard let self, connection.socket.isOpen else { return false }
             do throws(JSONError) {
-                return try reading.readSome(turns) || goOn(reading, of: visitor)
+                return try reading.readSome(turns) || continueReading(reading, of: connection)
             } catch {
-                refuse(visitor.socket, error.description)
+                refuse(connection.socket, error.description)
                 return false
             }
         }
     }
 
     /// Returns whether there is more to read.
-    private func goOn(_ reading: HelloReading, of visitor: Visitor) -> Bool {
+    private func continueReading(_ reading: LargeHello, of connection: UnauthenticatedConnection) -> Bool {
         if let identity = reading.identity {
-            begin(visitor, reading.hello, identity)
-            visitor.socket.resumeReading()
+            begin(connection, reading.hello, identity)
+            connection.socket.resumeReading()
         } else if !reading.isHello {
-            refuse(visitor.socket, "the first frame must be hello")
-        } else if let identity = verify(reading.hello.token, of: visitor, bytes: reading.byteCount) {
-            strangers.release(visitor)
-            visitor.isKnown = true
+            refuse(connection.socket, "the first frame must be hello")
+        } else if let identity = verify(reading.hello.token, of: connection, bytes: reading.byteCount) {
+            budget.release(connection)
+            connection.isKnown = true
             reading.verified(identity)
             return true
         }
         return false
     }
 
-    /// The user is asked for more patience when they have opened too many sessions of late.
-    private func verify(_ token: String, of visitor: Visitor, bytes: Int) -> Identity? {
+    /// Verifies a token. Closes the connection when the token is refused, or when the user has exceeded their rate.
+    private func verify(_ token: String, of connection: UnauthenticatedConnection, bytes: Int) -> Identity? {
         guard let identity = try? tokens.verify(token) else {
-            visitor.socket.authenticationFailed()
-            visitor.socket.end(.unauthenticated, reason: "the token is not valid")
+            connection.socket.authenticationFailed()
+            connection.socket.end(.unauthenticated, reason: "the token is not valid")
             return nil
         }
         let user = identity.user
-        guard !waitsForRefusals || erased.knows(user) && revoked.knows(user) else {
-            visitor.socket.end(.overloaded, reason: "it is not known yet which tokens are revoked", retryAfter: 1)
+        guard !requiresRefusalLists || erased.knows(user) && revoked.knows(user) else {
+            connection.socket.end(
+                .overloaded, reason: "the list of revoked tokens is still being loaded", retryAfter: 1)
             return nil
         }
         if let refusal = refusal(of: identity) {
-            visitor.socket.end(.unauthenticated, reason: refusal.reason)
+            connection.socket.end(.unauthenticated, reason: refusal.reason)
             return nil
         }
         let account = sessions.account(of: user)
         if let seconds = account.secondsInDebt {
-            let reason = "the user has said too much of late"
-            visitor.socket.end(.rateLimited, reason: reason, retryAfter: seconds)
+            let reason = "the user has sent too many frames recently"
+            connection.socket.end(.rateLimited, reason: reason, retryAfter: seconds)
             return nil
         }
         account.chargeHello(bytes: bytes)
@@ -236,11 +237,11 @@ final class Gateway {
 
     private func refusal(of identity: Identity) -> TokenRefusal? { TokenRefusal.of(identity, tokens, erased, revoked) }
 
-    private func begin(_ visitor: Visitor, _ hello: Hello, _ identity: Identity) {
-        let socket = visitor.socket
-        // Much may have happened while the rest of a large hello was read.
+    private func begin(_ connection: UnauthenticatedConnection, _ hello: Hello, _ identity: Identity) {
+        let socket = connection.socket
+        // The token may have been revoked while the rest of a large hello was read.
         if let refusal = refusal(of: identity) { return socket.end(.unauthenticated, reason: refusal.reason) }
-        forget(visitor)
+        forget(connection)
         let session = Session(socket, identity)
         socket.userInfo = session
         socket.maximumMessageBytes = ContractLimits.frameBytes
@@ -254,7 +255,7 @@ final class Gateway {
     private func receive(_ frame: ClientFrame, bytes: Int, from session: Session) {
         var cost = FrameCost.frame(bytes: bytes)
         switch frame {
-        case .hello: session.end(.protocolError, reason: "hello is the first frame only")
+        case .hello: session.end(.protocolError, reason: "hello must be the first frame")
         case .delivered(let items):
             signals.receipts.receive(items, isRead: false, by: session)
             cost = FrameCost.receipts(items.count)
@@ -276,7 +277,7 @@ final class Gateway {
         do throws(TokenError) {
             let identity = try tokens.verify(token)
             guard identity.user == session.user else {
-                return session.end(.unauthenticated, reason: "the token is another user's")
+                return session.end(.unauthenticated, reason: "the token belongs to another user")
             }
             if let refusal = refusal(of: identity) {
                 return session.end(.unauthenticated, reason: refusal.reason)
@@ -296,11 +297,11 @@ final class Gateway {
         if let refusal = refusal(of: session.identity) { session.end(.unauthenticated, reason: refusal.reason) }
     }
 
-    /// One round after the other, each over as many turns as it takes.
+    /// Rounds do not overlap; each is spread over several turns.
     private func checkLifetimes() {
         guard !isCheckingLifetimes else { return }
         isCheckingLifetimes = true
-        turns.forEach(visitors.values) { [weak self] in self?.checkPatience($0) }
+        turns.forEach(unauthenticated.values) { [weak self] in self?.checkHelloTimeout($0) }
         turns.forEach(sessions.absent) { [weak self] in self?.sessions.forgetIfIdle($0) }
         turns.forEach(sessions.all) { [weak self] in
             self?.checkLifetime($0, at: .now)
@@ -309,7 +310,7 @@ final class Gateway {
         }
     }
 
-    /// Takes new keys from their file, where they come from one, and ends the sessions of keys that are gone.
+    /// Reloads keys from their file, if there is one, and ends the sessions whose key was removed.
     private func watchKeys() {
         guard let path = tokens.keyFile else { return }
         keyFile = TokenKeyFile(path, log: log) { [unowned self] keys in
@@ -320,12 +321,14 @@ final class Gateway {
         keyFile?.watch()
     }
 
-    private func checkPatience(_ visitor: Visitor) {
-        guard !visitor.isKnown, visitor.socket.isOpen, MonotonicTime.now - visitor.arrival >= Self.helloPatience else {
+    private func checkHelloTimeout(_ connection: UnauthenticatedConnection) {
+        guard !connection.isKnown, connection.socket.isOpen,
+            MonotonicTime.now - connection.arrival >= Self.helloTimeout
+        else {
             return
         }
-        strangers.release(visitor)
-        refuse(visitor.socket, "no hello within 10 s")
+        budget.release(connection)
+        refuse(connection.socket, "no hello within 10 s")
     }
 
     private func checkLifetime(_ session: Session, at now: Timestamp) {
@@ -339,7 +342,7 @@ final class Gateway {
         }
     }
 
-    /// A connection may end while its session is handed a change, so the streams are left afterwards, one room a step.
+    /// A connection may end while a change is delivered to its session, so its rooms are left later, one per step.
     private func ended(_ session: Session) {
         session.markEnded()
         sessions.remove(session)

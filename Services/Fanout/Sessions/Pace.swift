@@ -1,31 +1,31 @@
 import Edge
 import Reactor
 
-/// Lets a session that catches up fetch no faster than its client reads: what is fetched has to wait in the queue of the
-/// WebSocket, and beyond its bound the client would be closed for being too slow.
+/// Limits the fetches of a session that catches up to the pace at which its client reads. Fetched pages wait in the
+/// queue of the WebSocket, which closes a client that is too slow.
 @Reactor
 final class Pace {
-    /// Pages on their way at once. They may have 512 KiB each; the queue holds 4 MiB.
+    /// The most pages in flight. A page may have 512 KiB; the queue holds 4 MiB.
     private static let pageLimit = 4
-    /// The same for answers of a few hundred bytes.
+    /// The same for responses of a few hundred bytes.
     static let statusLimit = 16
-    /// With more bytes than this waiting for the client, nothing more is fetched.
+    /// The queued bytes above which nothing more is fetched.
     private static let congestion = 512 * 1024
-    /// How often to look whether a congested client has read.
-    private static let patience = Duration.milliseconds(20)
+    /// How often to check whether a congested client has read.
+    private static let retryInterval = Duration.milliseconds(20)
 
     private let socket: any SessionSocket
     private let limit: Int
     private var running = 0
     private var waiting: ContiguousArray<FetchQueue.Fetch> = []
-    private var isLookingAgain = false
+    private var isRetryScheduled = false
 
     init(_ socket: any SessionSocket, limit: Int = pageLimit) {
         self.socket = socket
         self.limit = limit
     }
 
-    /// Runs `fetch` when it is its turn, never after `stop`.
+    /// Runs `fetch` in its turn, unless `stop` comes first.
     func run(_ fetch: @escaping FetchQueue.Fetch) {
         waiting.append(fetch)
         startWaiting()
@@ -35,9 +35,9 @@ final class Pace {
 
     private func startWaiting() {
         while running < limit, !waiting.isEmpty {
-            guard socket.queuedBytes < Self.congestion else { return lookAgain() }
+            guard socket.queuedBytes < Self.congestion else { return retryLater() }
             running += 1
-            // The latest first: the order between streams does not matter, and the end of an array is cheap.
+            // The latest first: streams need no order, and removing from the end of an array is cheap.
             waiting.removeLast()({ [weak self] in self?.ended() })
         }
     }
@@ -47,11 +47,11 @@ final class Pace {
         startWaiting()
     }
 
-    private func lookAgain() {
-        guard !isLookingAgain else { return }
-        isLookingAgain = true
-        Reactor.after(Self.patience) { [weak self] in
-            self?.isLookingAgain = false
+    private func retryLater() {
+        guard !isRetryScheduled else { return }
+        isRetryScheduled = true
+        Reactor.after(Self.retryInterval) { [weak self] in
+            self?.isRetryScheduled = false
             self?.startWaiting()
         }
     }

@@ -3,45 +3,46 @@ import Models
 import Reactor
 import ServiceKit
 
-/// An open session: a WebSocket whose user is known.
+/// An open session: an authenticated WebSocket.
 @Reactor
 final class Session {
-    /// What a fast client has taken before the next frame is made.
+    /// The queued bytes above which a session is congested. A fast client drains that before the next frame.
     private static let congestion = 64 * 1024
 
     let socket: any SessionSocket
     let id: UUIDBytes
     let user: UserID
-    /// Claim `dev`; nil: this session supersedes none, and none supersedes it.
+    /// The token's claim `dev`. Nil: the session neither supersedes others nor is superseded.
     let device: String?
     private let openedAt = MonotonicTime.now
-    /// Of the token that the client gave last, which is good until then.
+    /// The identity of the latest token.
     var identity: Identity
     var expiresAt: Timestamp { identity.expiresAt }
     var hasWarnedOfExpiry = false
-    /// Where the session takes part, to leave on its end.
+    /// The rooms that the session leaves when it ends.
     var rooms = IdentityTable<Room>()
-    /// In how many rooms it will be, as far as is known before it is.
+    /// The number of rooms it is going to join, while it is being placed.
     var expectedRooms = 0
-    var places: Int { max(rooms.count, expectedRooms) }
-    /// What the user may see of conversations of which they do not see everything.
+    var roomCount: Int { max(rooms.count, expectedRooms) }
+    /// The visible windows of conversations that the user sees only in part.
     var windows = SessionWindows()
-    /// The user's setting: they are shown to others, and others to them. Not before the bootstrap is there.
+    /// The user's setting: whether they are shown to others and others to them. False until the bootstrap is there.
     var showsPresence = false
     /// See `Presence`.
     var presenceMark = 0
-    /// Private changes up to here are in the bootstrap already.
+    /// Private changes up to here are included in the bootstrap.
     var bootstrapUseq: Int64 = .max
-    /// Whether it is in its streams. Clients need not wait for `welcome` before they speak.
+    /// Whether the session has joined its streams. Clients may send frames before `welcome`.
     var isPlaced = false
-    /// What the client said about receipts and there was no room for yet.
-    var unsaidReceipts = FIFO<ReceiptSender.Receipt>()
-    /// Why nothing is read from the client at the moment.
+    /// Receipts from the client that wait for room.
+    var pendingReceipts = FIFO<ReceiptSender.Receipt>()
+    /// The reasons why reading from the client is paused.
     private var pauses: PauseReasons = []
-    /// Receipts that were held back because the client reads too slowly: what it has of each conversation.
+    /// Conversations whose receipts are held back because the client reads too slowly, and the version that it has of
+    /// each.
     private var heldStatuses = IdentityTable<HeldStatus>()
     private(set) var hasEnded = false
-    /// Made when the session has something to catch up with; most never have.
+    /// Created when the session has to catch up; most never do.
     private lazy var pace = Pace(socket)
     private lazy var statusPace = Pace(socket, limit: Pace.statusLimit)
 
@@ -52,9 +53,9 @@ final class Session {
 
     struct PauseReasons: OptionSet {
         let rawValue: UInt8
-        /// The user has said more than their share (`UserAccount`).
+        /// The user has exceeded their share (`UserAccount`).
         static let rate = PauseReasons(rawValue: 1)
-        /// Receipts of theirs wait for room.
+        /// Receipts of the session wait for room.
         static let receipts = PauseReasons(rawValue: 2)
     }
 
@@ -66,23 +67,24 @@ final class Session {
         id = .random()
     }
 
-    /// In milliseconds.
+    /// The age of the session in milliseconds.
     var age: Int64 { (MonotonicTime.now - openedAt).nanoseconds / 1_000_000 }
 
     func send(_ frame: WebSocketFrame) { socket.send(frame) }
 
-    /// Whether what may be left out is left out: more waits for the client than it takes at once.
+    /// Whether to drop optional frames, because the client does not keep up.
     var isCongested: Bool { socket.queuedBytes > Self.congestion }
 
-    /// Whether the client takes frames as they come. Otherwise messages alone wait for it, and of the receipts of a
-    /// conversation only that it has them up to `version`: it gets the rest as one when it has taken the messages.
+    /// Returns whether the client keeps up with receipts. Otherwise this records that it has those of `room` up to
+    /// `version`; it gets the rest as one frame when its queue is empty. Messages alone are queued for a congested
+    /// client.
     func takesStatus(of room: Room, behind version: Int64) -> Bool {
         guard socket.isCongested else { return true }
         heldStatuses.set(room, HeldStatus(room: room, version: min(heldStatuses[room]?.version ?? version, version)))
         return false
     }
 
-    /// The client has taken all that waited.
+    /// Sends the receipts that were held back. The client's queue is empty.
     func releaseStatuses(_ turns: Turns) {
         guard !heldStatuses.isEmpty else { return }
         let held = heldStatuses
@@ -93,7 +95,7 @@ final class Session {
         }
     }
 
-    /// Whether nothing more need be done for the session: its client is gone, or is being sent away.
+    /// Whether the session is over: its client is gone or being closed.
     var isLeaving: Bool { hasEnded || !socket.isOpen }
 
     // MARK: Reading
@@ -110,7 +112,7 @@ final class Session {
 
     // MARK: Ending
 
-    /// Says why and closes. What was sent before still arrives.
+    /// Sends `bye` with a reason and closes. Frames sent before still arrive.
     func end(_ goodbye: Goodbye, reason: String, retryAfter: Int? = nil) {
         socket.end(goodbye, reason: reason, retryAfter: retryAfter)
     }
@@ -121,10 +123,10 @@ final class Session {
         statusPace.stop()
     }
 
-    /// Runs a fetch for this session as fast as its client reads.
+    /// Runs a fetch for this session at the pace of its client.
     func fetch(_ fetch: @escaping FetchQueue.Fetch) { if !hasEnded { pace.run(fetch) } }
 
-    /// The same for what moved in the receipts of a conversation, which is small.
+    /// Runs a fetch of receipts, which are small, at the pace of its client.
     func fetchStatus(_ fetch: @escaping FetchQueue.Fetch) { if !hasEnded { statusPace.run(fetch) } }
 
     func isIn(_ room: Room) -> Bool { rooms.contains(room) }
@@ -138,7 +140,7 @@ extension SessionSocket {
 }
 
 extension UUIDBytes {
-    /// Version 4 (RFC 9562, 5.4).
+    /// Returns a UUID of version 4 (RFC 9562, 5.4).
     static func random() -> UUIDBytes {
         let high = UInt64.random(in: .min ... .max) & ~0xF000 | 0x4000
         let low = UInt64.random(in: .min ... .max) >> 2 | 0b10 << 62

@@ -1,7 +1,7 @@
 import Edge
 import Reactor
 
-/// What a session needs of its WebSocket. See there; in a simulation something else plays it.
+/// What a session needs of its `WebSocket`. Simulations substitute their own.
 @Reactor
 protocol SessionSocket: AnyObject {
     var userInfo: AnyObject? { get set }
@@ -10,14 +10,14 @@ protocol SessionSocket: AnyObject {
     var isCongested: Bool { get }
     var maximumMessageBytes: Int { get set }
 
-    /// Bytes of a message that has not arrived as a whole.
+    /// Bytes held for a message that is still incomplete.
     var heldInputBytes: Int { get }
-    /// Bytes that this message will have at least, as the client says.
+    /// The least number of bytes that the incomplete message will have, as announced by the client.
     var announcedInputBytes: Int { get }
 
     func send(_ frame: WebSocketFrame)
     func close(_ code: WebSocketCloseCode)
-    /// Nothing more is read, nor handed on of what was read, until `resumeReading`: the client has to wait.
+    /// Stops reading, and delivering what was read, until `resumeReading`. The client has to wait.
     func pauseReading()
     func resumeReading()
     func authenticationFailed()

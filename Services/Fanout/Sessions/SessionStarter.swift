@@ -4,22 +4,22 @@ import Models
 import Reactor
 import Wire
 
-/// Takes a session from its `hello` to where it is live: asks for the user's bootstrap, sends `welcome`, and has the session
-/// put into its streams.
+/// Starts a session after its `hello`: queries the user's bootstrap, sends `welcome`, and adds the session to its
+/// streams.
 @Reactor
 final class SessionStarter {
     private static let pause = Duration.seconds(1)
 
     private let bus: Bus
-    private let places: Places
+    private let dependencies: Dependencies
     private let turns: Turns
-    /// Told of each session that is in its streams.
+    /// Called with each session that has joined its streams.
     var onPlaced: @Reactor (Session) -> Void = { _ in }
-    /// A reconnecting crowd asks for few bootstraps at a time, and a user with many sessions for one; the others wait.
-    private let questions = FetchQueue(share: 1)
+    /// Limits the bootstraps in flight: few for a reconnecting crowd, one for each user.
+    private let queries = FetchQueue(share: 1)
 
-    /// The streams that sessions are put into.
-    struct Places {
+    /// The parts that a session joins or uses.
+    struct Dependencies {
         let rooms: Rooms
         let streams: PrivateStreams
         let sessions: SessionTable
@@ -27,16 +27,17 @@ final class SessionStarter {
         let presence: Presence
     }
 
-    init(bus: Bus, places: Places, turns: Turns) {
+    init(bus: Bus, dependencies: Dependencies, turns: Turns) {
         self.bus = bus
-        self.places = places
+        self.dependencies = dependencies
         self.turns = turns
     }
 
-    /// Asks until there is an answer or the client has gone: a client that waits is better off than one that returns.
+    /// Repeats the query until there is a response or the client is gone: a client that waits is cheaper than one that
+    /// reconnects.
     func start(_ session: Session, _ hello: Hello) {
-        questions.run(for: session) { [self] done in
-            listen()
+        queries.run(for: session) { [self] done in
+            beginRecording()
             let query = BootstrapQuery(session.user)
             let fields: (inout ByteBuffer) -> Void = { query.write(to: &$0) }
             bus.request(.bootstrap, in: session.user.slot, deadline: Rooms.deadline, fields: fields) { [self] outcome in
@@ -47,49 +48,49 @@ final class SessionStarter {
     }
 
     private func take(_ outcome: RequestOutcome, _ session: Session, _ hello: Hello) {
-        guard !session.isLeaving else { return stopListening() }
-        if case .answered(let answer) = outcome, answer.status == 401 {
-            // Erased, and this process has not heard of it yet.
-            session.end(.unauthenticated, reason: "the user was erased")
-            return stopListening()
+        guard !session.isLeaving else { return endRecording() }
+        if case .answered(let response) = outcome, response.status == 401 {
+            // Erased, and this process does not know it yet.
+            session.end(.unauthenticated, reason: "the token's user was erased")
+            return endRecording()
         }
         guard let bootstrap = Bootstrap(outcome) else {
             Reactor.after(Self.pause) { [self] in start(session, hello) }
-            return stopListening()
+            return endRecording()
         }
         session.send(ServerFrame.welcome(session, bootstrap))
         place(session, hello, bootstrap)
     }
 
-    /// What the bus says about streams that have no feed yet is kept in mind until the last conversation has its place.
+    /// Positions of streams without a feed are recorded until the last conversation is joined.
     private func place(_ session: Session, _ hello: Hello, _ bootstrap: Bootstrap) {
-        let placement = Placement(session, hello, bootstrap, places)
+        let placement = Placement(session, hello, bootstrap, dependencies)
         turns.run { [self] in
             if placement.next() { return true }
             if session.isPlaced { onPlaced(session) }
-            stopListening()
+            endRecording()
             return false
         }
     }
 
-    private func listen() {
-        places.rooms.changeWitness.beginQuestion()
-        places.rooms.statusWitness.beginQuestion()
-        places.streams.witness.beginQuestion()
+    private func beginRecording() {
+        dependencies.rooms.changeRecorder.beginBootstrap()
+        dependencies.rooms.statusRecorder.beginBootstrap()
+        dependencies.streams.recorder.beginBootstrap()
     }
 
-    private func stopListening() {
-        places.rooms.changeWitness.endQuestion()
-        places.rooms.statusWitness.endQuestion()
-        places.streams.witness.endQuestion()
+    private func endRecording() {
+        dependencies.rooms.changeRecorder.endBootstrap()
+        dependencies.rooms.statusRecorder.endBootstrap()
+        dependencies.streams.recorder.endBootstrap()
     }
 }
 
 extension Bootstrap {
-    /// Nil when there is no answer that could be used.
+    /// Nil when there is no usable response.
     fileprivate init?(_ outcome: RequestOutcome) {
-        guard case .answered(let answer) = outcome, answer.status == 200 else { return nil }
-        var reader = ByteReader(answer.payload.bytes)
+        guard case .answered(let response) = outcome, response.status == 200 else { return nil }
+        var reader = ByteReader(response.payload.bytes)
         guard let bootstrap = try? Bootstrap(from: &reader) else { return nil }
         self = bootstrap
     }

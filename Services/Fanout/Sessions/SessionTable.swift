@@ -3,7 +3,7 @@ import Models
 import Reactor
 import ServiceKit
 
-/// All open sessions: by user, and by device those that a newer one supersedes.
+/// All open sessions, by user and, for supersession, by device.
 @Reactor
 final class SessionTable {
     struct Device: Hashable {
@@ -15,7 +15,7 @@ final class SessionTable {
     private var sessions = IdentityTable<Session>()
     private var byDevice: [Device: Session] = [:]
     private var accounts: [UserID: UserAccount] = [:]
-    /// Users without sessions whose accounts are kept until they are as good as new.
+    /// Users without sessions whose accounts are kept until their allowance is full again.
     private(set) var absent: Set<UserID> = []
 
     init(_ limits: SessionLimits = SessionLimits()) { self.limits = limits }
@@ -25,7 +25,7 @@ final class SessionTable {
 
     func sessions(of user: UserID) -> ContiguousArray<Session> { accounts[user]?.sessions ?? [] }
 
-    /// The account of a user who has shown a token.
+    /// Returns the account of an authenticated user.
     func account(of user: UserID) -> UserAccount {
         if let account = accounts[user] { return account }
         let account = UserAccount(user, limits)
@@ -34,7 +34,7 @@ final class SessionTable {
         return account
     }
 
-    /// Whoever is one too many is told to go.
+    /// Adds a session. When the user has too many, their oldest one ends.
     func add(_ session: Session) {
         sessions.append(session)
         if let name = session.device { byDevice[Device(user: session.user, name: name)] = session }
@@ -44,9 +44,10 @@ final class SessionTable {
             .end(.superseded, reason: "the user has opened more than \(limits.sessions) sessions")
     }
 
-    /// Called when sessions of the user come to be in more rooms.
-    func boundPlaces(of user: UserID) {
-        for session in accounts[user]?.sessionsBeyondPlaces() ?? [] {
+    /// Ends the user's oldest sessions when all of them together are in too many rooms. Call it when sessions join more
+    /// rooms.
+    func limitRooms(of user: UserID) {
+        for session in accounts[user]?.sessionsBeyondRoomLimit() ?? [] {
             session.end(.superseded, reason: "the user's sessions are in more than \(limits.places) conversations")
         }
     }
@@ -65,14 +66,14 @@ final class SessionTable {
         if account.sessions.isEmpty { absent.insert(session.user) }
     }
 
-    /// Forgets the account of a user who is absent, unless they would gain by that.
+    /// Removes the account of a user without sessions once its allowance is full.
     func forgetIfIdle(_ user: UserID) {
         guard accounts[user]?.isIdle == true else { return }
         accounts[user] = nil
         absent.remove(user)
     }
 
-    /// Ends the session of a device that a newer session takes the place of, if it is older than that many milliseconds.
+    /// Ends a device's session that a newer session supersedes, if it is older than `age` milliseconds.
     func supersede(_ device: Device, olderThan age: Int64 = -1) {
         guard let session = byDevice[device], session.age > age else { return }
         byDevice[device] = nil

@@ -3,28 +3,28 @@ import Models
 import Reactor
 import Wire
 
-/// Ends the older session when a device opens another one, wherever that is.
+/// Ends the older session when a device opens another one, on any fanout.
 ///
-/// The other fanouts are told at once, and again after 1, 2, 4 … 64 seconds and then every 64, as long as the session
-/// lasts: a lost frame, or a fanout that was not known yet, delays the end of the older session and does not save it.
-/// Ages are told and not times, so no clocks are compared.
+/// The other fanouts are notified at once, again after 1, 2, 4 … 64 seconds, and then every 64 seconds as long as the
+/// session lasts. A lost frame, or a fanout that was not known yet, delays the end of the older session but does not
+/// prevent it. Notifications carry ages instead of times, so no clocks are compared.
 @Reactor
 final class Supersession {
     private static let longestPause = 64
-    /// How much older, in milliseconds, a session must be to be ended by a repetition, which was on its way for a while:
-    /// more than that, so that of two sessions each does not end the other.
+    /// How much older, in milliseconds, a session must be to be ended by a repetition. It exceeds the delay of a
+    /// repetition, so that two sessions do not end each other.
     private static let margin: Int64 = 100
 
     private struct Repetition {
         weak var session: Session?
-        /// Seconds since the one before.
+        /// Seconds since the previous notification.
         let pause: Int
     }
 
     private let bus: Bus
     private let sessions: SessionTable
     private let turns: Turns
-    /// Repetitions by the second they are due in.
+    /// Repetitions by the second in which they are due.
     private var wheel = [[Repetition]](repeating: [], count: longestPause)
     private var second = 0
 
@@ -39,7 +39,7 @@ final class Supersession {
         Reactor.every(.seconds(1)) { [weak self] in self?.repeatDue() }
     }
 
-    /// Called before `session` is added to the table.
+    /// Supersedes older sessions of the device. Call it before `session` is added to the table.
     func supersede(by session: Session) {
         guard let name = session.device else { return }
         sessions.supersede(SessionTable.Device(user: session.user, name: name))
@@ -47,7 +47,7 @@ final class Supersession {
         plan(session, after: 1)
     }
 
-    /// Another process has opened a session of the device so many milliseconds ago.
+    /// Handles a notification that another process opened a session of the device `age` milliseconds ago.
     func superseded(_ user: UserID, device: String, age: Int64) {
         let device = SessionTable.Device(user: user, name: device)
         sessions.supersede(device, olderThan: age == 0 ? -1 : age + Self.margin)

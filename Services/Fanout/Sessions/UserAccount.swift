@@ -3,55 +3,59 @@ import Models
 import Reactor
 import ServiceKit
 
-/// The sessions of one user on this process, and what they may take of it together.
+/// The sessions of one user on this process, and their shared allowance.
 @Reactor
 final class UserAccount {
     let user: UserID
-    /// The oldest first.
+    /// The sessions, the oldest first.
     private(set) var sessions: ContiguousArray<Session> = []
     private let limits: SessionLimits
-    private var allowance: FrameAllowance
+    /// In frames. A frame that has been read is never refused, so the bucket may be overdrawn; then nothing is read
+    /// until it is refilled.
+    private var allowance: TokenBucket
     private var isResumePlanned = false
 
     init(_ user: UserID, _ limits: SessionLimits) {
         self.user = user
         self.limits = limits
-        allowance = FrameAllowance(limits, at: .now)
+        allowance = TokenBucket(limits.frameRate, at: .now)
     }
 
-    /// Whether it may be forgotten: a client that comes back must not find its allowance filled by that.
-    var isIdle: Bool { sessions.isEmpty && allowance.isFull(at: .now) }
+    /// Whether the account may be removed. A client that reconnects must not get a full allowance by that.
+    var isIdle: Bool { sessions.isEmpty && allowance.isFull(limits.frameRate, at: .now) }
 
-    /// How many seconds the user has to stay away; nil when there is nothing to wait for.
-    var secondsInDebt: Int? { allowance.debt(at: .now).map { Int(1 + $0 / .seconds(1)) } }
+    /// The seconds until the user may reconnect; nil when there is no debt.
+    var secondsInDebt: Int? { allowance.debt(limits.frameRate, at: .now).map { Int(1 + $0 / .seconds(1)) } }
 
-    /// The one that gives way to this one, if they are too many: who opens a session is who wants one now. A client that
-    /// never says goodbye, but comes back again and again, locks itself out no more than anybody else.
+    /// Adds a session. Returns the session that gives way when there are too many, the oldest: a user who opens a
+    /// session needs it now, and a client that reconnects without closing must not lock itself out.
     func add(_ session: Session) -> Session? {
         sessions.append(session)
         let open = sessions.filter { $0.socket.isOpen }
         return open.count > limits.sessions ? open.first : nil
     }
 
-    /// Those that give way because all of the user's sessions together are in more rooms than they may be. One always stays.
-    func sessionsBeyondPlaces() -> [Session] {
+    /// Returns the oldest sessions that give way because all of the user's sessions together are in too many rooms. One
+    /// session always stays.
+    func sessionsBeyondRoomLimit() -> [Session] {
         let open = sessions.filter(\.socket.isOpen)
-        var places = open.reduce(0) { $0 + $1.places }
+        var rooms = open.reduce(0) { $0 + $1.roomCount }
         return open.dropLast().prefix { session in
-            defer { places -= session.places }
-            return places > limits.places
+            defer { rooms -= session.roomCount }
+            return rooms > limits.places
         }
     }
 
     func remove(_ session: Session) { sessions.removeAll { $0 === session } }
 
-    /// Called for a hello with a good token, whatever becomes of it.
+    /// Charges a hello with a valid token, whatever follows.
     func chargeHello(bytes: Int) { charge(FrameCost.hello(bytes: bytes, limits), to: nil) }
 
-    /// Called for what has been read. When it was too much, nothing more is read from the session for a while.
+    /// Charges frames that were read. When the allowance is overdrawn, nothing more is read from the session for a
+    /// while.
     func charge(_ frames: Double, to session: Session?) {
-        allowance.charge(frames, at: .now)
-        guard let session, let wait = allowance.debt(at: .now) else { return }
+        allowance.charge(frames, limits.frameRate, at: .now)
+        guard let session, let wait = allowance.debt(limits.frameRate, at: .now) else { return }
         session.pause(.rate)
         planResume(after: wait)
     }
@@ -64,8 +68,8 @@ final class UserAccount {
 
     private func resume() {
         isResumePlanned = false
-        // What others of the user's sessions have said meanwhile counts, too.
-        if let wait = allowance.debt(at: .now) { return planResume(after: wait) }
+        // Frames of the user's other sessions may have been charged meanwhile.
+        if let wait = allowance.debt(limits.frameRate, at: .now) { return planResume(after: wait) }
         for session in sessions { session.resume(.rate) }
     }
 }

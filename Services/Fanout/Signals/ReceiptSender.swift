@@ -4,16 +4,16 @@ import Models
 import Reactor
 import Wire
 
-/// Brings what clients have received and read to `receipt`, merged per turn and repeated until it is there.
+/// Sends delivered and read receipts of clients to `receipt`, merged per turn and repeated until there is a response.
 ///
-/// Nothing that a client says is dropped. What has no room yet, because the session is not in its streams or because too
-/// many signals have no answer, waits with the session; and so does the client, from which nothing more is read.
+/// No receipt is dropped. When a session has not joined its streams, or too many signals have no response, its receipts
+/// wait with the session, and nothing more is read from the client.
 @Reactor
 final class ReceiptSender {
     private static let deadline = Duration.seconds(30)
     private static let pause = Duration.seconds(1)
-    /// Receipts that a session may have waiting before nothing more is read from it.
-    private static let unsaidLimit = 1_000
+    /// The pending receipts of a session above which nothing more is read from it.
+    private static let pendingLimit = 1_000
 
     struct Receipt {
         let item: ClientFrame.ReceiptItem
@@ -26,9 +26,9 @@ final class ReceiptSender {
     private let turns: Turns
     private var signals = ReceiptSignals()
     private var isSending = false
-    /// Sessions whose receipts wait for room, by user.
+    /// Sessions with pending receipts that wait for room, by user.
     private var stalled: [UserID: IdentityTable<Session>] = [:]
-    /// Those users, each once, in the order in which they are looked at again.
+    /// The users of `stalled`, each once, in the order in which they are retried.
     private var stalledUsers = FIFO<UserID>()
     private var queuedUsers: Set<UserID> = []
 
@@ -39,33 +39,33 @@ final class ReceiptSender {
         self.turns = turns
     }
 
-    /// Signals that wait or are on their way.
+    /// The number of signals that wait or are in flight.
     var count: Int { signals.count }
 
     func receive(_ items: [ClientFrame.ReceiptItem], isRead: Bool, by session: Session) {
         var rest = items[...]
-        if session.isPlaced, session.unsaidReceipts.isEmpty {
-            while let item = rest.first, say(Receipt(item: item, isRead: isRead), session) { rest.removeFirst() }
+        if session.isPlaced, session.pendingReceipts.isEmpty {
+            while let item = rest.first, add(Receipt(item: item, isRead: isRead), session) { rest.removeFirst() }
         }
         guard !rest.isEmpty else { return }
-        for item in rest { session.unsaidReceipts.append(Receipt(item: item, isRead: isRead)) }
+        for item in rest { session.pendingReceipts.append(Receipt(item: item, isRead: isRead)) }
         if session.isPlaced { stall(session) }
-        if session.isPlaced || session.unsaidReceipts.count >= Self.unsaidLimit { session.pause(.receipts) }
+        if session.isPlaced || session.pendingReceipts.count >= Self.pendingLimit { session.pause(.receipts) }
     }
 
-    /// The session is in its streams. Which conversations it is in was not known before.
-    func placed(_ session: Session) { sayUnsaid(of: session) }
+    /// Sends the pending receipts of a session that has joined its streams. Its conversations were not known before.
+    func placed(_ session: Session) { addPending(of: session) }
 
     func ended(_ session: Session) {
-        session.unsaidReceipts = FIFO()
+        session.pendingReceipts = FIFO()
         stalled[session.user]?.remove(session)
     }
 
-    private func sayUnsaid(of session: Session) {
-        while let receipt = session.unsaidReceipts.first, say(receipt, session) {
-            _ = session.unsaidReceipts.popFirst()
+    private func addPending(of session: Session) {
+        while let receipt = session.pendingReceipts.first, add(receipt, session) {
+            _ = session.pendingReceipts.popFirst()
         }
-        if session.unsaidReceipts.isEmpty {
+        if session.pendingReceipts.isEmpty {
             session.resume(.receipts)
         } else {
             session.pause(.receipts)
@@ -73,12 +73,13 @@ final class ReceiptSender {
         }
     }
 
-    /// Returns false when it has to wait. About conversations the session is not in there is nothing to say.
-    private func say(_ receipt: Receipt, _ session: Session) -> Bool {
+    /// Adds a receipt. Returns false when it has to wait. Receipts of conversations that the session is not in are
+    /// ignored.
+    private func add(_ receipt: Receipt, _ session: Session) -> Bool {
         let item = receipt.item
         guard item.seq > 0, let room = rooms[item.conversation], session.isIn(room) else { return true }
         let key = ReceiptSignals.Key(conversation: item.conversation, user: session.user)
-        // Who reads has received.
+        // A message that was read was also delivered.
         guard signals.add(key, delivered: item.seq, read: receipt.isRead ? item.seq : 0) else { return false }
         send()
         return true
@@ -94,18 +95,18 @@ final class ReceiptSender {
 
     private func queue(_ user: UserID) { if queuedUsers.insert(user).inserted { stalledUsers.append(user) } }
 
-    /// The user has room again, and so may somebody else.
-    private func goOn(after user: UserID) {
-        if stalled[user] != nil, signals.hasRoom(for: user) { goOn(user) }
+    /// Retries the stalled receipts of a user that has room again, and of the next stalled user.
+    private func resumeStalled(after user: UserID) {
+        if stalled[user] != nil, signals.hasRoom(for: user) { resumeStalled(user) }
         guard signals.count < ReceiptSignals.capacity, let next = stalledUsers.popFirst() else { return }
         queuedUsers.remove(next)
         guard stalled[next] != nil else { return }
-        if signals.hasRoom(for: next) { goOn(next) } else { queue(next) }
+        if signals.hasRoom(for: next) { resumeStalled(next) } else { queue(next) }
     }
 
-    private func goOn(_ user: UserID) {
+    private func resumeStalled(_ user: UserID) {
         guard let sessions = stalled.removeValue(forKey: user) else { return }
-        for session in sessions.values { sayUnsaid(of: session) }
+        for session in sessions.values { addPending(of: session) }
     }
 
     // MARK: Sending
@@ -131,14 +132,14 @@ final class ReceiptSender {
     }
 
     private func take(_ outcome: RequestOutcome, _ signal: ReceiptSignal) {
-        // A refusal for good, as of somebody who has just left, is an answer too.
-        if case .answered(let answer) = outcome, answer.status < 500 {
+        // A permanent refusal, such as of a member who has just left, is a response too.
+        if case .answered(let response) = outcome, response.status < 500 {
             signals.finished(signal)
-            if !stalled.isEmpty { goOn(after: signal.user) }
+            if !stalled.isEmpty { resumeStalled(after: signal.user) }
         } else if signals.failed(signal) {
             Reactor.after(Self.pause) { [weak self] in self?.resume() }
         }
-        // There is room for another one on its way.
+        // The completed signal makes room for another one.
         if signals.hasReady { send() }
     }
 

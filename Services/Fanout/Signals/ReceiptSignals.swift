@@ -2,16 +2,16 @@ import Models
 import Reactor
 import Wire
 
-/// What users have received and read, merged until `receipt` has it: per user and conversation at most one signal is on
-/// its way and one waits.
+/// Delivered and read positions, merged until `receipt` has them. Each user and conversation has at most one signal in
+/// flight and one waiting.
 struct ReceiptSignals {
-    /// Users and conversations with a signal that waits or is on its way. Beyond it nothing is taken in.
+    /// The most signals that wait or are in flight. Beyond it none is added.
     static let capacity = 65_536
-    /// Of one user: nobody's receipts fill it all.
+    /// The most signals of one user, so that no user can fill the table.
     static let share = capacity / 16
 
-    /// On their way at once: others ask by the same bus, whose table of requests has no more room than all of these have.
-    static let inFlight = capacity / 8
+    /// The most signals in flight. Other requests share the bus's table, which has room for only `capacity`.
+    static let inFlightLimit = capacity / 8
 
     struct Key: Hashable {
         var conversation: ConversationID
@@ -29,50 +29,50 @@ struct ReceiptSignals {
     }
 
     private var waiting: [Key: Horizons] = [:]
-    private var underWay: Set<Key> = []
-    /// Those that wait for nothing but the end of the turn. The others wait for the signal under way.
+    private var inFlight: Set<Key> = []
+    /// Waiting signals that can be sent at the end of the turn. The others wait for their predecessor in flight.
     private var ready = FIFO<Key>()
-    /// Those that failed, until `resume`.
+    /// Failed signals, until `resume`.
     private var paused: [Key] = []
 
-    /// How many of `waiting` and `underWay` are each user's.
+    /// The number of signals in `waiting` and `inFlight`, by user.
     private var ofUser: [UserID: Int] = [:]
 
-    var count: Int { waiting.count + underWay.count }
+    var count: Int { waiting.count + inFlight.count }
 
-    /// Whether a new signal of the user has room.
+    /// Returns whether there is room for a new signal of the user.
     func hasRoom(for user: UserID) -> Bool { count < Self.capacity && ofUser[user] ?? 0 < Self.share }
 
-    /// Takes in a signal; false when there is no room for it.
+    /// Adds or merges a signal. Returns false when there is no room for it.
     mutating func add(_ key: Key, delivered: Int64 = 0, read: Int64 = 0) -> Bool {
         guard waiting[key] != nil || hasRoom(for: key.user) else { return false }
         if waiting[key] == nil {
-            if !underWay.contains(key) { ready.append(key) }
+            if !inFlight.contains(key) { ready.append(key) }
             ofUser[key.user, default: 0] += 1
         }
         waiting[key, default: Horizons()].merge(delivered: delivered, read: read)
         return true
     }
 
-    /// Whether one can be sent now.
-    var hasReady: Bool { !ready.isEmpty && underWay.count < Self.inFlight }
+    /// Whether a signal can be sent now.
+    var hasReady: Bool { !ready.isEmpty && inFlight.count < Self.inFlightLimit }
 
-    /// Takes out the next one that can be sent now. It must come back by `finished` or `failed`.
+    /// Removes and returns the next signal to send. Call `finished` or `failed` for it afterwards.
     mutating func takeReady() -> ReceiptSignal? {
         while hasReady, let key = ready.popFirst() {
             guard let horizons = waiting.removeValue(forKey: key) else { continue }
-            underWay.insert(key)
+            inFlight.insert(key)
             return ReceiptSignal(
                 key.conversation, user: key.user, delivered: horizons.delivered, read: horizons.read)
         }
         return nil
     }
 
-    /// `receipt` has it. Returns whether more of that user and conversation waits.
+    /// Ends a signal that `receipt` has. Returns whether another one of its user and conversation waits.
     @discardableResult
     mutating func finished(_ signal: ReceiptSignal) -> Bool {
         let key = Key(conversation: signal.conversation, user: signal.user)
-        underWay.remove(key)
+        inFlight.remove(key)
         discount(key.user)
         guard waiting[key] != nil else { return false }
         ready.append(key)
@@ -84,18 +84,18 @@ struct ReceiptSignals {
         ofUser[user] = count > 1 ? count - 1 : nil
     }
 
-    /// `receipt` may not have it: to be sent again, merged with what came since, after `resume`. Returns whether it is the
-    /// first one that waits for that.
+    /// Ends a signal that `receipt` may not have. It is sent again after `resume`, merged with later ones. Returns
+    /// whether it is the first one that waits for `resume`.
     mutating func failed(_ signal: ReceiptSignal) -> Bool {
         let key = Key(conversation: signal.conversation, user: signal.user)
-        underWay.remove(key)
+        inFlight.remove(key)
         paused.append(key)
         if waiting[key] != nil { discount(key.user) }
         waiting[key, default: Horizons()].merge(delivered: signal.delivered, read: signal.read)
         return paused.count == 1
     }
 
-    /// The pause after a failure is over.
+    /// Releases the failed signals after the pause.
     mutating func resume() {
         for key in paused { ready.append(key) }
         paused = []

@@ -4,9 +4,9 @@ import Models
 import Reactor
 import Wire
 
-/// Passes on who is typing, to the other members on this and all other processes. Nothing is stored or repeated.
+/// Relays typing to the other members on this and all other processes. Nothing is stored or repeated.
 ///
-/// Every typing ends by itself, on the process that it reaches as well: the one it came from may be gone.
+/// Typing expires by itself on every process, because the process that it came from may be gone.
 @Reactor
 final class TypingRelay {
     private static let clockInterval = Duration.milliseconds(500)
@@ -15,8 +15,8 @@ final class TypingRelay {
     private let rooms: Rooms
     private let counters: Counters
     private var table: TypingTable
-    /// What other processes have said.
-    private var heard: TypingTable
+    /// Typing received from other processes.
+    private var remote: TypingTable
     private var isClockRunning = false
 
     init(bus: Bus, rooms: Rooms, counters: Counters, lifetime: Duration) {
@@ -24,37 +24,37 @@ final class TypingRelay {
         self.rooms = rooms
         self.counters = counters
         table = TypingTable(lifetime: lifetime)
-        // What comes from elsewhere keeps the interval there; on its way it may have been late and the next one not.
-        heard = TypingTable(lifetime: lifetime, interval: TypingTable.interval / 2)
+        // The sending process enforces the full interval. Half of it here tolerates delays on the way.
+        remote = TypingTable(lifetime: lifetime, interval: TypingTable.interval / 2)
     }
 
-    /// - Returns: how many sessions here it concerned.
+    /// - Returns: the number of sessions here that it was sent to.
     @discardableResult
     func receive(_ conversation: ConversationID, _ isActive: Bool, from session: Session) -> Int {
         guard let room = rooms[conversation], session.isIn(room), room.hasMember(session) else { return 0 }
         let key = TypingTable.Key(conversation: conversation, user: session.user)
-        let isNews = isActive ? table.started(key, at: .now) : table.stopped(key)
-        if isNews { tell(key, isActive) }
+        let isChange = isActive ? table.started(key, at: .now) : table.stopped(key)
+        if isChange { announce(key, isActive) }
         startClock()
-        return isNews ? room.feed.count : 0
+        return isChange ? room.feed.count : 0
     }
 
-    /// From another process, which may tell more than it should.
+    /// Handles typing from another process, which may send more than it should.
     func receive(_ conversation: ConversationID, _ user: UserID, _ isActive: Bool) {
         guard rooms[conversation] != nil else { return }
         let key = TypingTable.Key(conversation: conversation, user: user)
-        let isNews = isActive ? heard.started(key, at: .now) : heard.stopped(key)
-        if isNews { tellHere(key, isActive) }
+        let isChange = isActive ? remote.started(key, at: .now) : remote.stopped(key)
+        if isChange { announceLocally(key, isActive) }
         startClock()
     }
 
-    private func tellHere(_ key: TypingTable.Key, _ isActive: Bool) {
+    private func announceLocally(_ key: TypingTable.Key, _ isActive: Bool) {
         guard let room = rooms[key.conversation] else { return }
-        tell(room, ServerFrame.typing(key.conversation, key.user, isActive: isActive), exceptTo: key.user)
+        announce(room, ServerFrame.typing(key.conversation, key.user, isActive: isActive), except: key.user)
     }
 
-    /// Every member who is here but one. Whom much is waiting for does without.
-    private func tell(_ room: Room, _ frame: WebSocketFrame, exceptTo user: UserID) {
+    /// Sends a frame to every member here except `user`. Congested sessions are skipped.
+    private func announce(_ room: Room, _ frame: WebSocketFrame, except user: UserID) {
         room.feed.forEachSubscriber { session in
             guard session.user != user, room.hasMember(session) else { return }
             guard !session.isCongested else { return counters.typingDropped += 1 }
@@ -63,22 +63,22 @@ final class TypingRelay {
         }
     }
 
-    /// The session has ended, and leaves the room.
+    /// Ends the typing of a session that leaves the room.
     func ended(_ session: Session, in room: Room) {
         guard !table.isEmpty else { return }
         let key = TypingTable.Key(conversation: room.conversation, user: session.user)
-        if table.stopped(key) { tell(key, false) }
+        if table.stopped(key) { announce(key, false) }
     }
 
-    private func tell(_ key: TypingTable.Key, _ isActive: Bool) {
-        tellHere(key, isActive)
+    private func announce(_ key: TypingTable.Key, _ isActive: Bool) {
+        announceLocally(key, isActive)
         bus.append(to: .ephemeral(key.conversation.slot.group)) { buffer in
             EphemeralEntry.typing(key.conversation, key.user, isActive: isActive).write(to: &buffer)
         }
     }
 
     private func startClock() {
-        guard !isClockRunning, !table.isEmpty || !heard.isEmpty else { return }
+        guard !isClockRunning, !table.isEmpty || !remote.isEmpty else { return }
         isClockRunning = true
         Reactor.after(Self.clockInterval) { [weak self] in self?.expire() }
     }
@@ -87,11 +87,11 @@ final class TypingRelay {
         isClockRunning = false
         for key in table.takeExpired(at: .now) {
             counters.typingExpired += 1
-            tell(key, false)
+            announce(key, false)
         }
-        for key in heard.takeExpired(at: .now) {
+        for key in remote.takeExpired(at: .now) {
             counters.typingExpired += 1
-            tellHere(key, false)
+            announceLocally(key, false)
         }
         startClock()
     }

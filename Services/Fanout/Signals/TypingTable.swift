@@ -1,13 +1,13 @@
 import Models
 import Reactor
 
-/// Who is typing where, by what sessions of this process say, or other processes.
+/// Who is typing in which conversation, according to sessions of this process or to other processes.
 struct TypingTable {
-    /// A member who goes on typing is passed on at most this often.
+    /// The least time between two announcements of the same member.
     static let interval = Duration.seconds(3)
-    /// Not heard of for this long, a member has stopped.
+    /// The time after which a member's typing expires without a further frame.
     static let lifetime = Duration.seconds(6)
-    /// Members typing at once. More are not passed on.
+    /// The most members typing at once. Others are not announced.
     static let capacity = 16_384
 
     struct Key: Hashable {
@@ -19,10 +19,10 @@ struct TypingTable {
     private let interval: Duration
 
     private struct Typing {
-        /// Not, when they have said that they stopped. They are known until they may be passed on again.
+        /// False after a stop. The entry is kept until the member may be announced again.
         var isActive = true
-        var passedOn: MonotonicTime
-        var heard: MonotonicTime
+        var announcedAt: MonotonicTime
+        var refreshedAt: MonotonicTime
     }
 
     private var typing: [Key: Typing] = [:]
@@ -34,32 +34,32 @@ struct TypingTable {
 
     var isEmpty: Bool { typing.isEmpty }
 
-    /// A member types. Returns whether the others are to be told: at most once in the interval, whether or not they stopped
-    /// in between.
+    /// Records that a member types. Returns whether to announce it: at most once in the interval, whether or not they
+    /// stopped in between.
     mutating func started(_ key: Key, at now: MonotonicTime) -> Bool {
         guard var known = typing[key] else {
             guard typing.count < Self.capacity else { return false }
-            typing[key] = Typing(passedOn: now, heard: now)
+            typing[key] = Typing(announcedAt: now, refreshedAt: now)
             return true
         }
-        let isDue = now - known.passedOn >= interval
-        if isDue { (known.isActive, known.passedOn) = (true, now) }
-        known.heard = now
+        let isDue = now - known.announcedAt >= interval
+        if isDue { (known.isActive, known.announcedAt) = (true, now) }
+        known.refreshedAt = now
         typing[key] = known
         return isDue
     }
 
-    /// A member stopped typing. Returns whether the others are to be told.
+    /// Records that a member stopped typing. Returns whether to announce it.
     mutating func stopped(_ key: Key) -> Bool {
         guard typing[key]?.isActive == true else { return false }
         typing[key]!.isActive = false
         return true
     }
 
-    /// Forgets those who stopped and may be passed on again, and takes out those who have not been heard of for too long.
+    /// Removes members who stopped and may be announced again, and removes and returns those whose typing has expired.
     mutating func takeExpired(at now: MonotonicTime) -> [Key] {
         let over = typing.filter {
-            $0.value.isActive ? now - $0.value.heard >= lifetime : now - $0.value.passedOn >= interval
+            $0.value.isActive ? now - $0.value.refreshedAt >= lifetime : now - $0.value.announcedAt >= interval
         }
         for key in over.keys { typing[key] = nil }
         return over.filter(\.value.isActive).map(\.key)

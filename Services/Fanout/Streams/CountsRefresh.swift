@@ -2,41 +2,42 @@ import Models
 import Reactor
 import Wire
 
-/// When to ask again how many have the latest messages of a conversation, and what of the answer is news to whom.
+/// Decides when to query the delivered and read counts of the latest messages of a conversation again, and which
+/// senders get an update.
 ///
-/// The first movement is asked about at once. What moves until `interval` after the answer is asked about once, then.
+/// The first movement is queried at once. Further ones until `interval` after the response are queried once, together.
 struct CountsRefresh {
     static let interval = Duration.seconds(1)
 
     private enum State { case idle, busy, movedMeanwhile }
 
     private var state = State.idle
-    /// What each sender was told last.
-    private var told: [UserID: [UInt8]] = [:]
+    /// The counts last sent to each sender, as JSON.
+    private var lastSent: [UserID: [UInt8]] = [:]
 
-    /// Something moved. Returns whether to ask.
+    /// Records a movement. Returns whether to query.
     mutating func moved() -> Bool {
         defer { state = state == .idle ? .busy : .movedMeanwhile }
         return state == .idle
     }
 
-    /// There was no answer: to be asked again.
+    /// Records that the query failed and has to be repeated.
     mutating func failed() { state = .movedMeanwhile }
 
-    /// The interval after an answer, or after the lack of one, is over. Returns whether to ask again.
+    /// Ends the interval after a response or a failure. Returns whether to query again.
     mutating func rested() -> Bool {
         defer { state = state == .movedMeanwhile ? .busy : .idle }
         return state == .movedMeanwhile
     }
 
-    /// A session of `sender` may have missed what others of theirs were told.
-    mutating func forget(_ sender: UserID) { told[sender] = nil }
+    /// Forgets what was sent to `sender`, because one of their sessions may have missed it.
+    mutating func forget(_ sender: UserID) { lastSent[sender] = nil }
 
-    /// The counts of those for whom they changed, as JSON.
-    mutating func news(in answer: SenderCounts) throws(WireError) -> [UserID: [UInt8]] {
+    /// Returns the counts that changed, by sender, as JSON.
+    mutating func updates(in response: SenderCounts) throws(WireError) -> [UserID: [UInt8]] {
         var current: [UserID: [UInt8]] = [:]
-        try answer.forEachSender { sender, json in current[sender] = Array(json) }
-        defer { told = current }
-        return current.filter { told[$0.key] != $0.value }
+        try response.forEachSender { sender, json in current[sender] = Array(json) }
+        defer { lastSent = current }
+        return current.filter { lastSent[$0.key] != $0.value }
     }
 }

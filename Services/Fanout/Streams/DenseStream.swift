@@ -1,12 +1,12 @@
-/// One change in a stream whose positions are dense, ready to be sent.
+/// One change of a stream with dense positions, ready to be sent.
 protocol StreamEntry {
     associatedtype Subscriber: AnyObject
     var position: Int64 { get }
-    /// How much memory it takes.
+    /// Its size in memory, in bytes.
     var byteCount: Int { get }
-    /// Whether `subscriber` may see nothing behind this entry.
+    /// Returns whether this is the last entry that `subscriber` may see.
     func isLast(for subscriber: Subscriber) -> Bool
-    /// Whether the owner of the feed has to know of it (`FeedHost.passed`).
+    /// Whether the host of the feed has to handle it (`FeedHost.passed`).
     var concernsHost: Bool { get }
 }
 
@@ -14,30 +14,29 @@ extension StreamEntry {
     var concernsHost: Bool { false }
 }
 
-/// Puts the entries of a stream in order: each position once, none left out, whatever the bus loses, repeats or
-/// reorders.
+/// Orders the entries of a stream: each position once and none left out, whatever the bus loses, repeats or reorders.
 struct DenseStream<Entry: StreamEntry> {
-    /// Entries that came early and wait for those before them. What comes beyond is fetched later.
+    /// The most early entries kept, which wait for those before them. Others are fetched later.
     static var earlyLimit: Int { 256 }
     static var earlyBytesLimit: Int { 1 << 20 }
-    /// How long what is missing may still come by itself.
-    static var patience: Duration { .milliseconds(10) }
-    /// Before asking again when the answer brought nothing.
-    static var pause: Duration { .seconds(1) }
+    /// How long to wait for missing entries before fetching them.
+    static var repairDelay: Duration { .milliseconds(10) }
+    /// The pause after a fetch that returned nothing new.
+    static var retryDelay: Duration { .seconds(1) }
 
     enum Announcement: Equatable {
-        /// The next one: to be delivered, and then whatever `takeNext` gives.
+        /// The next entry: deliver it, then whatever `takeNext` returns.
         case next
-        /// Kept until those before it are there.
+        /// Kept until the entries before it are there.
         case early
         case old
     }
 
     private enum Repair: Equatable { case none, planned, asked(after: Int64) }
 
-    /// Everything up to here has been delivered.
+    /// Everything up to this position has been delivered.
     private(set) var last: Int64
-    /// Everything up to here exists.
+    /// Everything up to this position exists.
     private var known: Int64
     private var early: [Int64: Entry] = [:]
     private var earlyBytes = 0
@@ -48,7 +47,7 @@ struct DenseStream<Entry: StreamEntry> {
         known = last
     }
 
-    /// Whether the next entry is here, and waits for `takeNext`.
+    /// Whether the next entry is here and waits for `takeNext`.
     var hasNext: Bool { !early.isEmpty && early[last + 1] != nil }
 
     /// Whether entries are missing.
@@ -65,7 +64,7 @@ struct DenseStream<Entry: StreamEntry> {
         return .early
     }
 
-    /// Takes in what a fetch brought, which has a bound of its own, for `takeNext`.
+    /// Adds fetched entries for `takeNext`. Their number is bounded by the fetch.
     mutating func fill(_ entries: [Entry]) {
         for entry in entries where entry.position > last {
             known = max(known, entry.position)
@@ -82,7 +81,7 @@ struct DenseStream<Entry: StreamEntry> {
         if early.updateValue(entry, forKey: entry.position) == nil { earlyBytes += entry.byteCount }
     }
 
-    /// The entry behind the one delivered last, if it is here.
+    /// Removes and returns the next entry, if it is here.
     mutating func takeNext() -> Entry? {
         guard !early.isEmpty else { return nil }
         guard let entry = early.removeValue(forKey: last + 1) else { return nil }
@@ -91,10 +90,10 @@ struct DenseStream<Entry: StreamEntry> {
         return entry
     }
 
-    /// Takes in that everything up to `position` exists.
+    /// Records that everything up to `position` exists.
     mutating func learn(_ position: Int64) { known = max(known, position) }
 
-    /// Takes in that what is missing up to `position` cannot be had any more.
+    /// Skips entries up to `position` that no longer exist.
     mutating func skip(through position: Int64) {
         last = max(last, position)
         known = max(known, last)
@@ -106,14 +105,14 @@ struct DenseStream<Entry: StreamEntry> {
         earlyBytes = early.values.reduce(0) { $0 + $1.byteCount }
     }
 
-    /// When to look whether entries are still missing; nil when none are, or it is planned already.
-    mutating func planRepair(after delay: Duration = Self.patience) -> Duration? {
+    /// Returns the delay until `beginRepair`; nil when nothing is missing, or a repair is planned already.
+    mutating func planRepair(after delay: Duration = Self.repairDelay) -> Duration? {
         guard isBehind, repair == .none else { return nil }
         repair = .planned
         return delay
     }
 
-    /// What to fetch now that the patience is over.
+    /// Begins the planned repair. Returns the range to fetch; nil when nothing is missing any more.
     mutating func beginRepair() -> (after: Int64, through: Int64)? {
         guard repair == .planned else { return nil }
         guard isBehind else {
@@ -125,11 +124,11 @@ struct DenseStream<Entry: StreamEntry> {
         return (last, (early.keys.min() ?? known + 1) - 1)
     }
 
-    /// The fetch has ended, well or badly, and what it brought has been taken in. Returns when to look again: at once when
-    /// the stream moved on and is still behind, after a pause when it did not. Nil while it has what is next.
+    /// Ends a repair after its entries were added. Returns the delay until the next one: zero when the stream advanced
+    /// and is still behind, a pause when it did not, nil when it is complete or has the next entry.
     mutating func endRepair() -> Duration? {
         guard case .asked(let after) = repair else { return nil }
         repair = .none
-        return planRepair(after: last > after ? .zero : Self.pause)
+        return planRepair(after: last > after ? .zero : Self.retryDelay)
     }
 }

@@ -1,38 +1,38 @@
-/// A stream and its subscribers on this process: who gets which entry when.
+/// A stream and its subscribers on this process. It decides which subscriber gets which entry when.
 ///
-/// Almost all subscribers are *live*: they have had everything up to the stream's last entry, so nothing is kept for
-/// them but their place in a list. The others are *catching up*: each has a position of its own and fetches what it
-/// misses, page by page, until it reaches the stream's last entry. While somebody does, the latest entries are kept, so
-/// that a busy stream does not run away from those who chase it.
+/// Almost all subscribers are *live*: they have every entry up to the stream's last one and use no memory but their
+/// list entry. The others are *catching up*: each has its own position and fetches what it misses, page by page, until
+/// it reaches the stream's last entry. Meanwhile the latest entries are kept, so that a busy stream does not outrun
+/// them.
 ///
-/// Pure: entries go out by the closure `deliver`, and what else is to be done is returned as `Work`.
+/// Pure: entries go out through the closure `deliver`, and other effects are returned as `Work`.
 struct Feed<Entry: StreamEntry> {
     typealias Subscriber = Entry.Subscriber
     typealias Deliver = (Entry, Subscriber) -> Void
 
-    /// The latest entries kept while somebody is catching up.
+    /// The most entries and bytes kept while a subscriber is catching up.
     static var recentLimit: Int { 1024 }
     static var recentBytesLimit: Int { 1 << 20 }
-    /// Frames that one announcement makes, besides its own: what came early goes out with it up to here.
+    /// The most frames of early entries that one announcement sends along with its own.
     static var portion: Int { 8_192 }
 
-    /// What the owner of the feed has to do.
+    /// The effects that the host of the feed carries out.
     struct Work {
-        /// Call `beginRepair` after this time.
+        /// Call `beginRepair` after this delay.
         var repairIn: Duration?
-        /// Call `handOutNext` over as many turns as it takes, until it `isHandingOut` no more.
+        /// Call `handOutNext` over several turns while `isHandingOut`.
         var hasMore = false
-        /// Fetch for a subscriber, then call `fetched` or `fetchFailed`.
+        /// Fetch for each subscriber, then call `fetched` or `fetchFailed`.
         var fetches: [Fetch] = []
-        /// The fetch brought nothing: call `resume` after `DenseStream.pause`.
+        /// A fetch returned nothing new: call `resume` after `DenseStream.retryDelay`.
         var stalled: [Subscriber] = []
-        /// They have seen all they may see, and are subscribers no more.
+        /// Subscribers that have everything they may see, and were removed.
         var ended: [Subscriber] = []
-        /// Entries that concern the owner, each once and in order, whoever has subscribed.
+        /// Entries that concern the host, each once and in order, independent of the subscribers.
         var passed: [Entry] = []
     }
 
-    /// The entries behind `after` and up to `through`.
+    /// A fetch of the entries after `after` and up to `through`.
     struct Fetch {
         var subscriber: Subscriber
         var after: Int64
@@ -49,31 +49,31 @@ struct Feed<Entry: StreamEntry> {
     private enum Progress { case live, ended, waiting, fetch(Fetch) }
 
     private var stream: DenseStream<Entry>
-    /// By subscriber, because they come and go by the thousand.
+    /// A table, because subscribers come and go by the thousand.
     private var live = IdentityTable<Subscriber>()
     private var catchUps = IdentityTable<CatchUp>()
-    /// Those of `catchUps` that no fetch brings further: they wait for the stream.
+    /// The subscribers of `catchUps` that need no fetch and wait for the next entry.
     private var waiting = IdentityTable<Subscriber>()
-    /// Contiguous, up to the stream's last entry.
+    /// The latest entries, contiguous up to the stream's last one.
     private var recent: ContiguousArray<Entry> = []
     private var recentBytes = 0
-    /// Whether what is next is here and goes out an entry at a time.
+    /// Whether entries are being handed out one at a time.
     private(set) var isHandingOut = false
 
     init(last: Int64) { stream = DenseStream(last: last) }
 
-    /// Everything up to here has been delivered to the live subscribers.
+    /// The position up to which live subscribers have everything.
     var last: Int64 { stream.last }
     var isEmpty: Bool { live.isEmpty && catchUps.isEmpty }
     var count: Int { live.count + catchUps.count }
     var liveCount: Int { live.count }
     var catchingUp: Int { catchUps.count }
-    /// How many subscribers finding one of them looks at, for tests.
+    /// The most subscribers that a search visits, for tests.
     var searchLength: Int { live.searchLength + catchUps.searchLength }
 
     // MARK: Entries
 
-    /// An entry came by the bus.
+    /// Adds an entry from the bus.
     mutating func announce(_ entry: Entry, _ deliver: Deliver) -> Work {
         var work = Work()
         take(entry, &work, deliver)
@@ -81,7 +81,7 @@ struct Feed<Entry: StreamEntry> {
         return work
     }
 
-    /// Everything up to `position` is known to exist.
+    /// Records that everything up to `position` exists.
     mutating func learn(_ position: Int64) -> Work {
         stream.learn(position)
         var work = Work()
@@ -89,10 +89,10 @@ struct Feed<Entry: StreamEntry> {
         return work
     }
 
-    /// What to fetch for all, now that missing entries had their time to come.
+    /// Returns the range to fetch for all subscribers, after missing entries had their time to arrive.
     mutating func beginRepair() -> (after: Int64, through: Int64)? { stream.beginRepair() }
 
-    /// The entries that `beginRepair` asked for, or a first part of them; none when the fetch failed.
+    /// Adds the entries of a repair, or a first part of them; none when the fetch failed.
     mutating func repaired(_ entries: [Entry], last: Int64) -> Work {
         var work = Work()
         stream.fill(entries)
@@ -102,7 +102,7 @@ struct Feed<Entry: StreamEntry> {
         return work
     }
 
-    /// Gives one more entry of those that are here to everyone who is live.
+    /// Delivers the next entry to all live subscribers.
     mutating func handOutNext(_ deliver: Deliver) -> Work {
         var work = Work()
         if let next = stream.takeNext() { pass(next, &work, deliver) }
@@ -117,8 +117,7 @@ struct Feed<Entry: StreamEntry> {
         work.hasMore = true
     }
 
-    /// What is missing up to `position` cannot be had any more. Returns the subscribers who lack it, and are subscribers no
-    /// more.
+    /// Skips entries up to `position` that no longer exist. Returns the subscribers that miss them, which were removed.
     mutating func skip(through position: Int64) -> [Subscriber] {
         guard position > last else { return [] }
         let behind = catchUps.values.filter { $0.position < position }.map(\.subscriber)
@@ -143,7 +142,7 @@ struct Feed<Entry: StreamEntry> {
         }
     }
 
-    /// Gives the stream's next entry to everyone who is live.
+    /// Delivers the stream's next entry to all live subscribers.
     private mutating func pass(_ entry: Entry, _ work: inout Work, _ deliver: Deliver) {
         var left: [Subscriber] = []
         for subscriber in live.values {
@@ -157,7 +156,7 @@ struct Feed<Entry: StreamEntry> {
     }
 
     private mutating func remember(_ entry: Entry) {
-        // Dropped by half, so that moving the rest costs nothing on average.
+        // Dropped by half, so that moving the rest takes amortised constant time.
         if recent.count == Self.recentLimit { forgetOlderHalf() }
         recent.append(entry)
         recentBytes += entry.byteCount
@@ -183,8 +182,8 @@ struct Feed<Entry: StreamEntry> {
 
     // MARK: Subscribers
 
-    /// Adds a subscriber that has everything up to `position`. For one who is here already, `stays` tells of a new stay.
-    /// Those who are known to be new are not looked for among all others: ten thousand may come at once.
+    /// Adds a subscriber that has everything up to `position`. For one that is already here, `stays` has a new stay.
+    /// `isNew` skips the search for it: ten thousand may come at once.
     mutating func add(
         _ subscriber: Subscriber, after position: Int64, _ stays: Stays, isNew: Bool = false, _ deliver: Deliver
     ) -> Work {
@@ -195,7 +194,7 @@ struct Feed<Entry: StreamEntry> {
             catchUp.stays.append(from: stays.latestStart)
             proceed(catchUp, &work, deliver)
         } else if live.contains(subscriber) {
-            // A stay that began before is the one the subscriber is in.
+            // A stay that began earlier is the one that the subscriber is in.
             guard stays.latestStart > last else { return Work() }
             live.remove(subscriber)
             var both = Stays.unlimited
@@ -222,12 +221,12 @@ struct Feed<Entry: StreamEntry> {
 
     // MARK: Catching up
 
-    /// The entries that a `Fetch` asked for, or a first part of them.
+    /// Adds the entries of a `Fetch`, or a first part of them.
     mutating func fetched(_ entries: [Entry], for subscriber: Subscriber, _ deliver: Deliver) -> Work {
         guard var catchUp = catchUps.remove(subscriber) else { return Work() }
         let before = catchUp.position
         for entry in entries { give(entry, to: &catchUp, deliver) }
-        // Without progress it stays marked as fetching until `resume`.
+        // Without progress the subscriber stays marked as fetching until `resume`.
         let hasStalled = catchUp.position == before && before < last
         catchUp.isFetching = hasStalled
         var work = Work()
@@ -243,7 +242,7 @@ struct Feed<Entry: StreamEntry> {
         return work
     }
 
-    /// Goes on after a pause.
+    /// Continues a stalled subscriber after the pause.
     mutating func resume(_ subscriber: Subscriber, _ deliver: Deliver) -> Work {
         guard var catchUp = catchUps.remove(subscriber) else { return Work() }
         catchUp.isFetching = false
@@ -253,7 +252,7 @@ struct Feed<Entry: StreamEntry> {
         return work
     }
 
-    /// A new entry concerns those alone who have what came before it. What the others fetch is no nearer with it.
+    /// Advances only the subscribers that have the entry before; a new entry does not help those that fetch.
     private mutating func advanceWaiting(_ work: inout Work, _ deliver: Deliver) {
         let subscribers = Array(waiting.values)
         for subscriber in subscribers {
@@ -261,7 +260,7 @@ struct Feed<Entry: StreamEntry> {
         }
     }
 
-    /// Takes a subscriber, who is in none of the tables, as far as what is here goes.
+    /// Advances a subscriber, which is in none of the tables, as far as the kept entries go.
     private mutating func proceed(_ catchUp: CatchUp, _ work: inout Work, _ deliver: Deliver) {
         var catchUp = catchUp
         let subscriber = catchUp.subscriber
@@ -282,7 +281,7 @@ struct Feed<Entry: StreamEntry> {
     private func advance(_ catchUp: inout CatchUp, _ deliver: Deliver) -> Progress {
         while true {
             guard let next = catchUp.stays.next(after: catchUp.position) else { return .ended }
-            catchUp.position = next - 1  // What lies between is not for this reader.
+            catchUp.position = next - 1  // Positions in between are not visible to this reader.
             guard let entry = recentEntry(at: next) else { break }
             give(entry, to: &catchUp, deliver)
         }

@@ -1,16 +1,16 @@
 import Reactor
 import Wire
 
-/// What a fetch brought.
+/// The result of a fetch.
 struct Page<Entry> {
     var entries: [Entry] = []
-    /// Where the stream was when the page was read.
+    /// The stream's last position when the page was read.
     var last: Int64 = 0
-    /// Everything up to here, which was asked for, is not kept any more; nil: the page has what was asked for.
+    /// Requested entries up to this position are no longer kept; nil: nothing is lost.
     var lostThrough: Int64?
 }
 
-/// Owns a feed and does for it what it cannot do itself: wait, fetch, send.
+/// Owns a feed and carries out its effects: wait, fetch, send.
 @Reactor
 protocol FeedHost: AnyObject {
     associatedtype Entry: StreamEntry where Entry.Subscriber == Session
@@ -21,17 +21,17 @@ protocol FeedHost: AnyObject {
     var counters: Counters { get }
     var turns: Turns { get }
 
-    /// Must not touch the feed.
+    /// Sends an entry to a session. It must not use the feed.
     func deliver(_ entry: Entry, to session: Session)
-    /// The stream is behind this entry, which concerns the host.
+    /// Handles an entry that concerns the host, in stream order.
     func passed(_ entry: Entry)
-    /// The session has seen all it may see.
+    /// Handles a session that has everything it may see.
     func ended(_ session: Session)
-    /// What the session should see next is not kept any more. It is out of the feed.
+    /// Handles a session whose next entry is no longer kept. It was removed from the feed.
     func lost(_ session: Session)
-    /// Runs `body` when what has come by the bus and might fill a hole was handled.
+    /// Runs `body` after the received bus frames that might fill a gap were handled.
     func afterBacklog(_ body: @escaping @Reactor () -> Void)
-    /// Asks for the entries behind `after` and up to `through`, or a first part of them; nil when that failed.
+    /// Fetches the entries after `after` and up to `through`, or a first part of them; nil when that failed.
     func fetch(after: Int64, through: Int64, then: @escaping @Reactor (Page<Entry>?) -> Void)
 }
 
@@ -59,7 +59,7 @@ extension FeedHost {
         for session in work.ended { ended(session) }
     }
 
-    // MARK: For all
+    // MARK: All subscribers
 
     private func handOutNext() -> Bool {
         turns.spend(feed.liveCount / 16)
@@ -67,7 +67,7 @@ extension FeedHost {
         return feed.isHandingOut
     }
 
-    /// What waits for its turn is not missing: to fetch it would be more work for a process that has too much.
+    /// Entries in the backlog are not missing: fetching them would add load to a process that has too much.
     private func planRepair() { afterBacklog { [weak self] in self?.repair() } }
 
     private func repair() {
@@ -84,7 +84,7 @@ extension FeedHost {
         }
     }
 
-    // MARK: For one session
+    // MARK: One session
 
     private func catchUp(_ range: Feed<Entry>.Fetch) {
         let session = range.subscriber
@@ -115,7 +115,7 @@ extension FeedHost {
     }
 
     private func resumeLater(_ session: Session) {
-        Reactor.after(DenseStream<Entry>.pause) { [weak self] in
+        Reactor.after(DenseStream<Entry>.retryDelay) { [weak self] in
             guard let self, !session.hasEnded else { return }
             perform(feed.resume(session) { deliver($0, to: $1) })
         }

@@ -1,12 +1,12 @@
 import Reactor
 import Wire
 
-/// Bounds how many pages are being fetched at once, so that a thousand sessions that come back do not ask the stores a
-/// thousand things at a time.
+/// Bounds the number of fetches in flight, so that a thousand reconnecting sessions do not send a thousand queries at a
+/// time.
 ///
-/// The others wait in lanes, one for each user and one for each stream that all its sessions wait for. Lanes take turns,
-/// and each has a few fetches at once, so that nobody's many conversations or sessions keep everybody else waiting. Each
-/// stream waits with a few fetches at most and each session with as many as its `Pace` lets it, which bounds the lanes.
+/// Further fetches wait in lanes: one for each user, and one for each stream for what all its sessions need. Lanes take
+/// turns, and each has a few fetches in flight, so no user's conversations or sessions keep the others waiting. A
+/// stream queues few fetches, and a session as many as its `Pace` allows, which bounds the lanes.
 @Reactor
 final class FetchQueue {
     typealias Fetch = @Reactor (_ done: @escaping @Reactor () -> Void) -> Void
@@ -22,17 +22,17 @@ final class FetchQueue {
         init(_ key: StreamKey) { self.key = key }
     }
 
-    /// Fetches of one lane at once.
+    /// The most fetches of one lane in flight.
     private let share: Int
     private var lanes: [StreamKey: Lane] = [:]
-    /// Those that wait and may have one more fetch at once, in the order of their turns.
+    /// Lanes that have waiting fetches and may start one, in the order of their turns.
     private var queue = FIFO<Lane>()
     private var running = 0
     private var isStarting = false
 
     init(share: Int = 8) { self.share = share }
 
-    /// Runs a fetch for all who wait for a stream.
+    /// Runs a fetch for all sessions of a stream.
     func run(in key: StreamKey, _ fetch: @escaping Fetch) {
         let lane = lanes[key] ?? Lane(key)
         lanes[key] = lane
@@ -41,8 +41,8 @@ final class FetchQueue {
         startWaiting()
     }
 
-    /// Runs a fetch for a session, unless it has gone when its turn comes. Then nobody is told that it is done: whatever
-    /// waits for that goes with the session.
+    /// Runs a fetch for a session, unless the session has ended when its turn comes. Then its completion is never
+    /// called: whatever waits for it ends with the session.
     func run(for session: Session, _ fetch: @escaping Fetch) {
         run(in: .user(session.user)) { done in session.isLeaving ? done() : fetch(done) }
     }
@@ -53,7 +53,8 @@ final class FetchQueue {
         queue.append(lane)
     }
 
-    /// What is done at once lets the loop go on, and does not begin another one inside it.
+    /// Starts waiting fetches. A fetch that completes at once continues the running loop instead of starting a nested
+    /// one.
     private func startWaiting() {
         guard !isStarting else { return }
         isStarting = true

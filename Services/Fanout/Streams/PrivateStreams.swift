@@ -10,9 +10,9 @@ import Wire
 struct PrivateFrame: StreamEntry {
     let position: Int64
     let frame: WebSocketFrame
-    /// A conversation that the user has joined with this change.
+    /// The conversation that the user joined with this change.
     let joined: Joining?
-    /// Whether the user shows presence from this change on; nil when it is about something else.
+    /// The presence setting from this change on; nil when the change is about something else.
     let showsPresence: Bool?
 
     init(_ entry: PrivateEntry) {
@@ -28,13 +28,14 @@ struct PrivateFrame: StreamEntry {
     func isLast(for _: Session) -> Bool { false }
 }
 
-/// A joining, as a private change tells of it.
+/// A joined conversation, as described by a private change.
 struct Joining {
     let conversation: ConversationID
     /// The last position before the stay.
     let lastSeq: Int64
     let memberCount: Int
-    /// Where so many were members: with the joining, or, when it is told later, where the conversation was by then.
+    /// The position at which `memberCount` was counted: that of the joining or, when the change was sent later, the
+    /// conversation's last position then.
     let countedAt: Int64
 
     private static let keys: JSONKeys = ["lastSeq"]
@@ -43,10 +44,10 @@ struct Joining {
         conversation = entry.conversation
         lastSeq = entry.seq
         memberCount = entry.detail
-        countedAt = max(entry.seq + 1, (try? Self.toldLastSeq(entry.json)) ?? 0)
+        countedAt = max(entry.seq + 1, (try? Self.announcedLastSeq(entry.json)) ?? 0)
     }
 
-    private static func toldLastSeq(_ json: UnsafeRawBufferPointer) throws(JSONError) -> Int64? {
+    private static func announcedLastSeq(_ json: UnsafeRawBufferPointer) throws(JSONError) -> Int64? {
         var reader = JSONReader(json)
         var given = JSONKeys.Given()
         var lastSeq: Int64?
@@ -79,7 +80,7 @@ final class PrivateStream: FeedHost {
     func deliver(_ entry: PrivateFrame, to session: Session) {
         counters.deliveries += 1
         session.send(entry.frame)
-        // Older ones are history: the bootstrap knows what became of them.
+        // The bootstrap includes the effect of older ones.
         guard entry.position > session.bootstrapUseq else { return }
         if let joined = entry.joined {
             streams.join(session, joined)
@@ -89,9 +90,10 @@ final class PrivateStream: FeedHost {
 
     func ended(_: Session) {}
 
-    /// It may have missed that the user joined a conversation. Its next session starts from what is there then.
+    /// Ends the session, because it may have missed a joined conversation. The next session starts from a new
+    /// bootstrap.
     func lost(_ session: Session) {
-        session.end(.draining, reason: "more has happened than is kept: connect again", retryAfter: 1)
+        session.end(.draining, reason: "missed changes are no longer kept: reconnect", retryAfter: 1)
     }
 
     func fetch(after: Int64, through _: Int64, then: @escaping @Reactor (Page<PrivateFrame>?) -> Void) {
@@ -113,11 +115,11 @@ final class PrivateStreams {
     let counters: Counters
     let rooms: Rooms
     private var bySlot = [[UserID: PrivateStream]](repeating: [:], count: Slot.count)
-    var witness = Witness<UserID>()
+    var recorder = PositionRecorder<UserID>()
     var doubt: @Reactor (Slot) -> Void = { _ in }
-    /// A session is in one more room than its bootstrap knew of.
-    var grown: @Reactor (Session) -> Void = { _ in }
-    /// For `Presence`: a session takes part in one more room, and what the user of a session has decided.
+    /// Called when a session has joined a room that its bootstrap did not name.
+    var roomJoined: @Reactor (Session) -> Void = { _ in }
+    /// For `Presence`: a session has joined a room, and a user has changed their setting.
     var joined: @Reactor (Session, Room) -> Void = { _, _ in }
     var presenceDecided: @Reactor (Session, Bool) -> Void = { _, _ in }
 
@@ -130,7 +132,7 @@ final class PrivateStreams {
 
     subscript(user: UserID) -> PrivateStream? { bySlot[Int(user.slot.number)][user] }
 
-    /// The stream of a user. A new one begins at the given position; one that is there learns of it.
+    /// Returns the stream of a user. A new one starts at the given position; an existing one learns of it.
     func open(_ user: UserID, useq: Int64) -> PrivateStream {
         if let stream = self[user] {
             stream.learn(useq)
@@ -138,8 +140,8 @@ final class PrivateStreams {
         }
         let stream = PrivateStream(user, useq: useq, in: self)
         bySlot[Int(user.slot.number)][user] = stream
-        witness.testimony(about: user, in: user.slot)
-            .settle(learn: { stream.learn($0) }, doubt: { doubt(user.slot) })
+        recorder.finding(for: user, in: user.slot)
+            .apply(learn: { stream.learn($0) }, doubt: { doubt(user.slot) })
         return stream
     }
 
@@ -149,7 +151,7 @@ final class PrivateStreams {
         if stream.feed.isEmpty { bySlot[Int(session.user.slot.number)][session.user] = nil }
     }
 
-    /// The session's user is a member from the joining on.
+    /// Adds a session to a conversation that its user has joined.
     func join(_ session: Session, _ joining: Joining) {
         guard !session.hasEnded else { return }
         let conversation = joining.conversation, lastSeq = joining.lastSeq
@@ -157,10 +159,10 @@ final class PrivateStreams {
         room.learn(memberCount: joining.memberCount, at: joining.countedAt)
         session.windows.open(conversation, at: lastSeq + 1, isMember: session.isIn(room))
         room.join(session, after: lastSeq, Stays([.init(from: lastSeq + 1, through: nil)]))
-        // The change that began the stay exists, and so may others that were announced before there was a room.
+        // The change that began the stay exists, and others may have been announced before there was a room.
         room.learn(lastSeq + 1)
         joined(session, room)
-        grown(session)
+        roomJoined(session)
     }
 
     // MARK: From the bus
@@ -176,13 +178,13 @@ final class PrivateStreams {
             if let stream = self[entry.user] {
                 if entry.useq > stream.feed.last { stream.announce(PrivateFrame(entry)) }
             } else {
-                witness.saw(entry.user, entry.useq)
+                recorder.record(entry.user, entry.useq)
             }
         }
     }
 
     func learn(_ user: UserID, useq: Int64) {
-        if let stream = self[user] { stream.learn(useq) } else { witness.saw(user, useq) }
+        if let stream = self[user] { stream.learn(useq) } else { recorder.record(user, useq) }
     }
 
     func positions(in slot: Slot) -> [StreamPosition] {

@@ -5,7 +5,7 @@ import Models
 import Reactor
 import Wire
 
-/// The receipts of a room: a stream of its own, in which only the latest position of each member matters.
+/// The receipts of a room: a separate stream, in which only the latest position of each member matters.
 extension Room {
     var statusVersion: Int64 { status.version }
 
@@ -22,8 +22,9 @@ extension Room {
         planStatusRepair()
     }
 
-    /// Without a frame: the members are too many to be named, and senders are told numbers. `version`: what those have
-    /// who have everything before. Receipts are for members: who has left and still catches up with changes gets none.
+    /// Delivers a status frame to members. Without a frame the room is too large to name members, and senders get
+    /// counts instead. `version` is the version of sessions that have everything before. A former member who still
+    /// catches up with changes gets no receipts.
     private func deliverStatus(_ frame: WebSocketFrame?, after version: Int64) {
         guard let frame else { return refreshCounts() }
         feed.forEachSubscriber { session in
@@ -34,11 +35,11 @@ extension Room {
         }
     }
 
-    // MARK: What was missed
+    // MARK: Repair
 
     private func planStatusRepair() {
         guard status.planRepair() else { return }
-        Reactor.after(DenseStream<ChangeFrame>.patience) { [weak self] in
+        Reactor.after(DenseStream<ChangeFrame>.repairDelay) { [weak self] in
             self?.rooms.afterStatusBacklog { [weak self] in self?.repairStatus() }
         }
     }
@@ -49,17 +50,17 @@ extension Room {
         fetchStatus(after: after) { [weak self] in self?.repairedStatus($0, after: after) }
     }
 
-    private func repairedStatus(_ answer: MergedStatus?, after version: Int64) {
-        if status.endRepair(answer?.version), let answer {
+    private func repairedStatus(_ response: MergedStatus?, after version: Int64) {
+        if status.endRepair(response?.version), let response {
             counters.repairs += 1
-            deliverStatus(answer.frame, after: version)
+            deliverStatus(response.frame, after: version)
             planStatusRepair()
         } else {
-            Reactor.after(DenseStream<ChangeFrame>.pause) { [weak self] in self?.planStatusRepair() }
+            Reactor.after(DenseStream<ChangeFrame>.retryDelay) { [weak self] in self?.planStatusRepair() }
         }
     }
 
-    /// - Parameter session: whom it is for, if not for all.
+    /// - Parameter session: the session that needs it; nil: all of them.
     private func fetchStatus(
         after version: Int64, for session: Session? = nil, then: @escaping @Reactor (MergedStatus?) -> Void
     ) {
@@ -75,51 +76,52 @@ extension Room {
         if let session { rooms.fetches.run(for: session, fetch) } else { rooms.fetches.run(in: key, fetch) }
     }
 
-    // MARK: Who comes back
+    // MARK: Catching up
 
-    /// Tells a session what moved behind `version`, which is what it has.
+    /// Sends a session the receipts after `version`, which it has.
     func catchUpStatus(_ session: Session, after version: Int64) {
         guard hasMember(session), !behind.contains(session) else { return }
         behind.append(session)
         fetchStatus(for: session, after: version)
     }
 
-    /// Some at a time for each session, so that who has very many conversations does not keep all others waiting.
+    /// Fetches at the pace of the session, so that a user with very many conversations does not keep the others
+    /// waiting.
     private func fetchStatus(for session: Session, after version: Int64) {
         session.fetchStatus { [weak self] sessionDone in
             guard let self, behind.contains(session) else { return sessionDone() }
-            fetchStatus(after: version, for: session) { [weak self] answer in
-                self?.take(answer, for: session, after: version)
+            fetchStatus(after: version, for: session) { [weak self] response in
+                self?.take(response, for: session, after: version)
                 sessionDone()
             }
         }
     }
 
-    private func take(_ answer: MergedStatus?, for session: Session, after version: Int64) {
+    private func take(_ response: MergedStatus?, for session: Session, after version: Int64) {
         guard behind.contains(session) else { return }
-        if let answer {
-            tell(session, answer, after: version)
+        if let response {
+            sendStatus(session, response, after: version)
         } else {
             fetchStatusLater(for: session, after: version)
         }
     }
 
-    private func tell(_ session: Session, _ answer: MergedStatus, after version: Int64) {
+    private func sendStatus(_ session: Session, _ response: MergedStatus, after version: Int64) {
         guard hasMember(session) else { return forgetBehind(session) }
-        if let frame = answer.frame {
+        if let frame = response.frame {
             guard session.takesStatus(of: self, behind: version) else { return forgetBehind(session) }
             session.send(frame)
-        } else if answer.version > version {
+        } else if response.version > version {
             counts.forget(session.user)
             refreshCounts()
         }
-        // Newer ones were held back from this session meanwhile.
-        if answer.version < status.version { return fetchStatus(for: session, after: answer.version) }
+        // Newer receipts were held back from this session meanwhile.
+        if response.version < status.version { return fetchStatus(for: session, after: response.version) }
         forgetBehind(session)
     }
 
     private func fetchStatusLater(for session: Session, after version: Int64) {
-        Reactor.after(DenseStream<ChangeFrame>.pause) { [weak self] in
+        Reactor.after(DenseStream<ChangeFrame>.retryDelay) { [weak self] in
             guard let self, behind.contains(session) else { return }
             fetchStatus(for: session, after: version)
         }
@@ -129,9 +131,9 @@ extension Room {
 
     // MARK: Counts
 
-    private func refreshCounts() { if counts.moved() { askForCounts() } }
+    private func refreshCounts() { if counts.moved() { queryCounts() } }
 
-    private func askForCounts() {
+    private func queryCounts() {
         let query = SenderCountsQuery(conversation)
         let bus = rooms.bus
         rooms.fetches.run(in: key) { [conversation, weak self] done in
@@ -144,42 +146,42 @@ extension Room {
     }
 
     private func deliverCounts(_ outcome: RequestOutcome) {
-        if case .answered(let answer) = outcome, answer.status == 200 {
-            var reader = ByteReader(answer.payload.bytes)
-            if let answer = try? SenderCounts(from: &reader) { deliver(answer) }
+        if case .answered(let response) = outcome, response.status == 200 {
+            var reader = ByteReader(response.payload.bytes)
+            if let response = try? SenderCounts(from: &reader) { deliver(response) }
         } else {
             counts.failed()
         }
         Reactor.after(CountsRefresh.interval) { [weak self] in
             guard let self, counts.rested() else { return }
-            askForCounts()
+            queryCounts()
         }
     }
 
-    /// Each sender is told of their own messages, and only what is new to them.
-    private func deliver(_ answer: SenderCounts) {
-        guard let news = try? counts.news(in: answer), !news.isEmpty else { return }
+    /// Sends each sender the changed counts of their own messages.
+    private func deliver(_ response: SenderCounts) {
+        guard let updates = try? counts.updates(in: response), !updates.isEmpty else { return }
         feed.forEachSubscriber { session in
-            guard let json = news[session.user], hasMember(session) else { return }
-            guard session.takesStatus(of: self, behind: answer.version - 1) else { return }
+            guard let json = updates[session.user], hasMember(session) else { return }
+            guard session.takesStatus(of: self, behind: response.version - 1) else { return }
             counters.deliveries += 1
             session.send(
                 json.withUnsafeBytes { json in
-                    ServerFrame.status(conversation, version: answer.version, at: answer.at, counts: json)
+                    ServerFrame.status(conversation, version: response.version, at: response.at, counts: json)
                 })
         }
     }
 }
 
-/// The answer to a status query: everything that moved up to a version, as one frame.
+/// The response to a status query: everything that moved up to a version, as one frame.
 private struct MergedStatus {
     let version: Int64
     let frame: WebSocketFrame?
 
-    /// Nil when there is no answer that could be used.
+    /// Nil when there is no usable response.
     @Reactor init?(_ outcome: RequestOutcome) {
-        guard case .answered(let answer) = outcome, answer.status == 200 else { return nil }
-        var reader = ByteReader(answer.payload.bytes)
+        guard case .answered(let response) = outcome, response.status == 200 else { return nil }
+        var reader = ByteReader(response.payload.bytes)
         guard let entry = try? StatusEntry(from: &reader) else { return nil }
         version = entry.version
         frame = entry.json.isEmpty ? nil : ServerFrame.status(entry.json)

@@ -13,9 +13,9 @@ struct ChangeFrame: StreamEntry {
     let removed: UserID?
     /// The member whose stay it begins.
     let added: UserID?
-    /// What happened to an older message, for sessions whose user may not see that message.
+    /// The change without its message, for sessions that may not see that older message.
     let withheld: WithheldMessage?
-    /// How many members more there are with it.
+    /// By how much the change raises the number of members.
     let joined: Int
 
     init(_ entry: ChangeEntry) {
@@ -24,11 +24,11 @@ struct ChangeFrame: StreamEntry {
         removed = entry.kind == .memberRemoved ? UserID(bytes: entry.user) : nil
         added = entry.kind == .memberAdded ? UserID(bytes: entry.user) : nil
         joined = entry.kind == .memberAdded ? 1 : entry.kind == .memberRemoved ? -1 : 0
-        // A new message lies in every stay that its change lies in.
+        // A new message is visible wherever its change is.
         withheld = entry.messageSeq.flatMap { $0 == entry.seq ? nil : WithheldMessage(at: $0, entry.head) }
     }
 
-    /// Other sessions may need it without its message, too.
+    /// Doubled when it may also be sent without its message.
     var byteCount: Int { withheld == nil ? frame.count : 2 * frame.count }
 
     func isLast(for session: Session) -> Bool { removed != nil && removed == session.user }
@@ -49,23 +49,23 @@ final class WithheldMessage {
     }
 }
 
-/// A conversation of which sessions of this process take part.
+/// A conversation with sessions on this process.
 @Reactor
 final class Room: FeedHost {
     let conversation: ConversationID
     var feed: Feed<ChangeFrame>
     unowned let rooms: Rooms
-    /// For `Room+Receipts`: where the receipts are …
+    /// For `Room+Receipts`: the version of the receipts …
     var status: StatusStream
     /// … sessions whose receipts are behind, each of which gets one merged frame before any other …
     var behind = IdentityTable<Session>()
-    /// … and what takes the place of names where the members are too many.
+    /// … and the counts that replace names in a large room.
     var counts = CountsRefresh()
-    /// Who is online, and whether that is told (see `Presence`).
+    /// Who is online, for `Presence`.
     var presence = RoomPresence()
     /// 0: not known yet.
     private(set) var memberCount = 0
-    /// The count holds at this position; what passes behind it changes it.
+    /// The position at which `memberCount` holds; later changes adjust it.
     private var countedThrough: Int64 = -1
 
     init(_ conversation: ConversationID, lastSeq: Int64, statusVersion: Int64, in rooms: Rooms) {
@@ -84,8 +84,8 @@ final class Room: FeedHost {
 
     // MARK: Members
 
-    /// So many there were at a position, as somebody read it. It may be older than what has passed here since, and newer
-    /// than what will pass.
+    /// Takes a number of members that was read at a position. The position may be older or newer than the changes that
+    /// have passed here.
     func learn(memberCount: Int, at position: Int64) {
         guard position >= max(countedThrough, feed.last) || countedThrough < 0 else { return }
         countedThrough = position
@@ -150,10 +150,10 @@ final class Room: FeedHost {
 }
 
 extension RequestOutcome {
-    /// A page of a stream: its last position, then entries to the end; nil when the request failed.
+    /// Reads a page of a stream: its last position, then entries to the end. Nil when the request failed.
     func page<Entry>(_ entry: (inout ByteReader) throws(WireError) -> Entry) -> Page<Entry>? {
-        guard case .answered(let answer) = self, answer.status == 200 else { return nil }
-        var reader = ByteReader(answer.payload.bytes)
+        guard case .answered(let response) = self, response.status == 200 else { return nil }
+        var reader = ByteReader(response.payload.bytes)
         do throws(WireError) {
             var page = Page<Entry>()
             page.last = try reader.position()

@@ -5,12 +5,12 @@ import Reactor
 import ServiceKit
 import Wire
 
-/// The conversations that sessions of this process take part in. Entries about all others cost one look-up.
+/// The conversations with sessions on this process. An entry of any other one costs one lookup.
 @Reactor
 final class Rooms {
-    /// Changes fetched at once.
+    /// Changes in one fetched page.
     static let pageSize: UInt32 = 200
-    /// For a store to answer, dead ones to be replaced included.
+    /// The deadline of queries, long enough to replace a dead store.
     static let deadline = Duration.seconds(10)
 
     let bus: Bus
@@ -18,19 +18,19 @@ final class Rooms {
     let counters: Counters
     let turns: Turns
     private let log: Log
-    /// By slot, so that all of a slot are found when its digests were missed.
+    /// By slot, so that all conversations of a slot are found when its digests were missed.
     private var bySlot = [[ConversationID: Room]](repeating: [:], count: Slot.count)
-    var changeWitness = Witness<ConversationID>()
-    var statusWitness = Witness<ConversationID>()
-    /// For `Presence`: a session's user is no member any more, the last session has left, and another number of members
-    /// decides anew whether they see each other. Somebody else is a member now, or is none any more.
+    var changeRecorder = PositionRecorder<ConversationID>()
+    var statusRecorder = PositionRecorder<ConversationID>()
+    /// For `Presence`: a session's user has left; the last session has left a room; the size of a room changed whether
+    /// its members see each other; somebody became a member or left.
     var left: @Reactor (Session, Room) -> Void = { _, _ in }
     var closed: @Reactor (Room) -> Void = { _ in }
     var resized: @Reactor (Room) -> Void = { _ in }
     var membership: @Reactor (Room, UserID, _ isMember: Bool) -> Void = { _, _, _ in }
     var doubtChanges: @Reactor (Slot) -> Void = { _ in }
     var doubtStatuses: @Reactor (Slot) -> Void = { _ in }
-    /// Runs something when the changes that have come by now were handled; the same for receipts.
+    /// Run a body after the changes that have arrived by now were handled; the same for receipts.
     var afterBacklog: @Reactor (@escaping @Reactor () -> Void) -> Void = { $0() }
     var afterStatusBacklog: @Reactor (@escaping @Reactor () -> Void) -> Void = { $0() }
 
@@ -50,7 +50,7 @@ final class Rooms {
 
     func forEach(in slot: Slot, _ body: (Room) -> Void) { bySlot[Int(slot.number)].values.forEach(body) }
 
-    /// The room of a conversation. A new one begins at the given positions; one that is there learns of them.
+    /// Returns the room of a conversation. A new one starts at the given positions; an existing one learns of them.
     func open(_ conversation: ConversationID, lastSeq: Int64, statusVersion: Int64) -> Room {
         if let room = self[conversation] {
             room.learn(lastSeq)
@@ -59,7 +59,7 @@ final class Rooms {
         }
         let room = Room(conversation, lastSeq: lastSeq, statusVersion: statusVersion, in: self)
         bySlot[Int(conversation.slot.number)][conversation] = room
-        hearWitnesses(room)
+        applyRecordedPositions(room)
         return room
     }
 
@@ -70,12 +70,12 @@ final class Rooms {
         closed(room)
     }
 
-    private func hearWitnesses(_ room: Room) {
+    private func applyRecordedPositions(_ room: Room) {
         let slot = room.conversation.slot
-        changeWitness.testimony(about: room.conversation, in: slot)
-            .settle(learn: { room.learn($0) }, doubt: { doubtChanges(slot) })
-        statusWitness.testimony(about: room.conversation, in: slot)
-            .settle(learn: { room.learnStatus($0) }, doubt: { doubtStatuses(slot) })
+        changeRecorder.finding(for: room.conversation, in: slot)
+            .apply(learn: { room.learn($0) }, doubt: { doubtChanges(slot) })
+        statusRecorder.finding(for: room.conversation, in: slot)
+            .apply(learn: { room.learnStatus($0) }, doubt: { doubtStatuses(slot) })
     }
 
     // MARK: From the bus
@@ -91,7 +91,7 @@ final class Rooms {
         if let trace = entry.trace { write(trace, entry, sessions: counters.deliveries - before) }
     }
 
-    /// A change that came before its predecessors is held back, and goes to nobody yet.
+    /// Logs a traced change. One that came early is held back and has no deliveries yet.
     private func write(_ trace: TraceContext, _ entry: ChangeEntry, sessions: Int) {
         log.info(
             "traced: delivered", trace,
@@ -103,11 +103,11 @@ final class Rooms {
 
     private func receive(_ entry: ChangeEntry) {
         if let room = self[entry.conversation] {
-            // Repetitions are dropped before they cost an encoding.
+            // Repetitions are dropped before they are encoded.
             guard entry.seq > room.feed.last else { return }
             room.announce(ChangeFrame(entry))
-        } else if changeWitness.isListening {
-            changeWitness.saw(entry.conversation, entry.seq)
+        } else if changeRecorder.isRecording {
+            changeRecorder.record(entry.conversation, entry.seq)
         }
     }
 
@@ -120,21 +120,21 @@ final class Rooms {
         if let room = self[entry.conversation] {
             room.announce(entry)
         } else {
-            statusWitness.saw(entry.conversation, entry.version)
+            statusRecorder.record(entry.conversation, entry.version)
         }
     }
 
     // MARK: From digests and checks
 
     func learn(_ conversation: ConversationID, seq: Int64) {
-        if let room = self[conversation] { room.learn(seq) } else { changeWitness.saw(conversation, seq) }
+        if let room = self[conversation] { room.learn(seq) } else { changeRecorder.record(conversation, seq) }
     }
 
     func learn(_ conversation: ConversationID, statusVersion: Int64) {
         if let room = self[conversation] {
             room.learnStatus(statusVersion)
         } else {
-            statusWitness.saw(conversation, statusVersion)
+            statusRecorder.record(conversation, statusVersion)
         }
     }
 

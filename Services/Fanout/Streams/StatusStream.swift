@@ -1,7 +1,7 @@
 /// The version of a conversation's receipts that the sessions here have.
 ///
-/// Every status frame raises the version by one and tells only what moved with it. What was missed is fetched merged, as
-/// one frame up to the latest version, so nothing that came early is kept.
+/// Every status frame raises the version by one and has only what moved with it. Missed receipts are fetched merged, as
+/// one frame up to the latest version, so early frames are not kept.
 struct StatusStream {
     enum Announcement: Equatable { case next, early, old }
 
@@ -26,21 +26,21 @@ struct StatusStream {
 
     mutating func learn(_ version: Int64) { known = max(known, version) }
 
-    /// Whether somebody should call `beginRepair` after a while; said once.
+    /// Returns true once when something is missing: call `beginRepair` after a while.
     mutating func planRepair() -> Bool {
         guard known > version, repair == .none else { return false }
         repair = .planned
         return true
     }
 
-    /// Behind which version to ask; nil when nothing is missing any more.
+    /// Begins the planned repair. Returns the version after which to query; nil when nothing is missing any more.
     mutating func beginRepair() -> Int64? {
         guard repair == .planned else { return nil }
         repair = known > version ? .asked : .none
         return repair == .asked ? version : nil
     }
 
-    /// The merged frame up to `version` is here (nil: it is not). Returns whether it has to be delivered.
+    /// Ends a repair with the merged frame up to `version`, or without one. Returns whether to deliver it.
     mutating func endRepair(_ version: Int64?) -> Bool {
         repair = .none
         guard let version, version > self.version else { return false }

@@ -1,9 +1,9 @@
-/// What belongs to objects, such as the sessions of a room, each once: found, added and taken out at a cost that does not
-/// grow with their number, and gone through in an order that does not depend on where they lie in memory.
+/// A table of values by object, such as the sessions of a room. Lookup, insertion and removal take constant time, and
+/// the order does not depend on addresses.
 ///
-/// Most tables are small. Those are searched from one end to the other, and cost nothing but their entries.
+/// Most tables are small. They are searched linearly and use no memory besides their entries.
 struct IdentityTable<Value> {
-    /// Entries that are searched without an index.
+    /// The most entries that are searched without an index.
     static var searched: Int { 16 }
 
     private struct Entry {
@@ -12,63 +12,63 @@ struct IdentityTable<Value> {
     }
 
     private var entries: ContiguousArray<Entry> = []
-    /// Where the entry of each object is, if they are many.
-    private var places: [ObjectIdentifier: Int] = [:]
+    /// The index of each object's entry; empty in small tables.
+    private var indices: [ObjectIdentifier: Int] = [:]
 
     var count: Int { entries.count }
     var isEmpty: Bool { entries.isEmpty }
     var values: some RandomAccessCollection<Value> { entries.lazy.map(\.value) }
 
-    func contains(_ object: AnyObject) -> Bool { place(of: object) != nil }
+    func contains(_ object: AnyObject) -> Bool { index(of: object) != nil }
 
-    subscript(object: AnyObject) -> Value? { place(of: object).map { entries[$0].value } }
+    subscript(object: AnyObject) -> Value? { index(of: object).map { entries[$0].value } }
 
-    /// How many entries a search looks at, at most; for tests.
-    var searchLength: Int { places.isEmpty ? entries.count : 1 }
+    /// The most entries that a search visits, for tests.
+    var searchLength: Int { indices.isEmpty ? entries.count : 1 }
 
-    /// Puts a value in the place of the object's former one, if there is one.
+    /// Sets the value of an object, replacing its former one.
     mutating func set(_ object: AnyObject, _ value: Value) {
-        if let place = place(of: object) {
-            entries[place].value = value
+        if let index = index(of: object) {
+            entries[index].value = value
         } else {
             append(object, value)
         }
     }
 
-    /// The object must not be there yet.
+    /// Adds the value of an object, which must not be in the table.
     mutating func append(_ object: AnyObject, _ value: Value) {
         let id = ObjectIdentifier(object)
         entries.append(Entry(id: id, value: value))
-        if !places.isEmpty {
-            places[id] = entries.count - 1
+        if !indices.isEmpty {
+            indices[id] = entries.count - 1
         } else if entries.count > Self.searched {
-            for (place, entry) in entries.enumerated() { places[entry.id] = place }
+            for (index, entry) in entries.enumerated() { indices[entry.id] = index }
         }
     }
 
     @discardableResult
     mutating func remove(_ object: AnyObject) -> Value? {
-        guard let place = place(of: object) else { return nil }
+        guard let index = index(of: object) else { return nil }
         let last = entries.count - 1
-        if place != last {
-            entries.swapAt(place, last)
-            if !places.isEmpty { places[entries[place].id] = place }
+        if index != last {
+            entries.swapAt(index, last)
+            if !indices.isEmpty { indices[entries[index].id] = index }
         }
-        if !places.isEmpty { places[ObjectIdentifier(object)] = nil }
+        if !indices.isEmpty { indices[ObjectIdentifier(object)] = nil }
         return entries.removeLast().value
     }
 
     mutating func popLast() -> Value? {
         guard let last = entries.popLast() else { return nil }
-        if !places.isEmpty { places[last.id] = nil }
+        if !indices.isEmpty { indices[last.id] = nil }
         return last.value
     }
 
     mutating func removeAll() { self = Self() }
 
-    private func place(of object: AnyObject) -> Int? {
+    private func index(of object: AnyObject) -> Int? {
         let id = ObjectIdentifier(object)
-        return places.isEmpty ? entries.firstIndex { $0.id == id } : places[id]
+        return indices.isEmpty ? entries.firstIndex { $0.id == id } : indices[id]
     }
 }
 

@@ -1,27 +1,27 @@
 import Reactor
 
-/// Cuts work that is too long for one turn of the reactor into many: no user's conversations, however many, and no room's
-/// sessions may keep everybody else waiting.
+/// Splits work that is too long for one turn of the reactor over many turns, so that neither a user's many
+/// conversations nor a room's many sessions delay everybody else.
 ///
-/// A step is a few microseconds' work, such as putting a session into one room. All tasks of the process share the steps of
-/// a turn, some at a time each, so a large one delays the small ones beside it little.
+/// A step is a few microseconds of work, such as adding a session to one room. All tasks of the process share the steps
+/// of a turn in small shares, so a large task delays small ones little.
 @Reactor
 final class Turns {
-    /// Whether there is more to do.
+    /// Does one step and returns whether there is more.
     typealias Step = @Reactor () -> Bool
 
-    /// How work is cut. The default suits life; simulations choose smaller pieces, further apart.
+    /// How work is split. Simulations choose smaller portions, further apart.
     struct Size {
-        /// Steps in a turn: about a millisecond's work.
+        /// Steps in a turn: about a millisecond of work.
         var steps = 256
-        /// Steps of one task before it is the next one's turn.
+        /// Steps of one task before the next task continues.
         var share = 32
-        /// Between two portions; nil: no longer than it takes to look at all that is ready.
+        /// The pause between two portions; nil: continue in the next turn.
         var pause: Duration?
     }
 
-    /// An object and not the closure itself: each time a closure goes through a generic container and back, the compiler
-    /// wraps it once more, and a task goes there with every share.
+    /// An object instead of the closure itself: each time a closure passes through a generic container, the compiler
+    /// wraps it once more, and a task passes through one with every share.
     private final class Task {
         let step: Step
         init(_ step: @escaping Step) { self.step = step }
@@ -36,13 +36,13 @@ final class Turns {
 
     init(_ size: Size = Size()) { self.size = size }
 
-    /// Runs `step` from the end of this turn on, until it says that there is no more.
+    /// Runs `step` repeatedly from the end of this turn on, until it returns false.
     func run(_ step: @escaping Step) {
         tasks.append(Task(step))
         plan(after: nil)
     }
 
-    /// Calls `body` for each element, one a step, and at last `end`.
+    /// Calls `body` for each element, one per step, and finally `end`.
     func forEach<Elements: Sequence>(
         _ elements: Elements, _ body: @escaping @Reactor (Elements.Element) -> Void,
         end: @escaping @Reactor () -> Void = {}
@@ -58,7 +58,7 @@ final class Turns {
         }
     }
 
-    /// Called by a step that did the work of several.
+    /// Charges a step that did the work of several.
     func spend(_ steps: Int) { stepsLeft -= steps }
 
     private func plan(after pause: Duration?) {
@@ -78,7 +78,7 @@ final class Turns {
         if !tasks.isEmpty { plan(after: size.pause) }
     }
 
-    /// Returns whether there is more.
+    /// Runs one share of a task. Returns whether there is more.
     private func runShare(of task: Task) -> Bool {
         let end = max(0, stepsLeft - size.share)
         while stepsLeft > end {

@@ -1,6 +1,7 @@
 import Edge
 import Models
 import Reactor
+import ServiceKit
 import Wire
 
 /// The limits of one user: the rate, and the requests in flight.

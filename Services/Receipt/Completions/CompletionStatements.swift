@@ -12,7 +12,7 @@ enum CompletionStatements {
     private static let messages = Statement(
         "completion_messages", parameters: [.int2, .uuid, .int2, .int8],
         """
-        SELECT m.seq, m.sender_id FROM store.messages m
+        SELECT m.seq, m.sender_id FROM store.published_messages m
         WHERE m.slot = $1 AND m.conversation_id = $2 AND m.kind <> 3 AND m.seq > coalesce((
             SELECT c.to_seq FROM receipt.completions c
             WHERE c.slot = $1 AND c.conversation_id = $2 AND c.kind = $3
@@ -28,7 +28,7 @@ enum CompletionStatements {
         WITH members AS MATERIALIZED (
             SELECT s.user_id, s.left_seq, greatest(
                 s.joined_seq, CASE $3 WHEN 1 THEN h.delivered_seq ELSE h.shown_seq END) AS reached
-            FROM store.memberships s
+            FROM store.published_memberships s
             LEFT JOIN receipt.horizons h
                 ON h.slot = $1 AND h.conversation_id = $2 AND h.user_id = s.user_id
             WHERE s.slot = $1 AND s.conversation_id = $2 AND s.joined_seq < $5
@@ -48,7 +48,7 @@ enum CompletionStatements {
             SELECT width_bucket(greatest(r.from_seq, s.joined_seq) - 1, $4) AS first,
                 width_bucket(least(r.to_seq, s.left_seq), $4) AS run_end,
                 CASE WHEN s.user_id = ANY ($5) THEN s.user_id END AS sender, r.at
-            FROM store.memberships s
+            FROM store.published_memberships s
             CROSS JOIN LATERAL unnest(ARRAY[$3, 3::smallint]) AS k (kind)
             CROSS JOIN LATERAL (
                 SELECT r.from_seq, r.to_seq, r.at FROM receipt.receipt_runs r

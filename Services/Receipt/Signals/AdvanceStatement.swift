@@ -45,20 +45,20 @@ enum AdvanceStatement {
                     greatest(p.last_at, (SELECT \(ChangeTime.now))) AS at,
                     coalesce(c.last_seq, 0) AS last_seq, coalesce(c.member_count, 0) AS member_count,
                     coalesce((
-                        SELECT r.seq FROM store.changes r
+                        SELECT r.seq FROM store.published_changes r
                         WHERE r.slot = k.slot AND r.conversation_id = k.id
                           AND r.kind = \(ChangeKind.memberRemoved.rawValue)
                         ORDER BY r.seq DESC LIMIT 1), 0) AS removed_seq,
-                    (SELECT true FROM store.conversation_settings s
+                    (SELECT true FROM store.published_conversation_settings s
                      WHERE s.slot = k.slot AND s.conversation_id = k.id LIMIT 1) IS NOT NULL AS has_settings
                 FROM unnest($1::smallint[], $2::uuid[]) WITH ORDINALITY AS k (slot, id, n)
                 LEFT JOIN receipt.positions p ON p.slot = k.slot AND p.conversation_id = k.id
-                LEFT JOIN store.conversations c ON c.slot = k.slot AND c.id = k.id
+                LEFT JOIN store.published_conversations c ON c.slot = k.slot AND c.id = k.id
                 ORDER BY n
             ) k
         ), readers AS MATERIALIZED (
             SELECT array_agg(coalesce((
-                SELECT s.read_receipts FROM store.user_settings s
+                SELECT s.read_receipts FROM store.published_user_settings s
                 WHERE s.user_slot = u.slot AND s.user_id = u.id), true) ORDER BY n) AS shows
             FROM unnest($7::smallint[], $8::text[]) WITH ORDINALITY AS u (slot, id, n)
         ), judged AS MATERIALIZED (
@@ -76,10 +76,10 @@ enum AdvanceStatement {
                     CASE
                         WHEN h.delivered_seq >= (SELECT removed_seqs FROM places)[s.c] THEN 2
                         WHEN (SELECT versions FROM places)[s.c] = 0 THEN 0
-                        WHEN (SELECT true FROM store.memberships m
+                        WHEN (SELECT true FROM store.published_memberships m
                               WHERE m.slot = s.slot AND m.conversation_id = s.conversation_id AND m.user_id = s.user_id
                                 AND m.left_seq IS NULL) THEN 2
-                        WHEN (SELECT true FROM store.memberships m
+                        WHEN (SELECT true FROM store.published_memberships m
                               WHERE m.slot = s.slot AND m.conversation_id = s.conversation_id AND m.user_id = s.user_id
                               LIMIT 1) THEN 1
                         ELSE 0
@@ -89,7 +89,7 @@ enum AdvanceStatement {
                     CASE
                         WHEN s.read_seq > coalesce(h.read_seq, 0) AND coalesce(
                             CASE WHEN (SELECT settings FROM places)[s.c] THEN (
-                                SELECT o.read_receipts FROM store.conversation_settings o
+                                SELECT o.read_receipts FROM store.published_conversation_settings o
                                 WHERE o.slot = s.slot AND o.conversation_id = s.conversation_id AND o.user_id = s.user_id
                             ) END,
                             (SELECT shows FROM readers)[($9::integer[])[s.ordinal]]) THEN s.read_seq

@@ -15,7 +15,7 @@ enum HorizonStatements {
         INSERT INTO receipt.positions (slot, conversation_id)
         SELECT i.slot, i.conversation_id FROM unnest($1, $2) AS i (slot, conversation_id)
         WHERE (SELECT true FROM receipt.positions p WHERE p.slot = i.slot AND p.conversation_id = i.conversation_id) IS NULL
-          AND (SELECT true FROM store.conversations c WHERE c.slot = i.slot AND c.id = i.conversation_id)
+          AND (SELECT true FROM store.published_conversations c WHERE c.slot = i.slot AND c.id = i.conversation_id)
         ORDER BY i.conversation_id, i.slot
         ON CONFLICT DO NOTHING
         """)

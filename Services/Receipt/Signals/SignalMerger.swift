@@ -22,7 +22,7 @@ struct MergedSignal {
 /// What has passed is ready, and stands by its conversation until a batch takes it: a batch takes whole conversations, the
 /// one that waits longest first, because much of what a signal costs its conversation costs only once.
 ///
-/// Pure: time is a parameter. What it holds is bounded by the requests in work (`RequestsInWork.capacity` in `Bus`).
+/// Pure: time is a parameter. What it holds is bounded by the requests in flight (`InboundRequests.capacity` in `Bus`).
 struct SignalMerger {
     enum Admission { case accepted, alreadyCommitted }
 

@@ -15,9 +15,9 @@ enum StatusStatements {
         """
         SELECT p.status_version, p.last_at, c.member_count <= $4, h.user_id, h.delivered_seq, h.shown_seq
         FROM receipt.positions p
-        JOIN store.conversations c ON c.slot = p.slot AND c.id = p.conversation_id
+        JOIN store.published_conversations c ON c.slot = p.slot AND c.id = p.conversation_id
         LEFT JOIN LATERAL (
-            SELECT h.* FROM store.memberships s CROSS JOIN LATERAL (
+            SELECT h.* FROM store.published_memberships s CROSS JOIN LATERAL (
                 SELECT h.user_id, h.delivered_seq, h.shown_seq FROM receipt.horizons h
                 WHERE h.slot = $1 AND h.conversation_id = $2 AND h.user_id = s.user_id AND h.version > $3
                 OFFSET 0

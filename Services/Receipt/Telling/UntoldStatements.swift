@@ -18,7 +18,7 @@ enum UntoldStatements {
         "untold_of_one", parameters: [.int2, .uuid, .text, .int8],
         """
         SELECT h.user_id, h.read_seq, coalesce(h.read_seq > (
-            SELECT i.told_read_seq FROM store.inbox i WHERE i.user_id = h.user_id AND i.conversation_id = $2
+            SELECT i.told_read_seq FROM store.published_inbox i WHERE i.user_id = h.user_id AND i.conversation_id = $2
         ), false)
         FROM receipt.horizons h
         WHERE h.slot = $1 AND h.conversation_id = $2 AND h.user_id > $3
@@ -35,7 +35,7 @@ enum UntoldStatements {
             ORDER BY h.conversation_id, h.user_id LIMIT $4
         )
         SELECT p.conversation_id, p.user_id, p.read_seq, coalesce(p.read_seq > (
-            SELECT i.told_read_seq FROM store.inbox i
+            SELECT i.told_read_seq FROM store.published_inbox i
             WHERE i.user_id = p.user_id AND i.conversation_id = p.conversation_id
         ), false)
         FROM page p ORDER BY p.conversation_id, p.user_id

@@ -152,7 +152,7 @@ enum ErasureStatements {
             SET hidden = e.hidden + (SELECT count(*) FROM no_hidden),
                 memberships = e.memberships + (SELECT count(*) FROM no_stays),
                 receipts = e.receipts + CASE WHEN EXISTS (SELECT FROM no_stays) THEN (
-                    SELECT count(*) FROM receipt.receipt_runs r
+                    SELECT count(*) FROM receipt.published_receipt_runs r
                     WHERE r.slot = $1 AND r.conversation_id = $2 AND r.user_id = $3) ELSE 0 END
             WHERE e.user_slot = $4 AND e.user_id = $3
         )

@@ -121,7 +121,7 @@ enum ConversationStatement {
             WHERE s.slot = c.slot AND s.conversation_id = c.id AND s.user_id = $1
         ) stay
         LEFT JOIN LATERAL (
-            SELECT h.read_seq, h.delivered_seq FROM receipt.horizons h
+            SELECT h.read_seq, h.delivered_seq FROM receipt.published_horizons h
             WHERE h.slot = c.slot AND h.conversation_id = c.id AND h.user_id = $1
             OFFSET 0
         ) h ON true

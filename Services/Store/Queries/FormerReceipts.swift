@@ -3,7 +3,7 @@ import Postgres
 import Wire
 
 /// How far the recipients of a former member's messages were when that member left: who got to a message later is not
-/// told. These look at every stay of the conversation, which the statements for present members need not.
+/// told. These look at every stay of the conversation, which the statements for present members need not: so they are heavy.
 enum FormerReceipts {
     static let statements = [end, counts, dates, single]
 
@@ -30,25 +30,27 @@ enum FormerReceipts {
 
     // MARK: Counts and dates of many messages
 
-    /// The stays of all but $3 that began up to position $4, with how far each was at time $5; equal ones as one row.
+    /// The stays of all but $3 between positions $6 and $4, with how far each was at time $5; equal ones as one row.
     private static let counts = Statement(
-        "former_receipt_counts", parameters: [.int2, .uuid, .text, .int8, .timestamptz],
+        "former_receipt_counts", parameters: [.int2, .uuid, .text, .int8, .timestamptz, .int8],
         """
         SELECT joined_seq, left_seq, delivered_seq, shown_seq, count(*) FROM (
             SELECT s.joined_seq, least(s.left_seq, $4) AS left_seq, \(FormerView.horizon(ofKind: 1, "$4", "$5")) AS delivered_seq,
                 \(FormerView.horizon(ofKind: 2, "$4", "$5")) AS shown_seq
             FROM store.memberships s
             WHERE s.slot = $1 AND s.conversation_id = $2 AND s.user_id <> $3 AND s.joined_seq <= $4
+              AND (s.left_seq IS NULL OR s.left_seq >= $6)
         ) s
         GROUP BY 1, 2, 3, 4
         """)
 
-    static func addCounts(
-        _ conversation: ConversationID, sender: UserID, asOf end: End, to parameters: inout Parameters
+    private static func addCounts(
+        _ messages: SentMessages, sender: UserID, asOf end: End, to parameters: inout Parameters
     ) {
-        addEnd(of: sender, in: conversation, to: &parameters)
+        addEnd(of: sender, in: messages.conversation, to: &parameters)
         parameters.add(end.seq)
         parameters.add(end.at)
+        parameters.add(messages.seqs.first ?? end.seq)
     }
 
     static func count(_ rows: Rows, of messages: SentMessages) -> [Receipts] {
@@ -69,7 +71,7 @@ enum FormerReceipts {
     static func addStatements(
         _ messages: SentMessages, sender: UserID, asOf end: End, to batch: inout Batch
     ) {
-        batch.execute(counts) { addCounts(messages.conversation, sender: sender, asOf: end, to: &$0) }
+        batch.execute(counts) { addCounts(messages, sender: sender, asOf: end, to: &$0) }
         batch.execute(dates) { addDates(messages, sender: sender, asOf: end, to: &$0) }
     }
 
@@ -117,7 +119,7 @@ extension Queries {
             rows.first.map { (index: index, end: FormerReceipts.End($0)) }
         }
         guard !former.isEmpty else { return }
-        let results = try await connection.transaction { batch in
+        let results = try await connection.transaction(.heavy) { batch in
             for (index, end) in former {
                 FormerReceipts.addStatements(sent[index], sender: sender, asOf: end, to: &batch)
             }

@@ -51,7 +51,7 @@ enum FormerView {
     static func horizon(ofKind kind: Int, _ end: String, _ endedAt: String) -> String {
         func last(_ kind: Int) -> String {
             """
-            (SELECT r.to_seq FROM receipt.receipt_runs r
+            (SELECT r.to_seq FROM receipt.published_receipt_runs r
              WHERE r.slot = s.slot AND r.conversation_id = s.conversation_id AND r.user_id = s.user_id
                AND r.kind = \(kind) AND r.to_seq <= \(end) AND r.at <= \(endedAt)
              ORDER BY r.to_seq DESC LIMIT 1)

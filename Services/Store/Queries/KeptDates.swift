@@ -9,7 +9,7 @@ enum KeptDates {
         """
         SELECT k.kind, c.from_seq, c.to_seq, c.at FROM (VALUES (1::smallint), (2::smallint)) AS k (kind)
         CROSS JOIN LATERAL (
-            SELECT c.from_seq, c.to_seq, c.at FROM receipt.completions c
+            SELECT c.from_seq, c.to_seq, c.at FROM receipt.published_completions c
             WHERE c.slot = $1 AND c.conversation_id = $2 AND c.kind = k.kind AND c.to_seq >= $3[1]
             ORDER BY c.to_seq LIMIT $3[cardinality($3)] - $3[1] + 1
         ) c

@@ -51,7 +51,7 @@ enum MembersStatement {
         """
 
     private static let horizons = """
-        LEFT JOIN receipt.horizons h ON h.slot = s.slot AND h.conversation_id = s.conversation_id AND h.user_id = s.user_id
+        LEFT JOIN receipt.published_horizons h ON h.slot = s.slot AND h.conversation_id = s.conversation_id AND h.user_id = s.user_id
         """
 
     static func add(_ query: MembersQuery, to parameters: inout Parameters) {

@@ -28,7 +28,7 @@ extension Queries {
     private func receiptRows(_ query: AfterUserQuery) async throws -> Rows {
         let rows = try await connection.query(ReceiptsStatement.statement) { ReceiptsStatement.add(query, to: &$0) }
         guard let first = rows.first, !(first[0] as Bool) else { return rows }
-        return try await connection.query(FormerReceipts.single) { ReceiptsStatement.add(query, to: &$0) }
+        return try await connection.query(FormerReceipts.single, .heavy) { ReceiptsStatement.add(query, to: &$0) }
     }
 }
 

@@ -44,7 +44,7 @@ enum ReceiptCounts {
                 CASE WHEN h.shown_seq >= (SELECT $4[1]) THEN least(h.shown_seq, (SELECT $4[cardinality($4)])) END
                     AS shown_seq,
                 count(*) AS count
-            FROM receipt.horizons h
+            FROM receipt.published_horizons h
             WHERE h.slot = $1 AND h.conversation_id = $2 AND h.delivered_seq >= (SELECT $4[1])
             GROUP BY GROUPING SETS ((1), (2))
         ) alike
@@ -61,7 +61,7 @@ enum ReceiptCounts {
                 WHERE b.slot = $1 AND b.conversation_id = $2 AND b.user_id = s.user_id AND b.joined_seq < s.joined_seq
                 ORDER BY b.joined_seq DESC LIMIT 1) AS left_before
             FROM store.memberships s
-            LEFT JOIN receipt.horizons h ON h.slot = $1 AND h.conversation_id = $2 AND h.user_id = s.user_id
+            LEFT JOIN receipt.published_horizons h ON h.slot = $1 AND h.conversation_id = $2 AND h.user_id = s.user_id
             WHERE s.slot = $1 AND s.conversation_id = $2 AND s.joined_seq > $4[1]
         ) late
         """
@@ -71,7 +71,7 @@ enum ReceiptCounts {
             width_bucket(least(s.left_seq, coalesce(h.delivered_seq, 0)), $4),
             width_bucket(least(s.left_seq, coalesce(h.shown_seq, 0)), $4), -1
         FROM store.memberships s
-        LEFT JOIN receipt.horizons h ON h.slot = $1 AND h.conversation_id = $2 AND h.user_id = s.user_id
+        LEFT JOIN receipt.published_horizons h ON h.slot = $1 AND h.conversation_id = $2 AND h.user_id = s.user_id
         WHERE s.slot = $1 AND s.conversation_id = $2 AND s.user_id = $3
         """
 

@@ -21,7 +21,7 @@ enum ReceiptDates {
                 FROM store.memberships s
                 CROSS JOIN (VALUES (1::smallint), (2::smallint), (3::smallint)) AS k (kind)
                 CROSS JOIN LATERAL (
-                    SELECT r.from_seq, r.to_seq, r.at FROM receipt.receipt_runs r
+                    SELECT r.from_seq, r.to_seq, r.at FROM receipt.published_receipt_runs r
                     WHERE r.slot = s.slot AND r.conversation_id = s.conversation_id AND r.user_id = s.user_id
                       AND r.kind = k.kind AND r.to_seq >= $4[1] \(condition)
                     ORDER BY r.to_seq LIMIT $4[cardinality($4)] - $4[1] + 1

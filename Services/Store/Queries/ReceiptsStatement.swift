@@ -32,7 +32,7 @@ enum ReceiptsStatement {
             SELECT p.user_id, (\(time(ofKinds: 1))) AS delivered_at,
                 CASE WHEN p.shown_seq >= own.seq THEN (\(time(ofKinds: 2))) END AS read_at
             FROM (
-                SELECT h.user_id, h.shown_seq FROM receipt.horizons h
+                SELECT h.user_id, h.shown_seq FROM receipt.published_horizons h
                 WHERE h.slot = $1 AND h.conversation_id = $2 AND h.user_id > $5 AND h.user_id <> $3
                   AND h.delivered_seq >= own.seq AND (
                     SELECT true FROM store.memberships s
@@ -52,7 +52,7 @@ enum ReceiptsStatement {
     static func time(ofKinds kind: Int, and condition: String = "") -> String {
         func firstRun(_ kind: Int) -> String {
             """
-            (SELECT r.from_seq, r.at FROM receipt.receipt_runs r
+            (SELECT r.from_seq, r.at FROM receipt.published_receipt_runs r
              WHERE r.slot = $1 AND r.conversation_id = $2 AND r.user_id = p.user_id AND r.kind = \(kind) AND r.to_seq >= own.seq
              ORDER BY r.to_seq LIMIT 1)
             """

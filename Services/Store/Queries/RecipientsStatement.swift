@@ -11,7 +11,7 @@ enum RecipientsStatement {
         """
         SELECT s.joined_seq, coalesce(s.left_seq, \(Int64.max)), coalesce(h.delivered_seq, 0), coalesce(h.shown_seq, 0)
         FROM store.memberships s
-        LEFT JOIN receipt.horizons h ON h.slot = $1 AND h.conversation_id = $2 AND h.user_id = s.user_id
+        LEFT JOIN receipt.published_horizons h ON h.slot = $1 AND h.conversation_id = $2 AND h.user_id = s.user_id
         WHERE s.slot = $1 AND s.conversation_id = $2 AND s.user_id <> $3
           AND (SELECT c.member_count <= $4 FROM store.conversations c WHERE c.slot = $1 AND c.id = $2)
           AND (SELECT true FROM store.memberships o

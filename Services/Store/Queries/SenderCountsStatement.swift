@@ -15,7 +15,7 @@ enum SenderCountsStatement {
         "recent_senders", parameters: [.int2, .uuid, .int8],
         """
         SELECT p.status_version, p.last_at, m.seq, m.sender_id
-        FROM receipt.positions p
+        FROM receipt.published_positions p
         LEFT JOIN LATERAL (
             SELECT m.seq, m.sender_id FROM (
                 SELECT * FROM store.messages m WHERE m.slot = $1 AND m.conversation_id = $2
@@ -33,7 +33,7 @@ enum SenderCountsStatement {
         """
         SELECT s.user_id, s.joined_seq, coalesce(s.left_seq, 9223372036854775807), h.delivered_seq, h.shown_seq
         FROM store.memberships s
-        JOIN receipt.horizons h ON h.slot = s.slot AND h.conversation_id = s.conversation_id AND h.user_id = s.user_id
+        JOIN receipt.published_horizons h ON h.slot = s.slot AND h.conversation_id = s.conversation_id AND h.user_id = s.user_id
         WHERE s.slot = $1 AND s.conversation_id = $2 AND s.user_id = ANY ($3)
         """)
 

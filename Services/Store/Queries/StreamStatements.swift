@@ -31,7 +31,7 @@ enum BootstrapStatement {
                 WHERE m.slot = i.slot AND m.conversation_id = i.conversation_id AND m.user_id = $1 OFFSET 0
             ) m
             LEFT JOIN LATERAL (
-                SELECT p.status_version FROM receipt.positions p
+                SELECT p.status_version FROM receipt.published_positions p
                 WHERE p.slot = i.slot AND p.conversation_id = i.conversation_id OFFSET 0
             ) p ON true
         ) s ON true

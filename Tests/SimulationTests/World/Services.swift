@@ -34,7 +34,7 @@ enum Service {
             guard var configuration = try? StoreConfiguration(environment: &environment) else { fatalError() }
             configuration.simulatedServer = DatabasePort(database, node)
             let store = StoreService(configuration, bus: node.bus, log: log)
-            node.bus.hearsItself = true
+            node.bus.receivesOwnFrames = true
             store.start()
             return .store(store)
         case .receipt:
@@ -56,7 +56,7 @@ enum Service {
     private static func fanoutSettings(_ world: World) -> Fanout.Settings {
         var settings = Fanout.Settings()
         // A question for each slot there could be.
-        settings.asksWhoIsRefused = false
+        settings.queriesRefusals = false
         settings.turns = Turns.Size(steps: world.pick(1...3), share: 1, pause: world.microseconds(20...2_000))
         if world.fault(0.3) {
             settings.limits.framesPerSecond = world.pick(20...50)

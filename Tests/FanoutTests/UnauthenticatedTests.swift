@@ -8,8 +8,8 @@ import Wire
 @testable import Fanout
 @testable import ServiceKit
 
-/// Clients whose token was not seen yet, or is good no more.
-@Suite(.serialized) struct StrangerTests {
+/// Tests of clients without a verified token, or whose token was revoked.
+@Suite(.serialized) struct UnauthenticatedTests {
     init() { ReactorThread.start() }
 
     static func hello(_ token: String, cursors: Int, rest: String = "") -> String {
@@ -26,14 +26,14 @@ import Wire
         let gateway = system.fanouts[0].fanout.gateway
         let client = system.client()
         client.say(Self.hello(TestSystem.token("anna"), cursors: 8_000))
-        await waitUntil { gateway.strangerBytes > 0 }
-        await waitUntil { gateway.strangerBytes == 0 }
+        await waitUntil { gateway.unauthenticatedBytes > 0 }
+        await waitUntil { gateway.unauthenticatedBytes == 0 }
         system.store.revoke(UserID("anna")!, before: .now)
         await waitUntil { client.closeCode != nil }
         #expect(client.closeCode == 4401 && client.frames(of: "welcome").isEmpty)
     }
 
-    @Test("nobody is let in before it is known whose tokens are refused, and they are asked to come back")
+    @Test("nobody is admitted before all revocations are known, and clients are asked to come back")
     @Reactor func notKnownYet() async throws {
         let system = try await TestSystem(silentAbout: [.revocations])
         defer { system.close() }
@@ -53,10 +53,10 @@ import Wire
     }
 
     @Test(
-        "who breaks the protocol before their token was seen has failed, however large the frame",
+        "a protocol error before authentication counts as a failed one, however large the frame",
         arguments: [#"{"type":"ping"}"#, "{", #"{"type":"hello"}"#, #"{"type":"ping","#, #"{"later":[1,],"#])
     @Reactor func failures(beginning: String) async throws {
-        // A beginning becomes a large frame.
+        // An incomplete beginning is extended to a large frame.
         let isLarge = beginning.hasSuffix(",")
         let text = isLarge ? beginning + #""more":"\#(String(repeating: "x", count: 70_000))"}"# : beginning
         let system = try await TestSystem()
@@ -65,10 +65,10 @@ import Wire
         client.say(text)
         await waitUntil { client.closeCode == 1008 }
         #expect(system.fanouts[0].server.statistics.failedAuthentications == 1)
-        await waitUntil { system.fanouts[0].fanout.gateway.strangerBytes == 0 }
+        await waitUntil { system.fanouts[0].fanout.gateway.unauthenticatedBytes == 0 }
     }
 
-    @Test("a stranger's large frame is held within their budget until its token was found")
+    @Test("a large frame is charged to the unauthenticated budget until its token was read")
     @Reactor func held() async throws {
         var settings = Fanout.Settings()
         settings.turns = Turns.Size(steps: 1, share: 1, pause: .milliseconds(1))
@@ -79,13 +79,13 @@ import Wire
         let later = String(repeating: #"["\#(String(repeating: "x", count: 100))"],"#, count: 700)
         let text = #"{"later":[\#(later)0],"type":"hello","token":"none"}"#
         client.say(text)
-        await waitUntil { gateway.strangerBytes == text.utf8.count }
+        await waitUntil { gateway.unauthenticatedBytes == text.utf8.count }
         #expect(client.closeCode == nil)
         client.close()
-        await waitUntil { gateway.strangerBytes == 0 }
+        await waitUntil { gateway.unauthenticatedBytes == 0 }
     }
 
-    @Test("a hello that is good for nothing but its token is paid for")
+    @Test("a malformed hello with a valid token is charged")
     @Reactor func charged() async throws {
         var settings = Fanout.Settings()
         (settings.limits.framesPerSecond, settings.limits.frameBurst) = (1, 100)
@@ -103,7 +103,7 @@ import Wire
         #expect(account.secondsInDebt != nil)
     }
 
-    @Test("a hello costs by its bytes, and at most a quarter of what may come at once")
+    @Test("a hello is charged by its bytes, and at most a quarter of the burst")
     func price() {
         let limits = SessionLimits()
         #expect(FrameCost.hello(bytes: 200, limits) == 3)
@@ -111,7 +111,7 @@ import Wire
         #expect(FrameCost.hello(bytes: 1 << 20, limits) == Double(limits.frameBurst) / 4)
     }
 
-    @Test("what a hello has besides is passed over a little at a time, and must be good JSON")
+    @Test("unknown members of a hello are skipped in small steps, and must be valid JSON")
     func unknownMembers() throws {
         func steps(_ text: String) throws -> Int {
             try Array(text.utf8).withUnsafeBytes { bytes in
@@ -131,13 +131,13 @@ import Wire
 
     // MARK: Revocations
 
-    @Test("a revocation is forgotten when it has been known for as long as a token lives, whatever the wall clock says")
+    @Test("a revocation is forgotten after the longest lifetime of a token, whatever the wall clock says")
     @Reactor func forgetting() async throws {
         let system = try await TestSystem()
         defer { system.close() }
         let revoked = RevokedTokens(bus: system.fanouts[0].bus, longestLifetime: .seconds(3600))
         let anna = UserID("anna")!
-        // To a clock that is a month ahead for a moment, it is as old as that.
+        // To a clock that is a month ahead for a moment, the revocation is that old.
         let before = Timestamp(milliseconds: Timestamp.now.milliseconds - 30 * 86_400_000)
         revoked.insert(Revocation(number: 1, anna, before: before))
         #expect(revoked.refuses(tokensOf: anna, issuedAt: before))
@@ -147,7 +147,7 @@ import Wire
         #expect(!revoked.refuses(tokensOf: anna, issuedAt: before) && revoked.count == 0)
     }
 
-    @Test("a token is refused by the first rule that it breaks, and by none while it is good")
+    @Test("a token is refused by the first rule that it breaks, and by none while it is valid")
     @Reactor func refusals() async throws {
         let system = try await TestSystem()
         defer { system.close() }

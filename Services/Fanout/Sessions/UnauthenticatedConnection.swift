@@ -4,27 +4,27 @@ import Models
 import Reactor
 import ServiceKit
 
-/// A WebSocket whose client has not said yet who it is.
+/// An open WebSocket without a verified token.
 @Reactor
-final class Visitor {
+final class UnauthenticatedConnection {
     let socket: any SessionSocket
     let arrival = MonotonicTime.now
-    /// Frames of any kind that came before its token.
+    /// Frames of any kind before its token.
     var frames = 0
-    /// Its token is good; its `hello` is being read.
+    /// Whether its token is valid; the rest of its `hello` is being read.
     var isKnown = false
-    /// Of a large frame that is being read.
+    /// The size in bytes of a large frame that is being read.
     var frameBytes = 0
 
     init(_ socket: any SessionSocket) { self.socket = socket }
 }
 
-/// A large `hello` on its way through several turns, with memory of its own: first its token, then what the client has.
+/// A large `hello`, copied so that it can be read over several turns: first its token, then its positions.
 @Reactor
-final class HelloReading {
+final class LargeHello {
     private let bytes: UnsafeMutableRawBufferPointer
     private var reader: HelloReader
-    /// Nil: the token is looked for.
+    /// The verified identity; nil while only the token is read.
     private(set) var identity: Identity?
 
     init(copying json: UnsafeRawBufferPointer) {
@@ -33,7 +33,7 @@ final class HelloReading {
         reader = HelloReader(UnsafeRawBufferPointer(bytes), readsPositions: false)
     }
 
-    /// The token is good. All of it is read, from the beginning.
+    /// Takes the verified identity and restarts, to read everything.
     func verified(_ identity: Identity) {
         self.identity = identity
         reader = HelloReader(UnsafeRawBufferPointer(bytes))
@@ -45,7 +45,7 @@ final class HelloReading {
     var isHello: Bool { reader.isHello }
     var hello: Hello { reader.hello }
 
-    /// Reads some positions. Returns whether there is more.
+    /// Reads some members or positions. Returns whether there is more.
     func readSome(_ turns: Turns) throws(JSONError) -> Bool {
         let start = reader.offset
         defer { turns.spend((reader.offset - start) / 4096) }

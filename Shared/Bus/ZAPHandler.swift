@@ -2,17 +2,17 @@ import CZMQ
 import Reactor
 import Wire
 
-/// Decides who may listen to this process (ZAP, ZeroMQ RFC 27). CURVE by itself admits whoever knows our public key; this
-/// admits the keys of the roles that are meant to listen, and nobody else.
+/// Decides which keys may connect to this process (ZAP, ZeroMQ RFC 27). CURVE by itself admits everybody who knows our
+/// public key; this handler admits only the keys of the roles that may listen.
 ///
-/// libzmq asks for every connection that completed its handshake, in messages of this process, and holds the connection
-/// back until it is answered.
+/// libzmq sends a request for every connection that completed its handshake, over an in-process socket, and holds the
+/// connection back until the reply.
 @Reactor
-final class Doorkeeper: DescriptorHandler {
-    /// Where libzmq looks for a handler (RFC 27).
+final class ZAPHandler: DescriptorHandler {
+    /// The endpoint at which libzmq expects the handler (RFC 27).
     private static let endpoint = "inproc://zeromq.zap.01"
     private static let version = Array("1.0".utf8)
-    /// version · request id · domain · address · identity · mechanism · credentials
+    /// Parts: version · request id · domain · address · identity · mechanism · credentials.
     private static let requestParts = 7
 
     private let socket: Socket
@@ -20,7 +20,7 @@ final class Doorkeeper: DescriptorHandler {
     private let listeners: [BusKey: Role]
     private let onRefusal: @Reactor () -> Void
 
-    /// Has to be there before the socket that it keeps the door of is bound.
+    /// Must be created before the socket that it protects is bound.
     init(
         listeners: [BusKey: Role], in context: Context, onRefusal: @escaping @Reactor () -> Void
     ) throws(ZeroMQError) {
@@ -35,7 +35,7 @@ final class Doorkeeper: DescriptorHandler {
 
     func ready(_: Readiness) {
         while socket.isReadable {
-            while let request = receiveRequest() { answer(request) }
+            while let request = receiveRequest() { respond(to: request) }
         }
     }
 
@@ -48,12 +48,12 @@ final class Doorkeeper: DescriptorHandler {
         return parts
     }
 
-    private func answer(_ request: [[UInt8]]) {
+    private func respond(to request: [[UInt8]]) {
         let role = role(in: request)
         if role == nil { onRefusal() }
         let requestID = request.count > 1 ? request[1] : []
-        let (status, text) = role == nil ? ("400", "no key of a role that may listen here") : ("200", "OK")
-        // version · request id · status · text · user id · metadata
+        let (status, text) = role == nil ? ("400", "the key belongs to no role that may listen") : ("200", "OK")
+        // Parts: version · request id · status · text · user id · metadata.
         socket.send(
             parts: [
                 Self.version, requestID, Array(status.utf8), Array(text.utf8), Array((role?.rawValue ?? "").utf8), [],

@@ -1,0 +1,60 @@
+/// Columns of one service's table that the other services may read: a view, named `published_` and the table.
+///
+/// A service reads the tables of its own schema, and of another's these views and nothing else: the database grants no
+/// more (`deploy/database`). So a table can change as long as its view stays, and what a service learns of another is read
+/// in one list. As in any contract, columns are only ever added, at the end.
+public struct PublishedView: Sendable {
+    let schema: String
+    let table: String
+    let columns: [String]
+
+    /// Identifiers of the code's own, never of a user: they are not quoted.
+    public init(_ schema: String, _ table: String, _ columns: [String]) {
+        self.schema = schema
+        self.table = table
+        self.columns = columns
+    }
+
+    public var name: String { "\(schema).published_\(table)" }
+
+    /// Makes the view, if it is not there with these columns.
+    func publish(in database: BlockingConnection) throws(DatabaseError) {
+        let present = try database.query(
+            """
+            SELECT array_to_string(array_agg(attname ORDER BY attnum), ' ') FROM pg_attribute
+            WHERE attrelid = to_regclass($1) AND attnum > 0
+            """
+        ) { $0.add(name) }
+        // Replacing a view waits for those who read it.
+        guard present[0][0] as String? != columns.joined(separator: " ") else { return }
+        let list = columns.joined(separator: ", ")
+        try database.execute("CREATE OR REPLACE VIEW \(name) AS SELECT \(list) FROM \(schema).\(table)")
+    }
+
+    /// Throws where the service that the URL names may not read these views.
+    ///
+    /// Called before a service starts: otherwise its statements fail one by one.
+    public static func require(_ views: [PublishedView], ofDatabaseAt url: String) throws(MigrationError) {
+        let database: BlockingConnection
+        do throws(DatabaseError) {
+            database = try BlockingConnection(url: url, applicationName: "parley-check")
+        } catch {
+            throw .database(error)
+        }
+        for view in views { try view.require(in: database) }
+    }
+
+    private func require(in database: BlockingConnection) throws(MigrationError) {
+        do throws(DatabaseError) {
+            try database.execute("SELECT \(columns.joined(separator: ", ")) FROM \(name) LIMIT 0")
+        } catch  where Self.missing.contains(error.sqlState) {
+            throw .notPublished(view: name, schema: schema, reason: error.debugDescription)
+        } catch {
+            throw .database(error)
+        }
+    }
+
+    private static let missing: Set<SQLState> = [
+        .undefinedTable, .undefinedColumn, .invalidSchemaName, .insufficientPrivilege,
+    ]
+}
