@@ -20,7 +20,7 @@ start_database() {
     locate_database
     remove_orphan
     [[ -s $cluster/PG_VERSION ]] || create_cluster
-    database_answers || start_cluster
+    database_responds || start_cluster
     create_roles_and_database
     say database "PostgreSQL $(<"$cluster/PG_VERSION") in $cluster"
 }
@@ -44,7 +44,7 @@ database_pid() { # empty when it is not running
     ! is_running "$pid" postgres || echo "$pid"
 }
 
-database_answers() { in_cluster psql --command='' postgres >/dev/null 2>&1; }
+database_responds() { in_cluster psql --command='' postgres >/dev/null 2>&1; }
 
 # A cluster is served by the major version that created it, a new one by the latest installed version.
 find_postgresql() {

@@ -8,13 +8,13 @@ token_of() { "$executables/parley" token --user "$1" --secret-file "$secret_file
 
 # A repeated creation responds 200, so this may run at every start.
 create_demo() {
-    local answer
+    local response
     ((instances[ingest] && instances[store])) || return 0
-    answer=$(curl --silent --show-error --max-time 10 --write-out '\n%{http_code}' \
+    response=$(curl --silent --show-error --max-time 10 --write-out '\n%{http_code}' \
         --header "Authorization: Bearer $(token_of alice)" --header 'Content-Type: application/json' \
         --data '{"id":"'$demo_conversation'","kind":"group","title":"Demo","members":["bob","carol"]}' \
         "http://$(address_of ingest 0)/v1/conversations") || die "the demo conversation could not be created: see $logs."
-    [[ ${answer##*$'\n'} == 20[01] ]] || die "creating the demo conversation was refused:" "$answer"
+    [[ ${response##*$'\n'} == 20[01] ]] || die "creating the demo conversation was refused:" "$response"
     say demo "alice, bob and carol in the conversation $demo_conversation"
 }
 
