@@ -322,7 +322,7 @@ def test_several_keys_are_trusted_at_once_and_changed_without_a_restart(system, 
         path.with_suffix(".new").replace(path)
         log = system.state / "logs" / "ingest-9.log"
         deadline = time.monotonic() + 30
-        while "the file of keys cannot be used" not in log.read_text():
+        while "the key file cannot be used" not in log.read_text():
             assert time.monotonic() < deadline
             time.sleep(0.1)
         assert "geheim" not in log.read_text()

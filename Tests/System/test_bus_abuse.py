@@ -84,7 +84,7 @@ class Peers:
 
 def refusals_told(system: System, service: str, number: int) -> list[dict]:
     log = system.state / "logs" / f"{service}-{number}.log"
-    lines = [line for line in log.read_text().splitlines() if '"what a peer sent was refused"' in line]
+    lines = [line for line in log.read_text().splitlines() if '"frames of a peer were refused"' in line]
     return [json.loads(line) for line in lines]
 
 
