@@ -28,6 +28,11 @@ func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target 
     .target(name: name, dependencies: dependencies, path: "Shared/\(name)", swiftSettings: settings)
 }
 
+/// What several programs of `Clients/` are made of.
+func client(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .target(name: name, dependencies: dependencies, path: "Clients/\(name)", swiftSettings: settings)
+}
+
 func executable(
     _ name: String, _ path: String, _ dependencies: [Target.Dependency], exclude: [String] = [],
     resources: [Resource] = []
@@ -54,7 +59,7 @@ func library(_ name: String) -> Target { .systemLibrary(name: name, path: "Share
 /// In `make test` with a generator of damage; with `PARLEY_FUZZ=1` with libFuzzer.
 var fuzzTests: Target {
     let dependencies: [Target.Dependency] = [
-        "Bus", "Bytes", "Edge", "Fanout", "Ingest", "JSON", "Models", "ParleyCLI", "Postgres", "ServiceKit",
+        "Bus", "Bytes", "Edge", "Fanout", "Ingest", "JSON", "Models", "ParleyClient", "Postgres", "ServiceKit",
         "TestSupport", "Wire",
     ]
     let path = "Tests/FuzzTests"
@@ -80,6 +85,7 @@ let package = Package(
             .executable(name: "receipt", targets: ["Receipt"]),
             .executable(name: "fanout", targets: ["Fanout"]),
             .executable(name: "parley", targets: ["ParleyCLI"]),
+            .executable(name: "parley-load", targets: ["ParleyLoad"]),
         ],
     targets: [
         library("CLinux"), library("CZMQ"), library("CPQ"), library("CHTTPParser"), library("CJWT"), library("CCrypto"),
@@ -126,10 +132,22 @@ let package = Package(
         executable(
             "Fanout", "Services/Fanout",
             ["Bus", "Bytes", "Edge", "JSON", "Models", "Reactor", "ServiceKit", "Slots", "Wire"]),
+        client(
+            "ReactorTransport",
+            ["Bytes", "CCrypto", "CHTTPParser", "CLinux", "CTLS", "Models", "Reactor"]),
+        client("ParleyClient", ["Bytes", "CCrypto", "JSON", "Models", "Reactor", "ReactorTransport"]),
+        client(
+            "CommandSupport", ["CLinux", "Models", "ParleyClient", "Reactor", "ReactorTransport", "ServiceKit"]),
         executable(
             "ParleyCLI", "Clients/parley",
             [
-                "Bytes", "CCrypto", "CJWT", "CLinux", "CHTTPParser", "CTLS", "JSON", "Models", "Postgres", "Reactor",
+                "Bytes", "CCrypto", "CommandSupport", "JSON", "Models", "ParleyClient", "Postgres", "Reactor",
+                "ReactorTransport", "ServiceKit",
+            ]),
+        executable(
+            "ParleyLoad", "Clients/parley-load",
+            [
+                "Bytes", "CLinux", "CommandSupport", "JSON", "Models", "ParleyClient", "Reactor", "ReactorTransport",
                 "ServiceKit",
             ]),
 
@@ -179,11 +197,17 @@ let package = Package(
         tests(
             "Simulation",
             [
-                "Bus", "Bytes", "Edge", "Fanout", "Ingest", "JSON", "Models", "ParleyCLI", "Postgres", "Reactor",
-                "Receipt", "ServiceKit", "Store", "Wire",
+                "Bus", "Bytes", "Edge", "Fanout", "Ingest", "JSON", "Models", "ParleyClient", "Postgres", "Reactor",
+                "ReactorTransport", "Receipt", "ServiceKit", "Store", "Wire",
             ],
             exclude: ["README.md"]),
-        tests("ParleyCLI", ["ParleyCLI", "Bytes", "Edge", "JSON", "Models", "Reactor", "ServiceKit"]),
+        tests(
+            "ParleyCLI",
+            [
+                "Bytes", "CommandSupport", "Edge", "JSON", "Models", "ParleyCLI", "ParleyClient", "ParleyLoad",
+                "Reactor",
+                "ReactorTransport", "ServiceKit",
+            ]),
     ],
     swiftLanguageModes: [.v6]
 )

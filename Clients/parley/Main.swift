@@ -1,24 +1,22 @@
+import CommandSupport
 import Glibc
-import Reactor
 
 /// parley: the command line for a person at a terminal, and for playing real conversations through a system.
 @main
 enum Main {
-    static let commands: [any Command.Type] = [
-        TokenCommand.self, SendCommand.self, TailCommand.self, VerifyCommand.self, ReplayCommand.self, LoadCommand.self,
-        TraceCommand.self, RestoreCommand.self, ScrubCommand.self,
+    /// In the order of the overview.
+    static let commands: [Listed] = [
+        .command(TokenCommand.self), .command(SendCommand.self), .command(TailCommand.self),
+        .command(VerifyCommand.self), .command(ReplayCommand.self), .program(.load), .command(TraceCommand.self),
+        .command(RestoreCommand.self), .command(ScrubCommand.self),
     ]
 
-    static func main() {
-        signal(SIGPIPE, SIG_IGN)
-        let words = Array(CommandLine.arguments.dropFirst())
-        do throws(UsageError) {
-            try start(words)
-        } catch {
-            Terminal.tell("parley: \(error.text)")
-            exit(2)
-        }
+    enum Listed: Sendable {
+        case command(any Command.Type)
+        case program(CommandProgram)
     }
+
+    static func main() { CommandProcess.main(start) }
 
     private static func start(_ words: [String]) throws(UsageError) {
         guard let name = words.first else {
@@ -26,26 +24,18 @@ enum Main {
             exit(2)
         }
         if ["--help", "-h", "help"].contains(name) { return Terminal.say(overview) }
-        guard let command = commands.first(where: { $0.description.name == name }) else {
-            throw UsageError("there is no command \"\(name)\"; see parley --help")
-        }
         let rest = Array(words.dropFirst())
-        if rest.contains("--help") || rest.contains("-h") { return Terminal.say(command.description.help) }
-        run(try command.init(Arguments(rest, for: command.description)))
-    }
-
-    /// Runs `command` on the reactor and ends the process with what it returns.
-    private static func run(_ command: any Command) -> Never {
-        Reactor.spawn { exit(await command.run()) }
-        Reactor.run()
-        exit(0)
+        switch commands.first(where: { $0.name == name }) {
+        case .command(let command): try CommandProcess.run(command, rest)
+        case .program(let program): try SiblingExecutable(program.executable).replaceProcess(rest)
+        case nil: throw UsageError("there is no command \"\(name)\"; see parley --help")
+        }
     }
 
     private static var overview: String {
-        let width = commands.map { $0.description.name.count }.max() ?? 0
+        let width = commands.map(\.name.count).max() ?? 0
         let lines = commands.map { command in
-            let name = command.description.name
-            return "  \(name)\(String(repeating: " ", count: width - name.count))  \(command.description.summary)"
+            "  \(command.name)\(String(repeating: " ", count: width - command.name.count))  \(command.summary)"
         }
         return """
             parley: messages from the command line.
@@ -56,5 +46,21 @@ enum Main {
 
             parley COMMAND --help tells more about each.
             """
+    }
+}
+
+extension Main.Listed {
+    var name: String {
+        switch self {
+        case .command(let command): command.description.name
+        case .program(let program): program.name
+        }
+    }
+
+    var summary: String {
+        switch self {
+        case .command(let command): command.description.summary
+        case .program(let program): program.summary
+        }
     }
 }

@@ -25,11 +25,18 @@ def test_a_service_starts_after_those_whose_responses_it_needs():
 
 
 def test_each_has_an_executable_and_a_directory():
-    products = re.findall(r'\.executable\(name: "(\w+)", targets: \["(\w+)"\]\)', text("Package.swift"))
-    assert dict(products).keys() - {"parley"} == set(SERVICES)
+    products = re.findall(r'\.executable\(name: "([\w-]+)", targets: \["(\w+)"\]\)', text("Package.swift"))
+    assert dict(products).keys() - {"parley", "parley-load"} == set(SERVICES)
     assert all(
         (REPOSITORY / "Services" / target / "Main.swift").exists() for name, target in products if name in SERVICES
     )
+
+
+@pytest.mark.parametrize(
+    "script", ["deploy/Dockerfile", "deploy/executables", "deploy/image/from-source/build", "deploy/dev/services.sh"]
+)
+def test_where_the_command_line_is_installed_its_load_generator_is_too(script):
+    assert re.search(r"\bparley-load\b", text(script))
 
 
 def test_each_is_a_role_on_the_bus():

@@ -1,6 +1,8 @@
 import Testing
 
+@testable import CommandSupport
 @testable import ParleyCLI
+@testable import ParleyLoad
 
 @Suite struct ArgumentsTests {
     private let command = CommandDescription(
@@ -56,13 +58,21 @@ import Testing
 
     @Test("every command has a name and a summary of its own")
     func commands() {
-        let descriptions = Main.commands.map { $0.description }
-        #expect(Set(descriptions.map(\.name)).isSuperset(of: ["token", "send", "tail", "replay", "load", "scrub"]))
-        #expect(Set(descriptions.map(\.name)).count == descriptions.count)
-        #expect(Set(descriptions.map(\.summary)).count == descriptions.count)
+        let commands = ParleyCLI.Main.commands
+        #expect(Set(commands.map(\.name)).isSuperset(of: ["token", "send", "tail", "replay", "load", "scrub"]))
+        #expect(Set(commands.map(\.name)).count == commands.count)
+        #expect(Set(commands.map(\.summary)).count == commands.count)
     }
 
-    @Test("every command tells its usage and all its options", arguments: Main.commands.map { $0.description })
+    /// Of every command, wherever it runs.
+    private static let descriptions = ParleyCLI.Main.commands.map { listed in
+        switch listed {
+        case .command(let command): command.description
+        case .program: LoadCommand.description
+        }
+    }
+
+    @Test("every command tells its usage and all its options", arguments: descriptions)
     func help(command: CommandDescription) {
         #expect(command.help.contains("Usage: parley \(command.name)"))
         for option in command.options { #expect(command.help.contains("--\(option.name)")) }

@@ -2,7 +2,7 @@ import Foundation
 import JSON
 import Testing
 
-@testable import ParleyCLI
+@testable import ParleyClient
 
 /// The example of openapi.json that client authors test with.
 @Suite struct ConversationCopyTests {

@@ -1,7 +1,9 @@
 import Models
 import Testing
 
+@testable import CommandSupport
 @testable import ParleyCLI
+@testable import ParleyClient
 
 @Suite struct HistoryCheckTests {
     private let users = [UserID("ann")!, UserID("bob")!]

@@ -4,6 +4,7 @@ import ServiceKit
 import TestSupport
 import Testing
 
+@testable import CommandSupport
 @testable import ParleyCLI
 
 @Suite struct ReplayTests {

@@ -2,7 +2,7 @@ import Bytes
 import TestSupport
 import Testing
 
-@testable import ParleyCLI
+@testable import ReactorTransport
 
 @Suite struct ServerFrameDecoderTests {
     private typealias Violation = ServerFrameDecoder.Violation

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ParleyCLI
+@testable import CommandSupport
 
 @Suite struct SystemSettingsTests {
     @Test("without any setting one instance is expected at the usual ports")

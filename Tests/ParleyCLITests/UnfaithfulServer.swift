@@ -4,7 +4,7 @@ import JSON
 import Models
 import Reactor
 
-@testable import ParleyCLI
+@testable import ParleyClient
 
 /// A small server of the contract, kept in memory, that breaks one of its promises on demand: to see that the client
 /// survives what it must survive and notices what it must notice. Faithful servers are tested with the real services.

@@ -3,7 +3,9 @@ import Reactor
 import TestSupport
 import Testing
 
-@testable import ParleyCLI
+@testable import CommandSupport
+@testable import ParleyClient
+@testable import ReactorTransport
 
 @Suite struct VerificationTests {
     init() { ReactorThread.start() }

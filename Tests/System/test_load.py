@@ -1,6 +1,9 @@
 """`parley load`: every scenario, small, against real processes; what it measures it also checks."""
 
 import json
+import os
+import shutil
+import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -61,6 +64,17 @@ def test_arguments_that_make_no_sense_are_refused(single: System):
         done = single.run(EXECUTABLES / "parley", "load", *options)
         assert done.returncode == 2 and done.stdout.startswith("parley: "), done.stdout
     assert "--in-flight N" in single.run(EXECUTABLES / "parley", "load", "--help").stdout
+
+
+def test_the_load_generator_stands_beside_the_command_line(tmp_path: Path):
+    shutil.copy(EXECUTABLES / "parley", tmp_path)
+    command = [tmp_path / "parley", "load", "--help"]
+    environment = os.environ | {"PATH": str(tmp_path)}
+    alone = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30)
+    assert alone.returncode == 2 and alone.stderr.startswith("parley: parley-load cannot be run: "), alone.stderr
+    shutil.copy(EXECUTABLES / "parley-load", tmp_path)
+    beside = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30)
+    assert beside.returncode == 0 and "Usage: parley load SCENARIO" in beside.stdout, beside.stderr
 
 
 def load(system: System, directory: Path, *options: str) -> dict:

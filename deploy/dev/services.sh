@@ -60,7 +60,7 @@ build_flags=(--explicit-target-dependency-import-check error)
 
 require_executables() {
     local name
-    for name in "${services[@]}" parley; do
+    for name in "${services[@]}" parley parley-load; do
         [[ -x $executables/$name ]] || die "$executables/$name is missing: run this without PARLEY_NO_BUILD, or make build."
     done
 }

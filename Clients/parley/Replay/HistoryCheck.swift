@@ -1,4 +1,6 @@
+import CommandSupport
 import Models
+import ParleyClient
 
 /// Compares what a conversation reads as with what was sent, message by message.
 ///

@@ -1,7 +1,10 @@
 import Bytes
+import CommandSupport
 import JSON
 import Models
+import ParleyClient
 import Reactor
+import ReactorTransport
 
 /// Plays the conversations of a plan through the public API and compares what comes of it with what was meant.
 @Reactor

@@ -1,6 +1,9 @@
+import CommandSupport
 import JSON
 import Models
+import ParleyClient
 import Reactor
+import ReactorTransport
 
 /// Finds the messages of a plan by their ids.
 struct ReplayIndex: Sendable {

@@ -1,4 +1,5 @@
 import CCrypto
+import CommandSupport
 import Models
 
 /// What a replay is to do, decided before the first request: every user, conversation, message and id.

@@ -1,3 +1,4 @@
+import CommandSupport
 import Reactor
 
 /// Shows how far a replay is: a bar on a terminal, a line now and then elsewhere.

@@ -1,4 +1,5 @@
 import Bytes
+import CommandSupport
 import JSON
 
 /// What a replay found, as a table for a person and as JSON for a machine.
@@ -89,24 +90,4 @@ extension ByteBuffer {
         append(key: key)
         append(utf8: rounded(number, 3))
     }
-}
-
-/// With so many decimals, `1234.5` as "1234.50".
-func rounded(_ number: Double, _ decimals: Int) -> String {
-    let scale = (0..<decimals).reduce(1) { scale, _ in scale * 10 }
-    let units = Int((number * Double(scale)).rounded())
-    let fraction = String(units.magnitude % scale.magnitude)
-    let whole = "\(units < 0 ? "-" : "")\(units.magnitude / scale.magnitude)"
-    return decimals == 0 ? whole : "\(whole).\(String(repeating: "0", count: decimals - fraction.count))\(fraction)"
-}
-
-/// 37926 as "37,926".
-func grouped(_ number: Int) -> String {
-    var digits = String(number.magnitude)
-    var groups: [String] = []
-    while digits.count > 3 {
-        groups.insert(String(digits.suffix(3)), at: 0)
-        digits.removeLast(3)
-    }
-    return (number < 0 ? "-" : "") + ([digits] + groups).joined(separator: ",")
 }

@@ -1,4 +1,7 @@
+import CommandSupport
+import ParleyClient
 import Reactor
+import ReactorTransport
 
 /// Sends all messages of a plan and remembers what was acknowledged.
 ///

@@ -5,7 +5,7 @@ import ServiceKit
 import Wire
 
 @testable import Ingest
-@testable import ParleyCLI
+@testable import ParleyClient
 
 private let id = "01900000-0000-7000-8000-00000000cafe"
 private let limits = ClientLimits()

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ParleyCLI
+@testable import ParleyLoad
 
 @Suite struct AnswerParserTests {
     private func answers(_ text: String, pieces: Int = .max) throws -> [String] {

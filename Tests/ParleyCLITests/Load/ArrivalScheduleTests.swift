@@ -2,7 +2,7 @@ import Reactor
 import TestSupport
 import Testing
 
-@testable import ParleyCLI
+@testable import CommandSupport
 
 @Suite struct ArrivalScheduleTests {
     init() { ReactorThread.start() }

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ParleyCLI
+@testable import ParleyLoad
 
 @Suite struct HistogramTests {
     @Test("every value is in a bucket whose edge is at most 1/128 above it")

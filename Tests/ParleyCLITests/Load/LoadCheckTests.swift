@@ -1,7 +1,7 @@
 import Models
 import Testing
 
-@testable import ParleyCLI
+@testable import ParleyLoad
 
 @Suite struct LoadCheckTests {
     private func id(_ number: Int, conversation: Int = 3) -> MessageID {

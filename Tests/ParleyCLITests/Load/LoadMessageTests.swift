@@ -3,7 +3,8 @@ import Models
 import Reactor
 import Testing
 
-@testable import ParleyCLI
+@testable import ParleyClient
+@testable import ParleyLoad
 
 @Suite struct LoadMessageTests {
     private static let conversation = "0199aaaa-bbbb-8ccc-8ddd-eeeeffff0001"

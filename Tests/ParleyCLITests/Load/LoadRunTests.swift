@@ -2,7 +2,8 @@ import Reactor
 import TestSupport
 import Testing
 
-@testable import ParleyCLI
+@testable import CommandSupport
+@testable import ParleyLoad
 
 /// Whole runs against a server that keeps or breaks its promises.
 @Suite struct LoadRunTests {

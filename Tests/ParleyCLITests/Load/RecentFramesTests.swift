@@ -3,7 +3,7 @@ import Reactor
 import TestSupport
 import Testing
 
-@testable import ParleyCLI
+@testable import ParleyLoad
 
 @Suite struct RecentFramesTests {
     init() { ReactorThread.start() }

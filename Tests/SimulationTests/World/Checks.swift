@@ -1,8 +1,6 @@
 import Models
 import Reactor
 
-@testable import ParleyCLI
-
 /// What must be so in the end.
 @Reactor
 enum Checks {

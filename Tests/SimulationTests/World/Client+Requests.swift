@@ -2,7 +2,7 @@ import JSON
 import Models
 import Reactor
 
-@testable import ParleyCLI
+@testable import ParleyClient
 
 /// What a user decided about telling others what they read.
 struct Decisions {

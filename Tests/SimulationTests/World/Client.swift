@@ -4,7 +4,7 @@ import Reactor
 import ServiceKit
 import Wire
 
-@testable import ParleyCLI
+@testable import ParleyClient
 
 /// A client of the system: asks, comes back with its cursors, and looks at everything it is told.
 @Reactor

@@ -3,7 +3,7 @@ import Edge
 import Reactor
 
 @testable import Fanout
-@testable import ParleyCLI
+@testable import ReactorTransport
 
 /// A WebSocket from a client to a fanout: in order, with delays, and broken at times, when what was on its way is lost.
 @Reactor

@@ -1,7 +1,7 @@
 import JSON
 import Models
 
-@testable import ParleyCLI
+@testable import ParleyClient
 
 /// A message as a client is told of it, as far as the checks look at it.
 struct MessageState: JSONObject {

@@ -1,0 +1,68 @@
+import Reactor
+
+/// One of the things `parley` does.
+package protocol Command: Sendable {
+    static var description: CommandDescription { get }
+
+    init(_ arguments: Arguments) throws(UsageError)
+
+    /// - Returns: the exit status of the process: 0 when all went well, 1 when something did not.
+    @Reactor func run() async -> Int32
+}
+
+/// A command as `--help` shows it, and what its arguments are checked against.
+package struct CommandDescription: Sendable {
+    package struct Option: Sendable {
+        package let name: String
+        /// What the value stands for; nil for a switch.
+        package let value: String?
+        package let help: String
+
+        package init(_ name: String, _ value: String? = nil, _ help: String) {
+            self.name = name
+            self.value = value
+            self.help = help
+        }
+    }
+
+    package let name: String
+    package let summary: String
+    /// What comes without a name, such as `FILE`.
+    package let positional: [String]
+    package let options: [Option]
+    package let details: String
+
+    package init(
+        name: String, summary: String, positional: [String] = [], options: [Option] = [], details: String = ""
+    ) {
+        self.name = name
+        self.summary = summary
+        self.positional = positional
+        self.options = options
+        self.details = details
+    }
+
+    package func option(named name: String) -> Option? { options.first { $0.name == name } }
+
+    package var help: String {
+        let usage = (["parley", name] + positional + (options.isEmpty ? [] : ["[OPTIONS]"])).joined(separator: " ")
+        let sections = ["\(summary)", "Usage: \(usage)", optionLines, details]
+        return sections.filter { !$0.isEmpty }.joined(separator: "\n\n")
+    }
+
+    private var optionLines: String {
+        let titles = options.map { "--\($0.name)" + ($0.value.map { " \($0)" } ?? "") }
+        let width = titles.map(\.count).max() ?? 0
+        return zip(titles, options).map { title, option in
+            let indent = String(repeating: " ", count: width + 4)
+            let help = option.help.split(separator: "\n").joined(separator: "\n\(indent)")
+            return "  \(title)\(String(repeating: " ", count: width - title.count))  \(help)"
+        }.joined(separator: "\n")
+    }
+}
+
+/// The person at the terminal asked for something that cannot be done as asked.
+package struct UsageError: Error, Equatable {
+    package let text: String
+    package init(_ text: String) { self.text = text }
+}

@@ -1,0 +1,12 @@
+/// A command of `parley` that is a program of its own.
+package struct CommandProgram: Sendable {
+    package let name: String
+    package let summary: String
+    /// The file, which stands beside `parley`.
+    package let executable: String
+
+    package static let load = CommandProgram(
+        name: "load",
+        summary: "Makes load on a system, measures it, and checks that nothing was lost, doubled or out of order.",
+        executable: "parley-load")
+}

@@ -1,0 +1,63 @@
+import ReactorTransport
+import ServiceKit
+
+/// Where the system is, as all commands but `token` are told.
+package struct ConnectionArguments: Sendable {
+    package static let httpOptions: [CommandDescription.Option] = [
+        .init(
+            "http", "URL",
+            "where ingest is; several by commas or repetition\n(default: PARLEY_HTTP, the system in PARLEY_STATE, or http://127.0.0.1:8080)"
+        ),
+        .init("ca-file", "FILE", "certificates to trust with https:// (default: PARLEY_CA_FILE, or the system's)"),
+        TokenSource.option,
+    ]
+    package static let options =
+        [
+            CommandDescription.Option(
+                "ws", "URL",
+                "where fanout is; several by commas or repetition\n(default: PARLEY_WS, the origin of an https:// --http, the system in PARLEY_STATE,\nor ws://127.0.0.1:8081)"
+            )
+        ] + httpOptions
+
+    package let http: [Endpoint]
+    package let webSocket: [Endpoint]
+    package let tokens: TokenSource
+
+    package init(_ arguments: Arguments) throws(UsageError) {
+        var environment = Environment.process
+        let system = SystemSettings(environment: environment)
+        let named = [arguments.list("http"), environment.list("PARLEY_HTTP", default: ""), system.http]
+        http = try Self.endpoints(named.first { !$0.isEmpty } ?? [], "http")
+        // Where TLS ends there is a proxy, and it has one origin for both.
+        let usual = http.allSatisfy(\.isSecure) ? http.map(\.webSocket.description) : system.webSocket
+        let sockets = [arguments.list("ws"), environment.list("PARLEY_WS", default: ""), usual]
+        webSocket = try Self.endpoints(sockets.first { !$0.isEmpty } ?? [], "ws")
+        tokens = try TokenSource(arguments)
+        if (http + webSocket).contains(where: \.isSecure) {
+            try Self.trust(arguments.value("ca-file") ?? environment.optionalString("PARLEY_CA_FILE"))
+        }
+    }
+
+    private static func endpoints(
+        _ urls: [String], _ scheme: String
+    ) throws(UsageError) -> [Endpoint] {
+        var endpoints: [Endpoint] = []
+        do throws(InvalidEndpoint) {
+            for url in urls { endpoints.append(try Endpoint(url, scheme: scheme)) }
+        } catch {
+            throw UsageError(error.description)
+        }
+        return endpoints
+    }
+
+    private static func trust(_ authorities: String?) throws(UsageError) {
+        do throws(TLSError) {
+            try TLSContext.trust(authorities) { host, reason in
+                Terminal.tell(
+                    "parley: the certificate of \(host) is refused: \(reason). To trust it, name it with --ca-file.")
+            }
+        } catch {
+            throw UsageError(error.description)
+        }
+    }
+}

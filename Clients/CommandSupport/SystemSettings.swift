@@ -1,0 +1,52 @@
+import ServiceKit
+
+/// Where the development system of this environment is: what the variables say, else what the system in PARLEY_STATE was
+/// started with (`deploy/dev/up` leaves that in `run/settings`), else the defaults. So a person names no address.
+package struct SystemSettings: Sendable {
+    private let environment: [String: String]
+    private let remembered: [String: String]
+
+    package static let names = [
+        "PARLEY_HOST", "PARLEY_HTTP_PORT", "PARLEY_WS_PORT", "PARLEY_INGESTS", "PARLEY_FANOUTS",
+    ]
+
+    package init(environment: Environment) {
+        var environment = environment
+        var values: [String: String] = [:]
+        for name in Self.names { values[name] = environment.optionalString(name) }
+        let state = environment.string("PARLEY_STATE", default: ".parley")
+        self.init(environment: values, settingsFile: readTextFile("\(state)/run/settings") ?? "")
+    }
+
+    /// - Parameter settingsFile: lines of `NAME=value`.
+    package init(environment: [String: String], settingsFile: String) {
+        self.environment = environment
+        remembered = Dictionary(
+            settingsFile.split(separator: "\n").compactMap { line in
+                let parts = line.split(separator: "=", maxSplits: 1)
+                return parts.count == 2 ? (String(parts[0]), String(parts[1])) : nil
+            }, uniquingKeysWith: { $1 })
+    }
+
+    /// `PARLEY_STATE`, or its default when the system is not named by its addresses either.
+    package static func state(isSystemNamed: Bool) -> String? {
+        var environment = Environment.process
+        return environment.optionalString("PARLEY_STATE") ?? (isSystemNamed ? nil : ".parley")
+    }
+
+    /// Every instance of ingest.
+    package var http: [String] { urls("http", port: "PARLEY_HTTP_PORT", 8080, instances: "PARLEY_INGESTS") }
+
+    /// Every instance of fanout.
+    package var webSocket: [String] { urls("ws", port: "PARLEY_WS_PORT", 8081, instances: "PARLEY_FANOUTS") }
+
+    private func urls(_ scheme: String, port: String, _ usual: Int, instances: String) -> [String] {
+        let first = number(port) ?? usual
+        let count = min(max(number(instances) ?? 1, 1), 100)
+        return (0..<count).map { "\(scheme)://\(value("PARLEY_HOST") ?? "127.0.0.1"):\(first + 10 * $0)" }
+    }
+
+    private func number(_ name: String) -> Int? { value(name).flatMap { Int($0) } }
+
+    private func value(_ name: String) -> String? { environment[name] ?? remembered[name] }
+}

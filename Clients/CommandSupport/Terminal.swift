@@ -1,0 +1,25 @@
+import Glibc
+
+/// Standard output and standard error, written at once: what was printed before a crash or a Ctrl-C has been printed,
+/// and a line in a pipe comes when it is made.
+package enum Terminal {
+    package static let isInteractive = isatty(STDERR_FILENO) == 1
+
+    /// A line of results.
+    package static func say(_ line: String) { write(line + "\n", to: STDOUT_FILENO) }
+
+    /// A line about the work: progress, complaints.
+    package static func tell(_ line: String) { write(line + "\n", to: STDERR_FILENO) }
+
+    /// Replaces the current line on standard error.
+    package static func replaceLine(_ line: String) { write("\r\u{1B}[K\(line)", to: STDERR_FILENO) }
+
+    private static func write(_ text: String, to descriptor: CInt) {
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno != EINTR { return }
+            rest = rest.dropFirst(max(0, count))
+        }
+    }
+}

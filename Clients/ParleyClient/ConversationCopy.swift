@@ -1,0 +1,140 @@
+import JSON
+import Models
+
+/// What one client has of a conversation, as the lines that its digests are made of: openapi.json, "Comparing copies".
+public struct ConversationCopy {
+    private struct Message {
+        let seq: Int64
+        let changeSeq: Int64
+        let line: String
+    }
+
+    private var changes: [Int64: String] = [:]
+    private var messages: [MessageID: Message] = [:]
+
+    public init() {}
+
+    /// A change as it came, with the message it is about.
+    public mutating func take(change encoded: UnsafeRawBufferPointer) throws(JSONError) {
+        let change = try CopiedChange(document: encoded)
+        changes[change.seq] = change.line
+        if let message = change.message { take(message) }
+    }
+
+    /// A change alone: for a copy whose messages are those of the history.
+    public mutating func take(changeOnly encoded: UnsafeRawBufferPointer) throws(JSONError) {
+        let change = try CopiedChange(document: encoded)
+        changes[change.seq] = change.line
+    }
+
+    /// A message of the history.
+    public mutating func take(message encoded: UnsafeRawBufferPointer) throws(JSONError) {
+        take(try CopiedMessage(document: encoded))
+    }
+
+    /// Of two states of a message the one with the higher `changeSeq` is the newer. System messages are in no digest.
+    private mutating func take(_ message: CopiedMessage) {
+        guard let id = message.id, message.kind != "system", messages[id]?.changeSeq ?? 0 < message.changeSeq else {
+            return
+        }
+        messages[id] = Message(seq: message.seq, changeSeq: message.changeSeq, line: message.line)
+    }
+
+    /// The digests of all pages that the server told of, each of which was asked for at most once.
+    public func differences(from pages: [DigestPage.Entry]) -> [String] {
+        let state = Dictionary(messages.values.map { ($0.seq, $0.line) }, uniquingKeysWith: { $1 })
+        return pages.flatMap { page in
+            [
+                ("changes", page.changes, Self.digest(of: changes, in: page)),
+                ("state", page.state, Self.digest(of: state, in: page)),
+            ].compactMap { name, theirs, own in
+                theirs == own ? nil : "the \(name) of positions \(page.first) to \(page.last)"
+            }
+        }
+    }
+
+    private static func digest(of lines: [Int64: String], in page: DigestPage.Entry) -> String {
+        var hash = SHA256Text()
+        for seq in page.first...max(page.first, page.last) {
+            if let line = lines[seq] { hash.update(line) }
+        }
+        return hash.finish()
+    }
+}
+
+/// What a digest looks at in a change.
+private struct CopiedChange: JSONObject {
+    var seq: Int64 = 0
+    var message: CopiedMessage?
+    private var kind = ""
+    private var actor = ""
+    private var user: String?
+
+    mutating func read(_ key: JSONString, _ reader: inout JSONReader) throws(JSONError) {
+        switch key {
+        case "seq": seq = try reader.integer()
+        case "kind": kind = try reader.string()
+        case "actorId": actor = try reader.string()
+        case "userId": user = try reader.string()
+        case "message": message = try CopiedMessage(reading: &reader)
+        default: try reader.skip()
+        }
+    }
+
+    var line: String { "\(seq) \(kind) \(message?.id?.description ?? user ?? "-") \(actor)\n" }
+}
+
+/// What a digest looks at in a message.
+private struct CopiedMessage: JSONObject {
+    var id: MessageID?
+    var seq: Int64 = 0
+    var changeSeq: Int64 = 0
+    var kind = ""
+    private var sender = ""
+    private var text: String?
+    private var replyTo: MessageID?
+    private var editedAt: String?
+    private var mentions: [String] = []
+    private var tapbacks: [(kind: String, count: Int64)] = []
+
+    mutating func read(_ key: JSONString, _ reader: inout JSONReader) throws(JSONError) {
+        switch key {
+        case "id": id = try reader.messageID()
+        case "seq": seq = try reader.integer()
+        case "changeSeq": changeSeq = try reader.integer()
+        case "kind": kind = try reader.string()
+        case "senderId": sender = try reader.string()
+        case "text": text = try reader.consumeNull() ? nil : try reader.string()
+        case "replyTo": replyTo = try MessageView.parent(&reader)
+        case "editedAt": editedAt = try reader.string()
+        case "mentions": mentions = try Self.names(&reader)
+        case "tapbackCounts": tapbacks = try Self.counts(&reader)
+        default: try reader.skip()
+        }
+    }
+
+    private static func names(_ reader: inout JSONReader) throws(JSONError) -> [String] {
+        var names: [String] = []
+        try reader.beginArray()
+        while try reader.nextElement() { names.append(try reader.string()) }
+        return names
+    }
+
+    private static func counts(_ reader: inout JSONReader) throws(JSONError) -> [(kind: String, count: Int64)] {
+        var counts: [(kind: String, count: Int64)] = []
+        try reader.beginObject()
+        while let kind = try reader.nextKey() { counts.append((kind.string, try reader.integer())) }
+        // By bytes: strings of Swift compare equal, and in another order, after normalisation.
+        return counts.sorted { $0.kind.utf8.lexicographicallyPrecedes($1.kind.utf8) }
+    }
+
+    var line: String {
+        let fields = [
+            "\(seq)", id?.description ?? "-", sender, replyTo?.description ?? "-", editedAt ?? "-",
+            mentions.isEmpty ? "-" : mentions.joined(separator: ","),
+            tapbacks.isEmpty ? "-" : tapbacks.map { "\($0.kind):\($0.count)" }.joined(separator: ","),
+            text.map(SHA256Text.of) ?? "-",
+        ]
+        return fields.joined(separator: " ") + "\n"
+    }
+}

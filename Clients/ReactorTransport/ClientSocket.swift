@@ -1,0 +1,132 @@
+import Bytes
+import CLinux
+import Glibc
+import Reactor
+
+/// Who reads what a `ClientSocket` receives.
+@Reactor
+public protocol ClientSocketOwner: AnyObject {
+    /// The bytes are valid until this returns.
+    func received(_ bytes: UnsafeRawBufferPointer)
+    /// The connection has ended, or never came about. Comes once, and nothing comes after it.
+    func closed()
+}
+
+/// A TCP connection as a client has it, with TLS where the endpoint asks for it. What is sent is collected and written
+/// once at the end of the turn.
+@Reactor
+public final class ClientSocket: DescriptorHandler {
+    /// Whoever lets go of the connection without closing it closes it by that.
+    private weak var owner: (any ClientSocketOwner)?
+    private let descriptor: CInt
+    private let tls: TLSSession?
+    private var output = ByteBuffer(capacity: 256)
+    private var isFlushScheduled = false
+    private var watchesWriting = true
+    public private(set) var isClosed = false
+
+    /// Shared, because every owner is done with the bytes before the next one reads.
+    private static let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 * 1024, alignment: 16)
+
+    /// Begins to connect. Nil when that fails at once.
+    public init?(_ endpoint: Endpoint, owner: any ClientSocketOwner) {
+        guard let descriptor = endpoint.connect() else { return nil }
+        tls =
+            endpoint.isSecure
+            ? TLSContext.shared.flatMap { TLSSession(descriptor, host: endpoint.bareHost, in: $0) } : nil
+        self.descriptor = descriptor
+        self.owner = owner
+        guard !endpoint.isSecure || tls != nil else {
+            Glibc.close(descriptor)
+            return nil
+        }
+        // Writable means connected; a failure comes as readable with an error.
+        Reactor.watch(descriptor, for: [.read, .write], handler: self)
+    }
+
+    /// Lets `body` append what is to be sent.
+    public func send(_ body: (inout ByteBuffer) -> Void) {
+        guard !isClosed else { return }
+        body(&output)
+        guard !isFlushScheduled, !watchesWriting else { return }
+        isFlushScheduled = true
+        Reactor.atEndOfTurn { [self] in
+            isFlushScheduled = false
+            flush()
+        }
+    }
+
+    /// Ends the connection without telling the owner.
+    public func close() {
+        guard !isClosed else { return }
+        isClosed = true
+        Reactor.forget(descriptor)
+        Glibc.close(descriptor)
+    }
+
+    public func ready(_ readiness: Readiness) {
+        guard owner != nil else { return close() }
+        if readiness.contains(.read) || readiness.contains(.hangup) || readiness.contains(.failure) { receive() }
+        // TLS answers what it read, and may have waited for that to write.
+        if readiness.contains(.write) || tls != nil { flush() }
+    }
+
+    private func receive() {
+        if let tls { return receive(by: tls) }
+        while !isClosed {
+            let count = recv(descriptor, Self.readBuffer.baseAddress, Self.readBuffer.count, 0)
+            if count > 0 {
+                owner?.received(UnsafeRawBufferPointer(rebasing: Self.readBuffer[..<count]))
+                if count < Self.readBuffer.count { return }
+            } else if count < 0, errno == EAGAIN || errno == EINTR {
+                return
+            } else {
+                return end()
+            }
+        }
+    }
+
+    private func receive(by tls: TLSSession) {
+        while !isClosed {
+            switch tls.read(into: Self.readBuffer) {
+            case .done(let count): owner?.received(UnsafeRawBufferPointer(rebasing: Self.readBuffer[..<count]))
+            case .wait(let forWriting): return forWriting ? watchWriting(true) : ()
+            case .ended: return end()
+            }
+        }
+    }
+
+    private func flush() {
+        guard !isClosed else { return }
+        if let tls { return flush(by: tls) }
+        if !output.isEmpty {
+            let count = Glibc.send(descriptor, output.bytes.baseAddress, output.count, CInt(MSG_NOSIGNAL))
+            if count < 0, errno != EAGAIN, errno != EINTR { return end() }
+            output.removeFirst(max(0, count))
+        }
+        watchWriting(!output.isEmpty)
+    }
+
+    private func flush(by tls: TLSSession) {
+        while !output.isEmpty {
+            switch tls.write(output.bytes) {
+            case .done(let count): output.removeFirst(count)
+            case .wait(let forWriting): return watchWriting(forWriting)
+            case .ended: return end()
+            }
+        }
+        watchWriting(false)
+    }
+
+    private func watchWriting(_ isNeeded: Bool) {
+        guard isNeeded != watchesWriting else { return }
+        watchesWriting = isNeeded
+        Reactor.change(descriptor, to: isNeeded ? [.read, .write] : .read)
+    }
+
+    private func end() {
+        guard !isClosed else { return }
+        close()
+        owner?.closed()
+    }
+}

@@ -1,0 +1,45 @@
+import Bytes
+import Models
+
+/// A request, ready to be written into any connection, again if the first is lost.
+public struct HTTPRequest: Sendable {
+    public var method: StaticString
+    /// With the query, percent-encoded.
+    public let path: String
+    public let token: String
+    public var body: [UInt8]
+    /// Of a write that is not unique by an id of its own.
+    public var idempotencyKey: UUIDBytes?
+
+    public init(
+        method: StaticString = "GET", path: String, token: String, body: [UInt8] = [], idempotencyKey: UUIDBytes? = nil
+    ) {
+        self.method = method
+        self.path = path
+        self.token = token
+        self.body = body
+        self.idempotencyKey = idempotencyKey
+    }
+
+    /// Appends the request as it goes over a connection to `host`.
+    public func write(host: String, to buffer: inout ByteBuffer) {
+        buffer.reserve(256 + token.utf8.count + body.count)
+        buffer.append(method)
+        buffer.append(" ")
+        buffer.append(utf8: path)
+        buffer.append(" HTTP/1.1\r\nHost: ")
+        buffer.append(utf8: host)
+        buffer.append("\r\nAuthorization: Bearer ")
+        buffer.append(utf8: token)
+        if let idempotencyKey {
+            buffer.append("\r\nIdempotency-Key: ")
+            buffer.append(idempotencyKey)
+        }
+        if !body.isEmpty {
+            buffer.append("\r\nContent-Type: application/json\r\nContent-Length: ")
+            buffer.append(decimal: Int64(body.count))
+        }
+        buffer.append("\r\n\r\n")
+        buffer.append(body)
+    }
+}

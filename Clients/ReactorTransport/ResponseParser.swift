@@ -1,0 +1,123 @@
+import Bytes
+import CHTTPParser
+
+/// A response as it arrives. The body is valid until the callback it came with returns.
+public struct HTTPResponse {
+    public let status: Int
+    public let retryAfter: Duration?
+    public let body: UnsafeRawBufferPointer
+}
+
+/// Parses the responses of one connection by libhttp-parser, one after the other, as pipelining gives them.
+final class ResponseParser {
+    /// Called with each response.
+    private let complete: (HTTPResponse) -> Void
+    private let parser: UnsafeMutablePointer<http_parser>
+    private var body = ByteBuffer(capacity: 1024)
+    private var name = ByteBuffer(capacity: 32)
+    private var value = ByteBuffer(capacity: 64)
+    private var isInValue = false
+    private var retryAfter: Duration?
+    /// `Sec-WebSocket-Accept`, of a response that switches protocols.
+    private(set) var acceptKey: [UInt8] = []
+
+    init(_ complete: @escaping (HTTPResponse) -> Void) {
+        self.complete = complete
+        parser = .allocate(capacity: 1)
+        http_parser_init(parser, HTTP_RESPONSE)
+        parser.pointee.data = Unmanaged.passUnretained(self).toOpaque()
+    }
+
+    deinit { parser.deallocate() }
+
+    /// Whether the server keeps the connection open after the response that was parsed last.
+    private(set) var keepsAlive = true
+
+    var hasSwitchedProtocols: Bool { parser.pointee.upgrade != 0 && parser.pointee.status_code == 101 }
+
+    /// How many of the bytes were used: fewer than there are only when the protocol has been switched. Nil when they are
+    /// no HTTP response.
+    func parse(_ bytes: UnsafeRawBufferPointer) -> Int? {
+        let start = bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
+        let used = http_parser_execute(parser, Self.callbacks, start, bytes.count)
+        guard parser.pointee.http_errno == HPE_OK.rawValue else { return nil }
+        return used == bytes.count || hasSwitchedProtocols ? used : nil
+    }
+
+    // MARK: Callbacks
+
+    private func began() {
+        body.removeAll()
+        name.removeAll()
+        value.removeAll()
+        isInValue = false
+        retryAfter = nil
+    }
+
+    private func nameArrived(_ bytes: UnsafeRawBufferPointer) {
+        if isInValue { endField() }
+        name.append(bytes)
+    }
+
+    private func valueArrived(_ bytes: UnsafeRawBufferPointer) {
+        isInValue = true
+        value.append(bytes)
+    }
+
+    private func endField() {
+        if isName("retry-after") { retryAfter = Self.seconds(value.bytes) }
+        if isName("sec-websocket-accept") { acceptKey = value.array }
+        name.removeAll()
+        value.removeAll()
+        isInValue = false
+    }
+
+    private func isName(_ expected: StaticString) -> Bool {
+        name.count == expected.utf8CodeUnitCount
+            && (0..<name.count).allSatisfy { name.bytes[$0] | 0x20 == expected.utf8Start[$0] }
+    }
+
+    private static func seconds(_ value: UnsafeRawBufferPointer) -> Duration? {
+        Int(String(decoding: value, as: UTF8.self)).map { .seconds(min(max($0, 0), 3600)) }
+    }
+
+    private func headEnded() {
+        if isInValue { endField() }
+    }
+
+    private func ended() {
+        keepsAlive = http_should_keep_alive(parser) != 0
+        guard !hasSwitchedProtocols else { return }
+        complete(
+            HTTPResponse(status: Int(parser.pointee.status_code), retryAfter: retryAfter, body: body.bytes))
+    }
+
+    // MARK: The library's table of callbacks
+
+    private typealias Parser = UnsafeMutablePointer<http_parser>
+
+    // Never changed after it was filled in.
+    nonisolated(unsafe) private static let callbacks: UnsafePointer<http_parser_settings> = {
+        let table = UnsafeMutablePointer<http_parser_settings>.allocate(capacity: 1)
+        http_parser_settings_init(table)
+        table.pointee.on_message_begin = { notify($0) { $0.began() } }
+        table.pointee.on_header_field = { pass($0, $1, $2) { $0.nameArrived($1) } }
+        table.pointee.on_header_value = { pass($0, $1, $2) { $0.valueArrived($1) } }
+        table.pointee.on_headers_complete = { notify($0) { $0.headEnded() } }
+        table.pointee.on_body = { pass($0, $1, $2) { $0.body.append($1) } }
+        table.pointee.on_message_complete = { notify($0) { $0.ended() } }
+        return UnsafePointer(table)
+    }()
+
+    private static func notify(_ parser: Parser?, _ body: (ResponseParser) -> Void) -> CInt {
+        body(Unmanaged<ResponseParser>.fromOpaque(parser!.pointee.data).takeUnretainedValue())
+        return 0
+    }
+
+    private static func pass(
+        _ parser: Parser?, _ start: UnsafePointer<CChar>?, _ count: Int,
+        _ body: (ResponseParser, UnsafeRawBufferPointer) -> Void
+    ) -> CInt {
+        notify(parser) { body($0, UnsafeRawBufferPointer(start: start, count: count)) }
+    }
+}

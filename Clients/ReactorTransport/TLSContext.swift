@@ -1,0 +1,111 @@
+import CTLS
+import Reactor
+import Synchronization
+
+/// Which certificates the servers may have, for all connections of the process.
+public final class TLSContext: @unchecked Sendable {
+    // @unchecked: OpenSSL lets any thread make sessions from a context that is not changed any more.
+    fileprivate let handle: OpaquePointer
+    fileprivate let onRefusal: @Sendable (_ host: String, _ reason: String) -> Void
+
+    private init(_ handle: OpaquePointer, onRefusal: @escaping @Sendable (String, String) -> Void) {
+        self.handle = handle
+        self.onRefusal = onRefusal
+    }
+
+    deinit { SSL_CTX_free(handle) }
+
+    private static let current = Mutex<TLSContext?>(nil)
+
+    /// The context of this process: nil until `trust` said what is trusted.
+    static var shared: TLSContext? { current.withLock { $0 } }
+
+    /// Must be called before the first connection to a secure endpoint, which else cannot be opened.
+    ///
+    /// - Parameters:
+    ///   - authorities: a file of certificates to trust (PEM); nil: those that the system trusts.
+    ///   - onRefusal: called with the first certificate that is refused, for whoever could trust it.
+    public static func trust(
+        _ authorities: String?, onRefusal: @escaping @Sendable (_ host: String, _ reason: String) -> Void
+    ) throws(TLSError) {
+        guard let handle = SSL_CTX_new(TLS_client_method()) else { throw TLSError(description: "TLS is not to be had") }
+        let context = TLSContext(handle, onRefusal: onRefusal)
+        _ = parley_tls_mode(handle)
+        SSL_CTX_set_verify(handle, SSL_VERIFY_PEER, nil)
+        if let authorities {
+            guard SSL_CTX_load_verify_locations(handle, authorities, nil) == 1 else {
+                throw TLSError(description: "no certificate in \(authorities)")
+            }
+        } else {
+            SSL_CTX_set_default_verify_paths(handle)
+        }
+        current.withLock { $0 = context }
+    }
+}
+
+/// Why no server can be trusted.
+public struct TLSError: Error, Equatable, CustomStringConvertible {
+    public let description: String
+}
+
+/// TLS on one connected socket, client side. Does not own the descriptor.
+@Reactor
+final class TLSSession {
+    enum Outcome {
+        case done(Int)
+        /// Until the socket is readable, or writable.
+        case wait(forWriting: Bool)
+        case ended
+    }
+
+    // Unsafe for `deinit` alone, when nobody else has the session.
+    private nonisolated(unsafe) let handle: OpaquePointer
+    private let context: TLSContext
+    private let host: String
+    private static var hasExplained = false
+
+    /// - Parameter host: the name or address that the certificate has to be for.
+    init?(_ descriptor: CInt, host: String, in context: TLSContext) {
+        guard let handle = SSL_new(context.handle) else { return nil }
+        self.handle = handle
+        self.context = context
+        self.host = host
+        SSL_set_fd(handle, descriptor)
+        SSL_set_connect_state(handle)
+        if X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(handle), host) != 1 {
+            SSL_set1_host(handle, host)
+            _ = parley_tls_name(handle, host)
+        }
+    }
+
+    deinit { SSL_free(handle) }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> Outcome {
+        ERR_clear_error()
+        return outcome(SSL_read(handle, buffer.baseAddress, CInt(clamping: buffer.count)))
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer) -> Outcome {
+        ERR_clear_error()
+        return outcome(SSL_write(handle, bytes.baseAddress, CInt(clamping: bytes.count)))
+    }
+
+    private func outcome(_ result: CInt) -> Outcome {
+        if result > 0 { return .done(Int(result)) }
+        switch SSL_get_error(handle, result) {
+        case SSL_ERROR_WANT_READ: return .wait(forWriting: false)
+        case SSL_ERROR_WANT_WRITE: return .wait(forWriting: true)
+        default:
+            explainFailure()
+            return .ended
+        }
+    }
+
+    /// A connection that ends is tried again, but a certificate that is not trusted will not be trusted by then.
+    private func explainFailure() {
+        let result = SSL_get_verify_result(handle)
+        guard result != X509_V_OK, !Self.hasExplained else { return }
+        Self.hasExplained = true
+        context.onRefusal(host, String(cString: X509_verify_cert_error_string(result)))
+    }
+}

@@ -1,0 +1,9 @@
+import CommandSupport
+
+/// parley-load: what `parley load` runs.
+@main
+enum Main {
+    static func main() {
+        CommandProcess.main { words throws(UsageError) in try CommandProcess.run(LoadCommand.self, words) }
+    }
+}
