@@ -10,7 +10,7 @@ enum RequestFailure: Error, Equatable {
     case versionNotSupported, headTooLarge, bodyTooLarge, expectationUnknown
     case headTimeout, bodyTimeout
     case handshakeInvalid, webSocketVersion, webSocketProtocol, upgradeBehindRequests
-    case webSocketRefused, distrusted
+    case webSocketRefused, throttled
 
     var status: Int {
         switch self {
