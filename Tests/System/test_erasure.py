@@ -296,7 +296,7 @@ async def test_an_erased_user_stays_erased_and_an_erasure_goes_on_whatever_dies(
     assert (await backend.request("DELETE", f"/v1/users/{bob.name}")).status == 202
     for service in SERVICES:
         loud.kill(service)
-    loud.up()
+    loud.revive()
     assert (await bob.request("GET", "/v1/conversations")).status == 401
     socket = await bob.open_socket()
     await socket.say("hello", token=bob.token)
