@@ -112,7 +112,7 @@ class System:
             text=True,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            timeout=110,
+            timeout=280,
         )
 
     def remove(self):
