@@ -69,12 +69,12 @@ class JudgedSystem(System):
 
 
 def _await(url: str):
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 30
     while True:
         try:
             if httpx.get(url, trust_env=False).status_code == 200:
                 return
         except httpx.TransportError:
             pass
-        assert time.monotonic() < deadline, "not there within 10 s"
+        assert time.monotonic() < deadline, "not there within 30 s"
         time.sleep(0.05)

@@ -8,6 +8,19 @@ from system import System, is_alive
 SYSTEMS = {"single", "double", "system"}
 
 
+# Modules whose tests share what their module starts, or take less time than it takes to hand them out.
+TOGETHER = {"test_erasure", "test_fault_checker", "test_pooler", "test_promises", "test_roles"}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Where several processes run the tests (`-n 3 --dist loadgroup`) each has its own systems, and any test may go to
+    any of them but for these."""
+    for item in items:
+        if (module := item.path.stem) in TOGETHER:
+            item.add_marker(pytest.mark.xdist_group(module))
+
+
 @pytest.fixture(scope="session")
 def single():
     """A system with one process of every service."""
@@ -63,11 +76,11 @@ def processes_stay_up(request):
     yield
     if request.node.get_closest_marker("kills"):
         for system in systems:
-            system.up()
+            system.revive()
     else:
         dead = [name for system in systems for name, pid in pids[system].items() if not is_alive(pid)]
         for system in systems if dead else ():
-            system.up()
+            system.revive()
         assert not dead
 
 

@@ -1,5 +1,6 @@
 """A Parley system of the test's own: real processes, a real PostgreSQL, started and removed through deploy/dev."""
 
+import http.client
 import os
 import random
 import signal
@@ -7,6 +8,8 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
+import urllib.request
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -18,7 +21,11 @@ from services import SERVICES  # noqa: E402
 DEV = REPOSITORY / "deploy" / "dev"
 GUARD = REPOSITORY / "Tests" / "guard"
 EXECUTABLES = Path(os.environ.get("PARLEY_EXECUTABLES", REPOSITORY / ".build" / "release"))
+READY_SECONDS = 60.0
 SECRET = "a secret of the system tests, long enough for HS256"
+
+_open = urllib.request.build_opener(urllib.request.ProxyHandler({})).open
+"""Whatever proxies the environment names: these are processes of this machine."""
 
 
 class System:
@@ -31,7 +38,10 @@ class System:
         self.partitions = partitions
         self.state = Path(tempfile.mkdtemp(prefix="parley-test-"))
         self.state.chmod(0o755)  # PostgreSQL's user has to get in
-        self.http_port = _free_ports(instances)
+        self._reservation, self.http_port = _reserve_ports(instances)
+        self._began_with: dict[str, tuple[str, dict[str, str]]] = {}
+        """Of every process the executable and the environment with which deploy/dev started it."""
+        self._children: list[subprocess.Popen] = []
         # In a session of its own, so that Ctrl-C reaches the tests and not the guard.
         self._guard = subprocess.Popen([GUARD], env=self.environment, stdin=subprocess.PIPE, start_new_session=True)
 
@@ -58,6 +68,35 @@ class System:
         """Starts whatever is not running and returns when everything is ready."""
         done = self.run(DEV / "up")
         assert done.returncode == 0, f"deploy/dev/up failed:\n{done.stdout}"
+        files = (self.state / "run").glob("*-*.pid")
+        self._began_with = {file.stem: _began_with(int(file.read_text())) for file in files}
+
+    def revive(self):
+        """Starts the processes that have ended again and returns when everything is ready, as `up` does; milliseconds
+        instead of seconds, because there is nothing to find out."""
+        if not self.database and not is_alive(self.database_pid()):
+            return self.up()
+        for service, number in self.names:
+            if not self.is_up(service, number):
+                self.start(service, number)
+        deadline = time.monotonic() + READY_SECONDS
+        for service, number in self.names:
+            while not self.is_ready(service, number):
+                assert time.monotonic() < deadline, f"{service}-{number} is not ready:\n{self.log_ends()}"
+                time.sleep(0.02)
+
+    def start(self, service: str, number: int, **extra: str):
+        """Starts a process exactly as deploy/dev did. `extra` is added to the environment that it had then."""
+        name = f"{service}-{number}"
+        executable, environment = self._began_with[name]
+        with (self.state / "logs" / f"{name}.log").open("a") as log:
+            child = subprocess.Popen(
+                [executable], cwd=self.state, env=environment | extra, stdin=subprocess.DEVNULL,
+                stdout=log, stderr=log, start_new_session=True,
+            )  # fmt: skip
+        # Ended children are not kept as zombies.
+        self._children = [each for each in self._children if each.poll() is None] + [child]
+        (self.state / "run" / f"{name}.pid").write_text(f"{child.pid}\n")
 
     def stop(self):
         """Ends all processes in order; the data stays."""
@@ -73,13 +112,14 @@ class System:
             text=True,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            timeout=110,
+            timeout=280,
         )
 
     def remove(self):
         """Stops the processes and removes their data. Happens also when the test process dies: see Tests/guard."""
         self._guard.stdin.close()
         self._guard.wait()
+        self._reservation.close()
 
     def address(self, service: str, number: int = 0) -> str:
         # The WebSockets' port is the one behind the HTTP port.
@@ -94,7 +134,12 @@ class System:
 
     def kill(self, service: str, number: int = 0):
         """Ends the process as a crash would: nothing is drained, closed or said goodbye to."""
-        self.signal(service, number, signal.SIGKILL)
+        pid = self.pid(service, number)
+        os.kill(pid, signal.SIGKILL)
+        deadline = time.monotonic() + 10
+        while is_alive(pid):
+            assert time.monotonic() < deadline, f"{service}-{number} does not die"
+            time.sleep(0.001)
 
     def kill_database(self):
         os.kill(self.database_pid(), signal.SIGKILL)
@@ -105,12 +150,32 @@ class System:
     def is_up(self, service: str, number: int = 0) -> bool:
         return is_alive(self.pid(service, number))
 
+    def is_ready(self, service: str, number: int = 0) -> bool:
+        try:
+            with _open(self.address(service, number) + "/readyz", timeout=2) as answer:
+                return answer.status == 200
+        except (OSError, http.client.HTTPException):
+            return False
+
+    @property
+    def names(self) -> list[tuple[str, int]]:
+        return [(service, number) for service in SERVICES for number in range(self.instances)]
+
     def pids(self) -> dict[str, int]:
-        return {f"{service}-{n}": self.pid(service, n) for service in SERVICES for n in range(self.instances)}
+        return {f"{service}-{number}": self.pid(service, number) for service, number in self.names}
+
+    def environment_of(self, service: str, number: int) -> dict[str, str]:
+        return self._began_with[f"{service}-{number}"][1]
 
     def log_ends(self) -> str:
         logs = sorted((self.state / "logs").glob("*-*.log"))
         return "\n".join(f"── {log.name}\n" + "\n".join(log.read_text().splitlines()[-15:]) for log in logs)
+
+
+def _began_with(pid: int) -> tuple[str, dict[str, str]]:
+    """The executable of a process and the environment it began with."""
+    environment = Path(f"/proc/{pid}/environ").read_bytes().decode().split("\0")
+    return os.readlink(f"/proc/{pid}/exe"), dict(line.split("=", 1) for line in environment if "=" in line)
 
 
 def is_alive(pid: int) -> bool:
@@ -121,12 +186,21 @@ def is_alive(pid: int) -> bool:
     return state != "Z"
 
 
-def _free_ports(instances: int) -> int:
-    """The first of a range of ports that nobody uses, below those that the kernel hands out by itself."""
+def _reserve_ports(instances: int) -> tuple[socket.socket, int]:
+    """The first of a hundred ports that nobody uses, below those that the kernel hands out by itself. They are reserved
+    while the socket is open: it has the last of them, so that systems which start at once, of other processes too, do
+    not choose the same."""
     while True:
         base = random.randrange(20_000, 32_000, 100)
+        reservation = socket.socket()
+        try:
+            reservation.bind(("127.0.0.1", base + 99))
+        except OSError:
+            reservation.close()
+            continue
         if all(_is_free(base + 10 * n + offset) for n in range(instances) for offset in range(4)):
-            return base
+            return reservation, base
+        reservation.close()
 
 
 def _is_free(port: int) -> bool:

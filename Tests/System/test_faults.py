@@ -95,7 +95,7 @@ async def test_a_store_that_comes_back_shares_the_work_again(double, people):
         for conversation in conversations:
             answer = await alice.send_until_answered(conversation, f"after {killed}", id=new_id())
             assert answer.status in (200, 201)
-        double.up()
+        double.revive()
     for conversation in conversations:
         assert [message["text"] for message in await alice.history(conversation)] == ["after 0", "after 1"]
 
@@ -212,7 +212,7 @@ async def test_without_any_store_requests_are_refused_and_accepted_again_later(s
     assert (refused.status, refused.code) in [(503, "unavailable"), (503, "overloaded")]
     assert int(refused.headers["Retry-After"]) > 0
 
-    single.up()
+    single.revive()
     answer = await alice.send_until_answered(conversation, "hello?", id=id)
     assert answer.status in (200, 201)
     assert [message["id"] for message in await alice.history(conversation)] == [id]

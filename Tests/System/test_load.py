@@ -54,7 +54,7 @@ def test_a_run_survives_the_death_of_processes(double: System, tmp_path: Path):
         for victim in [("fanout", 0), ("ingest", 1), ("store", 0)]:
             time.sleep(1.5)
             double.kill(*victim)
-            double.up()
+            double.revive()
     report = running.result()
     assert report["reconnections"] > 0 and report["acknowledgedPerSecond"] > 0
 

@@ -26,7 +26,7 @@ async def test_a_store_behind_a_pooler_dies_and_the_other_takes_its_slots(pooled
     pooled.kill("store", 1)
     await sending
     await crowd.expect_everything_once()
-    pooled.up()
+    pooled.revive()
 
 
 async def test_receipts_and_history_come_through_a_pooler(pooled, people):

@@ -262,7 +262,7 @@ async def test_writes_cut_off_half_way_and_repeated_happen_once(group, choice):
         for _ in range(3):
             await asyncio.sleep(choice.random() * 0.2)
             group.system.kill(choice.choice(("store", "ingest")), choice.randrange(2))
-            await asyncio.to_thread(group.system.up)
+            await asyncio.to_thread(group.system.revive)
 
     statuses, _ = await asyncio.gather(asyncio.gather(*(write(*each) for each in work)), kill())
 

@@ -24,7 +24,7 @@ async def test_receipt_is_killed_again_and_again_while_everybody_reads(double, p
         await asyncio.sleep(0.4)
         for number in killed:
             double.kill("receipt", number)
-        await asyncio.to_thread(double.up)
+        await asyncio.to_thread(double.revive)
     await reading
     assert not watch.done(), watch.exception()
     watch.cancel()

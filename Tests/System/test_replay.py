@@ -47,7 +47,7 @@ def test_a_replay_survives_the_death_of_one_process_after_another(double: System
         while time.sleep(1) or not replaying.done():
             double.kill(*victims[deaths % len(victims)])
             deaths += 1
-            double.up()
+            double.revive()
     report = replaying.result()
     assert report["acknowledged"] == report["messages"]
     # As many as a slow machine comes to; a store and a fanout at least.

@@ -57,7 +57,7 @@ async def test_processes_are_replaced_one_by_one_while_everybody_sends(double, p
         await until(lambda n=number: not double.is_up(service, n))
         if service == "fanout":
             await follower.resume(instance=1 - number)
-        await asyncio.to_thread(double.up)
+        await asyncio.to_thread(double.revive)
     await sending
     await crowd.expect_everything_once()
 
@@ -125,7 +125,7 @@ async def test_running_services_go_on_behind_the_next_migration_and_old_ones_sta
         for number in range(2):
             double.signal("store", number, signal.SIGTERM)
             await until(lambda n=number: not double.is_up("store", n))
-            await asyncio.to_thread(double.up)
+            await asyncio.to_thread(double.revive)
         await sending
         await crowd.expect_everything_once()
     finally:

@@ -285,7 +285,7 @@ async def test_what_is_fetched_after_a_loss_is_cut_to_the_stays_too(double, peop
             answer = await alice.request("PATCH", path, {"text": f"secret {n}"}, headers=key)
         assert answer.status == 200, answer
         last = answer.body["changeSeq"]
-        double.up()
+        double.revive()
     for stream in (session, full):
         await stream.reach(conversation, last)
     assert session.positions(conversation) == list(range(4, last + 1))

@@ -142,7 +142,6 @@ class Run:
             self.findings.append(Finding("refused", f"{kind.name}: {error!r}"))
         end = time.monotonic()
         scene.load.hurry()
-        scene.machine.collect()
         self.loads.append(os.getloadavg()[0])
         fault = report.Fault(kind.name, start, end)
         self.faults.append(fault)

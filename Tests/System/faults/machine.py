@@ -1,34 +1,28 @@
 """The processes of a system under faults: ended, stopped and started again as an operator's supervisor would."""
 
 import asyncio
-import os
 import signal
-import subprocess
-from pathlib import Path
 
 import aiohttp
-from system import SERVICES, System, is_alive
+from system import READY_SECONDS, System, is_alive
 
 END_SECONDS = 30.0
-READY_SECONDS = 60.0
 
 
 class Machine:
-    """Starts processes again exactly as deploy/dev started them, which takes milliseconds instead of seconds."""
+    """Starts processes again as deploy/dev started them."""
 
     def __init__(self, system: System):
         self.system = system
         self.extra: dict[str, str] = {}
         """Added to the environment of what is started from now on."""
-        self._began_with = {name: _began_with(pid) for name, pid in system.pids().items()}
-        self._children: list[subprocess.Popen] = []
 
     @property
     def names(self) -> list[tuple[str, int]]:
-        return [(service, number) for service in SERVICES for number in range(self.system.instances)]
+        return self.system.names
 
     def environment(self, service: str, number: int) -> dict[str, str]:
-        return self._began_with[f"{service}-{number}"][1]
+        return self.system.environment_of(service, number)
 
     def signal(self, service: str, number: int, which: signal.Signals):
         self.system.signal(service, number, which)
@@ -50,15 +44,7 @@ class Machine:
 
     async def start(self, service: str, number: int):
         """Starts it and returns when it says it is ready."""
-        name = f"{service}-{number}"
-        executable, environment = self._began_with[name]
-        with (self.system.state / "logs" / f"{name}.log").open("a") as log:
-            child = subprocess.Popen(
-                [executable], cwd=self.system.state, env=environment | self.extra, stdin=subprocess.DEVNULL,
-                stdout=log, stderr=log, start_new_session=True,
-            )  # fmt: skip
-        self._children.append(child)
-        (self.system.state / "run" / f"{name}.pid").write_text(f"{child.pid}\n")
+        self.system.start(service, number, **self.extra)
         await self.ready(service, number)
 
     async def ready(self, service: str, number: int):
@@ -83,16 +69,5 @@ class Machine:
             await self.terminate(service, number)
             await self.start(service, number)
 
-    def collect(self):
-        """Ended children are not kept as zombies."""
-        for child in self._children:
-            child.poll()
-
 
 _BRIEFLY = aiohttp.ClientTimeout(total=2)
-
-
-def _began_with(pid: int) -> tuple[str, dict[str, str]]:
-    """The executable of a process and the environment it began with."""
-    environment = Path(f"/proc/{pid}/environ").read_bytes().decode().split("\0")
-    return os.readlink(f"/proc/{pid}/exe"), dict(line.split("=", 1) for line in environment if "=" in line)
