@@ -3,11 +3,12 @@
 # An import of a module that Package.swift does not declare is an error: dependencies point one way.
 SWIFT_FLAGS := --explicit-target-dependency-import-check error
 
-.PHONY: help run up down status build test test-containers faults fuzz bench bench-receipts format format-check clean
+.PHONY: help run up down status build test check test-containers faults fuzz bench bench-receipts format format-check clean
 
 help:
 	@echo "make run           build, start a system, show how to use it; Ctrl-C stops it"
 	@echo "make test          everything that CI checks"
+	@echo "make check         what takes two minutes after an edit: format, a debug build, unit tests, documents"
 	@echo "make up            like run, in the background; again: starts what is not running"
 	@echo "make status        the processes of that system"
 	@echo "make down          stops it; its data stays in .parley"
@@ -30,6 +31,9 @@ build:
 
 test:
 	@Tests/run
+
+check:
+	@Tests/run format debug quick documents
 
 bench: build
 	@Tests/Load/bench.py

@@ -8,7 +8,7 @@ import Glibc
 /// says so, statement by statement with its entry behind them; under an advisory lock, so several may start at once.
 /// Blocks: it runs before the reactor does.
 public struct Migrator: Sendable {
-    let schema: String
+    public let schema: String
     private let migrations: [Migration]
     private let published: [PublishedView]
 

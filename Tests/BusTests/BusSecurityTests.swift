@@ -49,13 +49,16 @@ import Wire
     @Reactor func rightKeys(transport: String) async throws {
         let directory = BusTests.Directory()
         let isPath = transport == "ipc"
+        let ports = (ingest: unusedPort(), store: unusedPort())
         let ingest = try Bus(
-            bind: isPath ? directory.socket("ingest-0") : "tcp://127.0.0.1:17393", keys: Self.keys(.ingest))
+            bind: isPath ? directory.socket("ingest-0") : "tcp://127.0.0.1:\(ports.ingest)", keys: Self.keys(.ingest))
         let store = try Bus(
-            bind: isPath ? directory.socket("store-0") : "tcp://127.0.0.1:17394", keys: Self.keys(.store))
+            bind: isPath ? directory.socket("store-0") : "tcp://127.0.0.1:\(ports.store)", keys: Self.keys(.store))
         defer { ingest.close(); store.close() }
-        try ingest.follow(isPath ? directory.pattern("store") : [.tcp(host: "127.0.0.1", port: 17394)], as: .store)
-        try store.follow(isPath ? directory.pattern("ingest") : [.tcp(host: "127.0.0.1", port: 17393)], as: .ingest)
+        try ingest.follow(
+            isPath ? directory.pattern("store") : [.tcp(host: "127.0.0.1", port: ports.store)], as: .store)
+        try store.follow(
+            isPath ? directory.pattern("ingest") : [.tcp(host: "127.0.0.1", port: ports.ingest)], as: .ingest)
         let responder = BusTests.Responder(store)
         #expect(await BusTests.ask(ingest, "hello") == "200 hello")
         #expect(responder.arrivals.first?.origin == ingest.instance)
@@ -197,10 +200,10 @@ import Wire
     @Test("the right process is heard at an address where a wrong one was", arguments: Intruder.allCases)
     @Reactor func successorOfIntruder(intruder: Intruder) async throws {
         let context = try Context()
-        try await expectSuccessorHeard(port: 17395) { fanout in
+        try await expectSuccessorHeard { fanout, address in
             let impostor = try ZAPHandler(listeners: [Self.pairs[.fanout]!.publicKey: .fanout], in: context) {}
             let publisher = try Publisher(
-                bind: "tcp://127.0.0.1:17395", intruder.publishing(other: .receipt), in: context)
+                bind: address, intruder.publishing(other: .receipt), in: context)
             #expect(await BusTests.eventually { fanout.failedHandshakes > 1 })
             publisher.close()
             impostor.close()
@@ -211,9 +214,9 @@ import Wire
     @Reactor func successorWithNewerList() async throws {
         var old = Self.pairs.mapValues(\.publicKey)
         old[.fanout] = BusKeyPair.random().publicKey
-        try await expectSuccessorHeard(port: 17396) { fanout in
+        try await expectSuccessorHeard { fanout, address in
             let store = try Bus(
-                bind: "tcp://127.0.0.1:17396", keys: BusKeys(role: .store, own: Self.pairs[.store]!, publicKeys: old))
+                bind: address, keys: BusKeys(role: .store, own: Self.pairs[.store]!, publicKeys: old))
             #expect(await BusTests.eventually { store.counters.connectionsRefused > 0 })
             #expect(await BusTests.eventually { fanout.failedHandshakes > 0 })
             store.close()
@@ -223,9 +226,9 @@ import Wire
     @Test("a peer that sent a frame beyond the limit is heard again")
     @Reactor func afterTooLargeFrame() async throws {
         let context = try Context()
-        try await expectSuccessorHeard(port: 17397) { fanout in
+        try await expectSuccessorHeard { fanout, address in
             let zapHandler = try ZAPHandler(listeners: [Self.pairs[.fanout]!.publicKey: .fanout], in: context) {}
-            let publisher = try Publisher(bind: "tcp://127.0.0.1:17397", .server(Self.pairs[.store]!), in: context)
+            let publisher = try Publisher(bind: address, .server(Self.pairs[.store]!), in: context)
             var frame = FrameWriter(topic: .change(Self.group), origin: .random())
             frame.append { $0.append([1]) }
             #expect(
@@ -245,20 +248,21 @@ import Wire
     /// Lets a fanout connect to `predecessor` at the address of a store, and then expects it to hear a real store
     /// there.
     @Reactor private func expectSuccessorHeard(
-        port: UInt16, after predecessor: @Reactor (Bus) async throws -> Void
+        after predecessor: @Reactor (Bus, _ address: String) async throws -> Void
     ) async throws {
+        let port = unusedPort(), address = "tcp://127.0.0.1:\(port)"
         let directory = BusTests.Directory()
         let fanout = try Bus(bind: directory.socket("fanout-0"), keys: Self.keys(.fanout))
         defer { fanout.close() }
         fanout.subscribe(.change(Self.group))
         try fanout.follow([.tcp(host: "127.0.0.1", port: port)], as: .store)
-        try await predecessor(fanout)
+        try await predecessor(fanout, address)
 
         // The address is free once libzmq has closed the predecessor's socket.
         var store: Bus?
         #expect(
             await BusTests.eventually {
-                store = store ?? (try? Bus(bind: "tcp://127.0.0.1:\(port)", keys: Self.keys(.store)))
+                store = store ?? (try? Bus(bind: address, keys: Self.keys(.store)))
                 return store != nil
             })
         defer { store?.close() }

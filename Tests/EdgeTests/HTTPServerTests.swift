@@ -394,7 +394,7 @@ import Testing
     func idle() async throws {
         let (server, port) = await TestServer.start {
             $0.sweepInterval = .milliseconds(5)
-            $0.idleTimeout = .milliseconds(50)
+            $0.idleTimeout = .seconds(1)
         }
         let waiting = try RawClient(port: port)
         try waiting.send("GET /later HTTP/1.1\r\nHost: h\r\n\r\n")
@@ -484,7 +484,7 @@ import Testing
         #expect(try busy.receiveToEnd() == "")
     }
 
-    @Reactor private func drain(_ server: TestServer, _ flag: Flag, deadline: Duration = .seconds(5)) {
+    @Reactor private func drain(_ server: TestServer, _ flag: Flag, deadline: Duration = .seconds(60)) {
         server.server.drain(deadline: deadline) { flag.value = true }
     }
 

@@ -22,17 +22,18 @@ final class TestSystem {
     private let storeBus: Bus
 
     /// The timing of presence, shorter than in operation.
-    private static let timing = PresenceTiming(
+    static let presence = PresenceTiming(
         gathering: .milliseconds(20), grace: .milliseconds(300), heartbeat: .milliseconds(100), silence: .seconds(2),
         refresh: .seconds(1), seen: .milliseconds(500))
 
     init(
         fanouts count: Int = 1, areStrangers: Bool = false, limits: ServerLimits = ServerLimits(),
-        typingLifetime: Duration = TypingTable.lifetime, settings: Fanout.Settings = Fanout.Settings(),
+        typingLifetime: Duration = TypingTable.lifetime, presence: PresenceTiming = TestSystem.presence,
+        settings: Fanout.Settings = Fanout.Settings(),
         silentAbout silence: Set<StoreRequestKind> = []
     ) async throws {
         var settings = settings
-        settings.presence = Self.timing
+        settings.presence = presence
         settings.typingLifetime = typingLifetime
         var template = Array("/tmp/parley-fanout-XXXXXX".utf8CString)
         directory = String(cString: mkdtemp(&template)!)
@@ -71,7 +72,7 @@ final class TestSystem {
                 || fanouts.allSatisfy { $0.fanout.erased.isComplete && $0.fanout.revoked.isComplete }
         }
         for (_, _, bus, _) in fanouts {
-            _ = await bus.request(StoreRequestKind.positions, in: Slot(0), deadline: .seconds(10)) {
+            _ = await bus.request(StoreRequestKind.positions, in: Slot(0), deadline: .seconds(60)) {
                 $0.append(bigEndian: UInt32(0))
             }
         }

@@ -62,19 +62,20 @@ private final class TestIngest {
         let settings = try ServiceSettings(name: "ingest", environment: &environment)
         let configuration = try IngestConfiguration(environment: &environment)
         stores = try Bus(bind: "ipc://\(path)-store")
-        try stores.follow([try Endpoint("ipc://\(path)-ingest")])
         service = Service(settings, log: Log(service: "ingest", level: .error))
         bus = try service.openBus(configuration.bus)
+        // Now that somebody is there: who is looked for in vain is looked for again a second later.
+        try stores.follow([try Endpoint("ipc://\(path)-ingest")])
+        for group in SlotGroup.all {
+            stores.subscribe(.command(group))
+            stores.subscribe(.receiptCommand(group))
+        }
         ingest = IngestService(service, configuration, bus: bus)
         server = Server(ingest, limits: configuration.serverLimits)
         port = try server.listen(at: configuration.listen.description)
         stores.onFrame = { [unowned self] frame in receive(frame) }
         ingest.start()
         Self.all.append(self)
-        for group in SlotGroup.all {
-            stores.subscribe(.command(group))
-            stores.subscribe(.receiptCommand(group))
-        }
     }
 
     /// The erased users of all slots.
@@ -479,7 +480,7 @@ private func send(_ number: Int, user: String = "anna") -> String {
         let client = try RawClient(port: ingest.port)
         try client.send(send(1))
         #expect(await eventually { ingest.waiting.count == 1 })
-        async let drained: Void = ingest.server.drain(deadline: .seconds(5))
+        async let drained: Void = ingest.server.drain(deadline: .seconds(60))
         #expect(await eventually { ingest.server.isDraining })
         await respond(ingest, status: 201, "{}")
         let response = try client.receiveAnswer()

@@ -1,4 +1,5 @@
 import Glibc
+import Postgres
 import Synchronization
 
 /// A private PostgreSQL cluster that lives as long as the test process.
@@ -13,6 +14,12 @@ package final class TestCluster: Sendable {
     package let directory: String
     private let lifeline: CInt
     private let databaseCount = Atomic<Int>(0)
+    /// The databases that others are copied from.
+    private let templates = Mutex<[Template]>([])
+
+    private struct Template {
+        let schemas: [String], layout: Layout, name: String
+    }
 
     /// Starts a cluster with settings of its own. `fsync=on` makes it sync every commit to disk, for measurements.
     package init(settings: String...) {
@@ -32,6 +39,20 @@ package final class TestCluster: Sendable {
     package func kill(backend: Int32) { Glibc.kill(backend, SIGKILL) }
 
     func nextDatabaseName() -> String { "test_\(databaseCount.add(1, ordering: .relaxed).newValue)" }
+
+    /// The name of a database with the tables of these schemas, which nobody is connected to.
+    func template(of migrators: [Migrator], _ layout: Layout) throws -> String {
+        let schemas = migrators.map(\.schema)
+        return try templates.withLock { templates in
+            if let made = templates.first(where: { $0.schemas == schemas && $0.layout == layout }) { return made.name }
+            let template = Template(schemas: schemas, layout: layout, name: "template_\(templates.count + 1)_of_tests")
+            try TestDatabase.administer(self, "CREATE DATABASE \(template.name)")
+            let url = url(database: template.name)
+            for migrator in migrators { _ = try migrator.apply(toDatabaseAt: url, layout: layout) }
+            templates.append(template)
+            return template.name
+        }
+    }
 
     private static let script = """
         set -e

@@ -29,9 +29,8 @@ final class ReceiptUnderTest {
     private let directory: String
 
     init(services count: Int = 1, window: Int = 100, layout: Layout = .plain) async throws {
-        database = try TestDatabase()
-        _ = try Store.Schema.migrator.apply(toDatabaseAt: database.url, layout: layout)
-        _ = try Receipt.Schema.migrator.apply(toDatabaseAt: database.url, layout: layout)
+        database = try TestDatabase(
+            migratedBy: [Store.Schema.migrator, Receipt.Schema.migrator], layout: layout)
         var template = Array("/tmp/parley-receipt-XXXXXX".utf8CString)
         directory = String(cString: mkdtemp(&template)!)
         client = try Bus(bind: "ipc://\(directory)/client.sock")
@@ -136,7 +135,7 @@ final class ReceiptUnderTest {
     func ask(
         _ kind: ReceiptRequestKind, in slot: Slot, _ fields: some WireCodable
     ) async -> (status: UInt16, payload: [UInt8])? {
-        let outcome = await client.request(kind, in: slot, deadline: .seconds(10)) { fields.write(to: &$0) }
+        let outcome = await client.request(kind, in: slot, deadline: .seconds(60)) { fields.write(to: &$0) }
         guard case .answered(let answer) = outcome else { return nil }
         return (answer.status, Array(answer.payload.bytes))
     }

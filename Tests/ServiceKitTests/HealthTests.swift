@@ -38,7 +38,7 @@ import Testing
     @Reactor func order() async {
         var events: [String] = []
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-            let drain = Drain(limit: .seconds(10), log: log) {
+            let drain = Drain(limit: .seconds(60), log: log) {
                 events.append("end")
                 continuation.resume()
             }

@@ -9,6 +9,9 @@ struct SigningKey {
 
     enum Kind { case rsa(bits: CInt), p256, p384 }
 
+    /// Made once: looking for its primes takes a second now and then.
+    static let rsa2048 = SigningKey(.rsa(bits: 2048))
+
     init(_ kind: Kind) {
         let type =
             switch kind {

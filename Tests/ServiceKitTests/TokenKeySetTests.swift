@@ -55,7 +55,7 @@ import Testing
     @Test(
         "a token without a name uses the only key of its algorithm; one with an unknown name the only unnamed key")
     func unnamed() throws {
-        let rsa = SigningKey(.rsa(bits: 2048)), ec = SigningKey(.p256)
+        let rsa = SigningKey.rsa2048, ec = SigningKey(.p256)
         let all = try keys(Self.oct(Self.one, #","kid":"a""#), rsa.json(#","kid":"b""#), ec.json())
         #expect(refusal(token(Self.one), all) == nil)
         #expect(refusal(signedToken(Self.claims, JWT_ALG_RS256, key: rsa.privatePEM), all) == nil)
@@ -67,7 +67,7 @@ import Testing
 
     @Test("a key has one algorithm, whatever a token that names it claims")
     func confusedAlgorithm() throws {
-        let rsa = SigningKey(.rsa(bits: 2048)), ec = SigningKey(.p256)
+        let rsa = SigningKey.rsa2048, ec = SigningKey(.p256)
         let all = try keys(Self.oct(Self.one, #","kid":"a""#), rsa.json(#","kid":"b""#), ec.json(#","kid":"c""#))
         for entry in all.entries.dropFirst() {
             let text = String(decoding: entry.key.bytes, as: UTF8.self)

@@ -71,7 +71,7 @@ import Testing
                 == .badSignature)
         #expect(refusal(signedToken(valid, JWT_ALG_HS512, key: secret), verifier) == .wrongAlgorithm)
         #expect(refusal(signedToken(valid, JWT_ALG_NONE, key: ""), verifier) != nil)
-        let rsa = SigningKey(.rsa(bits: 2048))
+        let rsa = SigningKey.rsa2048
         #expect(refusal(signedToken(valid, JWT_ALG_RS256, key: rsa.privatePEM), verifier) == .badSignature)
     }
 
@@ -96,7 +96,7 @@ import Testing
 
     @Test("a token of a public key is verified by the algorithm of that key")
     func publicKeys() throws {
-        let rsa = SigningKey(.rsa(bits: 2048))
+        let rsa = SigningKey.rsa2048
         let ec = SigningKey(.p256)
         let byRSA = TokenVerifier(key: try TokenKey(publicKeyPEM: rsa.publicPEM))
         let byEC = TokenVerifier(key: try TokenKey(publicKeyPEM: ec.publicPEM))
@@ -110,7 +110,7 @@ import Testing
 
     @Test("a public key is not a shared secret: a token signed with its text is refused")
     func confusedAlgorithm() throws {
-        for key in [SigningKey(.rsa(bits: 2048)), SigningKey(.p256)] {
+        for key in [SigningKey.rsa2048, SigningKey(.p256)] {
             let verifier = TokenVerifier(key: try TokenKey(publicKeyPEM: key.publicPEM))
             #expect(refusal(signedToken(valid, JWT_ALG_HS256, key: key.publicPEM), verifier) == .wrongAlgorithm)
         }

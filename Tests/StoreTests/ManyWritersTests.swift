@@ -27,9 +27,7 @@ private final class ManyWriters {
     private(set) var unanswered: [StoreRequestKind] = []
 
     init() async throws {
-        database = try TestDatabase()
-        _ = try Store.Schema.migrator.apply(toDatabaseAt: database.url)
-        _ = try Receipt.Schema.migrator.apply(toDatabaseAt: database.url)
+        database = try TestDatabase(migratedBy: [Store.Schema.migrator, Receipt.Schema.migrator])
         // Sessions take every lock of a slot that they try, and see nobody else.
         try database.execute(
             """

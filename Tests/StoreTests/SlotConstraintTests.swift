@@ -15,9 +15,8 @@ import Testing
 
     init() throws {
         ReactorThread.start()
-        database = try TestDatabase()
-        _ = try Store.Schema.migrator.apply(toDatabaseAt: database.url, layout: .partitions(4))
-        _ = try Receipt.Schema.migrator.apply(toDatabaseAt: database.url, layout: .partitions(4))
+        database = try TestDatabase(
+            migratedBy: [Store.Schema.migrator, Receipt.Schema.migrator], layout: .partitions(4))
         try database.execute(
             """
             CREATE FUNCTION public.plan(statement text, argument_count integer) RETURNS text LANGUAGE plpgsql AS $$

@@ -35,10 +35,9 @@ final class StoreUnderTest {
     ///   - sql: what is done to the database before the store comes to it.
     init(layout: Layout = .plain, settings: [String: String] = [:], preparedBy sql: String = "") async throws {
         self.settings = settings
-        database = try TestDatabase()
-        _ = try Store.Schema.migrator.apply(toDatabaseAt: database.url, layout: layout)
         // The store's queries read the horizons.
-        _ = try Receipt.Schema.migrator.apply(toDatabaseAt: database.url, layout: layout)
+        database = try TestDatabase(
+            migratedBy: [Store.Schema.migrator, Receipt.Schema.migrator], layout: layout)
         try database.execute(sql)
         directory =
             FileManager.default.temporaryDirectory.appending(path: "parley-\(UInt64.random(in: 0 ... .max))").path
@@ -74,7 +73,7 @@ final class StoreUnderTest {
             await Reactor.sleep(for: .milliseconds(5))
         }
         // Who has an answer hears the store: the first answer that a test waits for is not lost.
-        _ = await client.request(StoreRequestKind.positions, in: Slot(0), deadline: .seconds(10)) {
+        _ = await client.request(StoreRequestKind.positions, in: Slot(0), deadline: .seconds(60)) {
             $0.append(bigEndian: UInt32(0))
         }
     }
@@ -182,7 +181,7 @@ final class StoreUnderTest {
 
     /// Waits until everything that was published is done: what is published later arrives later.
     func settle() async {
-        _ = await client.request(StoreRequestKind.positions, in: Slot(0), deadline: .seconds(10)) {
+        _ = await client.request(StoreRequestKind.positions, in: Slot(0), deadline: .seconds(60)) {
             $0.append(bigEndian: UInt32(0))
         }
         while !store.writer.isIdle || !store.backgroundWriter.isIdle || store.queries.inWork > 0 {
@@ -198,7 +197,7 @@ final class StoreUnderTest {
     func ask(
         _ kind: StoreRequestKind, in slot: Slot, fields: (inout ByteBuffer) -> Void
     ) async -> (status: UInt16, payload: [UInt8])? {
-        let outcome = await client.request(kind, in: slot, deadline: .seconds(10), fields: fields)
+        let outcome = await client.request(kind, in: slot, deadline: .seconds(60), fields: fields)
         guard case .answered(let answer) = outcome else { return nil }
         return (answer.status, Array(answer.payload.bytes))
     }
@@ -231,7 +230,7 @@ final class StoreUnderTest {
     /// Tells the receipt service that a user has read a conversation.
     func signal(read seq: Int64, by user: String, in conversation: ConversationID) async throws {
         let signal = ReceiptSignal(conversation, user: UserID(user)!, delivered: 0, read: seq)
-        let outcome = await client.request(ReceiptRequestKind.signal, in: conversation.slot, deadline: .seconds(10)) {
+        let outcome = await client.request(ReceiptRequestKind.signal, in: conversation.slot, deadline: .seconds(60)) {
             signal.write(to: &$0)
         }
         guard case .answered(let answer) = outcome else {
