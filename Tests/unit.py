@@ -32,6 +32,7 @@ LONG = {
     "FanoutTests.FaultyBusTests/": 100,
     "StoreTests.ConvergenceTests/": 96,
     "FanoutTests.SessionTests/": 90,
+    "StoreTests.SearchTests/": 75,
     "StoreTests.GrowthTests/": 75,
     "StoreTests.ManyWritersTests/": 53,
     "FanoutTests.CrowdTests/": 40,
