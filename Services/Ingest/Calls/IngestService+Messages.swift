@@ -79,7 +79,7 @@ extension Exchange {
             let (status, body) = try SendResponse.next(from: &reader)
             forward(status: status, body)
         } catch {
-            self.response(.unreadableResponse)
+            respond(.unreadableResponse)
         }
     }
 }
