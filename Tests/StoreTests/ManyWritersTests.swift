@@ -11,6 +11,7 @@ import Testing
 import Wire
 
 @testable import Receipt
+@testable import enum Receipt.Schema
 @testable import Store
 
 /// Four stores that all believe they own every slot, so that each of them carries out every command at the same time as
@@ -29,7 +30,7 @@ private final class ManyWriters {
     init() async throws {
         database = try TestDatabase()
         _ = try Store.Schema.migrator.apply(toDatabaseAt: database.url)
-        _ = try Receipt.Schema.migrator.apply(toDatabaseAt: database.url)
+        _ = try Schema.migrator.apply(toDatabaseAt: database.url)
         // Sessions take every lock of a slot that they try, and see nobody else.
         try database.execute(
             """

@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 
 @testable import Receipt
+@testable import enum Receipt.Schema
 @testable import Store
 
 /// Every prepared statement of both services against a partitioned database: which partitions would it touch?
@@ -17,7 +18,7 @@ import Testing
         ReactorThread.start()
         database = try TestDatabase()
         _ = try Store.Schema.migrator.apply(toDatabaseAt: database.url, layout: .partitions(4))
-        _ = try Receipt.Schema.migrator.apply(toDatabaseAt: database.url, layout: .partitions(4))
+        _ = try Schema.migrator.apply(toDatabaseAt: database.url, layout: .partitions(4))
         try database.execute(
             """
             CREATE FUNCTION public.plan(statement text, argument_count integer) RETURNS text LANGUAGE plpgsql AS $$

@@ -12,6 +12,7 @@ import Testing
 import Wire
 
 @testable import Receipt
+@testable import enum Receipt.Schema
 @testable import Store
 
 /// A store on a real bus and a database of its own, and a client of it.
@@ -38,7 +39,7 @@ final class StoreUnderTest {
         database = try TestDatabase()
         _ = try Store.Schema.migrator.apply(toDatabaseAt: database.url, layout: layout)
         // The store's queries read the horizons.
-        _ = try Receipt.Schema.migrator.apply(toDatabaseAt: database.url, layout: layout)
+        _ = try Schema.migrator.apply(toDatabaseAt: database.url, layout: layout)
         try database.execute(sql)
         directory =
             FileManager.default.temporaryDirectory.appending(path: "parley-\(UInt64.random(in: 0 ... .max))").path

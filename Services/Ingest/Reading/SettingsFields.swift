@@ -1,4 +1,5 @@
 import JSON
+import Models
 import Wire
 
 /// `{readReceipts?, presence?}`: true or false; null gives a decision up, so that it is inherited again; what is not

@@ -1,15 +1,3 @@
-/// What a tapback may be: one of the six classic kinds, or one emoji.
-enum TapbackKind {
-    /// What the store keeps of it at most; no emoji in use is longer than 35 bytes.
-    static let maximumBytes = 64
-
-    private static let classic: Set = ["love", "like", "dislike", "laugh", "emphasize", "question"]
-
-    static func isValid(_ kind: String) -> Bool {
-        kind.utf8.count <= maximumBytes && (classic.contains(kind) || EmojiSequence.isOne(kind))
-    }
-}
-
 /// Emoji as Unicode Technical Standard #51 builds them, shown in colour by themselves: not the digit, the letter or the
 /// text symbol that some of them begin with.
 ///
