@@ -163,11 +163,15 @@ let package = Package(
         .executableTarget(
             name: "SignalLoad", dependencies: ["Bus", "Models", "Postgres", "Reactor", "Wire"],
             path: "Tests/Load/SignalLoad", swiftSettings: settings),
+        .executableTarget(
+            name: "RecodeModels", dependencies: ["ModelsSupport"], path: "Tests/Contract/RecodeModels",
+            swiftSettings: settings),
+        .target(name: "ModelsSupport", dependencies: ["Models"], path: "Tests/ModelsSupport", swiftSettings: settings),
         .target(name: "TestSupport", dependencies: ["Reactor"], path: "Tests/Support", swiftSettings: settings),
         .target(
             name: "PostgresSupport", dependencies: ["Postgres", "Reactor"], path: "Tests/PostgresSupport",
             swiftSettings: settings),
-        tests("Models", ["Models"]),
+        tests("Models", ["Models", "ModelsSupport"]),
         tests("Bytes", ["Bytes", "Models"]),
         tests("JSON", ["JSON", "Bytes", "Models"]),
         tests("Reactor", ["Reactor", "CLinux"]),

@@ -1,5 +1,6 @@
 import Bytes
 import Edge
+import Models
 import Reactor
 import ServiceKit
 import Wire

@@ -2,6 +2,7 @@ import Bus
 import Bytes
 import Edge
 import JSON
+import Models
 import Reactor
 import ServiceKit
 import Wire

@@ -1,6 +1,7 @@
 import Bytes
 import Edge
 import JSON
+import Models
 import Wire
 
 extension Refusal {

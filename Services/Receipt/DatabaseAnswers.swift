@@ -1,5 +1,6 @@
 import Bus
 import Bytes
+import Models
 import Postgres
 import Reactor
 import ServiceKit

@@ -1,5 +1,6 @@
 import Bytes
 import JSON
+import Models
 
 extension Problem {
     /// `{"status":404,"title":"Not found","detail":"…","code":"notFound"}`

@@ -49,20 +49,16 @@ public enum StoreRequestKind: UInt8, CaseIterable, Sendable {
 /// Layout: conversation 16 · kind 1 · creator name · title length 2, UTF-8 · members 2 × name.
 /// Response: 201 or 200 with the conversation's JSON for its creator.
 public struct CreateConversation: WireCodable, Hashable {
-    public enum Kind: UInt8, Sendable {
-        case group = 1
-        case direct = 2
-    }
-
     public var conversation: ConversationID
-    public var kind: Kind
+    public var kind: ConversationKind
     public var creator: UserID
     /// Empty for no title.
     public var title: String
     /// Without the creator and without repetitions.
     public var members: [UserID]
 
-    public init(conversation: ConversationID, kind: Kind, creator: UserID, title: String, members: [UserID]) {
+    public init(conversation: ConversationID, kind: ConversationKind, creator: UserID, title: String, members: [UserID])
+    {
         self.conversation = conversation
         self.kind = kind
         self.creator = creator
@@ -73,7 +69,9 @@ public struct CreateConversation: WireCodable, Hashable {
     public init(from reader: inout ByteReader) throws(WireError) {
         conversation = try reader.conversation()
         let number: UInt8 = try reader.number()
-        guard let kind = Kind(rawValue: number) else { throw .unknownValue(field: "conversation kind", UInt64(number)) }
+        guard let kind = ConversationKind(rawValue: number) else {
+            throw .unknownValue(field: "conversation kind", UInt64(number))
+        }
         self.kind = kind
         creator = try reader.user()
         title = String(decoding: try reader.bytes(Int(try reader.number(UInt16.self))), as: UTF8.self)

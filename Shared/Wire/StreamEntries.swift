@@ -1,35 +1,6 @@
 import Bytes
 import Models
 
-/// The kinds of changes that `fanout` must distinguish without reading JSON. Numbers are retired, never reused.
-public enum ChangeKind: UInt8, CaseIterable, Sendable {
-    case messageCreated = 1
-    case messageEdited = 2
-    case messageDeleted = 3
-    case tapbackSet = 4
-    case tapbackRemoved = 5
-    case memberAdded = 6
-    case memberRemoved = 7
-    case conversationCreated = 8
-    case conversationRenamed = 9
-    case memberChanged = 10
-
-    public var name: StaticString {
-        switch self {
-        case .messageCreated: "message.created"
-        case .messageEdited: "message.edited"
-        case .messageDeleted: "message.deleted"
-        case .tapbackSet: "tapback.set"
-        case .tapbackRemoved: "tapback.removed"
-        case .memberAdded: "member.added"
-        case .memberRemoved: "member.removed"
-        case .conversationCreated: "conversation.created"
-        case .conversationRenamed: "conversation.renamed"
-        case .memberChanged: "member.changed"
-        }
-    }
-}
-
 /// store → fanout (topic `M`): a committed change.
 ///
 /// It borrows its bytes. Layout: conversation 16 · seq 8 · trace context of the request, if any (see `TraceContext`) ·
@@ -83,29 +54,6 @@ public struct ChangeEntry {
             rest(&buffer)
         }
         buffer.append(bigEndian: UInt32(headCount))
-    }
-}
-
-/// The kinds of changes on a user's private stream. Numbers are retired, never reused.
-public enum PrivateKind: UInt8, CaseIterable, Sendable {
-    case messageHidden = 1
-    case historyCleared = 2
-    case conversationJoined = 3
-    case conversationLeft = 4
-    case readMoved = 5
-    case settingsChanged = 6
-    case conversationRemoved = 7
-
-    public var name: StaticString {
-        switch self {
-        case .messageHidden: "message.hidden"
-        case .historyCleared: "history.cleared"
-        case .conversationJoined: "conversation.joined"
-        case .conversationLeft: "conversation.left"
-        case .readMoved: "read.moved"
-        case .settingsChanged: "settings.changed"
-        case .conversationRemoved: "conversation.removed"
-        }
     }
 }
 

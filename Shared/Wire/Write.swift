@@ -78,19 +78,6 @@ public struct Write: WireCodable, Hashable {
     }
 }
 
-/// The role of a member. The numbers are used in the database and in frames.
-public enum MemberRole: UInt8, CaseIterable, Sendable {
-    case member = 1
-    case owner = 2
-
-    public var name: StaticString {
-        switch self {
-        case .member: "member"
-        case .owner: "owner"
-        }
-    }
-}
-
 extension Write.Action: WireCodable {
     public init(from reader: inout ByteReader) throws(WireError) {
         let number: UInt8 = try reader.number()

@@ -23,6 +23,8 @@ class Contract:
 
     def __init__(self, document=DOCUMENT):
         self.document = document
+        # Is given every value of a named schema that was found good.
+        self.on_good = lambda schema, value: None
         self.seen: set[tuple[str, str]] = set()
         self._validators: dict[str, Draft202012Validator] = {}
         self._registry = Registry([("urn:api", _closed(document))])
@@ -123,6 +125,8 @@ class Contract:
             self._validators[key] = Draft202012Validator(closed, registry=self._registry)
         errors = sorted(self._validators[key].iter_errors(value), key=lambda error: str(error.instance_path))
         assert not errors, "\n".join(f"{error.instance_path}: {error.message[:300]}" for error in errors[:5])
+        if "$ref" in schema:
+            self.on_good(schema["$ref"].rpartition("/")[2], value)
 
 
 def is_valid(reference: str, value) -> bool:
@@ -171,6 +175,9 @@ def _close_below(schema, document: dict):
                 value[name] = _closed_use(value[name], document)
         elif keyword in ("items", "additionalProperties"):
             schema[keyword] = _closed_use(value, document)
+        elif keyword == "allOf":
+            for part in value:
+                _close_below(part, document)
 
 
 def _closed_use(schema, document: dict):
@@ -183,11 +190,11 @@ def _closed_use(schema, document: dict):
 
 
 def _describes_object(schema: dict, document: dict) -> bool:
-    if "properties" in schema:
+    if "properties" in schema or any(_describes_object(part, document) for part in schema.get("allOf", [])):
         return True
     name = schema.get("$ref", "").removeprefix("#/components/schemas/")
-    target = document["components"]["schemas"].get(name, {})
-    return "properties" in target
+    target = document["components"]["schemas"].get(name)
+    return target is not None and _describes_object(target, document)
 
 
 def _rebased(schema):

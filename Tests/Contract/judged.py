@@ -10,6 +10,7 @@ from pathlib import Path
 import httpx
 
 from contract import Contract
+from recoder import Recoder
 
 sys.path.append(str(Path(__file__).parents[1] / "System"))
 from system import EXECUTABLES, SECRET, SERVICES, System, is_alive  # noqa: E402
@@ -22,6 +23,12 @@ class JudgedSystem(System):
         super().__init__()
         self.ws_port = self.http_port + 1
         self.contract = Contract()
+        self.recoder = Recoder(EXECUTABLES / "RecodeModels")
+        self.contract.on_good = self.recoder.check
+
+    def remove(self):
+        super().remove()
+        self.recoder.close()
 
     def http(self, port: int | None = None, **options) -> httpx.Client:
         """A client whose every response is judged."""

@@ -11,6 +11,7 @@ import Testing
 import Wire
 
 @testable import Receipt
+@testable import enum Receipt.Schema
 @testable import Store
 
 /// Receipt services on a real bus and a database of their own, and a client of them.
@@ -30,7 +31,7 @@ final class ReceiptUnderTest {
 
     init(services count: Int = 1, window: Int = 100, layout: Layout = .plain) async throws {
         database = try TestDatabase(
-            migratedBy: [Store.Schema.migrator, Receipt.Schema.migrator], layout: layout)
+            migratedBy: [Store.Schema.migrator, Schema.migrator], layout: layout)
         var template = Array("/tmp/parley-receipt-XXXXXX".utf8CString)
         directory = String(cString: mkdtemp(&template)!)
         client = try Bus(bind: "ipc://\(directory)/client.sock")

@@ -87,7 +87,7 @@ private let end = #","tapbacks":[],"tapbackCounts":{},"mentions":["bob","carol"]
             (Receipts(recipients: 2, delivered: 2, read: 1), "delivered"),
             (Receipts(recipients: 2, delivered: 2, read: 2), "read"),
         ])
-    func status(receipts: Receipts, status: String) { #expect(receipts.status.description == status) }
+    func status(receipts: Receipts, status: String) { #expect(receipts.status.name.description == status) }
 }
 
 @Suite struct ReceiptCountsTests {

@@ -11,6 +11,7 @@ import Testing
 import Wire
 
 @testable import Receipt
+@testable import enum Receipt.Schema
 @testable import Store
 
 /// Four stores that all believe they own every slot, so that each of them carries out every command at the same time as
@@ -27,7 +28,7 @@ private final class ManyWriters {
     private(set) var unanswered: [StoreRequestKind] = []
 
     init() async throws {
-        database = try TestDatabase(migratedBy: [Store.Schema.migrator, Receipt.Schema.migrator])
+        database = try TestDatabase(migratedBy: [Store.Schema.migrator, Schema.migrator])
         // Sessions take every lock of a slot that they try, and see nobody else.
         try database.execute(
             """

@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 
 @testable import Receipt
+@testable import enum Receipt.Schema
 @testable import Store
 
 /// Every prepared statement of both services against a partitioned database: which partitions would it touch?
@@ -16,7 +17,7 @@ import Testing
     init() throws {
         ReactorThread.start()
         database = try TestDatabase(
-            migratedBy: [Store.Schema.migrator, Receipt.Schema.migrator], layout: .partitions(4))
+            migratedBy: [Store.Schema.migrator, Schema.migrator], layout: .partitions(4))
         try database.execute(
             """
             CREATE FUNCTION public.plan(statement text, argument_count integer) RETURNS text LANGUAGE plpgsql AS $$

@@ -12,6 +12,7 @@ import Testing
 import Wire
 
 @testable import Receipt
+@testable import enum Receipt.Schema
 @testable import Store
 
 /// A store on a real bus and a database of its own, and a client of it.
@@ -37,7 +38,7 @@ final class StoreUnderTest {
         self.settings = settings
         // The store's queries read the horizons.
         database = try TestDatabase(
-            migratedBy: [Store.Schema.migrator, Receipt.Schema.migrator], layout: layout)
+            migratedBy: [Store.Schema.migrator, Schema.migrator], layout: layout)
         try database.execute(sql)
         directory =
             FileManager.default.temporaryDirectory.appending(path: "parley-\(UInt64.random(in: 0 ... .max))").path

@@ -32,7 +32,7 @@ enum ServerFrame {
     static func status(
         _ conversation: ConversationID, version: Int64, at: Timestamp, counts: UnsafeRawBufferPointer
     ) -> WebSocketFrame {
-        object("status") { frame in
+        object(.status) { frame in
             frame.append(key: "conversationId", json: conversation)
             frame.append(key: "statusVersion", json: version)
             frame.append(key: "counts", encoded: counts)
@@ -41,7 +41,7 @@ enum ServerFrame {
     }
 
     static func welcome(_ session: Session, _ bootstrap: Bootstrap) -> WebSocketFrame {
-        object("welcome") { frame in
+        object(.welcome) { frame in
             frame.append(key: "userId", json: session.user)
             frame.append(key: "sessionId", json: session.id)
             frame.append(key: "serverTime", json: bootstrap.serverTime)
@@ -59,11 +59,11 @@ enum ServerFrame {
 
     /// A reset of one conversation, or of everything.
     static func reset(_ conversation: ConversationID? = nil) -> WebSocketFrame {
-        object("reset") { $0.append(key: "conversationId", json: conversation) }
+        object(.reset) { $0.append(key: "conversationId", json: conversation) }
     }
 
     static func reload(_ conversation: ConversationID, lastSeq: Int64) -> WebSocketFrame {
-        object("reload") { frame in
+        object(.reload) { frame in
             frame.append(key: "conversationId", json: conversation)
             frame.append(key: "lastSeq", json: lastSeq)
         }
@@ -71,11 +71,11 @@ enum ServerFrame {
 
     /// A reload of the private stream, which continues after `useq`; missing changes before it are no longer kept.
     static func reload(useq: Int64) -> WebSocketFrame {
-        object("reload") { $0.append(key: "useq", json: useq) }
+        object(.reload) { $0.append(key: "useq", json: useq) }
     }
 
     static func typing(_ conversation: ConversationID, _ user: UserID, isActive: Bool) -> WebSocketFrame {
-        object("typing") { frame in
+        object(.typing) { frame in
             frame.append(key: "conversationId", json: conversation)
             frame.append(key: "userId", json: user)
             frame.append(key: "active", json: isActive)
@@ -84,7 +84,7 @@ enum ServerFrame {
 
     /// The user is online.
     static func presence(_ user: UserID) -> WebSocketFrame {
-        object("presence") { frame in
+        object(.presence) { frame in
             frame.append(key: "userId", json: user)
             frame.append(key: "online", json: true)
         }
@@ -92,7 +92,7 @@ enum ServerFrame {
 
     /// The user is offline, or no longer visible.
     static func presence(_ user: UserID, lastSeen: Timestamp?) -> WebSocketFrame {
-        object("presence") { frame in
+        object(.presence) { frame in
             frame.append(key: "userId", json: user)
             frame.append(key: "online", json: false)
             frame.append(key: "lastSeen", json: lastSeen)
@@ -100,25 +100,25 @@ enum ServerFrame {
     }
 
     static func pong(id: JSONString?) -> WebSocketFrame {
-        object("pong") { $0.append(key: "id", json: id) }
+        object(.pong) { $0.append(key: "id", json: id) }
     }
 
     static func tokenExpiring(at time: Timestamp) -> WebSocketFrame {
-        object("tokenExpiring") { $0.append(key: "at", json: time) }
+        object(.tokenExpiring) { $0.append(key: "at", json: time) }
     }
 
-    static func bye(_ goodbye: Goodbye, reason: String, retryAfter: Int? = nil) -> WebSocketFrame {
-        object("bye") { frame in
-            frame.append(key: "code", json: goodbye.name)
+    static func bye(_ code: ByeCode, reason: String, retryAfter: Int? = nil) -> WebSocketFrame {
+        object(.bye) { frame in
+            frame.append(key: "code", json: code.name)
             frame.append(key: "reason", json: reason)
             frame.append(key: "retryAfter", json: retryAfter)
         }
     }
 
-    private static func object(_ type: StaticString, _ members: (inout ByteBuffer) -> Void) -> WebSocketFrame {
+    private static func object(_ type: ServerFrameType, _ members: (inout ByteBuffer) -> Void) -> WebSocketFrame {
         var frame = ByteBuffer()
         frame.beginObject()
-        frame.append(key: "type", json: type)
+        frame.append(key: "type", json: type.name)
         members(&frame)
         frame.endObject()
         return .text(frame)
@@ -133,31 +133,7 @@ enum ServerFrame {
     }
 }
 
-/// The reason why the server ends a session, and the close code that follows the `bye` frame.
-enum Goodbye {
-    case unauthenticated, slowConsumer, draining, protocolError, superseded, rateLimited, overloaded
-
-    var name: StaticString {
-        switch self {
-        case .unauthenticated: "unauthenticated"
-        case .slowConsumer: "slowConsumer"
-        case .draining: "draining"
-        case .protocolError: "protocolError"
-        case .superseded: "superseded"
-        case .rateLimited: "rateLimited"
-        case .overloaded: "overloaded"
-        }
-    }
-
-    var closeCode: WebSocketCloseCode {
-        switch self {
-        case .unauthenticated: WebSocketCloseCode(rawValue: 4401)
-        case .slowConsumer: WebSocketCloseCode(rawValue: 4429)
-        case .draining: .goingAway
-        case .protocolError: .policyViolation
-        case .superseded: WebSocketCloseCode(rawValue: 4409)
-        case .rateLimited: WebSocketCloseCode(rawValue: 4430)
-        case .overloaded: WebSocketCloseCode(rawValue: 4503)
-        }
-    }
+extension ByeCode {
+    /// The close code that follows the `bye` frame.
+    var webSocketCloseCode: WebSocketCloseCode { WebSocketCloseCode(rawValue: closeCode) }
 }

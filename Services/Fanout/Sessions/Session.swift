@@ -113,8 +113,8 @@ final class Session {
     // MARK: Ending
 
     /// Sends `bye` with a reason and closes. Frames sent before still arrive.
-    func end(_ goodbye: Goodbye, reason: String, retryAfter: Int? = nil) {
-        socket.end(goodbye, reason: reason, retryAfter: retryAfter)
+    func end(_ code: ByeCode, reason: String, retryAfter: Int? = nil) {
+        socket.end(code, reason: reason, retryAfter: retryAfter)
     }
 
     func markEnded() {
@@ -133,9 +133,9 @@ final class Session {
 }
 
 extension SessionSocket {
-    func end(_ goodbye: Goodbye, reason: String, retryAfter: Int? = nil) {
-        send(ServerFrame.bye(goodbye, reason: reason, retryAfter: retryAfter))
-        close(goodbye.closeCode)
+    func end(_ code: ByeCode, reason: String, retryAfter: Int? = nil) {
+        send(ServerFrame.bye(code, reason: reason, retryAfter: retryAfter))
+        close(code.webSocketCloseCode)
     }
 }
 

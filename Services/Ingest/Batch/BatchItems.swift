@@ -1,4 +1,5 @@
 import JSON
+import Models
 import Wire
 
 /// The items of `{"messages": […]}`, each still encoded, so that an invalid item is refused alone.

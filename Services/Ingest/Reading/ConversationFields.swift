@@ -23,8 +23,8 @@ struct ConversationFields {
         let fields = try reading { () throws(JSONError) in try ConversationFields(body) }
         guard let kind = fields.kind else { throw .missing("kind") }
         guard let members = fields.members else { throw .missing("members") }
-        if kind == "direct" { return try direct(creator, members) }
-        guard kind == "group" else { throw Problem(.invalid, "kind: must be group or direct") }
+        if kind == ConversationKind.direct.name { return try direct(creator, members) }
+        guard kind == ConversationKind.group.name else { throw Problem(.invalid, "kind: must be group or direct") }
         return try fields.group(creator, members, limits)
     }
 

@@ -1,4 +1,5 @@
 import JSON
+import Models
 import Wire
 
 extension Problem {

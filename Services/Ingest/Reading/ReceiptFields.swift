@@ -1,4 +1,5 @@
 import JSON
+import Models
 import Wire
 
 /// The positions up to which a user has received and read a conversation: `{deliveredSeq?, readSeq?}`, at least one of

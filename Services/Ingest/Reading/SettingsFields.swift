@@ -1,4 +1,5 @@
 import JSON
+import Models
 import Wire
 
 /// The body `{readReceipts?, presence?}`: true, false, or null for the inherited value. A missing setting stays as it

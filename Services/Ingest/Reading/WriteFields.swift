@@ -1,4 +1,5 @@
 import JSON
+import Models
 import Wire
 
 /// The bodies of writes, each an object with one field.
@@ -18,9 +19,9 @@ enum WriteFields {
     /// `{kind}`
     static func tapback(_ body: UnsafeRawBufferPointer) throws(Problem) -> String {
         let kind = try required("kind", body).string
-        guard TapbackKind.isValid(kind) else {
-            throw Problem(
-                .invalid, "kind: must be love, like, dislike, laugh, emphasize, question or exactly one emoji")
+        guard TapbackKind(kind) != nil else {
+            let classic = TapbackKind.classic.map(\.name).joined(separator: ", ")
+            throw Problem(.invalid, "kind: must be \(classic) or exactly one emoji")
         }
         return kind
     }

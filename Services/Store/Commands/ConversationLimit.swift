@@ -1,3 +1,4 @@
+import Models
 import Wire
 
 /// How many conversations a user may have in their list. Each costs its user at every start, and their fanout memory.

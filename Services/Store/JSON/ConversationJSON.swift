@@ -1,18 +1,6 @@
 import Bytes
 import JSON
 import Models
-import Wire
-
-typealias ConversationKind = CreateConversation.Kind
-
-extension ConversationKind {
-    var name: StaticString {
-        switch self {
-        case .group: "group"
-        case .direct: "direct"
-        }
-    }
-}
 
 /// A conversation as one of its members, present or former, sees it.
 struct ConversationFields {

@@ -5,20 +5,6 @@ import Models
 /// Everything of a message that is the same for all of its readers. Texts lie where they came from: in a frame of the
 /// bus or in a row of the database.
 struct MessageFields {
-    enum Kind: Int16 {
-        case text = 1
-        case reply = 2
-        case system = 3
-
-        var name: StaticString {
-            switch self {
-            case .text: "text"
-            case .reply: "reply"
-            case .system: "system"
-            }
-        }
-    }
-
     /// The message that a reply answers. Its position never changes, so it is kept with the reply.
     struct Parent {
         var id: MessageID
@@ -30,7 +16,7 @@ struct MessageFields {
     var seq: Int64
     var changeSeq: Int64
     var sender: UserID
-    var kind: Kind
+    var kind: MessageKind
     /// Nil when deleted for everyone.
     var text: UnsafeRawBufferPointer?
     var parent: Parent?
@@ -65,7 +51,7 @@ struct Receipts: Equatable {
 
     var isDelivered: Bool { recipients > 0 && delivered == recipients }
     var isRead: Bool { recipients > 0 && read == recipients }
-    var status: StaticString { isRead ? "read" : isDelivered ? "delivered" : "sent" }
+    var status: DeliveryStatus { isRead ? .read : isDelivered ? .delivered : .sent }
 }
 
 // The `Message` of api.md is written in three parts, because a new message is encoded once for its change, which all
@@ -147,7 +133,7 @@ extension ByteBuffer {
     }
 
     private mutating func append(_ receipts: Receipts) {
-        append(key: "status", json: receipts.status)
+        append(key: "status", json: receipts.status.name)
         if receipts.isDelivered { append(key: "dateDelivered", json: receipts.lastDeliveredAt) }
         if receipts.isRead { append(key: "dateRead", json: receipts.lastReadAt) }
         append(key: "deliveredCount", json: receipts.delivered)

@@ -1,3 +1,4 @@
+import Models
 import Postgres
 import Wire
 

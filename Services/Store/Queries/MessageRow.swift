@@ -152,7 +152,7 @@ extension MessageFields {
         id = row[first + 1]
         changeSeq = row[first + 2]
         sender = row[first + 3]
-        guard let kind = Kind(rawValue: row[first + 4]) else { preconditionFailure("the table checks the kind") }
+        guard let kind = MessageKind(rawValue: row[first + 4]) else { preconditionFailure("the table checks the kind") }
         self.kind = kind
         text = row[first + 5]
         mentions = row[first + 6] ?? UnsafeRawBufferPointer(start: nil, count: 0)
@@ -171,7 +171,7 @@ extension MessageFields {
     /// As above, of the message in a row.
     static func hasReceipts(_ row: Row, for reader: UserID) -> Bool {
         let sender: UnsafeRawBufferPointer = row[3]
-        return sender.elementsEqual(reader.name.utf8) && row[4] as Int16 != Kind.system.rawValue
+        return sender.elementsEqual(reader.name.utf8) && row[4] as Int16 != MessageKind.system.rawValue
     }
 }
 

@@ -1,17 +1,9 @@
-import Bytes
 import Foundation
-import JSON
 import Models
 import TestSupport
 import Testing
 
 @Suite struct TimestampTests {
-    private func text(_ timestamp: Timestamp) -> String {
-        var buffer = ByteBuffer()
-        buffer.append(rfc3339: timestamp)
-        return String(decoding: buffer.bytes, as: UTF8.self)
-    }
-
     @Test(
         "a date-time is read as RFC 3339 defines it",
         arguments: [
@@ -48,7 +40,7 @@ import Testing
             // Foundation uses the Julian calendar before 1582.
             let timestamp = Timestamp(
                 milliseconds: .random(in: -12_000_000_000_000..<253_402_300_800_000, using: &random))
-            let written = text(timestamp)
+            let written = timestamp.description
             #expect(Timestamp(rfc3339: written) == timestamp)
             let date = try Date(written, strategy: style)
             #expect(Int64((date.timeIntervalSince1970 * 1000).rounded()) == timestamp.milliseconds, "\(written)")
@@ -57,7 +49,7 @@ import Testing
 
     @Test("a time outside the years 0000 to 9999 is written as the nearest one inside")
     func clamped() {
-        #expect(text(Timestamp(milliseconds: .max)) == "9999-12-31T23:59:59.999Z")
-        #expect(text(Timestamp(milliseconds: .min)) == "0000-01-01T00:00:00.000Z")
+        #expect(Timestamp(milliseconds: .max).description == "9999-12-31T23:59:59.999Z")
+        #expect(Timestamp(milliseconds: .min).description == "0000-01-01T00:00:00.000Z")
     }
 }

@@ -1,33 +1,49 @@
-import Bytes
-import Models
+/// The text form of a moment, `2026-11-21T10:47:00.123Z` (RFC 3339, 5.6).
+extension Timestamp {
+    /// Of the text that is written.
+    public static let textLength = 24
 
-extension ByteBuffer {
-    /// Appends the 24 characters `2026-11-21T10:47:00.123Z` (RFC 3339, 5.6), without quotes. Times outside the years
-    /// 0000 to 9999, which the format cannot represent, are clamped.
-    public mutating func append(rfc3339 timestamp: Timestamp) {
-        let milliseconds = min(max(timestamp.milliseconds, Timestamp.first), Timestamp.last)
-        let day = milliseconds.dividedDown(by: Timestamp.millisecondsPerDay)
+    /// Writes the 24 characters, without quotes. Times outside the years 0000 to 9999, which the format cannot represent,
+    /// are clamped.
+    public func writeText(to text: UnsafeMutablePointer<UInt8>) {
+        let milliseconds = min(max(milliseconds, Self.first), Self.last)
+        let day = milliseconds.dividedDown(by: Self.millisecondsPerDay)
         let date = CivilDate(daysSinceEpoch: day)
-        let time = milliseconds - day * Timestamp.millisecondsPerDay
-        append(count: 24) { text in
-            text.put(date.year / 100, at: 0)
-            text.put(date.year % 100, at: 2)
-            text[4] = UInt8(ascii: "-")
-            text.put(date.month, at: 5)
-            text[7] = UInt8(ascii: "-")
-            text.put(date.day, at: 8)
-            text[10] = UInt8(ascii: "T")
-            text.put(time / 3_600_000, at: 11)
-            text[13] = UInt8(ascii: ":")
-            text.put(time / 60_000 % 60, at: 14)
-            text[16] = UInt8(ascii: ":")
-            text.put(time / 1000 % 60, at: 17)
-            text[19] = UInt8(ascii: ".")
-            text.put(time % 1000 / 10, at: 20)
-            text[22] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: time % 10)
-            text[23] = UInt8(ascii: "Z")
+        let time = milliseconds - day * Self.millisecondsPerDay
+        text.put(date.year / 100, at: 0)
+        text.put(date.year % 100, at: 2)
+        text[4] = UInt8(ascii: "-")
+        text.put(date.month, at: 5)
+        text[7] = UInt8(ascii: "-")
+        text.put(date.day, at: 8)
+        text[10] = UInt8(ascii: "T")
+        text.put(time / 3_600_000, at: 11)
+        text[13] = UInt8(ascii: ":")
+        text.put(time / 60_000 % 60, at: 14)
+        text[16] = UInt8(ascii: ":")
+        text.put(time / 1000 % 60, at: 17)
+        text[19] = UInt8(ascii: ".")
+        text.put(time % 1000 / 10, at: 20)
+        text[22] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: time % 10)
+        text[23] = UInt8(ascii: "Z")
+    }
+}
+
+extension Timestamp: CustomStringConvertible {
+    public var description: String {
+        String(unsafeUninitializedCapacity: Self.textLength) { text in
+            writeText(to: text.baseAddress!)
+            return Self.textLength
         }
     }
+}
+
+extension Timestamp: Codable {
+    public init(from decoder: any Decoder) throws {
+        self = try decoder.text("an RFC 3339 date and time") { Timestamp(rfc3339: $0) }
+    }
+
+    public func encode(to encoder: any Encoder) throws { try encoder.encode(text: description) }
 }
 
 extension UnsafeMutablePointer<UInt8> {
@@ -40,6 +56,12 @@ extension UnsafeMutablePointer<UInt8> {
 extension Int64 {
     fileprivate func dividedDown(by divisor: Int64) -> Int64 {
         self % divisor < 0 ? self / divisor - 1 : self / divisor
+    }
+}
+
+extension StaticString {
+    fileprivate func contains(_ character: UInt8) -> Bool {
+        UnsafeRawBufferPointer(start: utf8Start, count: utf8CodeUnitCount).contains(character)
     }
 }
 
@@ -115,7 +137,7 @@ private struct DateTimeFields {
     }
 
     mutating func take(_ alternatives: StaticString) -> Bool {
-        guard position < text.count, alternatives.bytes.contains(text[position]) else { return false }
+        guard position < text.count, alternatives.contains(text[position]) else { return false }
         position += 1
         return true
     }

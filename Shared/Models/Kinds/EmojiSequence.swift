@@ -1,15 +1,3 @@
-/// The kinds of tapbacks: one of the six classic kinds, or one emoji.
-enum TapbackKind {
-    /// The maximum length in the store; no emoji in use is longer than 35 bytes.
-    static let maximumBytes = 64
-
-    private static let classic: Set = ["love", "like", "dislike", "laugh", "emphasize", "question"]
-
-    static func isValid(_ kind: String) -> Bool {
-        kind.utf8.count <= maximumBytes && (classic.contains(kind) || EmojiSequence.isOne(kind))
-    }
-}
-
 /// Emoji as defined by Unicode Technical Standard #51 that are shown in colour by default: not the digit, letter or
 /// text symbol that some of them begin with.
 ///

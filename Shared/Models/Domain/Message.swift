@@ -1,0 +1,165 @@
+/// A message as one user sees it; within a change as every reader sees it, without status, dates and counts and with a
+/// bare reference.
+///
+/// Of two states of a message the one with the higher `changeSeq` is newer.
+public struct Message: Hashable, Sendable, Codable, Identifiable {
+    /// Chosen by the sender; of a system message made by the server.
+    public var id: MessageID
+    public var conversationId: ConversationID
+    /// Where it was created, from 1; never changes.
+    public var seq: Int64
+    /// The last change that touched it.
+    public var changeSeq: Int64
+    /// Of a system message, who did what it tells.
+    public var senderId: UserID
+    public var kind: Open<MessageKind>
+    /// Nil when deleted for everyone and in system messages.
+    @ValueOrNull public var text: String?
+    /// The sender's clock, for display only.
+    public var sentAt: Timestamp
+    /// When it was committed, by the server's clock: never decreasing along `seq`.
+    public var createdAt: Timestamp
+    public var editedAt: Timestamp?
+    /// What is left is a tombstone: no text, tapbacks or mentions.
+    @TrueOrAbsent public var deletedForEveryone: Bool
+    /// When it was deleted for everyone.
+    public var deletedAt: Timestamp?
+    /// Of system messages: what it tells.
+    public var event: SystemEvent?
+    /// Of replies: the immediate parent.
+    public var replyTo: Reference?
+    /// The reader's own and the first 20 others.
+    public var tapbacks: [Tapback]
+    /// All of them.
+    public var tapbackCounts: [TapbackKind: Int]
+    /// At most 100, in the sender's order.
+    public var mentions: [UserID]
+
+    /// Only the sender is told this, the dates and the counts.
+    public var status: Open<DeliveryStatus>?
+    /// When the last recipient got it, once all have.
+    public var dateDelivered: Timestamp?
+    /// When the last recipient read it, once all have.
+    public var dateRead: Timestamp?
+    public var deliveredCount: Int?
+    public var readCount: Int?
+    /// Members whose window covers `seq`, less the sender.
+    public var recipientCount: Int?
+
+    public init(
+        id: MessageID, conversationId: ConversationID, seq: Int64, changeSeq: Int64, senderId: UserID,
+        kind: MessageKind, text: String?, sentAt: Timestamp, createdAt: Timestamp, editedAt: Timestamp? = nil,
+        deletedAt: Timestamp? = nil, event: SystemEvent? = nil, replyTo: Reference? = nil, tapbacks: [Tapback] = [],
+        tapbackCounts: [TapbackKind: Int] = [:], mentions: [UserID] = [], status: DeliveryStatus = .none,
+        dateDelivered: Timestamp? = nil, dateRead: Timestamp? = nil, deliveredCount: Int? = nil,
+        readCount: Int? = nil, recipientCount: Int? = nil
+    ) {
+        self.id = id
+        self.conversationId = conversationId
+        self.seq = seq
+        self.changeSeq = changeSeq
+        self.senderId = senderId
+        self.kind = .known(kind)
+        _text = ValueOrNull(wrappedValue: text)
+        self.sentAt = sentAt
+        self.createdAt = createdAt
+        self.editedAt = editedAt
+        _deletedForEveryone = TrueOrAbsent(wrappedValue: deletedAt != nil)
+        self.deletedAt = deletedAt
+        self.event = event
+        self.replyTo = replyTo
+        self.tapbacks = tapbacks
+        self.tapbackCounts = tapbackCounts
+        self.mentions = mentions
+        self.status = status == .none ? nil : .known(status)
+        self.dateDelivered = dateDelivered
+        self.dateRead = dateRead
+        self.deliveredCount = deliveredCount
+        self.readCount = readCount
+        self.recipientCount = recipientCount
+    }
+}
+
+extension Message {
+    /// `.none` where nothing is told, or a state of a later version.
+    public var deliveryStatus: DeliveryStatus { status?.known ?? DeliveryStatus.none }
+
+    /// Whether the server would take another text for it: by its sender, within the edit window, unless it is deleted or a
+    /// system message.
+    ///
+    /// - Parameter now: by the server's clock.
+    public func isEditable(by user: UserID, at now: Timestamp) -> Bool {
+        let window = ContractLimits.editWindow.components.seconds * 1000
+        return senderId == user && !deletedForEveryone && (kind == .text || kind == .reply)
+            && now.milliseconds - createdAt.milliseconds <= window
+    }
+
+    /// Whether it is of a kind that can be replied to, and still there. That the parent is in the same conversation and
+    /// within the sender's windows is for the server to know.
+    public var isReplyable: Bool { !deletedForEveryone && (kind == .text || kind == .reply) }
+}
+
+/// The parent of a reply, as the reader may see it.
+public struct Reference: Hashable, Sendable, Codable {
+    public var messageId: MessageID
+    /// The parent's position; nil when it is unavailable.
+    public var seq: Int64?
+    /// Nil when the parent is unavailable, and within changes.
+    public var senderId: UserID?
+    /// The first 50 characters (grapheme clusters) of the parent's present text. Nil when it is unavailable, and within
+    /// changes: there the client finds the parent in its own database, or gets it.
+    public var preview: String?
+    /// Deleted for everyone, or not this reader's to see.
+    @TrueOrAbsent public var unavailable: Bool
+
+    public init(messageId: MessageID, seq: Int64, senderId: UserID? = nil, preview: String? = nil) {
+        self.messageId = messageId
+        self.seq = seq
+        self.senderId = senderId
+        self.preview = preview
+        _unavailable = TrueOrAbsent(wrappedValue: false)
+    }
+
+    public init(unavailable messageId: MessageID) {
+        self.messageId = messageId
+        _unavailable = TrueOrAbsent(wrappedValue: true)
+    }
+}
+
+/// What a system message tells.
+public struct SystemEvent: Hashable, Sendable, Codable {
+    public var kind: Open<SystemEventKind>
+    /// Of `member.…`: whom it is about.
+    public var userId: UserID?
+    /// Of `conversation.renamed`: the new title.
+    public var title: String?
+
+    public init(kind: SystemEventKind, userId: UserID? = nil, title: String? = nil) {
+        self.kind = .known(kind)
+        self.userId = userId
+        self.title = title
+    }
+}
+
+/// One user's reaction to a message; of each user there is at most one.
+public struct Tapback: Hashable, Sendable, Codable {
+    public var userId: UserID
+    public var kind: TapbackKind
+
+    public init(userId: UserID, kind: TapbackKind) {
+        self.userId = userId
+        self.kind = kind
+    }
+}
+
+/// One of the texts that a message had.
+public struct Revision: Hashable, Sendable, Codable {
+    public var text: String
+    /// Since when it was the text.
+    public var at: Timestamp
+
+    public init(text: String, at: Timestamp) {
+        self.text = text
+        self.at = at
+    }
+}

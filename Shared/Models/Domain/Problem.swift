@@ -1,0 +1,103 @@
+/// Why a request is refused. Clients get it as `ProblemDetails`.
+///
+/// The detail names the field at fault. It never holds SQL, a stack trace, a message text or another user's data.
+public struct Problem: Error, Hashable, Sendable {
+    public var code: Code
+    public var detail: String
+
+    public init(_ code: Code, _ detail: String) {
+        self.code = code
+        self.detail = detail
+    }
+
+    /// The numbers travel on the bus: add one, never reuse one.
+    public enum Code: UInt8, CaseIterable, ContractName {
+        case invalid = 1
+        case unauthenticated = 2
+        case forbidden = 3
+        case notFound = 4
+        case conflict = 5
+        case notReplyable = 6
+        case editWindowClosed = 7
+        case tooLarge = 8
+        case rateLimited = 9
+        case overloaded = 10
+        case unavailable = 11
+        case skipped = 12
+
+        public var name: StaticString {
+            switch self {
+            case .invalid: "invalid"
+            case .unauthenticated: "unauthenticated"
+            case .forbidden: "forbidden"
+            case .notFound: "notFound"
+            case .conflict: "conflict"
+            case .notReplyable: "notReplyable"
+            case .editWindowClosed: "editWindowClosed"
+            case .tooLarge: "tooLarge"
+            case .rateLimited: "rateLimited"
+            case .overloaded: "overloaded"
+            case .unavailable: "unavailable"
+            case .skipped: "skipped"
+            }
+        }
+
+        public var title: StaticString {
+            switch self {
+            case .invalid: "The request is malformed"
+            case .unauthenticated: "The token is missing or not valid"
+            case .forbidden: "Not permitted"
+            case .notFound: "Not found"
+            case .conflict: "In conflict with what is stored"
+            case .notReplyable: "The parent cannot be replied to"
+            case .editWindowClosed: "The time for edits has passed"
+            case .tooLarge: "Larger than the limit"
+            case .rateLimited: "Too many requests"
+            case .overloaded: "Overloaded, try again"
+            case .unavailable: "Not available at the moment, try again"
+            case .skipped: "Skipped because an earlier item has to be repeated"
+            }
+        }
+
+        public var status: UInt16 {
+            switch self {
+            case .invalid: 400
+            case .unauthenticated: 401
+            case .forbidden, .editWindowClosed: 403
+            case .notFound: 404
+            case .conflict: 409
+            case .tooLarge: 413
+            case .notReplyable: 422
+            case .rateLimited: 429
+            case .overloaded, .unavailable, .skipped: 503
+            }
+        }
+    }
+
+    /// Seconds after which a repetition makes sense, for the statuses whose answers carry `Retry-After`.
+    public var retryAfter: Int? { code.status == 429 || code.status == 503 ? 1 : nil }
+}
+
+/// A problem as it stands in a response, in `application/problem+json` (RFC 9457), and in the results of a batch.
+public struct ProblemDetails: Error, Hashable, Sendable, Codable {
+    /// The code in words.
+    public var title: String
+    /// The status of the response, from 400 to 599: what to go by where the code is unknown.
+    public var status: Int
+    public var code: Open<Problem.Code>
+    /// For a developer to read: what is wrong, and where.
+    public var detail: String
+
+    public init(title: String, status: Int, code: Open<Problem.Code>, detail: String) {
+        self.title = title
+        self.status = status
+        self.code = code
+        self.detail = detail
+    }
+
+    public init(_ problem: Problem) {
+        self.init(
+            title: problem.code.title.description, status: Int(problem.code.status), code: .known(problem.code),
+            detail: problem.detail)
+    }
+}

@@ -1,0 +1,22 @@
+/// The kinds of change on a user's private stream. Numbers are retired, never reused.
+public enum PrivateKind: UInt8, CaseIterable, ContractName {
+    case messageHidden = 1
+    case historyCleared = 2
+    case conversationJoined = 3
+    case conversationLeft = 4
+    case readMoved = 5
+    case settingsChanged = 6
+    case conversationRemoved = 7
+
+    public var name: StaticString {
+        switch self {
+        case .messageHidden: "message.hidden"
+        case .historyCleared: "history.cleared"
+        case .conversationJoined: "conversation.joined"
+        case .conversationLeft: "conversation.left"
+        case .readMoved: "read.moved"
+        case .settingsChanged: "settings.changed"
+        case .conversationRemoved: "conversation.removed"
+        }
+    }
+}

@@ -1,0 +1,160 @@
+/// The bodies of requests, by the names that the contract gives them. Where a field is nil it is left out.
+public enum RequestBody {
+    /// `POST /v1/conversations`. Of a group the client chooses the id, a UUID of version 7 or 4; of a direct conversation
+    /// the server derives it from the pair.
+    public struct NewConversation: Hashable, Sendable, Codable {
+        public var id: ConversationID?
+        public var kind: Open<ConversationKind>
+        /// The others.
+        public var members: [UserID]
+        public var title: String?
+
+        public init(group id: ConversationID, members: [UserID], title: String? = nil) {
+            self.id = id
+            kind = .known(.group)
+            self.members = members
+            self.title = title
+        }
+
+        public init(directWith user: UserID) {
+            kind = .known(.direct)
+            members = [user]
+        }
+    }
+
+    /// `POST …/messages`. May be repeated with the same id for ever, and is stored once.
+    public struct NewMessage: Hashable, Sendable, Codable {
+        /// A UUID of version 7 or 4, drawn before the first attempt.
+        public var id: MessageID
+        /// Not blank, at most 16 KiB of UTF-8.
+        public var text: String
+        /// The immediate parent.
+        public var replyTo: MessageID?
+        public var mentions: [UserID]?
+        /// The client's clock, for display only.
+        public var sentAt: Timestamp?
+
+        public init(
+            id: MessageID, text: String, replyTo: MessageID? = nil, mentions: [UserID]? = nil, sentAt: Timestamp? = nil
+        ) {
+            self.id = id
+            self.text = text
+            self.replyTo = replyTo
+            self.mentions = mentions
+            self.sentAt = sentAt
+        }
+    }
+
+    /// `POST /v1/messages:batch`: up to 500 messages, the order of each conversation is kept.
+    public struct Batch: Hashable, Sendable, Codable {
+        public var messages: [BatchMessage]
+
+        public init(messages: [BatchMessage]) { self.messages = messages }
+    }
+
+    public struct BatchMessage: Hashable, Sendable {
+        public var conversationId: ConversationID
+        public var message: NewMessage
+
+        public init(conversationId: ConversationID, message: NewMessage) {
+            self.conversationId = conversationId
+            self.message = message
+        }
+    }
+
+    /// `PATCH …/messages/{messageId}`
+    public struct Edit: Hashable, Sendable, Codable {
+        public var text: String
+
+        public init(text: String) { self.text = text }
+    }
+
+    /// `PATCH /v1/conversations/{conversationId}`
+    public struct Renaming: Hashable, Sendable, Codable {
+        public var title: String
+
+        public init(title: String) { self.title = title }
+    }
+
+    /// `PUT …/members/{userId}`. Without a role a member stays what they are, and who is added becomes a member.
+    public struct Role: Hashable, Sendable, Codable {
+        public var role: Open<MemberRole>?
+
+        public init(_ role: MemberRole? = nil) { self.role = role.map(Open.known) }
+    }
+
+    /// `PUT …/tapback`
+    public struct NewTapback: Hashable, Sendable, Codable {
+        public var kind: TapbackKind
+
+        public init(kind: TapbackKind) { self.kind = kind }
+    }
+
+    /// `POST …/receipts`. At least one of the two; they only move forward.
+    public struct Receipt: Hashable, Sendable, Codable {
+        /// Stored on this device up to here.
+        public var deliveredSeq: Int64?
+        /// Read by the user up to here.
+        public var readSeq: Int64?
+
+        public init(deliveredSeq: Int64? = nil, readSeq: Int64? = nil) {
+            self.deliveredSeq = deliveredSeq
+            self.readSeq = readSeq
+        }
+    }
+
+    /// `PUT /v1/settings`. What is nil stays as it is.
+    public struct NewSettings: Hashable, Sendable, Codable {
+        public var readReceipts: SettingChoice?
+        public var presence: SettingChoice?
+
+        public init(readReceipts: SettingChoice? = nil, presence: SettingChoice? = nil) {
+            self.readReceipts = readReceipts
+            self.presence = presence
+        }
+    }
+
+    /// `PUT /v1/conversations/{conversationId}/settings`. What is nil stays as it is.
+    public struct NewSettingsInConversation: Hashable, Sendable, Codable {
+        public var readReceipts: SettingChoice?
+
+        public init(readReceipts: SettingChoice? = nil) { self.readReceipts = readReceipts }
+    }
+
+    /// What a user decides: yes, no, or no more than what holds without a decision, which is `null` in JSON.
+    public enum SettingChoice: Hashable, Sendable {
+        case on, off, byDefault
+    }
+}
+
+extension RequestBody.BatchMessage: Codable {
+    private enum Key: CodingKey { case conversationId }
+
+    public init(from decoder: any Decoder) throws {
+        conversationId = try decoder.container(keyedBy: Key.self).decode(ConversationID.self, forKey: .conversationId)
+        message = try RequestBody.NewMessage(from: decoder)
+    }
+
+    /// As one object.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: Key.self)
+        try container.encode(conversationId, forKey: .conversationId)
+        try message.encode(to: encoder)
+    }
+}
+
+extension RequestBody.SettingChoice: Codable {
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        self = container.decodeNil() ? .byDefault : try container.decode(Bool.self) ? .on : .off
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .on: try container.encode(true)
+        case .off: try container.encode(false)
+        case .byDefault: try container.encodeNil()
+        }
+    }
+}

@@ -1,0 +1,127 @@
+import Foundation
+import Models
+
+public typealias SchemaType = Codable & Sendable
+
+/// The Swift type of each schema of `openapi.json`: what a client decodes into and encodes from.
+public enum SchemaTypes {
+    public static let all: [String: any (SchemaType).Type] = objects.merging(values) { first, _ in first }
+        .merging(serverFrames) { first, _ in first }
+
+    private static let objects: [String: any (SchemaType).Type] = [
+        "Batch": RequestBody.Batch.self,
+        "BareReference": Reference.self,
+        "BatchMessage": RequestBody.BatchMessage.self,
+        "BatchResult": BatchResults.Result.self,
+        "BatchResults": BatchResults.self,
+        "CallCost": Limits.Cost.self,
+        "Change": Change.self,
+        "ChangePage": ChangePage.self,
+        "ChangedMessage": Message.self,
+        "Conversation": Conversation.self,
+        "ConversationPage": ConversationPage.self,
+        "ConversationSettings": SettingsInConversation.self,
+        "CreatedConversation": CreatedConversation.self,
+        "DatedTapback": TapbackPage.Entry.self,
+        "DigestPage": HistoryDigest.self,
+        "Edit": RequestBody.Edit.self,
+        "Erasure": Erasure.self,
+        "ErasureCounts": Erasure.Counts.self,
+        "History": History.self,
+        "Limits": Limits.self,
+        "Member": Membership.self,
+        "MemberPage": MemberPage.self,
+        "MemberRole": RequestBody.Role.self,
+        "Message": Message.self,
+        "MessageCore": Message.self,
+        "MessageCounts": FrameFromServer.Status.Counts.self,
+        "NewConversation": RequestBody.NewConversation.self,
+        "NewConversationSettings": RequestBody.NewSettingsInConversation.self,
+        "NewMessage": RequestBody.NewMessage.self,
+        "NewSettings": RequestBody.NewSettings.self,
+        "NewTapback": RequestBody.NewTapback.self,
+        "PageDigest": HistoryDigest.Page.self,
+        "PrivateChange": PrivateChange.self,
+        "Problem": ProblemDetails.self,
+        "Readiness": ServiceReadiness.self,
+        "Receipt": RequestBody.Receipt.self,
+        "ReceiptItem": FrameFromClient.ReceiptPosition.self,
+        "ReceiptPage": ReceiptPage.self,
+        "ReceiptTime": Receipt.self,
+        "ReceiptTimes": [Receipt].self,
+        "Reference": Reference.self,
+        "Renaming": RequestBody.Renaming.self,
+        "Revision": Revision.self,
+        "Revisions": Revisions.self,
+        "SearchPage": SearchPage.self,
+        "SearchResult": SearchResult.self,
+        "Settings": Settings.self,
+        "SyncPage": SyncPage.self,
+        "SystemEvent": SystemEvent.self,
+        "Tapback": Tapback.self,
+        "TapbackCounts": [TapbackKind: Int].self,
+        "TapbackPage": TapbackPage.self,
+        "Window": Window.self,
+    ]
+
+    private static let values: [String: any (SchemaType).Type] = [
+        "ByeCode": Open<ByeCode>.self,
+        "ChangeKind": Open<ChangeKind>.self,
+        "ChosenID": MessageID.self,
+        "ConversationKind": Open<ConversationKind>.self,
+        "Cursor": String.self,
+        "DeliveryStatus": Open<DeliveryStatus>.self,
+        "InheritedSetting": Open<InheritedSetting>.self,
+        "MessageKind": Open<MessageKind>.self,
+        "NewText": String.self,
+        "PrivateKind": Open<PrivateKind>.self,
+        "ProblemCode": Open<Problem.Code>.self,
+        "Role": Open<MemberRole>.self,
+        "SHA256": String.self,
+        "Seq": Int64.self,
+        "SeqOrZero": Int64.self,
+        "SystemEventKind": Open<SystemEventKind>.self,
+        "TapbackKind": TapbackKind.self,
+        "Time": Timestamp.self,
+        "Title": String.self,
+        "UUID": UUIDBytes.self,
+        "UserID": UserID.self,
+    ]
+
+    private static let serverFrames: [String: any (SchemaType).Type] = Dictionary(
+        uniqueKeysWithValues: [
+            "ByeFrame", "ChangeFrame", "PongFrame", "PresenceFrame", "PrivateFrame", "ReloadFrame", "ResetFrame",
+            "StatusFrame", "TokenExpiringFrame", "TypingNotice", "WelcomeFrame",
+        ].map { ($0, FrameFromServer.self) })
+
+    /// Those that a client only writes: `FrameFromClient`.
+    public static let clientFrames: Set = ["AuthFrame", "HelloFrame", "PingFrame", "ReceiptFrame", "TypingFrame"]
+
+    /// The names that an enumeration has.
+    public static let names: [String: [String]] = [
+        "ByeCode": names(ByeCode.self),
+        "ChangeKind": names(ChangeKind.self),
+        "ConversationKind": names(ConversationKind.self),
+        "DeliveryStatus": names(DeliveryStatus.self),
+        "InheritedSetting": names(InheritedSetting.self),
+        "MessageKind": names(MessageKind.self),
+        "PrivateKind": names(PrivateKind.self),
+        "ProblemCode": names(Problem.Code.self),
+        "Role": names(MemberRole.self),
+        "SystemEventKind": names(SystemEventKind.self),
+    ]
+
+    public static func names<Name: ContractName>(_: Name.Type) -> [String] {
+        Name.contractCases.map(\.name.description)
+    }
+
+    /// What is left of a JSON value that was decoded into the schema's type and encoded again. Nil when it has no type.
+    public static func recode(_ json: Data, as schema: String) throws -> Data? {
+        guard let type = all[schema] else { return nil }
+        return try recode(json, type)
+    }
+
+    private static func recode<Value: SchemaType>(_ json: Data, _ type: Value.Type) throws -> Data {
+        try JSONEncoder().encode(JSONDecoder().decode(type, from: json))
+    }
+}
