@@ -5,7 +5,7 @@ import Models
 /// Everything of a message that is the same for all of its readers. Texts lie where they came from: in a frame of the
 /// bus or in a row of the database.
 struct MessageFields {
-    enum Kind: Int16 {
+    enum Kind: Int16, CaseIterable {
         case text = 1
         case reply = 2
         case system = 3
