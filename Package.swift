@@ -111,24 +111,11 @@ let package = Package(
         executable(
             "Store", "Services/Store",
             ["Bus", "Bytes", "Edge", "JSON", "Models", "Postgres", "Reactor", "ServiceKit", "Slots", "Wire"],
-            resources: [
-                .embedInCode("Migrations/0001_ownership.sql"), .embedInCode("Migrations/0002_conversations.sql"),
-                .embedInCode("Migrations/0003_messages.sql"), .embedInCode("Migrations/0004_private_streams.sql"),
-                .embedInCode("Migrations/0005_semantics.sql"), .embedInCode("Migrations/0006_settings.sql"),
-                .embedInCode("Migrations/0007_windows.sql"), .embedInCode("Migrations/0008_removals.sql"),
-                .embedInCode("Migrations/0009_erasure.sql"), .embedInCode("Migrations/0010_search.sql"),
-                .embedInCode("Migrations/0011_leavers.sql"), .embedInCode("Migrations/0012_requests.sql"),
-                .embedInCode("Migrations/0013_former_members.sql"), .embedInCode("Migrations/0014_growth.sql"),
-                .embedInCode("Migrations/0015_revocations.sql"),
-            ]),
+            resources: [.embedInCode("Migrations"), .embedInCode("SQL")]),
         executable(
             "Receipt", "Services/Receipt",
             ["Bus", "Bytes", "Edge", "JSON", "Models", "Postgres", "Reactor", "ServiceKit", "Slots", "Wire"],
-            resources: [
-                .embedInCode("Migrations/0001_ownership.sql"), .embedInCode("Migrations/0002_horizons.sql"),
-                .embedInCode("Migrations/0003_shown_reads.sql"), .embedInCode("Migrations/0004_completions.sql"),
-                .embedInCode("Migrations/0005_last_seen.sql"), .embedInCode("Migrations/0006_untold.sql"),
-            ]),
+            resources: [.embedInCode("Migrations")]),
         executable(
             "Fanout", "Services/Fanout",
             ["Bus", "Bytes", "Edge", "JSON", "Models", "Reactor", "ServiceKit", "Slots", "Wire"]),

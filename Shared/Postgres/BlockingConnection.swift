@@ -39,6 +39,35 @@ public final class BlockingConnection {
             })
     }
 
+    /// Executes a prepared statement's SQL.
+    public func query<Input, Columns>(
+        _ prepared: PreparedStatement<Input, Columns>, prefix: String = "", _ build: (inout Parameters, Input) -> Void
+    ) throws(DatabaseError) -> Rows {
+        try query(prefix + prepared.untyped.sql) { parameters in
+            parameters.reserve(prepared.untyped.parameters.count)
+            build(&parameters, prepared.input)
+        }
+    }
+
+    /// What the server says of a statement's parameters, which have no names, and columns.
+    public func describe(_ statement: Statement) throws(DatabaseError) -> (
+        parameters: [PostgresType], columns: [Statement.Field]
+    ) {
+        let types = statement.parameters.map(\.oid)
+        // Under no name: it gives way to the next.
+        _ = try rows(PQprepare(handle, "", statement.sql, CInt(types.count), types))
+        guard let result = PQdescribePrepared(handle, "") else { throw lastError }
+        defer { PQclear(result) }
+        if PQresultStatus(result) != PGRES_COMMAND_OK { throw DatabaseError(serverErrorIn: result) ?? lastError }
+        return (
+            (0..<PQnparams(result)).map { PostgresType(oid: PQparamtype(result, $0)) },
+            (0..<PQnfields(result)).map { column in
+                Statement.Field(
+                    name: String(cString: PQfname(result, column)), type: PostgresType(oid: PQftype(result, column)))
+            }
+        )
+    }
+
     /// Runs `body` between BEGIN and COMMIT, and rolls back when it throws.
     public func transaction(_ body: () throws(DatabaseError) -> Void) throws(DatabaseError) {
         try execute("BEGIN")

@@ -8,6 +8,12 @@ extension Connection {
         try await transaction { $0.execute(statement, build) }[0]
     }
 
+    public func query<Input, Columns>(
+        _ prepared: PreparedStatement<Input, Columns>, _ build: (inout Parameters, Input) -> Void
+    ) async throws(DatabaseError) -> Rows {
+        try await transaction { $0.execute(prepared, build) }[0]
+    }
+
     public func query(
         sql: String, _ build: (inout Parameters) -> Void = { _ in }
     ) async throws(DatabaseError) -> Rows {

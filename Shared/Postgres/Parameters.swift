@@ -2,7 +2,13 @@ import Bytes
 
 /// The parameters of one execution in PostgreSQL's binary format, written into memory that is used again.
 ///
-/// `add` adds a scalar parameter. `addArray` begins an array parameter, which `append` then fills element by element.
+/// Those of a `PreparedStatement` are set by what declares them, all of them, in any order:
+///
+///     parameters.set(input.slot, to: conversation.slot)
+///     parameters.set(input.ids, to: commands.lazy.map(\.messageID))
+///
+/// Those of other statements are added in order: `add` adds a scalar parameter, `addArray` begins an array parameter,
+/// which `append` then fills element by element.
 ///
 ///     parameters.add(slot)
 ///     parameters.addArray(of: .uuid)
@@ -18,6 +24,9 @@ public struct Parameters: ~Copyable {
 
     /// One finished parameter: its place in the buffer, and its length or -1 for NULL, as libpq takes it.
     private struct Field {
+        /// The length of what was to be set and was not.
+        static let unset: CInt = -2
+
         var type: PostgresType
         var start: Int
         var length: CInt
@@ -48,13 +57,50 @@ public struct Parameters: ~Copyable {
         openArray = nil
     }
 
-    // MARK: Scalars
+    // MARK: By declaration
+
+    public mutating func set<Value: PostgresValue>(_ parameter: Parameter<Value>, to value: Value) {
+        fields[parameter.position] = encode(value)
+    }
+
+    public mutating func set<Value: PostgresValue>(_ parameter: Parameter<Value?>, to value: Value?) {
+        fields[parameter.position] = value.map { encode($0) } ?? null(Value.postgresType)
+    }
+
+    public mutating func set<Value: PostgresValue>(
+        _ parameter: Parameter<[Value]>, to values: some Sequence<Value>
+    ) {
+        beginArray(of: Value.postgresType)
+        for value in values { append(value) }
+        fields[parameter.position] = endArray()
+    }
+
+    public mutating func set<Value: PostgresValue>(
+        _ parameter: Parameter<[Value?]>, to values: some Sequence<Value?>
+    ) {
+        beginArray(of: Value.postgresType)
+        for value in values { append(value) }
+        fields[parameter.position] = endArray()
+    }
+
+    /// Makes room for `count` parameters, each of which is to be set.
+    mutating func reserve(_ count: Int) {
+        fields.append(contentsOf: repeatElement(Field(type: .bool, start: 0, length: Field.unset), count: count))
+    }
+
+    private mutating func encode<Value: PostgresValue>(_ value: Value) -> Field {
+        let start = buffer.count
+        value.encode(into: &buffer)
+        return Field(type: Value.postgresType, start: start, length: CInt(buffer.count - start))
+    }
+
+    private func null(_ type: PostgresType) -> Field { Field(type: type, start: buffer.count, length: -1) }
+
+    // MARK: Scalars, in order
 
     public mutating func add<Value: PostgresValue>(_ value: Value) {
         closeArray()
-        let start = buffer.count
-        value.encode(into: &buffer)
-        fields.append(Field(type: Value.postgresType, start: start, length: CInt(buffer.count - start)))
+        fields.append(encode(value))
     }
 
     public mutating func add<Value: PostgresValue>(_ value: Value?) {
@@ -63,14 +109,18 @@ public struct Parameters: ~Copyable {
 
     public mutating func addNull(_ type: PostgresType) {
         closeArray()
-        fields.append(Field(type: type, start: buffer.count, length: -1))
+        fields.append(null(type))
     }
 
-    // MARK: Arrays
+    // MARK: Arrays, in order
 
     /// Begins a parameter of type `element[]`; it ends where the next parameter begins.
     public mutating func addArray(of element: PostgresType) {
         closeArray()
+        beginArray(of: element)
+    }
+
+    private mutating func beginArray(of element: PostgresType) {
         openArray = OpenArray(element: element, start: buffer.count)
         buffer.append(bigEndian: Int32(1))
         buffer.append(bigEndian: Int32(0))
@@ -97,12 +147,15 @@ public struct Parameters: ~Copyable {
     }
 
     private mutating func closeArray() {
-        guard let array = openArray else { return }
+        if openArray != nil { fields.append(endArray()) }
+    }
+
+    private mutating func endArray() -> Field {
+        let array = openArray!
         openArray = nil
         buffer.overwrite(at: array.start + OpenArray.hasNullsOffset, bigEndian: Int32(array.hasNulls ? 1 : 0))
         buffer.overwrite(at: array.start + OpenArray.countOffset, bigEndian: array.count)
-        fields.append(
-            Field(type: .array(array.element), start: array.start, length: CInt(buffer.count - array.start)))
+        return Field(type: .array(array.element), start: array.start, length: CInt(buffer.count - array.start))
     }
 
     // MARK: For libpq
@@ -110,7 +163,10 @@ public struct Parameters: ~Copyable {
     var types: [PostgresType] { fields.map(\.type) }
 
     /// Ends the last parameter.
-    public mutating func finish() { closeArray() }
+    public mutating func finish() {
+        closeArray()
+        precondition(fields.allSatisfy { $0.length != Field.unset }, "every parameter is set")
+    }
 
     /// Calls `body` with the arrays that the PQsend functions take.
     func withArguments<Result>(_ body: (borrowing Arguments) -> Result) -> Result {

@@ -16,7 +16,30 @@ public struct PostgresType: Hashable, Sendable {
         return PostgresType(oid: oid)
     }
 
-    private static let arrayOIDs: [UInt32: UInt32] = [
+    fileprivate static let byName: [String: PostgresType] = [
+        "boolean": .bool, "bigint": .int8, "smallint": .int2, "integer": .int4, "text": .text,
+        "timestamptz": .timestamptz, "uuid": .uuid,
+    ]
+
+    fileprivate static let arrayOIDs: [UInt32: UInt32] = [
         16: 1000, 20: 1016, 21: 1005, 23: 1007, 25: 1009, 1184: 1185, 2950: 2951,
     ]
+}
+
+extension PostgresType: CustomStringConvertible {
+    /// The name that SQL has for it.
+    public var description: String {
+        if let name = Self.byName.first(where: { $0.value == self })?.key { return name }
+        if let element = Self.arrayOIDs.first(where: { $0.value == oid })?.key {
+            return "\(PostgresType(oid: element))[]"
+        }
+        return "type \(oid)"
+    }
+
+    /// By the name that SQL has for it.
+    init?(named name: String) {
+        let element = name.hasSuffix("[]") ? String(name.dropLast(2)) : name
+        guard let type = Self.byName[element] else { return nil }
+        self = element == name ? type : .array(type)
+    }
 }

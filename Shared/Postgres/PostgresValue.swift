@@ -5,7 +5,7 @@ import Models
 ///
 /// The forms are what each type's `…send` function writes: integers big-endian, `timestamptz` as microseconds since
 /// 2000-01-01 in an `int8`, text without a terminator.
-public protocol PostgresValue {
+public protocol PostgresValue: StatementValue {
     static var postgresType: PostgresType { get }
 
     /// The length of the binary form in bytes.
@@ -107,4 +107,23 @@ extension Slot: PostgresValue {
     public var encodedCount: Int { 2 }
     public func encode(into buffer: inout ByteBuffer) { Int16(number).encode(into: &buffer) }
     public init(decoding bytes: UnsafeRawBufferPointer) { self.init(UInt8(Int16(decoding: bytes))) }
+}
+
+// MARK: Enums
+
+/// An enum whose cases are numbers in the database: a `smallint`. `SQLNames.cases` gives SQL their names.
+public protocol PostgresEnum: PostgresValue, CaseIterable, RawRepresentable where RawValue: BinaryInteger {}
+
+extension PostgresEnum {
+    public static var postgresType: PostgresType { .int2 }
+    public var encodedCount: Int { 2 }
+    public func encode(into buffer: inout ByteBuffer) { Int16(rawValue).encode(into: &buffer) }
+
+    public init(decoding bytes: UnsafeRawBufferPointer) {
+        let number = Int16(decoding: bytes)
+        guard let value = RawValue(exactly: number).flatMap(Self.init) else {
+            preconditionFailure("\(number) is no \(Self.self)")
+        }
+        self = value
+    }
 }

@@ -24,13 +24,38 @@ extension Rows: RandomAccessCollection {
     public subscript(index: Int) -> Row { Row(rows: self, index: CInt(index)) }
 }
 
-/// One row. Columns are numbered from 0 and read as the type the caller asks for:
+/// One row. The columns of a `PreparedStatement` are read by what declares them:
+///
+///     let seq = row[columns.seq]
+///
+/// Those of other statements are numbered from 0 and read as the type the caller asks for:
 ///
 ///     let seq: Int64 = row[0]
 ///     let editedAt: Timestamp? = row[1]
 public struct Row {
     fileprivate let rows: Rows
     fileprivate let index: CInt
+
+    // MARK: By declaration
+
+    public subscript<Value: PostgresValue>(column: Column<Value>) -> Value { self[checked(column)] }
+    public subscript<Value: PostgresValue>(column: Column<Value?>) -> Value? { self[checked(column)] }
+    public subscript<Value: PostgresValue>(column: Column<[Value]>) -> [Value] { array(checked(column)) }
+
+    /// A value as it lies in memory, for the paths that make no `String` of a text.
+    public func bytes<Value>(_ column: Column<Value>) -> UnsafeRawBufferPointer {
+        bytes(checked(column), Value.statementType)
+    }
+
+    /// Of a column that is never NULL but where an outer join found no row.
+    public func isNull<Value>(_ column: Column<Value>) -> Bool { isNull(checked(column)) }
+
+    private func checked<Value>(_ column: Column<Value>) -> Int {
+        assert(column.position < PQnfields(rows.result), "the row has no column \(column.position)")
+        return column.position
+    }
+
+    // MARK: By number
 
     public func isNull(_ column: Int) -> Bool { PQgetisnull(rows.result, index, CInt(column)) == 1 }
 

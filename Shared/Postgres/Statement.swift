@@ -1,12 +1,45 @@
 /// A statement that a connection prepares once, each time it comes up, under a name of its own.
 public struct Statement: Sendable {
+    /// A parameter or a column.
+    public struct Field: Equatable, Sendable {
+        public let name: String
+        public let type: PostgresType
+    }
+
     public let name: String
     public let parameters: [PostgresType]
     public let sql: String
+    public let isFromFile: Bool
+    /// What the file declares; nothing where it comes from none.
+    public let parameterFields: [Field]
+    public let columnFields: [Field]
 
     public init(_ name: String, parameters: [PostgresType] = [], _ sql: String) {
         self.name = name
         self.parameters = parameters
         self.sql = sql
+        isFromFile = false
+        parameterFields = []
+        columnFields = []
+    }
+
+    init(_ file: SQLFile, _ names: SQLNames) throws(SQLFileError) {
+        name = file.name
+        isFromFile = true
+        sql = try file.sql(names)
+        parameterFields = try Self.fields(file.parameters, in: file)
+        columnFields = try Self.fields(file.columns(names), in: file)
+        parameters = parameterFields.map(\.type)
+    }
+
+    private static func fields(_ fields: [SQLFile.Field], in file: SQLFile) throws(SQLFileError) -> [Field] {
+        var typed: [Field] = []
+        for field in fields {
+            guard let type = PostgresType(named: field.type) else {
+                throw SQLFileError(file.name, "\(field.name) has a type that is not supported: \(field.type)")
+            }
+            typed.append(Field(name: field.name, type: type))
+        }
+        return typed
     }
 }

@@ -47,8 +47,9 @@ final class Writer {
 
     nonisolated static let statements =
         [
-            SendStatement.statement, SendOneStatement.statement, CreateStatement.statement, ReadStatement.statement,
-            SettingsStatement.put, PrivateTail.trim, RecentOutcomes.sweep, RevocationStatements.revoke,
+            SendStatement.statement.untyped, SendOneStatement.statement.untyped, CreateStatement.statement,
+            ReadStatement.statement, SettingsStatement.put, PrivateTail.trim, RecentOutcomes.sweep,
+            RevocationStatements.revoke,
         ] + LockStatement.all + WriteStatement.all + ErasureStatements.commands + SearchIndex.notes.all
 
     var waiting: CommandQueue.Size { queue.size }

@@ -10,6 +10,7 @@ struct FoundMessages {
     private let results: [Rows]
     private let wholeResult: Int
     private let head: ConversationQuery
+    private let columns: PlainMessageColumns
 
     /// A row of one of the results.
     private struct Place {
@@ -23,14 +24,15 @@ struct FoundMessages {
         places.reserveCapacity(found.sides.reduce(0) { $0 + $1.count })
         for (result, rows) in found.sides.enumerated() {
             for index in rows.indices {
-                guard let seq: Int64 = rows[index][0], found.isVisible(seq), !found.hasMore(rows[index]) else {
+                guard let seq = found.seq(rows[index]), found.isVisible(seq), !found.hasMore(rows[index]) else {
                     continue
                 }
                 places.append(Place(seq: seq, result: result, row: index))
             }
         }
+        let wholeSeq = WholeMessages.statement.columns.message.own.seq
         for index in whole?.indices ?? 0..<0 {
-            places.append(Place(seq: whole![index][0], result: found.sides.count, row: index))
+            places.append(Place(seq: whole![index][wholeSeq], result: found.sides.count, row: index))
         }
         places.sort { $0.seq < $1.seq }
         self.places = places
@@ -38,6 +40,7 @@ struct FoundMessages {
         results = found.sides + (whole.map { [$0] } ?? [])
         wholeResult = found.sides.count
         self.head = head
+        columns = found.columns
     }
 
     private func row(_ index: Int) -> Row { results[places[index].result][places[index].row] }
@@ -46,15 +49,21 @@ struct FoundMessages {
     func append(_ index: Int, _ receipts: Receipts?, to buffer: inout ByteBuffer) {
         let row = row(index)
         defer { extendLifetime(row) }  // The texts lie in it.
-        if places[index].result == wholeResult {
-            let fields = MessageFields(row, conversation: head.conversation)!
-            buffer.append(fields, parent: ParentView(row), receipts: receipts)
+        if isWhole(index) {
+            let columns = WholeMessages.statement.columns
+            let fields = MessageFields(row, columns.message, in: head.conversation)!
+            buffer.append(fields, parent: ParentView(row, columns), receipts: receipts)
         } else {
-            let fields = MessageFields(plain: row, conversation: head.conversation)!
+            let fields = MessageFields(row, columns.own, in: head.conversation)!
             buffer.append(fields, parent: .unavailable, receipts: receipts)
         }
     }
 
     /// Whether the reader sent it, and so is told how far its recipients are.
-    func hasReceipts(_ index: Int) -> Bool { MessageFields.hasReceipts(row(index), for: head.reader) }
+    func hasReceipts(_ index: Int) -> Bool {
+        let own = isWhole(index) ? WholeMessages.statement.columns.message.own : columns.own
+        return MessageFields.hasReceipts(row(index), own, for: head.reader)
+    }
+
+    private func isWhole(_ index: Int) -> Bool { places[index].result == wholeResult }
 }

@@ -90,9 +90,9 @@ extension Queries {
         let conversation = listed.conversation
         let walk = BlockWalk(.latest, of: conversation, for: reader, before: listed.latestRest!)
         guard let seq = try await unread.latest(walk, for: reader, &budget) else { return }
-        let rows = try await connection.query(WholeMessages.statement) { parameters in
+        let rows = try await connection.query(WholeMessages.statement) { parameters, input in
             let head = ConversationQuery(conversation.id, reader: reader)
-            WholeMessages.add(head, seqs: [seq], asOf: conversation.lastSeq, to: &parameters)
+            WholeMessages.set(head, seqs: [seq], asOf: conversation.lastSeq, of: input, in: &parameters)
         }
         if let row = rows.first { listed.take(row, of: rows) }
     }
@@ -152,8 +152,9 @@ private struct ListedConversation {
     }
 
     mutating func take(_ row: Row, of rows: Rows) {
-        message = MessageFields(row, conversation: conversation.id)
-        parent = ParentView(row)
+        let columns = WholeMessages.statement.columns
+        message = MessageFields(row, columns.message, in: conversation.id)
+        parent = ParentView(row, columns)
         laterRows = rows
     }
 }

@@ -41,8 +41,8 @@ extension Queries {
             }
         }
         if let rows = HistoryRows(results) { return rows }
-        let rows = try await connection.query(HistoryStatement.statement) {
-            HistoryStatement.add(head, bounds, to: &$0)
+        let rows = try await connection.query(HistoryStatement.statement) { parameters, input in
+            HistoryStatement.set(head, bounds, of: input, in: &parameters)
         }
         guard let rows = HistoryRows(rows) else { throw Problem.unknownConversation }
         return rows
@@ -51,8 +51,8 @@ extension Queries {
     private func wholeMessages(_ rows: HistoryRows, _ head: ConversationQuery) async throws -> Rows? {
         let seqs = rows.seqsWithMore
         guard !seqs.isEmpty else { return nil }
-        return try await connection.query(WholeMessages.statement) { parameters in
-            WholeMessages.add(head, seqs: seqs, asOf: rows.position, to: &parameters)
+        return try await connection.query(WholeMessages.statement) { parameters, input in
+            WholeMessages.set(head, seqs: seqs, asOf: rows.position, of: input, in: &parameters)
         }
     }
 

@@ -18,7 +18,8 @@ final class Queries {
     nonisolated static let statements =
         [
             ConversationStatement.list, ConversationStatement.single, MembersStatement.statement,
-            MembersStatement.single, HistoryStatement.statement, WholeMessages.statement, MessageStatement.statement,
+            MembersStatement.single, HistoryStatement.statement.untyped, WholeMessages.statement.untyped,
+            MessageStatement.statement,
             MessageStatement.ofWriter, RecipientsStatement.statement, ReceiptCounts.statement, ReceiptDates.statement,
             KeptDates.statement, FeedStatement.changes,
             FeedStatement.replay,

@@ -45,6 +45,13 @@ final class QueryConnections {
         try await transaction(weight) { $0.execute(statement, build) }[0]
     }
 
+    func query<Input, Columns>(
+        _ prepared: PreparedStatement<Input, Columns>, _ weight: QueryTurns.Weight = .light,
+        _ build: (inout Parameters, Input) -> Void
+    ) async throws(DatabaseError) -> Rows {
+        try await transaction(weight) { $0.execute(prepared, build) }[0]
+    }
+
     /// Runs a batch, in a turn of whom the task works for, and returns the rows of each statement.
     func transaction(
         _ weight: QueryTurns.Weight = .light, _ build: (inout Batch) -> Void

@@ -115,28 +115,6 @@ enum MessageWrites {
             """,
         useq: WriteStatement.toldUseq)
 
-    /// $8 kind. The last one of a user stands; the same one again changes nothing.
-    static let setTapback = WriteStatement.statement(
-        "set_tapback", parameters: [.text], facts: WriteStatement.visibleTarget + present,
-        problem: """
-            \(WriteStatement.targetIsMissing)
-            WHEN (SELECT t.deleted_at IS NOT NULL OR t.kind = 3 FROM target t) THEN \(conflict)
-            """,
-        isVoid: "(SELECT p.kind = $8 FROM present p)", positions: "1",
-        effects: """
-            , tapback AS (
-                INSERT INTO store.tapbacks (slot, conversation_id, message_id, user_id, kind, at, seq)
-                SELECT $1, $2, $7, $3, $8, moved.last_at, moved.last_seq FROM moved
-                ON CONFLICT (conversation_id, message_id, user_id, slot)
-                DO UPDATE SET kind = excluded.kind, at = excluded.at, seq = excluded.seq
-            ), counted AS (
-                UPDATE store.messages m
-                SET changed_seq = moved.last_seq,
-                    tapback_count = m.tapback_count + CASE WHEN EXISTS (SELECT FROM present) THEN 0 ELSE 1 END
-                FROM moved WHERE m.slot = $1 AND m.conversation_id = $2 AND m.id = $7
-            )\(WriteStatement.change(.tapbackSet, columns: ", message_id", values: ", $7"))
-            """)
-
     /// Without a tapback there is nothing to remove, which is no problem.
     static let removeTapback = WriteStatement.statement(
         "remove_tapback", facts: WriteStatement.visibleTarget + present, problem: WriteStatement.targetIsMissing,

@@ -33,6 +33,28 @@ enum WriteStatement {
         parameters.append(key == nil ? request?.uuid : nil)
     }
 
+    /// The parameters of all writes.
+    struct Input: NamedFields {
+        let slot: Parameter<Slot>
+        let conversation: Parameter<ConversationID>
+        let actor: Parameter<UserID>
+        let actorSlot: Parameter<Slot>
+        let knownBy: Parameter<[UUIDBytes?]>
+        let action: Parameter<Int16>
+        let subject: Parameter<UUIDBytes?>
+    }
+
+    /// - Parameter request: as above.
+    static func set(_ input: Input, to write: Write, _ request: RequestKey?, in parameters: inout Parameters) {
+        parameters.set(input.slot, to: write.conversation.slot)
+        parameters.set(input.conversation, to: write.conversation)
+        parameters.set(input.actor, to: write.actor)
+        parameters.set(input.actorSlot, to: write.actor.slot)
+        parameters.set(input.knownBy, to: [write.key, write.key == nil ? request?.uuid : nil])
+        parameters.set(input.action, to: Int16(write.action.number))
+        parameters.set(input.subject, to: write.action.subject)
+    }
+
     /// Puts a statement together.
     ///
     /// - Parameters:
@@ -203,15 +225,35 @@ enum WriteStatement {
             let useq: Int64?
             /// The position in the conversation that it was told of; or what else the statement says is told.
             let told: Int64?
+
+            init(_ row: Row, _ columns: Columns) {
+                seq = row[columns.seq]
+                at = row[columns.at]
+                positions = row[columns.positions]
+                useq = row[columns.useq]
+                told = row[columns.told]
+            }
         }
     }
 
+    /// The columns of {write_result}.
+    struct Columns: NamedFields {
+        let problem: Column<Int16>
+        let isRepeat: Column<Bool>
+        let isDue: Column<Bool>
+        let seq: Column<Int64>
+        let at: Column<Timestamp>
+        let positions: Column<Int64>
+        let useq: Column<Int64?>
+        let told: Column<Int64?>
+    }
+
+    /// All writes return the same columns.
     static func decode(_ row: Row) -> Result {
-        let problem: Int16 = row[0]
-        let isDue: Bool = row[2]
+        let columns = SetTapback.statement.columns
         return Result(
-            problem: Problem.Code(rawValue: UInt8(problem)), isRepeat: row[1],
-            change: isDue ? Result.Change(seq: row[3], at: row[4], positions: row[5], useq: row[6], told: row[7]) : nil)
+            problem: Problem.Code(rawValue: UInt8(row[columns.problem])), isRepeat: row[columns.isRepeat],
+            change: row[columns.isDue] ? Result.Change(row, columns) : nil)
     }
 }
 
@@ -219,7 +261,7 @@ enum WriteStatement {
 
 extension WriteStatement {
     static let all = [
-        MessageWrites.edit, MessageWrites.deleteForEveryone, MessageWrites.hide, MessageWrites.setTapback,
+        MessageWrites.edit, MessageWrites.deleteForEveryone, MessageWrites.hide, SetTapback.statement.untyped,
         MessageWrites.removeTapback, ConversationWrites.putMember, ConversationWrites.removeMember,
         ConversationWrites.rename, ConversationWrites.clearHistory, ConversationWrites.unlist,
         SettingsStatement.putInConversation,
@@ -228,9 +270,13 @@ extension WriteStatement {
 
     /// The write, and behind it what it changed, for the announcement.
     static func add(_ write: Write, _ request: RequestKey, _ limit: ConversationLimit, to batch: inout Batch) {
-        batch.execute(write.action.statement) { parameters in
-            addCommon(write, request, to: &parameters)
-            write.action.addFields(limit, to: &parameters)
+        if case .setTapback(_, let kind) = write.action {
+            SetTapback.add(write, request, kind, to: &batch)
+        } else {
+            batch.execute(write.action.statement) { parameters in
+                addCommon(write, request, to: &parameters)
+                write.action.addFields(limit, to: &parameters)
+            }
         }
         batch.execute(FeedStatement.latest) { parameters in
             parameters.add(write.conversation.slot)
@@ -245,7 +291,7 @@ extension Write.Action {
         case .edit: MessageWrites.edit
         case .deleteForEveryone: MessageWrites.deleteForEveryone
         case .hide: MessageWrites.hide
-        case .setTapback: MessageWrites.setTapback
+        case .setTapback: SetTapback.statement.untyped
         case .removeTapback: MessageWrites.removeTapback
         case .putMember: ConversationWrites.putMember
         case .removeMember: ConversationWrites.removeMember

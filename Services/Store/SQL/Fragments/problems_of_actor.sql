@@ -1,0 +1,9 @@
+-- The first conditions of the CASE that decides on a write. Erased users leave nothing new behind, not even an outcome; a
+-- repetition has the outcome it had.
+--
+-- :actor
+-- :actor_slot
+WHEN EXISTS (SELECT FROM store.erasures e WHERE e.user_slot = :actor_slot AND e.user_id = :actor)
+    THEN {Problem.unauthenticated}
+WHEN EXISTS (SELECT FROM prior) THEN (SELECT p.problem FROM prior p)
+WHEN NOT standing.was_member THEN {Problem.notFound}

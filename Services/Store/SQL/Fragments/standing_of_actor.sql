@@ -1,0 +1,11 @@
+-- CTE `standing`: what the actor is in the conversation. Always one row.
+--
+-- :slot
+-- :conversation
+-- :actor
+standing AS MATERIALIZED (
+    SELECT count(*) > 0 AS was_member, coalesce(bool_or(s.left_seq IS NULL), false) AS is_member,
+        coalesce(bool_or(s.left_seq IS NULL AND s.role = {MemberRole.owner}), false) AS is_owner
+    FROM store.memberships s
+    WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :actor
+)

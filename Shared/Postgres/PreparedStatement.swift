@@ -1,0 +1,64 @@
+/// A statement that stands in a file, with the Swift types of its parameters and columns.
+///
+///     enum TellRead {
+///         struct Input: NamedFields {
+///             let users: Parameter<[UserID]>
+///             let readSeqs: Parameter<[Int64]>
+///         }
+///
+///         struct Columns: NamedFields {
+///             let ordinal: Column<Int64>
+///             let useq: Column<Int64>
+///         }
+///
+///         static let statement = PreparedStatement<Input, Columns>("tell_read", PackageResources.tell_read_sql, .store)
+///     }
+///
+/// It is executed and read by these, without any names at run time:
+///
+///     batch.execute(TellRead.statement) { parameters, input in
+///         parameters.set(input.users, to: entries.lazy.map(\.user))
+///         parameters.set(input.readSeqs, to: entries.lazy.map(\.readSeq))
+///     }
+///     let columns = TellRead.statement.columns
+///     for row in rows { told(row[columns.ordinal], row[columns.useq]) }
+///
+/// A file that says something wrong, or something else than the Swift types, stops the process when the statement is
+/// first used: services list their statements before they connect.
+public struct PreparedStatement<Input: NamedFields, Columns: NamedFields>: Sendable {
+    /// For the configuration of connections.
+    public let untyped: Statement
+    public let input: Input
+    public let columns: Columns
+
+    /// - Parameters:
+    ///   - name: under which it is prepared.
+    ///   - file: its bytes; see `SQLFile`.
+    public init(_ name: String, _ file: [UInt8], _ names: SQLNames) {
+        do {
+            let file = try SQLFile(name, file)
+            untyped = try Statement(file, names)
+            input = try FieldDecoder.decode(Input.self, untyped.parameterFields)
+            columns = try FieldDecoder.decode(Columns.self, untyped.columnFields)
+        } catch let error as FieldError {
+            preconditionFailure("\(name).sql: \(error)")
+        } catch { preconditionFailure("\(error)") }
+    }
+}
+
+extension Batch {
+    /// Executes a statement of the connection's configuration with the parameters that `build` sets: all of them, in any
+    /// order.
+    public mutating func execute<Input, Columns>(
+        _ prepared: PreparedStatement<Input, Columns>, _ build: (inout Parameters, Input) -> Void
+    ) {
+        execute(prepared.untyped) { parameters in
+            parameters.reserve(prepared.untyped.parameters.count)
+            build(&parameters, prepared.input)
+        }
+    }
+
+    public mutating func execute<Columns>(_ prepared: PreparedStatement<NoFields, Columns>) {
+        execute(prepared.untyped)
+    }
+}

@@ -1,0 +1,74 @@
+import Models
+
+/// What the SQL of a service may name in braces: values that Swift knows, and fragments.
+///
+/// A value is written once, in Swift, and stands in SQL under the name it has there: `{ChangeKind.memberAdded}`,
+/// `{ContractLimits.membersPerConversation}`. A fragment is a file of its own, for a rule that several statements keep:
+/// `{reader_stay}`. It may take arguments, `{is_visible(seq => p.seq)}`; what it names and is not given stands for the
+/// parameter of this name of the statement it is included by.
+public struct SQLNames: Sendable {
+    enum Meaning {
+        /// SQL as it is.
+        case value(String)
+        case fragment(SQLFile)
+    }
+
+    private(set) var meanings: [String: Meaning] = [:]
+
+    public init(_ parts: SQLNames...) {
+        for part in parts { meanings.merge(part.meanings) { _, _ in preconditionFailure("SQL names are unique") } }
+    }
+
+    private init(_ meanings: [String: Meaning]) { self.meanings = meanings }
+
+    // MARK: Values
+
+    /// The numbers of an enum's cases, each as `name.case`.
+    public static func cases<Kind: CaseIterable & RawRepresentable>(
+        of kind: Kind.Type, as name: String? = nil
+    ) -> SQLNames where Kind.RawValue: BinaryInteger {
+        let name = name ?? "\(kind)"
+        return SQLNames(
+            Dictionary(uniqueKeysWithValues: kind.allCases.map { ("\(name).\($0)", .value("\($0.rawValue)")) }))
+    }
+
+    public static func number(_ name: String, _ number: some BinaryInteger) -> SQLNames {
+        SQLNames([name: .value("\(number)")])
+    }
+
+    /// An `interval`.
+    public static func interval(_ name: String, _ duration: Duration) -> SQLNames {
+        let (seconds, attoseconds) = duration.components
+        let milliseconds = seconds * 1_000 + attoseconds / 1_000_000_000_000_000
+        return SQLNames([name: .value("interval '\(milliseconds) milliseconds'")])
+    }
+
+    /// A string, quoted. It holds no quote.
+    public static func string(_ name: String, _ text: String) -> SQLNames {
+        precondition(!text.contains("'"), "a string in SQL ends at a quote")
+        return SQLNames([name: .value("'\(text)'")])
+    }
+
+    /// A name of the schema, or an expression: SQL as it is.
+    public static func sql(_ name: String, _ sql: String) -> SQLNames { SQLNames([name: .value(sql)]) }
+
+    // MARK: Fragments
+
+    /// A file that statements include.
+    public static func fragment(_ name: String, _ file: [UInt8]) -> SQLNames {
+        do {
+            return SQLNames([name: .fragment(try SQLFile(name, file))])
+        } catch { preconditionFailure("\(error)") }
+    }
+
+    /// A fragment with its arguments, for statements that stand in no file yet.
+    public func sql(_ fragment: String, _ arguments: [String: String] = [:]) -> String {
+        guard case .fragment(let file)? = meanings[fragment] else { preconditionFailure("there is no {\(fragment)}") }
+        do { return try file.expanded(arguments, self) } catch { preconditionFailure("\(error)") }
+    }
+
+    /// Which fragments there are.
+    public var fragments: Set<String> {
+        Set(meanings.compactMap { if case .fragment = $0.value { $0.key } else { nil } })
+    }
+}
