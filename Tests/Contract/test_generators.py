@@ -87,7 +87,8 @@ def test_a_client_has_every_operation(generated):
 
 def test_a_client_has_every_schema_that_is_an_object(models):
     for name, schema in DOCUMENT["components"]["schemas"].items():
-        if "enum" in schema or ("properties" in schema and "if" not in schema) or "allOf" in schema:
+        # Of a schema with alternatives it makes a type for each of them.
+        if "oneOf" not in schema and ("enum" in schema or schema.get("type") == "object"):
             assert hasattr(models, name), name
 
 
@@ -134,7 +135,8 @@ def test_a_client_reacts_and_sees_who_has_read(call, models, group, anna, ben):
     assert [receipt.user_id for receipt in receipts.read] == [ben.name]
     read = call("messages.get_message", group, message.id).parsed
     assert read.status is models.DeliveryStatus.READ and read.date_read >= read.created_at
-    assert call("messages.delete_message", group, message.id, scope="everyone").status_code == 204
+    everyone = models.DeleteMessageScope.EVERYONE
+    assert call("messages.delete_message", group, message.id, scope=everyone).status_code == 204
     tombstone = call("messages.get_message", group, message.id).parsed
     assert tombstone.text is None and tombstone.deleted_for_everyone is True
 
@@ -194,6 +196,6 @@ def test_types_read_the_frames_of_the_socket(types, anna, ben):
         read = types.ReceiptItem(conversationId=group, seq=message["seq"])
         socket.send(type="read", **json.loads(read.model_dump_json()))
         status = types.StatusFrame.model_validate(socket.expect("status", where=lambda frame: "read" in frame))
-        assert {user.root: seq.root for user, seq in status.read.items()} == {ben.name: message["seq"]}
+        assert {user: seq.root for user, seq in status.read.items()} == {ben.name: message["seq"]}
         private = types.PrivateFrame.model_validate(socket.expect("private"))
         assert private.kind is types.PrivateKind.read_moved and private.readSeq.root == message["seq"]
