@@ -2,7 +2,7 @@ import Glibc
 import Postgres
 
 /// The command `store restored`, run after a backup is restored. It gives the history a new name (`logId`), so every
-/// client whose cursors come from the lost future is told to start over.
+/// client whose cursors come from the lost future has to start over.
 enum RestoredCommand {
     /// Ends the process, with status 0 on success.
     static func run(databaseURL: String?) -> Never {

@@ -43,7 +43,7 @@ enum RevocationStatements {
         FROM unnest($1::smallint[]) AS s(slot)
         """)
 
-    /// Returns the revocations behind a number. $1 slot · $2 after. The first column is the last number; the others are
+    /// Returns the revocations after a number. $1 slot · $2 after. The first column is the last number; the others are
     /// NULL if there are none.
     static let behind = Statement(
         "revocations", parameters: [.int2, .int8],

@@ -50,7 +50,7 @@ final class Revocations {
 }
 
 extension Queries {
-    /// Returns the last number and the revocations behind the given one.
+    /// Returns the last number and the revocations after the given one.
     func revocations(_ query: RevocationsQuery) async throws -> [UInt8] {
         let rows = try await connection.query(RevocationStatements.behind) { parameters in
             parameters.add(query.slot)

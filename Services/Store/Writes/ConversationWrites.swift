@@ -96,7 +96,7 @@ enum ConversationWrites {
         useq: WriteStatement.toldUseq, told: "(SELECT c.member_count + 1 FROM conversation c)::bigint")
 
     /// Removes a member. $8 user · $9 their slot. Members leave, owners remove. When the last owner goes, the
-    /// longest-standing member becomes owner, at a separate position behind the removal.
+    /// longest-standing member becomes owner, at a separate position after the removal.
     static let removeMember = removal("remove_member")
 
     /// - Parameter ofErased: the actor is an erased user who leaves, also from direct conversations.

@@ -16,7 +16,8 @@ enum MessageWrites {
     /// within this tolerance.
     private static let clockTolerance = "interval '\(TrustedTime.tolerance) milliseconds'"
 
-    /// $8 text. The previous text is kept as a revision. Two racing edits have an order, and both are kept.
+    /// Replaces the text with $8. The previous text is kept as a revision. Two racing edits have an order, and both are
+    /// kept.
     static let edit = WriteStatement.statement(
         "edit_message", parameters: [.text], facts: WriteStatement.visibleTarget,
         problem: """

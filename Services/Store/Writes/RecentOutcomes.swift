@@ -69,7 +69,7 @@ extension Slot {
 }
 
 extension OwnedSlots {
-    /// The first owned slot at or behind `start`, wrapping around at the end.
+    /// The first owned slot at or after `start`, wrapping around at the end.
     fileprivate func next(from start: Slot) -> Slot? {
         (0..<Slot.count).lazy.map { Slot(start.number &+ UInt8($0)) }.first(where: contains)
     }

@@ -94,7 +94,8 @@ enum SettingsStatement {
 
     // MARK: In one conversation
 
-    /// $8 whether to set anything · $9 read receipts (NULL: inherited). `told` is a `ConversationSettings`.
+    /// Stores a member's settings. $8 whether to set anything · $9 read receipts (NULL: inherited). `told` is a
+    /// `ConversationSettings`.
     static let putInConversation = WriteStatement.statement(
         "put_conversation_settings", parameters: [.bool, .bool], facts: "", problem: "",
         isVoid: """

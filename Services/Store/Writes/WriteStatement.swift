@@ -259,7 +259,7 @@ enum WriteStatement {
     }
 }
 
-// MARK: Which statement
+// MARK: Statement of each action
 
 extension WriteStatement {
     static let all = [
@@ -270,7 +270,7 @@ extension WriteStatement {
         FeedStatement.latest,
     ]
 
-    /// Adds the write and, behind it, a statement that reads its changes for the announcement.
+    /// Adds the write and, after it, a statement that reads its changes for the announcement.
     static func add(_ write: Write, _ request: RequestKey, _ limit: ConversationLimit, to batch: inout Batch) {
         if case .setTapback(_, let kind) = write.action {
             SetTapback.add(write, request, kind, to: &batch)
