@@ -2,13 +2,13 @@ import Models
 import Postgres
 import Wire
 
-/// Members, titles and clearing: the statements, and who may do what.
+/// Members, titles and clearing: their statements and permissions.
 enum ConversationWrites {
     private static let conflict = Problem.Code.conflict.rawValue
     private static let forbidden = Problem.Code.forbidden.rawValue
     private static let notFound = Problem.Code.notFound.rawValue
 
-    /// Stays of one user in a conversation. All of them come with every `welcome`, whoever brought them about.
+    /// The maximum number of stays of one user in a conversation. Every `welcome` carries all of them.
     static let staysLimit = 100
 
     private static let conversation = """
@@ -19,7 +19,7 @@ enum ConversationWrites {
 
     private static let isDirect = "WHEN (SELECT c.kind = 2 FROM conversation c) THEN \(conflict)"
 
-    /// The present stay of user $8.
+    /// The current stay of user $8.
     private static let stay = """
          stay AS MATERIALIZED (
             SELECT s.role FROM store.memberships s
@@ -27,7 +27,8 @@ enum ConversationWrites {
         ),
         """
 
-    /// What user $8 has in their list. Their stream is locked, so both are true until the commit.
+    /// The list of user $8: its size, and whether it holds the conversation. The user's stream is locked, so both
+    /// values hold until the commit.
     private static let listing = """
          listing AS MATERIALIZED (
             SELECT coalesce(
@@ -39,9 +40,9 @@ enum ConversationWrites {
         ),
         """
 
-    /// $8 user · $9 their slot · $10 role or NULL · $11 how many conversations others may put into a user's list. Any member
-    /// adds members; owners add owners and change roles. Who comes back takes no new place. `told`: how many members there
-    /// are with the new one.
+    /// Adds a member or changes a role. $8 user · $9 their slot · $10 role or NULL · $11 how many conversations others
+    /// may put into a user's list. Any member adds members; owners add owners and change roles. A returning member
+    /// takes no new place in the list. `told`: the number of members including the new one.
     static let putMember = WriteStatement.statement(
         "put_member", parameters: [.text, .int2, .int2, .int4], facts: conversation + stay + listing,
         problem: """
@@ -94,11 +95,11 @@ enum ConversationWrites {
             """,
         useq: WriteStatement.toldUseq, told: "(SELECT c.member_count + 1 FROM conversation c)::bigint")
 
-    /// $8 user · $9 their slot. Members leave, owners remove. Where the last owner goes, the longest-standing member
-    /// becomes one, at a position of its own behind the removal.
+    /// Removes a member. $8 user · $9 their slot. Members leave, owners remove. When the last owner goes, the
+    /// longest-standing member becomes owner, at a separate position after the removal.
     static let removeMember = removal("remove_member")
 
-    /// - Parameter ofErased: the actor is an erased user who leaves, direct conversations too.
+    /// - Parameter ofErased: the actor is an erased user who leaves, also from direct conversations.
     static func removal(_ name: String, ofErased: Bool = false) -> Statement {
         WriteStatement.statement(
             name, parameters: [.text, .int2], byErased: ofErased,
@@ -147,14 +148,14 @@ enum ConversationWrites {
             useq: WriteStatement.toldUseq)
     }
 
-    /// $8 title. Any member may.
+    /// Changes the title to $8. Any member may.
     static let rename = WriteStatement.statement(
         "rename_conversation", parameters: [.text], facts: conversation, problem: isDirect, isVoid: "false",
         positions: "1", sets: ", title = $8",
         effects: WriteStatement.change(.conversationRenamed, columns: ", title", values: ", $8")
             + WriteStatement.systemMessage)
 
-    /// $8 through (0: the latest position). For the actor alone; never back.
+    /// Clears history for the actor alone. $8 through (0: the latest position). The mark never moves back.
     static let clearHistory = WriteStatement.statement(
         "clear_history", parameters: [.int8],
         facts: conversation + """
@@ -177,8 +178,8 @@ enum ConversationWrites {
             """,
         useq: WriteStatement.toldUseq, told: "(SELECT through FROM cleared)")
 
-    /// Takes a conversation that the actor has left out of the actor's list, which frees its place there. $8 how many a user
-    /// may have taken out.
+    /// Removes a conversation that the actor has left from the actor's list, which frees its place there. $8 how many
+    /// conversations a user may have removed.
     static let unlist = WriteStatement.statement(
         "unlist_conversation", parameters: [.int4], byFormer: true, facts: "",
         problem: """

@@ -3,20 +3,21 @@ import Postgres
 import Slots
 import Wire
 
-/// Edits, deletions and tapbacks: the statements, and what clients may do.
+/// Edits, deletions and tapbacks: their statements and permissions.
 enum MessageWrites {
     private static let conflict = Problem.Code.conflict.rawValue
     private static let forbidden = Problem.Code.forbidden.rawValue
     private static let notFound = Problem.Code.notFound.rawValue
 
-    /// By the server's clock, under the row lock.
+    /// Measured by the server's clock, under the row lock.
     private static let editWindow = "interval '\(ContractLimits.editWindow.components.seconds) seconds'"
 
-    /// A message from further ahead than that got its time from a clock that was wrong, and may not be edited for as long as
-    /// the clock was.
+    /// A message dated further ahead than this got its time from a wrong clock. It cannot be edited until its time is
+    /// within this tolerance.
     private static let clockTolerance = "interval '\(TrustedTime.tolerance) milliseconds'"
 
-    /// $8 text. The text that was is kept as a revision; two racing edits have an order, and both are kept.
+    /// Replaces the text with $8. The previous text is kept as a revision. Two racing edits have an order, and both are
+    /// kept.
     static let edit = WriteStatement.statement(
         "edit_message", parameters: [.text], facts: WriteStatement.visibleTarget,
         problem: """
@@ -37,19 +38,19 @@ enum MessageWrites {
             )\(SearchIndex.forget)\(WriteStatement.change(.messageEdited, columns: ", message_id", values: ", $7"))
             """)
 
-    /// Deletions of one user in a conversation that are remembered until their messages come.
+    /// The number of early deletions that are remembered for one user in a conversation until their messages arrive.
     static let earlyDeletionsLimit = 100
 
-    /// Whether the message of an early deletion `w` has come.
+    /// Whether the message of an early deletion `w` has arrived.
     private static let hasCome = """
         (SELECT true FROM store.messages m
          WHERE m.slot = $1 AND m.conversation_id = $2 AND m.id = w.message_id) IS NOT NULL
         """
 
-    /// Wins over whatever races it or comes later. Of a message that is not there yet it is remembered; where those that
-    /// are remembered for the user are too many, it is refused, and those whose message has come are forgotten: a message
-    /// that is there needs none. (Before there was a limit there may have been any number: no more than twice as many are
-    /// looked at.)
+    /// Deletes a message for everyone. The deletion wins over concurrent and later writes. It is remembered for a
+    /// message that has not arrived yet. When too many are remembered for the user, it is refused, and those whose
+    /// message has arrived are forgotten because they are no longer needed. (Rows from before the limit are unbounded
+    /// in number: at most twice the limit is examined.)
     static let deleteForEveryone = WriteStatement.statement(
         "delete_message",
         facts: """
@@ -98,7 +99,7 @@ enum MessageWrites {
                 .messageDeleted, columns: ", message_id, about_seq", values: ", $7, target.seq", from: "moved, target"))
             """)
 
-    /// For the actor alone. No position of the conversation: nobody else learns of it.
+    /// Hides a message for the actor alone. It takes no position of the conversation because nobody else learns of it.
     static let hide = WriteStatement.statement(
         "hide_message", facts: WriteStatement.target, problem: WriteStatement.targetIsMissing,
         isVoid: """
@@ -115,7 +116,7 @@ enum MessageWrites {
             """,
         useq: WriteStatement.toldUseq)
 
-    /// Without a tapback there is nothing to remove, which is no problem.
+    /// Removes a tapback. A missing tapback is no problem.
     static let removeTapback = WriteStatement.statement(
         "remove_tapback", facts: WriteStatement.visibleTarget + present, problem: WriteStatement.targetIsMissing,
         isVoid: "NOT EXISTS (SELECT FROM present)", positions: "1",

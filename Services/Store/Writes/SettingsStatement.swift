@@ -3,15 +3,15 @@ import Postgres
 import Slots
 import Wire
 
-/// Settings: how users decide about themselves, and for one conversation.
+/// Settings of users, in general and for one conversation.
 enum SettingsStatement {
-    /// A user's own. Returns what became of the request, and, where something changed, the settings and the position on
-    /// the private stream. A row that is there is changed under its lock, so of two devices that decide at once about
-    /// different settings both are heard. The outcome of a repetition is locked, which is a write: its commit, and with it
-    /// the answer, waits for a synchronous standby as the first one did.
+    /// Stores a user's own settings. Returns the outcome of the request and, if something changed, the settings and the
+    /// position on the private stream. An existing row is changed under its lock, so two devices that set different
+    /// settings at once both succeed. A repetition locks the outcome, which is a write. Its commit, and therefore the
+    /// response, waits for a synchronous standby as the first one did.
     ///
-    /// $1 user · $2 their slot · $3 what it is known by (see `WriteStatement`) · $4 read receipts · $5 presence (NULL: as
-    /// it is).
+    /// $1 user · $2 their slot · $3 key or request (see `WriteStatement`) · $4 read receipts · $5 presence (NULL:
+    /// unchanged).
     static let put = Statement(
         "put_settings", parameters: [.text, .int2, .array(.uuid), .bool, .bool],
         """
@@ -71,7 +71,7 @@ enum SettingsStatement {
         }
     }
 
-    /// What became of a `PutSettings`.
+    /// The outcome of a `PutSettings`.
     struct Result {
         let problem: Problem.Code?
         /// Set when something changed.
@@ -94,7 +94,8 @@ enum SettingsStatement {
 
     // MARK: In one conversation
 
-    /// $8 whether to set anything · $9 read receipts (NULL: inherited). `told` is a `ConversationSettings`.
+    /// Stores a member's settings. $8 whether to set anything · $9 read receipts (NULL: inherited). `told` is a
+    /// `ConversationSettings`.
     static let putInConversation = WriteStatement.statement(
         "put_conversation_settings", parameters: [.bool, .bool], facts: "", problem: "",
         isVoid: """
@@ -119,7 +120,7 @@ enum SettingsStatement {
 
     // MARK: Queries
 
-    /// Always one row.
+    /// Returns exactly one row.
     static let ofUser = Statement(
         "settings", parameters: [.text, .int2],
         """
@@ -127,7 +128,7 @@ enum SettingsStatement {
         FROM (VALUES (1)) one LEFT JOIN store.user_settings s ON s.user_slot = $2 AND s.user_id = $1
         """)
 
-    /// No row for who never was a member.
+    /// Returns no row for a user who never was a member.
     static let inConversation = Statement(
         "conversation_settings", parameters: [.int2, .uuid, .text, .int2],
         """
@@ -142,6 +143,6 @@ enum SettingsStatement {
 }
 
 extension SettingChange {
-    /// Above a user's settings there is nothing but the default.
+    /// A user's own settings inherit only from the default.
     fileprivate var valueForUser: Bool? { self == .inherit ? true : value }
 }

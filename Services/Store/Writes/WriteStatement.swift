@@ -5,16 +5,17 @@ import Wire
 
 /// The common frame of the statements that carry out one `Write` each.
 ///
-/// A statement decides in one place, `verdict`, what is to become of the write, and everything else happens only where
-/// its `problem` is 0. The conversation's row is locked before, so nothing decided on can change meanwhile; the writer
-/// of the batch's outcomes is alone with a key, because keys are locked too.
+/// One CTE, `verdict`, decides the outcome of the write. Everything else happens only where its `problem` is 0. The
+/// conversation's row is locked beforehand, so the facts behind the decision cannot change. Keys are locked too, so
+/// only one transaction at a time writes outcomes under a key.
 ///
-/// Parameters of all: $1 slot · $2 conversation · $3 actor · $4 the actor's slot · $5 what it is known by (see `addName`) ·
-/// $6 action number · $7 subject (the message; a hash of the member's name; or NULL); those of the action follow.
+/// Parameters of every statement: $1 slot · $2 conversation · $3 actor · $4 the actor's slot · $5 key or request (see
+/// `addName`) · $6 action number · $7 subject (the message, a hash of the member's name, or NULL). The action's own
+/// parameters follow.
 enum WriteStatement {
     static let commonParameters: [PostgresType] = [.int2, .uuid, .text, .int2, .array(.uuid), .int2, .uuid]
 
-    /// - Parameter request: what makes a write happen once that has no key. Nil: it may be repeated as it is.
+    /// - Parameter request: makes a write without a key happen once. Nil: the write may safely be repeated.
     static func addCommon(_ write: Write, _ request: RequestKey?, to parameters: inout Parameters) {
         parameters.add(write.conversation.slot)
         parameters.add(write.conversation)
@@ -25,15 +26,15 @@ enum WriteStatement {
         parameters.add(write.action.subject)
     }
 
-    /// What a write is known by when it comes again: two elements, of which one is NULL at least. The client's key is kept
-    /// for ever; the request, without a key, for as long as the bus may repeat it.
+    /// Adds the name by which a repeated write is recognized: two elements, at least one of them NULL. The client's key
+    /// is kept for ever. A request without a key is kept for as long as the bus may repeat it.
     static func addName(_ key: UUIDBytes?, _ request: RequestKey?, to parameters: inout Parameters) {
         parameters.addArray(of: .uuid)
         parameters.append(key)
         parameters.append(key == nil ? request?.uuid : nil)
     }
 
-    /// The parameters of all writes.
+    /// The parameters common to all writes.
     struct Input: NamedFields {
         let slot: Parameter<Slot>
         let conversation: Parameter<ConversationID>
@@ -44,7 +45,7 @@ enum WriteStatement {
         let subject: Parameter<UUIDBytes?>
     }
 
-    /// - Parameter request: as above.
+    /// - Parameter request: see `addCommon`.
     static func set(_ input: Input, to write: Write, _ request: RequestKey?, in parameters: inout Parameters) {
         parameters.set(input.slot, to: write.conversation.slot)
         parameters.set(input.conversation, to: write.conversation)
@@ -55,20 +56,21 @@ enum WriteStatement {
         parameters.set(input.subject, to: write.action.subject)
     }
 
-    /// Puts a statement together.
+    /// Builds a statement.
     ///
     /// - Parameters:
-    ///   - byErased: whether erased users may do it, as others may not.
-    ///   - byFormer: whether it is for those who have left, and not for members.
-    ///   - facts: CTEs that `problem` looks at, each with a comma behind it.
+    ///   - byErased: whether erased users may do it; other writes refuse them.
+    ///   - byFormer: whether it is for former members instead of present ones.
+    ///   - facts: CTEs that `problem` reads, each followed by a comma.
     ///   - problem: the WHENs of a CASE, for a present member and a new key; `Problem.Code` numbers.
-    ///   - isVoid: a condition under which there is nothing to do, though it is no problem.
-    ///   - positions: how many positions of the conversation the write takes; an SQL expression.
-    ///   - sets: more columns of the conversation `c` to set, each with a comma before it.
-    ///   - effects: CTEs, each with a comma before it. `moved` has the conversation's new position and time, if the write
+    ///   - isVoid: a condition under which there is nothing to do, without being a problem.
+    ///   - positions: an SQL expression for the number of conversation positions the write takes.
+    ///   - sets: more columns of the conversation `c` to set, each preceded by a comma.
+    ///   - effects: CTEs, each preceded by a comma. `moved` has the conversation's new position and time if the write
     ///     is carried out.
-    ///   - useq: the new position of the private stream that is told, an SQL expression.
-    ///   - told: the position in the conversation that it is told of, or what else there is to tell; an SQL expression.
+    ///   - useq: an SQL expression for the new position of the notified private stream.
+    ///   - told: an SQL expression for the conversation position that the private change reports, or for its other
+    ///     content.
     static func statement(
         _ name: String, parameters: [PostgresType] = [], byErased: Bool = false, byFormer: Bool = false,
         facts: String, problem: String,
@@ -129,7 +131,7 @@ enum WriteStatement {
             """)
     }
 
-    /// Whose everything was erased leaves nothing new behind, not even an outcome.
+    /// A user whose data was erased leaves nothing new behind, not even an outcome.
     private static let actorIsErased = """
         WHEN EXISTS (SELECT FROM store.erasures e WHERE e.user_slot = $4 AND e.user_id = $3)
             THEN \(Problem.Code.unauthenticated.rawValue)
@@ -138,7 +140,7 @@ enum WriteStatement {
     private static let actorHasLeft = "WHEN NOT actor.is_member THEN \(Problem.Code.forbidden.rawValue)"
     private static let actorIsMember = "WHEN actor.is_member THEN \(Problem.Code.conflict.rawValue)"
 
-    /// The message that a write names, where its actor may see it; `t` in conditions.
+    /// The message that a write names, if its actor may see it; `t` in conditions.
     static let visibleTarget = target(
         and: """
             AND NOT EXISTS (
@@ -146,7 +148,7 @@ enum WriteStatement {
                 WHERE h.slot = $1 AND h.conversation_id = $2 AND h.user_id = $3 AND h.seq = m.seq)
             """)
 
-    /// The same, also where its actor has hidden it already.
+    /// The same, but includes messages that the actor has already hidden.
     static let target = target()
 
     private static func target(and condition: String = "") -> String {
@@ -175,7 +177,7 @@ enum WriteStatement {
         """
     }
 
-    /// The message of history that shows a change of members or title.
+    /// The history message that shows a change of members or title.
     static let systemMessage = """
         , shown AS (
             INSERT INTO store.messages (slot, conversation_id, seq, id, changed_seq, sender_id, kind, sent_at, created_at)
@@ -183,8 +185,8 @@ enum WriteStatement {
         )
         """
 
-    /// A private change of one user, at the time that is announced, too. `values` are conversation's message and position;
-    /// `unlisted`: how many conversations left the user's list.
+    /// A private change of one user, at the announced time. `values` are the conversation's message and position.
+    /// `unlisted` is the number of conversations that left the user's list.
     static func told(
         _ kind: PrivateKind, user: String, userSlot: String, message: String, seq: String, unlisted: Int = 0
     ) -> String {
@@ -207,10 +209,10 @@ enum WriteStatement {
 
     static let toldUseq = "(SELECT stream.last_useq FROM stream)"
 
-    /// What became of a write.
+    /// The outcome of a write.
     struct Result {
         let problem: Problem.Code?
-        /// The outcome is that of an earlier request with this key.
+        /// The outcome belongs to an earlier request with this key.
         let isRepeat: Bool
         /// Set when something changed.
         let change: Change?
@@ -219,11 +221,11 @@ enum WriteStatement {
             /// The conversation's position after the write, and the time of the write.
             let seq: Int64
             let at: Timestamp
-            /// How many positions up to there are the write's.
+            /// The number of positions, ending at `seq`, that the write took.
             let positions: Int64
-            /// The new position of the private stream that was told.
+            /// The new position of the notified private stream.
             let useq: Int64?
-            /// The position in the conversation that it was told of; or what else the statement says is told.
+            /// The conversation position that the private change reports, or another value that the statement defines.
             let told: Int64?
 
             init(_ row: Row, _ columns: Columns) {
@@ -257,7 +259,7 @@ enum WriteStatement {
     }
 }
 
-// MARK: Which statement
+// MARK: Statement of each action
 
 extension WriteStatement {
     static let all = [
@@ -268,7 +270,7 @@ extension WriteStatement {
         FeedStatement.latest,
     ]
 
-    /// The write, and behind it what it changed, for the announcement.
+    /// Adds the write and, after it, a statement that reads its changes for the announcement.
     static func add(_ write: Write, _ request: RequestKey, _ limit: ConversationLimit, to batch: inout Batch) {
         if case .setTapback(_, let kind) = write.action {
             SetTapback.add(write, request, kind, to: &batch)
@@ -326,12 +328,12 @@ extension Write.Action {
 }
 
 extension RequestKey {
-    /// As the database knows it.
+    /// The form that the database stores.
     var uuid: UUIDBytes { UUIDBytes(high: origin.number, low: number.rawValue) }
 }
 
 extension Write {
-    /// On whose private stream it is told.
+    /// The user whose private stream reports the write.
     var toldPrivately: UserID? {
         switch action {
         case .hide, .clearHistory, .putSettings, .unlist: actor
@@ -349,7 +351,7 @@ extension Write.Action {
         }
     }
 
-    /// Whether a text is replaced or erased, which the index has to follow.
+    /// Whether a text is replaced or erased. The index has to follow.
     var changesText: Bool {
         switch self {
         case .edit, .deleteForEveryone: true
@@ -357,7 +359,7 @@ extension Write.Action {
         }
     }
 
-    /// What tells a repetition from another request under the same key.
+    /// Distinguishes a repetition from another request under the same key.
     var subject: UUIDBytes? {
         switch self {
         case .putMember(let user, _), .removeMember(let user): UUIDBytes(hashOf: user.name)
@@ -365,7 +367,7 @@ extension Write.Action {
         }
     }
 
-    /// The message it is about.
+    /// The message that the write concerns.
     var message: MessageID? {
         switch self {
         case .edit(let message, _), .deleteForEveryone(let message), .hide(let message), .setTapback(let message, _),
