@@ -6,7 +6,7 @@ import Reactor
 import ServiceKit
 import Wire
 
-/// Answers queries. They have connections of their own, so a long page neither waits for a commit nor delays one. They
+/// Responds to queries. They have connections of their own, so a long page neither waits for a commit nor delays one. They
 /// take turns, so no requester waits for another's pages.
 @Reactor
 final class Queries {
