@@ -15,7 +15,7 @@ enum Asker: Hashable {
     /// The progress of the query that the running task answers. Nil: each turn is a query by itself.
     @TaskLocal static var progress: QueryProgress?
 
-    /// Answers one query of this requester.
+    /// Runs `body` for one query of this requester.
     @Reactor func answer<Answer>(_ body: @Reactor () async throws -> Answer) async rethrows -> Answer {
         try await Asker.$current.withValue(self) {
             try await Asker.$progress.withValue(QueryProgress(), operation: body)
