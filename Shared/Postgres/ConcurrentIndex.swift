@@ -1,5 +1,5 @@
-/// An index that is built beside running services: `CREATE [UNIQUE] INDEX CONCURRENTLY IF NOT EXISTS name ON
-/// schema.table …`.
+/// An index that is built beside running services:
+/// `CREATE [UNIQUE] INDEX CONCURRENTLY IF NOT EXISTS name ON schema.table …`.
 ///
 /// If the statement fails, PostgreSQL leaves an invalid index behind, which `IF NOT EXISTS` would then accept. It is
 /// dropped and built again. A partitioned table does not support the statement. There the index is created on the
@@ -28,7 +28,7 @@ struct ConcurrentIndex {
         (self.name, schema, table, definition) = (name, parts[0], parts[1], words)
     }
 
-    /// The statement for a table that nobody can be waiting for.
+    /// The statement for a table that cannot have waiters.
     var statementForEmptyTable: String { "\(create) IF NOT EXISTS \(name) ON \(schema).\(table) \(definition)" }
 
     /// Builds the index, or its missing parts.
@@ -48,7 +48,7 @@ struct ConcurrentIndex {
         let invalid = try database.query("SELECT FROM pg_index WHERE indexrelid = to_regclass($1) AND NOT indisvalid") {
             $0.add("\(schema).\(name)")
         }
-        // These wait for the users of the table, and nobody waits behind them.
+        // These wait for the users of the table, but block nobody.
         try database.execute("SET lock_timeout = 0")
         if !invalid.isEmpty { try database.execute("DROP INDEX CONCURRENTLY \(schema).\(name)") }
         try database.execute("\(create) CONCURRENTLY IF NOT EXISTS \(name) ON \(schema).\(table) \(definition)")

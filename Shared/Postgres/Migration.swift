@@ -9,9 +9,9 @@
 /// a transaction or would hold its locks for too long. It is recorded as applied after the last one. After an
 /// interruption it starts over, so every statement must be safe to repeat. `CREATE INDEX CONCURRENTLY` must be written
 /// `CREATE [UNIQUE] INDEX CONCURRENTLY IF NOT EXISTS name ON schema.table …`. A failed index is built again, and a
-/// partitioned table gets its index partition by partition (`ConcurrentIndex`). A constraint is added by `DROP
-/// CONSTRAINT IF EXISTS`, `ADD … NOT VALID` and `VALIDATE CONSTRAINT`. Rows are filled in by a `DO` block that commits
-/// between its batches.
+/// partitioned table gets its index partition by partition (`ConcurrentIndex`). A constraint is added by
+/// `DROP CONSTRAINT IF EXISTS`, `ADD … NOT VALID` and `VALIDATE CONSTRAINT`. Rows are filled in by a `DO` block that
+/// commits between its batches.
 ///
 /// `compatible from N`: executables whose last migration is N still work beside it, and start on it. Without the line
 /// only those that know it do.

@@ -5,7 +5,7 @@ import ServiceKit
 
 /// Keeps the dates at which all recipients of a message in a large conversation had, and had read, it.
 ///
-/// It runs in the background on a connection of its own, and nothing depends on its progress: dates that it has not
+/// It runs in the background on a separate connection, and nothing depends on its progress: dates that it has not
 /// reached are computed from the runs on request. In small conversations they always are.
 @Reactor
 final class CompletionKeeper {

@@ -1,6 +1,6 @@
 import Models
 
-/// The next messages of a conversation whose dates are to be kept, up to the first one that still waits for a member.
+/// The next messages of a conversation whose dates will be kept, up to the first one that still waits for a member.
 ///
 /// Pure. A message is complete when all its recipients have reached it; its date is when the last of them did. A
 /// message that only former members lack is passed without a date. If they come back and read it, the date is computed

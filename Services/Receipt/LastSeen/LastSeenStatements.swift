@@ -5,7 +5,7 @@ import Wire
 
 enum LastSeenStatements {
     /// Writes nothing for a user already seen in this minute, one who hides it or is being erased, or one in no
-    /// conversation, whom nobody could see. Writes in the order of the keys, so that no two wait for each other.
+    /// conversation (nobody could see them). Writes in the order of the keys, so that no two wait for each other.
     static let seen = Statement(
         "seen", parameters: [.array(.int2), .array(.text)],
         """

@@ -19,7 +19,7 @@ struct BatchPace {
         restEnd = now + (now - begun) * Self.restFactor
     }
 
-    /// Returns when a batch may begin whose oldest signal has been ready since `since`, with `inFlight` others in
+    /// Returns when a batch may begin if its oldest signal has been ready since `since`, with `inFlight` others in
     /// flight. Nil: not before one of those has ended. A time in the past means now.
     func begin(since: MonotonicTime, inFlight: Int, amongMessages: Bool) -> MonotonicTime? {
         guard amongMessages else { return inFlight < Self.batchesInFlight ? since : nil }

@@ -57,7 +57,7 @@ struct UntoldReads {
         return true
     }
 
-    /// Takes what is to be reported of users of a slot. Each key must come back by `rest`.
+    /// Takes the positions to report for the users of a slot. Each key must come back by `rest`.
     mutating func takeReady(_ slot: Slot, limit: Int) -> [(key: HorizonKey, seq: Int64)] {
         guard let keys = ready.removeValue(forKey: slot) else { return [] }
         if keys.count > limit { ready[slot] = Array(keys[limit...]) }

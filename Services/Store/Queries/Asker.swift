@@ -1,8 +1,7 @@
 import Models
 import Reactor
 
-/// The requester that a query is answered for. Requesters share turns at the connections. All queries that are on
-/// nobody's behalf share one requester.
+/// The requester of a query. Requesters share turns at the connections. All queries on nobody's behalf share one.
 enum Asker: Hashable {
     case user(UserID)
     /// The sessions of fanouts, which replay a conversation for all of its members at once.
@@ -12,7 +11,7 @@ enum Asker: Hashable {
     /// The requester that the running task works for.
     @TaskLocal static var current = Asker.service
 
-    /// The progress of the query that the running task answers. Nil: each turn is a query by itself.
+    /// The progress of the running task's query. Nil: each turn is a query by itself.
     @TaskLocal static var progress: QueryProgress?
 
     /// Runs `body` for one query of this requester.

@@ -155,7 +155,7 @@ enum ConversationStatement {
         """
     }
 
-    /// The number of rows at the end of a conversation that one statement looks at. If none of them is to be shown, or
+    /// The number of rows at the end of a conversation that one statement looks at. If none of them is shown, or
     /// too few of them count, `UnreadWalk` looks at earlier ones.
     static let nearbyRows = 256
 

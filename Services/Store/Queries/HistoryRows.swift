@@ -58,7 +58,7 @@ struct HistoryRows {
             parameters.set(input.slot, to: conversation.slot)
             parameters.set(input.conversation, to: conversation)
             parameters.set(input.pivot, to: pivot)
-            parameters.set(input.limit, to: Int64(limit) + 1)  // One more tells whether there are more.
+            parameters.set(input.limit, to: Int64(limit) + 1)  // One more shows whether there are more.
         }
     }
 

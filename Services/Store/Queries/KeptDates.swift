@@ -36,6 +36,6 @@ enum KeptDates {
 }
 
 extension Receipts {
-    /// Whether all recipients have, or have read, the message and the date is not known.
+    /// Whether all recipients have the message, or have read it, without a known date.
     var lacksDate: Bool { isDelivered && lastDeliveredAt == nil || isRead && lastReadAt == nil }
 }

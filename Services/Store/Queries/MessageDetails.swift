@@ -2,7 +2,7 @@ import Models
 import Postgres
 import Wire
 
-/// The former texts of a message and its tapbacks, for readers who see the message.
+/// The texts of a message and its tapbacks, for readers who see the message.
 enum RevisionsStatement {
     /// Selects one row per text, oldest first, the present one last. Returns no row if this reader sees no such
     /// message, or it was deleted for everyone. A former member sees the texts up to their removal.

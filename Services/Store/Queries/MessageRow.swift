@@ -48,7 +48,7 @@ enum MessageRow {
         SQLNames.store.sql("whole_message", ["reader": "NULL", "position": position])
     }
 
-    /// The columns for a reader, who is an SQL expression, with as much of the parent's text as a preview needs.
+    /// The columns for a reader, named by an SQL expression, with as much of the parent's text as a preview needs.
     static func columns(for reader: String, asOf position: String) -> String {
         SQLNames.store.sql("message_with_parent", ["reader": reader, "position": position])
     }

@@ -36,7 +36,7 @@ extension Queries {
         return buffer.array
     }
 
-    /// Returns `[Conversation]`, latest activity first, and the rows that hold its texts.
+    /// Returns `[Conversation]`, latest activity first, and the fields of each.
     private func latestConversations(_ query: ListConversations) async throws -> ConversationPage {
         let rows = try await connection.query(ConversationStatement.list, .heavy) {
             ConversationStatement.add(query, to: &$0)

@@ -15,7 +15,7 @@ extension Queries {
 
     /// `{lastSeq, useq, pages: [{fromSeq, toSeq, changes, state}], more}`
     ///
-    /// This reads many rows, so it uses the connections of searches, where no message and no page of history waits for
+    /// This reads many rows, so it uses the connection of searches, where no message and no page of history waits for
     /// it. All pages are exact at the same positions: if the reader's position moves meanwhile, the response ends
     /// before that page.
     func digest(_ query: AfterPositionQuery) async throws -> [UInt8] {

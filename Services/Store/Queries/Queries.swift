@@ -6,7 +6,7 @@ import Reactor
 import ServiceKit
 import Wire
 
-/// Responds to queries. They have connections of their own, so a long page neither waits for a commit nor delays one. They
+/// Responds to queries. They use separate connections, so a long page neither waits for a commit nor delays one. They
 /// take turns, so no requester waits for another's pages.
 @Reactor
 final class Queries {
@@ -54,7 +54,7 @@ final class Queries {
 
     typealias Body = @Reactor () async throws -> [UInt8]
 
-    /// A decoded query, ready to be answered.
+    /// A decoded query, ready to run.
     struct Query {
         let asker: Asker
         /// The size of its fields.

@@ -4,7 +4,7 @@ import Reactor
 /// round trip.
 ///
 /// Each requester has one turn at a time, and its other queries wait. Requesters are served round robin. Heavy turns,
-/// which may read thousands of rows, have a round of their own and never take more than half of the connections, so
+/// which may read thousands of rows, have a separate round and never take more than half of the connections, so
 /// light turns always find one. A requester whose last turn was long is also heavy, until a quick turn. It rests for
 /// the length of that turn before its next query begins, so it gets at most half of one connection's time, however
 /// often it asks.
@@ -52,7 +52,7 @@ struct QueryTurns {
     private struct Station {
         var light = 0
         var isHeavy = false
-        /// The time since which its current turn could run.
+        /// The time when it became free for its current turn.
         var since = MonotonicTime(nanoseconds: 0)
     }
 
@@ -137,7 +137,7 @@ struct QueryTurns {
         return lanes[asker]!.waiting.popFirst()
     }
 
-    /// Returns the least busy connection. Nothing queues behind a heavy turn.
+    /// Returns the least busy connection. Nothing is queued after a heavy turn.
     private func connection(for weight: Weight, _ isUp: (Int) -> Bool) -> Int? {
         if weight == .heavy, stations.count(where: \.isHeavy) >= heavyLimit { return nil }
         return stations.indices

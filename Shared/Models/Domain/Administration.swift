@@ -30,6 +30,6 @@ public struct Erasure: Hashable, Sendable, Codable {
 /// Whether a service accepts requests, as reported by `/readyz`.
 public struct ServiceReadiness: Hashable, Sendable, Codable {
     public var ready: Bool
-    /// What is missing: the reason by name.
+    /// The reasons why it does not, by the name of what is missing.
     public var reasons: [String: String]
 }

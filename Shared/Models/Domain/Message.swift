@@ -106,8 +106,8 @@ public struct Reference: Hashable, Sendable, Codable {
     public var seq: Int64?
     /// Nil if the parent is unavailable, and within changes.
     public var senderId: UserID?
-    /// The first 50 characters (grapheme clusters) of the parent's present text. Nil when it is unavailable, and within
-    /// changes: there the client finds the parent in its own database, or gets it.
+    /// The first 50 characters (grapheme clusters) of the parent's present text. Nil if it is unavailable, and within
+    /// changes: there the client finds the parent in its own database, or requests it.
     public var preview: String?
     /// Whether the parent is deleted for everyone or not visible to this reader.
     @TrueOrAbsent public var unavailable: Bool

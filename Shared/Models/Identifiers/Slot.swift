@@ -16,7 +16,7 @@ public struct Slot: Hashable, Sendable {
         number = UInt8(truncatingIfNeeded: hash ^ hash >> 8)
     }
 
-    /// The group of slots whose traffic shares a bus topic.
+    /// The group of slots that share a bus topic.
     public var group: SlotGroup { SlotGroup(number >> 4) }
 
     public static var all: [Slot] { (0...255).map(Slot.init) }
