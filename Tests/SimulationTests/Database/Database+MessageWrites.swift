@@ -111,7 +111,7 @@ extension Database {
         body(&tables.conversations[writing.conversation]!.messages[place])
     }
 
-    /// Tells a user alone.
+    /// Adds a change to one user's private stream.
     func tell(
         _ user: UserID, _ kind: PrivateKind, _ conversation: ConversationID, _ seq: Int64? = nil,
         _ message: MessageID? = nil, told: Int64? = nil
