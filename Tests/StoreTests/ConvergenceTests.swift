@@ -60,6 +60,7 @@ private struct Replica: Equatable {
     }
 
     /// Takes a change. A change of a message outside the reader's stays comes without the message.
+    ///
     /// - Returns: whether a new stay began after another one, so that what is known of the earlier one must be read
     ///   again.
     mutating func take(change: [String: Any], for reader: String) -> Bool {
