@@ -1,6 +1,6 @@
 import CommandSupport
 
-/// How messages are sent, in the scenarios that send them.
+/// The settings of scenarios that send messages.
 struct TrafficSettings: Sendable {
     static let options: [CommandDescription.Option] = [
         .init("in-flight", "N", "closed loop: each sender keeps N messages in flight (default 1)"),

@@ -86,9 +86,9 @@ final class Readers {
         }
     }
 
-    // MARK: The end
+    // MARK: End
 
-    /// Lets everybody read to the end.
+    /// Lets every reader read to the end.
     func finish() async {
         let start = MonotonicTime.now
         for place in readers.indices { tell(place, upTo: readers[place].conversation.lastSeq) }

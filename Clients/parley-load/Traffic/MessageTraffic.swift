@@ -23,7 +23,7 @@ final class MessageTraffic: LoadConnectionOwner {
         var isClosedLoop: Bool { if case .rate = self { false } else { true } }
     }
 
-    /// One sender in one conversation.
+    /// A sender in a conversation.
     struct Lane {
         let conversation: LoadConversation
         let template: SendTemplate
