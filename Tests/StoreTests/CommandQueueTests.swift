@@ -64,7 +64,7 @@ import Wire
             if frames.count > 5 { #expect(Self.take(from: &queue, .init(rows: 3, bytes: .max)) == 3) }
         }
         #expect(!queue.isEmpty)
-        // A queue may hold as many slots of taken commands as of waiting ones, but not their contents.
+        // A queue may hold as many entries of taken commands as of waiting ones, but not their contents.
         #expect(frames.count { $0.isKept } == 5)
         #expect(queue.size.rows == 15)
     }

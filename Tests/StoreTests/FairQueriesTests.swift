@@ -64,7 +64,7 @@ struct FairQueriesTests {
         #expect(await store.eventually { store.store.queries.inWork + order.count == 11 })
         try locking.execute("ROLLBACK")
         #expect(await store.eventually { order.count == 11 })
-        // The query that was running, and one whose response was faster on the bus.
+        // The query in flight, and one whose response was faster on the bus.
         #expect((order.firstIndex(of: "bob") ?? 11) <= 4, "\(order)")
     }
 

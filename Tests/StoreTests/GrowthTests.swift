@@ -124,7 +124,7 @@ struct GrowthTests {
             _ = await store.create(second, by: "bob", with: ["alice"])
             let start = try #require(await sync(store, nil)?.field("cursor") as? String)
             try fill(store, bob, through: 1_002)
-            // Changes that are still kept come one by one.
+            // A gap of exactly the kept changes comes change by change.
             var cursor = start
             var told = 0
             while let page = await sync(store, cursor), let next = page.field("cursor") as? String {
@@ -134,7 +134,7 @@ struct GrowthTests {
                 guard page.field("more") as? Bool == true else { break }
             }
             #expect(told == 1_000)
-            // Older ones do not.
+            // A larger gap does not.
             try fill(store, bob, through: 1_003)
             for _ in 0..<2 {
                 let anew = try #require(await sync(store, start))
@@ -145,7 +145,7 @@ struct GrowthTests {
                 #expect(SyncCursor(text: next)?.useq == 1_003)
                 let behind = try #require(await sync(store, next))
                 #expect(behind.field("reload") == nil && (behind.field("private") as? [Any])?.isEmpty == true)
-                // The second time it has a gap: it was trimmed.
+                // The second time, the stream has a hole from trimming.
                 try store.database.execute("DELETE FROM store.user_changes WHERE useq <= 10")
             }
         }

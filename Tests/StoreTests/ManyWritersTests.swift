@@ -66,7 +66,7 @@ private final class ManyWriters {
         clients.append(bus)
     }
 
-    /// Publishes commands from several clients in one turn, waits until each has its response. Stores receive them in
+    /// Publishes commands from several clients in one turn and waits until each has its response. Stores receive them in
     /// different orders.
     func ask(_ commands: [(StoreRequestKind, Slot, (inout ByteBuffer) -> Void)]) async {
         var open = commands.count

@@ -73,7 +73,7 @@ final class StoreUnderTest {
         while store.slots.count < Slot.count || !store.queries.connection.isUp {
             await Reactor.sleep(for: .milliseconds(5))
         }
-        // A client with a response is subscribed to the store, so the first response that a test waits for is not lost.
+        // A client that got a response is subscribed to the store, so the first response awaited by a test is not lost.
         _ = await client.request(StoreRequestKind.positions, in: Slot(0), deadline: .seconds(60)) {
             $0.append(bigEndian: UInt32(0))
         }

@@ -188,7 +188,7 @@ struct UnreadTests {
 
     // MARK: Exactness
 
-    /// The counts by the wording of the contract, row by row.
+    /// The counts as the contract defines them, row by row.
     private var naive: String {
         """
         SELECT (SELECT count(*)::int FROM (

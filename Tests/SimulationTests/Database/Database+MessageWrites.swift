@@ -97,7 +97,7 @@ extension Database {
         }
     }
 
-    // MARK: What they do
+    // MARK: Effects
 
     func append(_ content: Tables.Entry.Content, _ writing: Writing) -> Tables.Entry {
         append(content, by: writing.actor, to: writing.conversation, key: writing.name.key ?? writing.name.request)

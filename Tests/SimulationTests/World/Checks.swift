@@ -34,8 +34,8 @@ enum Checks {
 
     // MARK: Receipts
 
-    /// Whether every member has read everything, alice and bob, who never left, see all members' receipts, and all
-    /// devices were notified of their user's read position.
+    /// Whether every member has read everything. Alice and bob, who never left, must see everyone's receipts, and all
+    /// devices must know their user's read position.
     static func areReceiptsEverywhere(_ system: System) -> Bool {
         system.conversations.allSatisfy { id in
             let conversation = system.database.tables.conversations[id]!

@@ -31,7 +31,7 @@ extension Client {
         if operation.isAboutSettings {
             guard !decisions.isDeciding else { return }
             decisions.isDeciding = true
-            // What is still in flight gets stored and is then shown according to the choice in force at that time.
+            // What is still in flight is stored first, then shown according to the choice in force at that time.
             for (conversation, seq) in decisions.readUnseen { willRead(seq, conversation) }
         }
         if case .read(let seq) = operation.kind { willRead(seq, operation.conversation) }
