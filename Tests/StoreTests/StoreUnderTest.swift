@@ -320,9 +320,9 @@ final class StoreUnderTest {
         return row[0]
     }
 
-    /// Waits until `condition` holds. Returns false after five seconds.
+    /// Waits until `condition` holds. Returns false after a minute: a busy machine takes long.
     func eventually(_ condition: @Reactor () -> Bool) async -> Bool {
-        for _ in 0..<1000 {
+        for _ in 0..<12_000 {
             if condition() { return true }
             await Reactor.sleep(for: .milliseconds(5))
         }
