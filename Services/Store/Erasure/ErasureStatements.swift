@@ -9,7 +9,7 @@ import Wire
 /// run behind the lock of its row, as all writes do, and first of all the user leaves it: from then on nobody sends,
 /// edits or reacts there in their name, so what a later step does not find is not there.
 enum ErasureStatements {
-    static let commands = [begin, leave, content, announced, stays, listing, remains]
+    static let commands = [begin, content, announced, stays, listing, remains]
     static let queries = [ofSlots, names, nextListing, nextMention, isErased]
 
     /// Messages that one step changes. At some 20 µs each it holds its conversation for as long as a large batch.
@@ -40,9 +40,6 @@ enum ErasureStatements {
         e.number, e.requested_at, e.erased_at, e.messages, e.revisions, e.tapbacks, e.mentions, e.receipts, e.memberships,
         e.hidden, e.private_changes, e.outcomes
         """
-
-    /// The user's own leaving, in direct conversations too, and though the user is erased.
-    static let leave = ConversationWrites.removal("erase_member", ofErased: true)
 
     /// $1 slot · $2 conversation · $3 user · $4 the user's slot · $5 after.
     ///

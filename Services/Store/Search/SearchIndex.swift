@@ -8,18 +8,9 @@ import Wire
 ///
 /// `store.search_progress` has how far each conversation is indexed: what was sent or edited at higher positions is not
 /// in the index yet. The same row is a lock: the indexer writes while it holds it, and whoever changes or erases a text
-/// takes it first (`LockStatement.searches`) and deletes the text's row afterwards (`forget`), so that an erased text
-/// cannot come back by an indexer that read it before. Sending does not touch any of this.
+/// takes it first (`LockStatement.searches`) and deletes the text's row afterwards (`unindex_target.sql`), so that an
+/// erased text cannot come back by an indexer that read it before. Sending does not touch any of this.
 enum SearchIndex {
-    /// A CTE that takes message `target` out of the index in the transaction that changes or erases its text; with a
-    /// comma before it.
-    static let forget = """
-        , unindexed AS (
-            DELETE FROM store.search_texts x USING moved, target
-            WHERE x.slot = $1 AND x.conversation_id = $2 AND x.seq = target.seq
-        )
-        """
-
     static let notes = NoteStatements(Schema.name, "unindexed", existence: (table: "store.conversations", id: "id"))
 
     /// After conversation $2, those of the slots $1 that are not indexed completely. Reads the progress of all: for a
