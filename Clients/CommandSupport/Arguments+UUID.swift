@@ -15,14 +15,14 @@ extension Arguments {
 }
 
 extension UUIDBytes {
-    /// A new UUID of version 7: milliseconds since 1970, then random bits (RFC 9562, 5.7).
+    /// Makes a new UUID of version 7: milliseconds since 1970, then random bits (RFC 9562, 5.7).
     package static func makeTimeOrdered() -> UUIDBytes {
         UUIDBytes(
             milliseconds: UInt64(max(0, Timestamp.now.milliseconds)),
             random: (.random(in: 0 ... .max), .random(in: 0 ... .max)))
     }
 
-    /// Version 7 of the given parts: 48 bits of time, 12 and 62 random bits.
+    /// Makes a version 7 UUID of the given parts: 48 bits of time, 12 and 62 random bits.
     package init(milliseconds: UInt64, random: (UInt64, UInt64)) {
         self.init(
             high: milliseconds << 16 | 0x7000 | random.0 & 0x0FFF,

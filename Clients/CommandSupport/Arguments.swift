@@ -1,7 +1,7 @@
 import Models
 import ServiceKit
 
-/// The words behind a command, checked against its description: `--name value`, `--name=value`, `--switch`, positionals.
+/// The words after a command, checked against its description: `--name value`, `--name=value`, `--switch`, positionals.
 package struct Arguments: Sendable {
     private var values: [String: [String]] = [:]
     package private(set) var positional: [String] = []
@@ -53,12 +53,12 @@ package struct Arguments: Sendable {
 
     // MARK: Values
 
-    /// The options that were given.
+    /// The names of the options that were given.
     package var names: Set<String> { Set(values.keys) }
 
     package func flag(_ name: String) -> Bool { values[name] != nil }
 
-    /// The value given last.
+    /// Returns the last value given for an option.
     package func value(_ name: String) -> String? { values[name]?.last }
 
     package func required(_ name: String) throws(UsageError) -> String {
@@ -66,7 +66,7 @@ package struct Arguments: Sendable {
         return value
     }
 
-    /// All values, of repeated options and between commas.
+    /// Returns all values of repeated options, each split at commas.
     package func list(_ name: String) -> [String] {
         (values[name] ?? []).flatMap { $0.split(separator: ",").map(String.init) }
     }

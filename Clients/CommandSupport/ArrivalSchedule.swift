@@ -1,9 +1,9 @@
 import Reactor
 
-/// When the messages of an open loop are due: `start + n / rate`, whatever became of the ones before.
+/// The due times of the messages of an open loop: `start + n / rate`, regardless of the outcome of earlier ones.
 ///
-/// Latency counted from these times includes what a message waited because the system, or this client, was behind: a
-/// stall is charged to every message that was due during it, not to one (the coordinated omission of a closed loop).
+/// Latency counted from these times includes the wait while the system or this client was behind. A stall is charged to
+/// every message that was due during it, not to one (the coordinated omission of a closed loop).
 package struct ArrivalSchedule: Sendable {
     private let start: MonotonicTime
     private let nanosecondsEach: Double

@@ -1,20 +1,20 @@
 import Reactor
 
-/// One of the things `parley` does.
+/// A command of `parley`.
 package protocol Command: Sendable {
     static var description: CommandDescription { get }
 
     init(_ arguments: Arguments) throws(UsageError)
 
-    /// - Returns: the exit status of the process: 0 when all went well, 1 when something did not.
+    /// - Returns: the exit status of the process: 0 on success, 1 otherwise.
     @Reactor func run() async -> Int32
 }
 
-/// A command as `--help` shows it, and what its arguments are checked against.
+/// The description of a command, used by `--help` and to check arguments.
 package struct CommandDescription: Sendable {
     package struct Option: Sendable {
         package let name: String
-        /// What the value stands for; nil for a switch.
+        /// The placeholder of the value. Nil for a switch.
         package let value: String?
         package let help: String
 
@@ -27,7 +27,7 @@ package struct CommandDescription: Sendable {
 
     package let name: String
     package let summary: String
-    /// What comes without a name, such as `FILE`.
+    /// The positional arguments, such as `FILE`.
     package let positional: [String]
     package let options: [Option]
     package let details: String
@@ -61,7 +61,7 @@ package struct CommandDescription: Sendable {
     }
 }
 
-/// The person at the terminal asked for something that cannot be done as asked.
+/// The command line is invalid or cannot be carried out as given.
 package struct UsageError: Error, Equatable {
     package let text: String
     package init(_ text: String) { self.text = text }

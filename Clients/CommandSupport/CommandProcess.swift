@@ -1,10 +1,10 @@
 import Glibc
 import Reactor
 
-/// A process that does what the words behind its name say.
+/// A process that runs one command line.
 package enum CommandProcess {
-    /// Calls `start` with the words of the command line. What cannot be done as asked is told to the terminal, and the exit
-    /// status is 2.
+    /// Calls `start` with the words of the command line. A usage error is printed to the terminal, and the exit status
+    /// is 2.
     package static func main(_ start: (_ words: [String]) throws(UsageError) -> Void) {
         signal(SIGPIPE, SIG_IGN)
         do throws(UsageError) {
@@ -15,7 +15,7 @@ package enum CommandProcess {
         }
     }
 
-    /// Runs a command with the words behind its name and ends the process with what it returns, or shows its help.
+    /// Runs a command with the words after its name and exits with its result, or prints its help.
     package static func run(_ command: any Command.Type, _ words: [String]) throws(UsageError) {
         if words.contains("--help") || words.contains("-h") { return Terminal.say(command.description.help) }
         run(try command.init(Arguments(words, for: command.description)))

@@ -1,8 +1,8 @@
-/// A command of `parley` that is a program of its own.
+/// A command of `parley` that is a separate program.
 package struct CommandProgram: Sendable {
     package let name: String
     package let summary: String
-    /// The file, which stands beside `parley`.
+    /// The file name. The program is installed next to `parley`.
     package let executable: String
 
     package static let load = CommandProgram(

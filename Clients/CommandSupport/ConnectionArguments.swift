@@ -1,7 +1,7 @@
 import ReactorTransport
 import ServiceKit
 
-/// Where the system is, as all commands but `token` are told.
+/// The address of the system, an argument of all commands but `token`.
 package struct ConnectionArguments: Sendable {
     package static let httpOptions: [CommandDescription.Option] = [
         .init(
@@ -28,7 +28,7 @@ package struct ConnectionArguments: Sendable {
         let system = SystemSettings(environment: environment)
         let named = [arguments.list("http"), environment.list("PARLEY_HTTP", default: ""), system.http]
         http = try Self.endpoints(named.first { !$0.isEmpty } ?? [], "http")
-        // Where TLS ends there is a proxy, and it has one origin for both.
+        // TLS ends at a proxy, which has one origin for both.
         let usual = http.allSatisfy(\.isSecure) ? http.map(\.webSocket.description) : system.webSocket
         let sockets = [arguments.list("ws"), environment.list("PARLEY_WS", default: ""), usual]
         webSocket = try Self.endpoints(sockets.first { !$0.isEmpty } ?? [], "ws")

@@ -1,4 +1,4 @@
-/// What did not turn out as planned: all counted, the first few kept.
+/// Unexpected results. All are counted, and the first few are kept.
 package struct MismatchList: Sendable {
     package private(set) var count = 0
     package private(set) var samples: [String] = []
@@ -12,7 +12,7 @@ package struct MismatchList: Sendable {
         if samples.count < Self.kept { samples.append(text) }
     }
 
-    /// More of what was said before.
+    /// Counts more mismatches of a kind already listed.
     package mutating func add(count more: Int) { count += more }
 
     package mutating func add(_ other: MismatchList) {

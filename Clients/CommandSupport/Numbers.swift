@@ -1,4 +1,4 @@
-/// With so many decimals, `1234.5` as "1234.50".
+/// Formats a number with this many decimals: `1234.5` as "1234.50".
 package func rounded(_ number: Double, _ decimals: Int) -> String {
     let scale = (0..<decimals).reduce(1) { scale, _ in scale * 10 }
     let units = Int((number * Double(scale)).rounded())
@@ -7,7 +7,7 @@ package func rounded(_ number: Double, _ decimals: Int) -> String {
     return decimals == 0 ? whole : "\(whole).\(String(repeating: "0", count: decimals - fraction.count))\(fraction)"
 }
 
-/// 37926 as "37,926".
+/// Formats 37926 as "37,926".
 package func grouped(_ number: Int) -> String {
     var digits = String(number.magnitude)
     var groups: [String] = []

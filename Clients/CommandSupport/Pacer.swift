@@ -2,9 +2,9 @@ import CLinux
 import Glibc
 import Reactor
 
-/// Tells when the next message of a schedule is due.
+/// Reports when the next message of a schedule is due.
 ///
-/// On a timer descriptor, because the reactor's timers are rounded up to milliseconds, which would count as latency.
+/// It uses a timer descriptor, because the reactor's timers round up to milliseconds, which would count as latency.
 @Reactor
 package final class Pacer: DescriptorHandler {
     private let descriptor = timerfd_create(CLOCK_MONOTONIC, CInt(TFD_NONBLOCK | TFD_CLOEXEC))
@@ -13,7 +13,7 @@ package final class Pacer: DescriptorHandler {
     private let due: @Reactor (MonotonicTime) -> Void
     private var isStopped = false
 
-    /// - Parameter due: called with the time at which a message was due, for each of them.
+    /// - Parameter due: called for each message with the time at which it was due.
     package init(rate: Int, due: @escaping @Reactor (MonotonicTime) -> Void) {
         schedule = ArrivalSchedule(start: .now, perSecond: Double(rate))
         self.due = due

@@ -1,7 +1,7 @@
 import ServiceKit
 
-/// Where the development system of this environment is: what the variables say, else what the system in PARLEY_STATE was
-/// started with (`deploy/dev/up` leaves that in `run/settings`), else the defaults. So a person names no address.
+/// The address of this environment's development system. It comes from the variables, else from the settings that the
+/// system in PARLEY_STATE was started with (`deploy/dev/up` writes them to `run/settings`), else from defaults.
 package struct SystemSettings: Sendable {
     private let environment: [String: String]
     private let remembered: [String: String]
@@ -28,16 +28,16 @@ package struct SystemSettings: Sendable {
             }, uniquingKeysWith: { $1 })
     }
 
-    /// `PARLEY_STATE`, or its default when the system is not named by its addresses either.
+    /// `PARLEY_STATE`, or its default if the system is not named by addresses either.
     package static func state(isSystemNamed: Bool) -> String? {
         var environment = Environment.process
         return environment.optionalString("PARLEY_STATE") ?? (isSystemNamed ? nil : ".parley")
     }
 
-    /// Every instance of ingest.
+    /// The URLs of all ingest instances.
     package var http: [String] { urls("http", port: "PARLEY_HTTP_PORT", 8080, instances: "PARLEY_INGESTS") }
 
-    /// Every instance of fanout.
+    /// The URLs of all fanout instances.
     package var webSocket: [String] { urls("ws", port: "PARLEY_WS_PORT", 8081, instances: "PARLEY_FANOUTS") }
 
     private func urls(_ scheme: String, port: String, _ usual: Int, instances: String) -> [String] {

@@ -1,14 +1,14 @@
 import Glibc
 
-/// Standard output and standard error, written at once: what was printed before a crash or a Ctrl-C has been printed,
-/// and a line in a pipe comes when it is made.
+/// Standard output and standard error, written unbuffered. Output survives a crash or Ctrl-C, and reaches a pipe line
+/// by line.
 package enum Terminal {
     package static let isInteractive = isatty(STDERR_FILENO) == 1
 
-    /// A line of results.
+    /// Prints a line of results.
     package static func say(_ line: String) { write(line + "\n", to: STDOUT_FILENO) }
 
-    /// A line about the work: progress, complaints.
+    /// Prints a line about the work, such as progress or an error.
     package static func tell(_ line: String) { write(line + "\n", to: STDERR_FILENO) }
 
     /// Replaces the current line on standard error.

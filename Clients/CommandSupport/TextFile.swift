@@ -1,7 +1,7 @@
 import Glibc
 import ParleyClient
 
-/// Writing reports.
+/// Writes reports.
 package enum TextFile {
     package static func write(_ text: String, to path: String) throws(APIError) {
         guard let file = fopen(path, "w") else {

@@ -1,7 +1,7 @@
 import JSON
 import Models
 
-/// What one client has of a conversation, as the lines that its digests are made of: openapi.json, "Comparing copies".
+/// A client's copy of a conversation, as the lines that its digests are made of: openapi.json, "Comparing copies".
 public struct ConversationCopy {
     private struct Message {
         let seq: Int64
@@ -14,25 +14,25 @@ public struct ConversationCopy {
 
     public init() {}
 
-    /// A change as it came, with the message it is about.
+    /// Takes a change with the message it is about.
     public mutating func take(change encoded: UnsafeRawBufferPointer) throws(JSONError) {
         let change = try CopiedChange(document: encoded)
         changes[change.seq] = change.line
         if let message = change.message { take(message) }
     }
 
-    /// A change alone: for a copy whose messages are those of the history.
+    /// Takes a change without its message, for a copy whose messages come from the history.
     public mutating func take(changeOnly encoded: UnsafeRawBufferPointer) throws(JSONError) {
         let change = try CopiedChange(document: encoded)
         changes[change.seq] = change.line
     }
 
-    /// A message of the history.
+    /// Takes a message of the history.
     public mutating func take(message encoded: UnsafeRawBufferPointer) throws(JSONError) {
         take(try CopiedMessage(document: encoded))
     }
 
-    /// Of two states of a message the one with the higher `changeSeq` is the newer. System messages are in no digest.
+    /// Keeps the newer state of a message, which is the one with the higher `changeSeq`. Digests skip system messages.
     private mutating func take(_ message: CopiedMessage) {
         guard let id = message.id, message.kind != "system", messages[id]?.changeSeq ?? 0 < message.changeSeq else {
             return
@@ -40,7 +40,7 @@ public struct ConversationCopy {
         messages[id] = Message(seq: message.seq, changeSeq: message.changeSeq, line: message.line)
     }
 
-    /// The digests of all pages that the server told of, each of which was asked for at most once.
+    /// Compares with all pages of the server's digests, each requested at most once.
     public func differences(from pages: [DigestPage.Entry]) -> [String] {
         let state = Dictionary(messages.values.map { ($0.seq, $0.line) }, uniquingKeysWith: { $1 })
         return pages.flatMap { page in
@@ -62,7 +62,7 @@ public struct ConversationCopy {
     }
 }
 
-/// What a digest looks at in a change.
+/// The fields of a change that a digest covers.
 private struct CopiedChange: JSONObject {
     var seq: Int64 = 0
     var message: CopiedMessage?
@@ -84,7 +84,7 @@ private struct CopiedChange: JSONObject {
     var line: String { "\(seq) \(kind) \(message?.id?.description ?? user ?? "-") \(actor)\n" }
 }
 
-/// What a digest looks at in a message.
+/// The fields of a message that a digest covers.
 private struct CopiedMessage: JSONObject {
     var id: MessageID?
     var seq: Int64 = 0
@@ -124,7 +124,7 @@ private struct CopiedMessage: JSONObject {
         var counts: [(kind: String, count: Int64)] = []
         try reader.beginObject()
         while let kind = try reader.nextKey() { counts.append((kind.string, try reader.integer())) }
-        // By bytes: strings of Swift compare equal, and in another order, after normalisation.
+        // Sorted by bytes: Swift strings are compared and ordered after normalisation.
         return counts.sorted { $0.kind.utf8.lexicographicallyPrecedes($1.kind.utf8) }
     }
 

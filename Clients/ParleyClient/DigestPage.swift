@@ -1,7 +1,7 @@
 import JSON
 import Models
 
-/// `GET …/digest`: digests of what a user sees of a conversation.
+/// `GET …/digest`: digests of a user's view of a conversation.
 public struct DigestPage: JSONObject, Sendable {
     /// The digests of a page of positions, in hexadecimal digits.
     public struct Entry: JSONObject, Equatable, Sendable {

@@ -1,9 +1,9 @@
 import JSON
 
-/// What this client looks at in a JSON object of the server.
+/// A type read from the members of a JSON object of the server.
 public protocol JSONObject {
     init()
-    /// Takes the value of one member, or skips it.
+    /// Reads the value of one member, or skips it.
     mutating func read(_ key: JSONString, _ reader: inout JSONReader) throws(JSONError)
 }
 
@@ -31,7 +31,7 @@ extension JSONObject {
 }
 
 extension JSONReader {
-    /// The elements of an array, each as it stands in the document.
+    /// Reads the elements of an array, each as encoded in the document.
     mutating func encodedElements() throws(JSONError) -> [[UInt8]] {
         var elements: [[UInt8]] = []
         try beginArray()

@@ -6,20 +6,20 @@ import ReactorTransport
 
 @Reactor
 public protocol LiveSessionOwner: AnyObject {
-    /// The session is live: what its cursors missed follows, then what happens.
+    /// Called when the session is live. Missed changes follow, then new ones.
     func welcomed()
-    /// A change, the next of its conversation, as encoded JSON that is valid until this returns.
+    /// Called with the next change of a conversation, as encoded JSON that is valid until this returns.
     func changed(_ head: ChangeHead, _ encoded: UnsafeRawBufferPointer)
-    /// Any other frame.
+    /// Called with any other frame.
     func received(_ frame: ServerFrame)
-    /// The server broke a promise of its contract.
+    /// Called when the server broke a promise of its contract.
     func broken(_ promise: String)
-    /// The session will connect again after `delay`; nil when it has ended for good.
+    /// Called before the session reconnects after `delay`, or with nil when it has ended for good.
     func disconnected(_ reason: String, reconnectingAfter delay: Duration?)
 }
 
-/// What one user sees live: a WebSocket that is opened again when it is lost and resumes from its cursors, so that every
-/// change of every conversation comes once and in order.
+/// The live session of one user: a WebSocket that reconnects when lost and resumes from its cursors. Every change of
+/// every conversation comes once and in order.
 @Reactor
 public final class LiveSession: WebSocketOwner {
     private let endpoints: [Endpoint]
@@ -33,7 +33,7 @@ public final class LiveSession: WebSocketOwner {
     /// Changes that arrived during a reload of their conversation.
     private var held: [ConversationID: [[UInt8]]] = [:]
     private var pause = firstPause
-    /// What the server's `bye` asked for.
+    /// The `bye` frame of the server, with its reason and delay.
     private var farewell: ServerFrame?
     private var hasEnded = false
     private var knowsAllConversations = false
@@ -43,7 +43,7 @@ public final class LiveSession: WebSocketOwner {
     /// The server pings every 25 s.
     private static let silenceLimit = Duration.seconds(60)
 
-    /// - Parameter endpoint: with which of the endpoints to begin; the next one follows when it is lost.
+    /// - Parameter endpoint: the first endpoint to use. The next one follows when the connection is lost.
     public init(
         _ endpoints: [Endpoint], startingAt endpoint: Int = 0, api: ParleyAPI, cursors: [ConversationID: Int64],
         owner: any LiveSessionOwner, token: @escaping () -> String
@@ -117,7 +117,7 @@ public final class LiveSession: WebSocketOwner {
         Reactor.after(delay) { [weak self] in self?.connect() }
     }
 
-    /// A peer that is gone without a word is found by its silence.
+    /// Detects a peer that vanished without closing by its silence.
     private func watchSilence() {
         Reactor.after(.seconds(5)) { [weak self] in
             guard let self, !hasEnded else { return }
@@ -163,7 +163,7 @@ public final class LiveSession: WebSocketOwner {
         owner?.welcomed()
     }
 
-    /// Conversations that were quiet so far need a cursor too, or what happens in them during an interruption is missed.
+    /// Adds cursors for quiet conversations. Without one, changes during an interruption are missed.
     private func remember(_ conversations: [ConversationHead]) {
         for conversation in conversations {
             guard let id = conversation.id, cursors[id]?.seq == nil else { continue }
@@ -207,7 +207,7 @@ public final class LiveSession: WebSocketOwner {
         }
     }
 
-    /// A restored database: positions mean nothing any more.
+    /// Handles a restored database, where old positions mean nothing.
     private func reset(_ frame: ServerFrame) {
         if let conversation = frame.conversation {
             cursors[conversation] = StreamCursor()
@@ -219,9 +219,9 @@ public final class LiveSession: WebSocketOwner {
 
     // MARK: Reload
 
-    /// Pages through a gap that is too large for the socket, which goes on behind `lastSeq` meanwhile.
+    /// Pages through a gap that is too large for the socket. Meanwhile the socket continues after `lastSeq`.
     private func reload(_ frame: ServerFrame) {
-        // Of the private stream: nothing of it is kept here.
+        // The private stream. Nothing of it is kept here.
         if frame.conversation == nil, frame.lastSeq == nil { return }
         guard let conversation = frame.conversation, let lastSeq = frame.lastSeq else {
             owner?.broken("a reload names no conversation and position")
@@ -244,7 +244,7 @@ public final class LiveSession: WebSocketOwner {
         release(conversation)
     }
 
-    /// What was held may have come by the last page too.
+    /// Releases held changes. The last page may have brought them too.
     private func release(_ conversation: ConversationID) {
         cursors[conversation]?.finishReload()
         for change in held.removeValue(forKey: conversation) ?? [] {

@@ -1,7 +1,7 @@
 import JSON
 import Models
 
-/// A message as the contract describes it, as far as this client looks at it.
+/// A message of the contract, with the fields that this client needs.
 public struct MessageView: JSONObject, Equatable, Sendable {
     public var id: MessageID?
     public var seq: Int64 = 0
@@ -28,7 +28,7 @@ public struct MessageView: JSONObject, Equatable, Sendable {
         }
     }
 
-    /// The id in a reference to a parent.
+    /// Reads the id in a reference to a parent.
     static func parent(_ reader: inout JSONReader) throws(JSONError) -> MessageID? {
         var parent: MessageID?
         try reader.beginObject()
@@ -39,7 +39,7 @@ public struct MessageView: JSONObject, Equatable, Sendable {
     }
 }
 
-/// What an acknowledgement must tell: which message it is for and where that stands.
+/// The required fields of an acknowledgement: the message and its position.
 public struct AcknowledgedMessage: Equatable {
     public let id: MessageID
     public let seq: Int64

@@ -19,7 +19,7 @@ public struct HistoryPage: JSONObject, Sendable {
     }
 }
 
-/// As `HistoryPage`, its messages still encoded.
+/// A `HistoryPage` with its messages still encoded.
 public struct EncodedHistoryPage: JSONObject, Sendable {
     public var messages: [[UInt8]] = []
     public var hasMoreAfter = false
@@ -67,7 +67,7 @@ public struct ConversationsPage: JSONObject, Sendable {
     }
 }
 
-/// Where a conversation stands.
+/// The latest position of a conversation.
 public struct ConversationHead: JSONObject, Equatable, Sendable {
     public var id: ConversationID?
     public var lastSeq: Int64 = 0
@@ -83,7 +83,7 @@ public struct ConversationHead: JSONObject, Equatable, Sendable {
     }
 }
 
-/// `GET …/members`: a page of members and how far each of them has received and read.
+/// `GET …/members`: a page of members with their delivered and read positions.
 public struct MembersPage: JSONObject, Sendable {
     public struct Member: JSONObject, Equatable, Sendable {
         public var user: UserID?

@@ -4,13 +4,13 @@ import Models
 import Reactor
 import ReactorTransport
 
-/// The server's answer was final, and not what the client asked for.
+/// A final response other than the one expected.
 public struct APIError: Error, CustomStringConvertible {
     public let request: String
     public let status: Int
     public let detail: String
 
-    /// - Parameter status: 0 when there was no answer.
+    /// - Parameter status: 0 when there was no response.
     public init(request: String, status: Int, detail: String) {
         self.request = request
         self.status = status
@@ -22,16 +22,16 @@ public struct APIError: Error, CustomStringConvertible {
     }
 }
 
-/// The calls of the contract that this client makes. What fails for the moment is repeated: every call here may be.
+/// The contract's calls that this client makes. All are safe to repeat, and temporary failures are repeated.
 @Reactor
 public struct ParleyAPI {
     public let http: HTTPClient
-    /// For how long a call is repeated before it is given up.
+    /// How long a call is repeated before it is given up.
     public var patience = Duration.seconds(60)
 
     public init(http: HTTPClient) { self.http = http }
 
-    /// - Returns: the body of the answer.
+    /// - Returns: the body of the response.
     public func call(_ request: HTTPRequest) async throws(APIError) -> [UInt8] {
         let start = MonotonicTime.now
         var pause = Duration.milliseconds(50)
@@ -58,7 +58,7 @@ public struct ParleyAPI {
         return try await decode(HTTPRequest(path: path, token: token), ChangesPage.init(document:))
     }
 
-    /// As `history`, each message as it came.
+    /// Like `history`, with each message still encoded.
     public func encodedHistory(
         of conversation: ConversationID, after seq: Int64, token: String
     ) async throws(APIError) -> EncodedHistoryPage {
@@ -73,7 +73,7 @@ public struct ParleyAPI {
         return try await decode(HTTPRequest(path: path, token: token), DigestPage.init(document:))
     }
 
-    /// - Parameter cursor: of the page before, which is made of characters that need no encoding.
+    /// - Parameter cursor: from the previous page. Its characters need no encoding.
     public func conversations(before cursor: String?, token: String) async throws(APIError) -> ConversationsPage {
         let path = "/v1/conversations?limit=100" + (cursor.map { "&before=\($0)" } ?? "")
         return try await decode(HTTPRequest(path: path, token: token), ConversationsPage.init(document:))
@@ -113,7 +113,7 @@ public struct ParleyAPI {
     }
 }
 
-/// `code: detail` of a problem document (RFC 9457); empty when it is none.
+/// Returns `code: detail` of a problem document (RFC 9457), or an empty string for other documents.
 public func problemDetail(_ document: UnsafeRawBufferPointer) -> String {
     var (code, detail) = ("", "")
     var reader = JSONReader(document)
@@ -132,7 +132,7 @@ public func problemDetail(_ document: UnsafeRawBufferPointer) -> String {
     return "\(code): \(detail)"
 }
 
-/// A message that is to be sent. Its id makes every repetition harmless.
+/// A message to send. Its id makes repetitions harmless.
 public struct OutgoingMessage: Sendable {
     public let conversation: ConversationID
     public let id: MessageID

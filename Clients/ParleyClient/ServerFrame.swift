@@ -1,7 +1,7 @@
 import JSON
 import Models
 
-/// A frame of the WebSocket, as far as this client looks at it. `change` is valid as long as the frame's bytes.
+/// A frame of the WebSocket, with the fields that this client needs. `change` is valid as long as the frame's bytes.
 public struct ServerFrame {
     public var type = ""
     public var conversation: ConversationID?
@@ -13,9 +13,9 @@ public struct ServerFrame {
     public var retryAfter: Int64?
     public var isActive = false
     public var status = StatusView()
-    /// Of `welcome`: where each of the user's latest conversations stands.
+    /// The latest positions of the user's latest conversations, in a `welcome` frame.
     public var conversations: [ConversationHead] = []
-    /// Of `welcome`: whether the user has more conversations than these.
+    /// Whether the user has more conversations than these, in a `welcome` frame.
     public var hasMore = false
 
     public init(_ text: UnsafeRawBufferPointer) throws(JSONError) {
@@ -50,7 +50,7 @@ public struct ServerFrame {
     }
 }
 
-/// How far users have received and read a conversation, as a `status` frame tells it.
+/// The delivered and read positions of users in a conversation, from a `status` frame.
 public struct StatusView: Equatable {
     public var delivered: [String: Int64] = [:]
     public var read: [String: Int64] = [:]
@@ -58,7 +58,7 @@ public struct StatusView: Equatable {
     public init() {}
 }
 
-/// The part of a change that tells where it belongs: read of every change, so no text is decoded.
+/// The fields that identify a change's conversation and position. Read for every change, so no text is decoded.
 public struct ChangeHead: Equatable, Sendable {
     public var conversation: ConversationID?
     public var seq: Int64 = 0

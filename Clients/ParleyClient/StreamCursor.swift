@@ -1,19 +1,19 @@
-/// Where a session stands in one conversation: decides what is to become of each change that arrives.
+/// The position of a session in one conversation. It decides how each arriving change is handled.
 ///
-/// While a gap too large for the socket is paged over HTTP (`reload`), what the socket brings waits.
+/// While a gap too large for the socket is paged over HTTP (`reload`), changes from the socket wait.
 public struct StreamCursor: Equatable {
     public enum Decision: Equatable {
         /// The change is the next one.
         case deliver
-        /// It was delivered before: the server broke its promise, unless it came by a page.
+        /// The change was delivered before. The server broke its promise, unless it came by a page.
         case repeated
-        /// Changes between `after` and this one are missing: the server broke its promise.
+        /// Changes between `after` and this one are missing. The server broke its promise.
         case gap(after: Int64)
-        /// It is to be offered again after `finishReload`.
+        /// The change is to be offered again after `finishReload`.
         case hold
     }
 
-    /// The `seq` of the last change delivered; nil before the first, which may be any.
+    /// The `seq` of the last change delivered. Nil before the first, which may be any.
     public private(set) var seq: Int64?
     public private(set) var isReloading = false
 
@@ -30,13 +30,13 @@ public struct StreamCursor: Equatable {
         return next == seq + 1 ? .deliver : .gap(after: seq)
     }
 
-    /// The user has joined (again): what came between their stays is not theirs to see.
+    /// Skips to the position where the user has joined (again). Changes between their stays are not visible to them.
     public mutating func advance(to lastSeq: Int64) { seq = max(seq ?? 0, lastSeq) }
 
     public mutating func beginReload() { isReloading = true }
     public mutating func finishReload() { isReloading = false }
 
-    /// A change that came by a page: delivered when it is new.
+    /// Offers a change from a page. It is delivered when new.
     public mutating func offerPaged(_ next: Int64) -> Decision {
         isReloading = false
         defer { isReloading = true }

@@ -2,26 +2,26 @@ import JSON
 import Models
 import Reactor
 
-/// Reads a conversation as one of its users does, through changes and history, and compares it with the server's digest,
-/// page by page, so that a conversation of any length takes the memory of one page.
+/// Reads a conversation as one of its users, through changes and history, and compares it with the server's digest page
+/// by page. A conversation of any length needs the memory of one page.
 @Reactor
 public struct Verification {
     private let api: ParleyAPI
     private let token: String
     private let conversation: ConversationID
 
-    /// How often a page is read again that something happened to meanwhile.
+    /// How often a page is read again that changed in the meantime.
     private static let attempts = 10
 
     public struct Outcome: Sendable {
-        /// How many positions the conversation has, and on how many pages of digests.
+        /// The number of positions in the conversation, and of its digest pages.
         public var positions: Int64 = 0
         public var pages = 0
-        /// What differs, in words; empty when the user reads what the server has.
+        /// The differences, in words. Empty when the user reads what the server has.
         public var differences: [String] = []
     }
 
-    /// - Parameter token: of the user as whom the conversation is read.
+    /// - Parameter token: the token of the user who reads the conversation.
     public init(api: ParleyAPI, token: String, conversation: ConversationID) {
         self.api = api
         self.token = token
@@ -43,7 +43,7 @@ public struct Verification {
         }
     }
 
-    /// What is different although the digest says the same before and after the page was read.
+    /// Returns what differs although the digest was the same before and after the page was read.
     private func differences(from entry: DigestPage.Entry) async throws(APIError) -> [String] {
         var before = entry
         for _ in 0..<Self.attempts {
@@ -96,7 +96,7 @@ public struct Verification {
     }
 }
 
-/// Where a change or a message stands.
+/// The position of a change or a message.
 private struct Place: JSONObject {
     var seq: Int64 = 0
 

@@ -1,6 +1,6 @@
 import Bytes
 
-/// Writes the frames of a client, which must be masked (RFC 6455, 5.3).
+/// Writes client frames, which must be masked (RFC 6455, 5.3).
 enum ClientFrame {
     static func write(
         opcode: UInt8, _ payload: UnsafeRawBufferPointer, mask: UInt32, to buffer: inout ByteBuffer

@@ -3,20 +3,20 @@ import CLinux
 import Glibc
 import Reactor
 
-/// Who reads what a `ClientSocket` receives.
+/// The receiver of a `ClientSocket`.
 @Reactor
 public protocol ClientSocketOwner: AnyObject {
-    /// The bytes are valid until this returns.
+    /// Called with received bytes, which are valid until this returns.
     func received(_ bytes: UnsafeRawBufferPointer)
-    /// The connection has ended, or never came about. Comes once, and nothing comes after it.
+    /// Called once, as the last call, when the connection has ended or could not be established.
     func closed()
 }
 
-/// A TCP connection as a client has it, with TLS where the endpoint asks for it. What is sent is collected and written
-/// once at the end of the turn.
+/// A client's TCP connection, with TLS if the endpoint requires it. Sent data is collected and written once at the end
+/// of the turn.
 @Reactor
 public final class ClientSocket: DescriptorHandler {
-    /// Whoever lets go of the connection without closing it closes it by that.
+    /// Releasing the owner without calling `close` also closes the connection.
     private weak var owner: (any ClientSocketOwner)?
     private let descriptor: CInt
     private let tls: TLSSession?
@@ -28,7 +28,7 @@ public final class ClientSocket: DescriptorHandler {
     /// Shared, because every owner is done with the bytes before the next one reads.
     private static let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 * 1024, alignment: 16)
 
-    /// Begins to connect. Nil when that fails at once.
+    /// Starts to connect. Nil when that fails at once.
     public init?(_ endpoint: Endpoint, owner: any ClientSocketOwner) {
         guard let descriptor = endpoint.connect() else { return nil }
         tls =
@@ -40,11 +40,11 @@ public final class ClientSocket: DescriptorHandler {
             Glibc.close(descriptor)
             return nil
         }
-        // Writable means connected; a failure comes as readable with an error.
+        // Writable means connected. A failure is reported as readable with an error.
         Reactor.watch(descriptor, for: [.read, .write], handler: self)
     }
 
-    /// Lets `body` append what is to be sent.
+    /// Appends what `body` writes to the data to be sent.
     public func send(_ body: (inout ByteBuffer) -> Void) {
         guard !isClosed else { return }
         body(&output)
@@ -56,7 +56,7 @@ public final class ClientSocket: DescriptorHandler {
         }
     }
 
-    /// Ends the connection without telling the owner.
+    /// Closes the connection without notifying the owner.
     public func close() {
         guard !isClosed else { return }
         isClosed = true
@@ -67,7 +67,7 @@ public final class ClientSocket: DescriptorHandler {
     public func ready(_ readiness: Readiness) {
         guard owner != nil else { return close() }
         if readiness.contains(.read) || readiness.contains(.hangup) || readiness.contains(.failure) { receive() }
-        // TLS answers what it read, and may have waited for that to write.
+        // TLS responds to what it read, and may have needed that before it could write.
         if readiness.contains(.write) || tls != nil { flush() }
     }
 

@@ -1,16 +1,16 @@
 import CLinux
 import Glibc
 
-/// Where a service is reached: `http://127.0.0.1:8080`, `wss://chat.example/v1/socket`.
+/// The address of a service: `http://127.0.0.1:8080`, `wss://chat.example/v1/socket`.
 public struct Endpoint: Hashable, Sendable, CustomStringConvertible {
     public let scheme: String
-    /// As it was written: an address of IPv6 in brackets.
+    /// The host as written, with an IPv6 address in brackets.
     public let host: String
     public let port: Int
-    /// With its leading slash; empty when none was given.
+    /// The path with its leading slash, or empty when none was given.
     public let path: String
 
-    /// - Parameter scheme: the one without TLS; with an `s` at its end it is taken, too.
+    /// - Parameter scheme: the scheme without TLS. The same scheme with an `s` appended is also accepted.
     public init(_ text: String, scheme: String) throws(InvalidEndpoint) {
         guard let url = Self.parse(text), url.scheme == scheme || url.scheme == scheme + "s" else {
             throw InvalidEndpoint(text: text, scheme: scheme)
@@ -51,18 +51,18 @@ public struct Endpoint: Hashable, Sendable, CustomStringConvertible {
 
     private static let secureSchemes = ["https", "wss"]
 
-    /// A name, or an address without the brackets around one of IPv6.
+    /// The host name or address, without brackets around an IPv6 address.
     var bareHost: String { host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host }
 
-    /// The WebSocket of the same origin, for where a proxy serves both.
+    /// The WebSocket endpoint of the same origin, for proxies that serve both.
     public var webSocket: Endpoint { Endpoint(scheme: isSecure ? "wss" : "ws", host: host, port: port, path: "") }
 
-    /// For the `Host` field.
+    /// The value of the `Host` field.
     public var authority: String { "\(host):\(port)" }
 
     public var description: String { "\(scheme)://\(authority)\(path)" }
 
-    /// Starts a connection without waiting for it; nil when the name has no address or the system refuses.
+    /// Starts to connect without waiting. Returns nil when the name has no address or the system refuses.
     func connect() -> CInt? {
         var hints = addrinfo()
         hints.ai_socktype = CInt(SOCK_STREAM.rawValue)
@@ -82,7 +82,7 @@ public struct Endpoint: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// A text that names no place where a service could be.
+/// A text that is not a valid endpoint.
 public struct InvalidEndpoint: Error, Equatable, CustomStringConvertible {
     let text: String
     let scheme: String

@@ -1,12 +1,12 @@
 import Reactor
 
-/// Several connections to one or more instances of `ingest`. A request takes the one that has the least to do.
+/// Several connections to one or more instances of `ingest`. A request uses the least busy one.
 @Reactor
 public final class HTTPClient {
     private let connections: [HTTPConnection]
     private var nextConnection = 0
 
-    /// Longer than any deadline of the server's own, which answers 503 when its deadline passes.
+    /// Longer than any deadline of the server, which responds with 503 when one passes.
     private static let timeout = Duration.seconds(30)
 
     public init(_ endpoints: [Endpoint], connectionsPerEndpoint: Int = 1) {
@@ -14,12 +14,12 @@ public final class HTTPClient {
         watchTimeouts()
     }
 
-    /// `completion` is called with the outcome, never at once.
+    /// Sends a request. `completion` is called with the outcome, never synchronously.
     public func send(_ request: HTTPRequest, _ completion: @escaping @Reactor (HTTPOutcome) -> Void) {
         leastBusy.send(request, completion)
     }
 
-    /// The outcome as a value of its own.
+    /// Sends a request and returns a copy of the outcome.
     public func send(_ request: HTTPRequest) async -> Reply {
         await withUnsafeContinuation { continuation in
             send(request) { outcome in
@@ -31,7 +31,7 @@ public final class HTTPClient {
         }
     }
 
-    /// Starts looking behind the connection taken last, so that idle ones take turns.
+    /// The least busy connection. The search starts after the one used last, so that idle ones take turns.
     private var leastBusy: HTTPConnection {
         var best = nextConnection
         for step in 0..<connections.count {
@@ -53,10 +53,10 @@ public final class HTTPClient {
     }
 }
 
-/// A response that outlives its connection's buffers; status 0 when there was none.
+/// A response that outlives its connection's buffers. The status is 0 when there was no response.
 public struct Reply: Sendable {
     public let status: Int
-    /// What the server asked for before the request is repeated.
+    /// The delay that the server requested before a repetition.
     public let retryAfter: Duration?
     public let body: [UInt8]
 

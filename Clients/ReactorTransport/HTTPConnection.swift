@@ -1,13 +1,13 @@
 import Reactor
 
-/// What became of a request.
+/// The outcome of a request.
 public enum HTTPOutcome {
     case response(HTTPResponse)
-    /// The connection ended before the response: the request may or may not have been carried out.
+    /// The connection ended before the response. The request may or may not have been carried out.
     case lost
 }
 
-/// A connection that carries many requests at once (pipelining, RFC 9112, 9.3.2) and is opened again when it was lost.
+/// A connection that carries many requests at once (pipelining, RFC 9112, 9.3.2) and is reopened when lost.
 @Reactor
 final class HTTPConnection: ClientSocketOwner {
     typealias Completion = @Reactor (HTTPOutcome) -> Void
@@ -20,11 +20,11 @@ final class HTTPConnection: ClientSocketOwner {
     private let endpoint: Endpoint
     private var socket: ClientSocket?
     private var parser: ResponseParser?
-    /// In the order of their requests. Those before `firstWaiting` have been answered.
+    /// The requests in order. Those before `firstWaiting` have their responses.
     private var waiting: [Waiting] = []
     private var firstWaiting = 0
 
-    /// Whether the connection was lost a moment ago. Without work it would seem the best choice for the next request.
+    /// Whether the connection was lost a moment ago. Being idle, it would seem the best choice for the next request.
     private(set) var isResting = false
 
     private static let rest = Duration.milliseconds(500)
@@ -33,7 +33,7 @@ final class HTTPConnection: ClientSocketOwner {
 
     var inFlight: Int { waiting.count - firstWaiting }
 
-    /// Sends a request; `completion` is called with its outcome, in the order of the requests, never at once.
+    /// Sends a request. `completion` is called with its outcome, in the order of the requests, never synchronously.
     func send(_ request: HTTPRequest, _ completion: @escaping Completion) {
         guard let socket = openSocket() else {
             takeRest()
@@ -44,7 +44,7 @@ final class HTTPConnection: ClientSocketOwner {
         socket.send { request.write(host: endpoint.authority, to: &$0) }
     }
 
-    /// Gives up the connection when its oldest request has been waiting for longer than `limit`.
+    /// Closes the connection when its oldest request has been waiting for longer than `limit`.
     func checkTimeout(_ limit: Duration) {
         guard inFlight > 0, MonotonicTime.now - waiting[firstWaiting].sentAt > limit else { return }
         socket?.close()
@@ -66,7 +66,7 @@ final class HTTPConnection: ClientSocketOwner {
     }
 
     private func answered(_ response: HTTPResponse) {
-        guard inFlight > 0 else { return }  // An answer to nothing, such as 408 before the server closes.
+        guard inFlight > 0 else { return }  // A response without a request, such as 408 before the server closes.
         let completion = waiting[firstWaiting].completion
         firstWaiting += 1
         if firstWaiting == waiting.count {
@@ -87,7 +87,7 @@ final class HTTPConnection: ClientSocketOwner {
         waiting = []
         firstWaiting = 0
         socket = nil
-        // Kept until this returns: it may be the parser that is calling.
+        // Kept alive until this returns, as the parser may be the caller.
         let parser = parser
         self.parser = nil
         for request in lost { request.completion(.lost) }

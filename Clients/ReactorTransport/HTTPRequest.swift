@@ -1,14 +1,14 @@
 import Bytes
 import Models
 
-/// A request, ready to be written into any connection, again if the first is lost.
+/// A request that can be written to any connection, and again if the first is lost.
 public struct HTTPRequest: Sendable {
     public var method: StaticString
-    /// With the query, percent-encoded.
+    /// The path with its query, percent-encoded.
     public let path: String
     public let token: String
     public var body: [UInt8]
-    /// Of a write that is not unique by an id of its own.
+    /// The key of a write that has no unique id.
     public var idempotencyKey: UUIDBytes?
 
     public init(
@@ -21,7 +21,7 @@ public struct HTTPRequest: Sendable {
         self.idempotencyKey = idempotencyKey
     }
 
-    /// Appends the request as it goes over a connection to `host`.
+    /// Appends the request as sent on a connection to `host`.
     public func write(host: String, to buffer: inout ByteBuffer) {
         buffer.reserve(256 + token.utf8.count + body.count)
         buffer.append(method)

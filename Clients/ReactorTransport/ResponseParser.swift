@@ -1,14 +1,14 @@
 import Bytes
 import CHTTPParser
 
-/// A response as it arrives. The body is valid until the callback it came with returns.
+/// A response as it arrives. The body is valid until the callback that passed it returns.
 public struct HTTPResponse {
     public let status: Int
     public let retryAfter: Duration?
     public let body: UnsafeRawBufferPointer
 }
 
-/// Parses the responses of one connection by libhttp-parser, one after the other, as pipelining gives them.
+/// Parses the responses of one connection with libhttp-parser, one after the other, as in pipelining.
 final class ResponseParser {
     /// Called with each response.
     private let complete: (HTTPResponse) -> Void
@@ -18,7 +18,7 @@ final class ResponseParser {
     private var value = ByteBuffer(capacity: 64)
     private var isInValue = false
     private var retryAfter: Duration?
-    /// `Sec-WebSocket-Accept`, of a response that switches protocols.
+    /// The `Sec-WebSocket-Accept` field of a response that switches protocols.
     private(set) var acceptKey: [UInt8] = []
 
     init(_ complete: @escaping (HTTPResponse) -> Void) {
@@ -30,13 +30,13 @@ final class ResponseParser {
 
     deinit { parser.deallocate() }
 
-    /// Whether the server keeps the connection open after the response that was parsed last.
+    /// Whether the server keeps the connection open after the last parsed response.
     private(set) var keepsAlive = true
 
     var hasSwitchedProtocols: Bool { parser.pointee.upgrade != 0 && parser.pointee.status_code == 101 }
 
-    /// How many of the bytes were used: fewer than there are only when the protocol has been switched. Nil when they are
-    /// no HTTP response.
+    /// Parses bytes and returns how many were used. That is fewer than all only after a protocol switch, and nil when
+    /// they are no HTTP response.
     func parse(_ bytes: UnsafeRawBufferPointer) -> Int? {
         let start = bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
         let used = http_parser_execute(parser, Self.callbacks, start, bytes.count)
@@ -96,7 +96,7 @@ final class ResponseParser {
 
     private typealias Parser = UnsafeMutablePointer<http_parser>
 
-    // Never changed after it was filled in.
+    // Not changed after initialization.
     nonisolated(unsafe) private static let callbacks: UnsafePointer<http_parser_settings> = {
         let table = UnsafeMutablePointer<http_parser_settings>.allocate(capacity: 1)
         http_parser_settings_init(table)

@@ -1,6 +1,6 @@
 import Bytes
 
-/// Decodes the WebSocket frames of a server (RFC 6455, 5): bytes in, whole messages and control frames out.
+/// Decodes the WebSocket frames of a server (RFC 6455, 5) into whole messages and control frames.
 struct ServerFrameDecoder: ~Copyable {
     enum Event: Equatable {
         case text
@@ -13,20 +13,20 @@ struct ServerFrameDecoder: ~Copyable {
         let reason: String
     }
 
-    /// The beginning of a frame whose end has not arrived.
+    /// The start of an incomplete frame.
     private var rest = ByteBuffer(capacity: 16)
-    /// The fragments of a message so far.
+    /// The fragments of the current message so far.
     private var message = ByteBuffer(capacity: 16)
     private var isMessageOpen = false
     private let maximumMessageBytes: Int
 
-    /// What is kept after a large message: thousands of idle connections must cost little.
+    /// The buffer kept after a large message. Thousands of idle connections must cost little.
     private static let keptBytes = 16 * 1024
 
     init(maximumMessageBytes: Int = 16 * 1024 * 1024) { self.maximumMessageBytes = maximumMessageBytes }
 
-    /// Calls `handle` with every event that the bytes complete, and what it carries, which is valid until `handle` returns:
-    /// where it lies in `bytes`, mostly.
+    /// Calls `handle` with every event that the bytes complete and its payload, which is valid until `handle` returns.
+    /// The payload mostly lies in `bytes`.
     mutating func decode(
         _ bytes: UnsafeRawBufferPointer, _ handle: (Event, UnsafeRawBufferPointer) -> Void
     ) throws(Violation) {
@@ -35,13 +35,13 @@ struct ServerFrameDecoder: ~Copyable {
             rest.append(UnsafeRawBufferPointer(rebasing: bytes[used...]))
         } else {
             rest.append(bytes)
-            // Handed out from `rest`, which nothing changes meanwhile.
+            // Passed from `rest`, which nothing changes in the meantime.
             let used = try decodeFrames(rest.bytes, handle)
             used == rest.count && used > Self.keptBytes ? rest = ByteBuffer(capacity: 16) : rest.removeFirst(used)
         }
     }
 
-    /// - Returns: how many bytes belong to whole frames.
+    /// - Returns: the number of bytes of complete frames.
     private mutating func decodeFrames(
         _ bytes: UnsafeRawBufferPointer, _ handle: (Event, UnsafeRawBufferPointer) -> Void
     ) throws(Violation) -> Int {
@@ -63,11 +63,11 @@ struct ServerFrameDecoder: ~Copyable {
         let isFinal: Bool
         let opcode: UInt8
         let payload: UnsafeRawBufferPointer
-        /// With its header.
+        /// The size including the header.
         let size: Int
     }
 
-    /// Nil when its end is not there yet.
+    /// Returns nil when the frame is incomplete.
     private static func frame(_ bytes: UnsafeRawBufferPointer, at most: Int) throws(Violation) -> Frame? {
         guard bytes.count >= 2 else { return nil }
         guard bytes[0] & 0x70 == 0 else { throw Violation(reason: "a reserved bit is set") }

@@ -2,9 +2,9 @@ import CTLS
 import Reactor
 import Synchronization
 
-/// Which certificates the servers may have, for all connections of the process.
+/// The certificates that servers may have, for all connections of the process.
 public final class TLSContext: @unchecked Sendable {
-    // @unchecked: OpenSSL lets any thread make sessions from a context that is not changed any more.
+    // @unchecked: OpenSSL lets any thread create sessions from a context that no longer changes.
     fileprivate let handle: OpaquePointer
     fileprivate let onRefusal: @Sendable (_ host: String, _ reason: String) -> Void
 
@@ -17,14 +17,14 @@ public final class TLSContext: @unchecked Sendable {
 
     private static let current = Mutex<TLSContext?>(nil)
 
-    /// The context of this process: nil until `trust` said what is trusted.
+    /// The context of this process. Nil until `trust` is called.
     static var shared: TLSContext? { current.withLock { $0 } }
 
-    /// Must be called before the first connection to a secure endpoint, which else cannot be opened.
+    /// Sets what is trusted. Must be called before the first connection to a secure endpoint, which otherwise fails.
     ///
     /// - Parameters:
-    ///   - authorities: a file of certificates to trust (PEM); nil: those that the system trusts.
-    ///   - onRefusal: called with the first certificate that is refused, for whoever could trust it.
+    ///   - authorities: a file of certificates to trust (PEM). Nil means those that the system trusts.
+    ///   - onRefusal: called with the first refused certificate, so that the user can decide to trust it.
     public static func trust(
         _ authorities: String?, onRefusal: @escaping @Sendable (_ host: String, _ reason: String) -> Void
     ) throws(TLSError) {
@@ -43,28 +43,28 @@ public final class TLSContext: @unchecked Sendable {
     }
 }
 
-/// Why no server can be trusted.
+/// The reason why no server can be trusted.
 public struct TLSError: Error, Equatable, CustomStringConvertible {
     public let description: String
 }
 
-/// TLS on one connected socket, client side. Does not own the descriptor.
+/// TLS on one connected socket, client side. It does not own the descriptor.
 @Reactor
 final class TLSSession {
     enum Outcome {
         case done(Int)
-        /// Until the socket is readable, or writable.
+        /// Wait until the socket is readable, or writable.
         case wait(forWriting: Bool)
         case ended
     }
 
-    // Unsafe for `deinit` alone, when nobody else has the session.
+    // Unsafe only for `deinit`, when no one else has the session.
     private nonisolated(unsafe) let handle: OpaquePointer
     private let context: TLSContext
     private let host: String
     private static var hasExplained = false
 
-    /// - Parameter host: the name or address that the certificate has to be for.
+    /// - Parameter host: the name or address that the certificate must match.
     init?(_ descriptor: CInt, host: String, in context: TLSContext) {
         guard let handle = SSL_new(context.handle) else { return nil }
         self.handle = handle
@@ -101,7 +101,7 @@ final class TLSSession {
         }
     }
 
-    /// A connection that ends is tried again, but a certificate that is not trusted will not be trusted by then.
+    /// Explains a refusal once. A lost connection is retried, but an untrusted certificate will not become trusted.
     private func explainFailure() {
         let result = SSL_get_verify_result(handle)
         guard result != X509_V_OK, !Self.hasExplained else { return }

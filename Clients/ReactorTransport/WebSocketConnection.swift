@@ -2,18 +2,18 @@ import Bytes
 import CCrypto
 import Reactor
 
-/// Who reads what a `WebSocketConnection` receives.
+/// The receiver of a `WebSocketConnection`.
 @Reactor
 public protocol WebSocketOwner: AnyObject {
-    /// The handshake is done.
+    /// Called when the handshake is done.
     func opened()
-    /// A whole message. The bytes are valid until this returns.
+    /// Called with a whole message. The bytes are valid until this returns.
     func received(_ text: UnsafeRawBufferPointer)
-    /// The connection has ended, or never came about. Comes once, and nothing comes after it.
+    /// Called once, as the last call, when the connection has ended or could not be established.
     func closed(_ reason: String)
 }
 
-/// One WebSocket, from its handshake to its end (RFC 6455, client side).
+/// One WebSocket from its handshake to its end (RFC 6455, client side).
 @Reactor
 public final class WebSocketConnection: ClientSocketOwner {
     private weak var owner: (any WebSocketOwner)?
@@ -23,15 +23,15 @@ public final class WebSocketConnection: ClientSocketOwner {
     private let key: [UInt8]
     private var isOpen = false
     private var isClosed = false
-    /// Shared, because a message is written and sent before the next one begins.
+    /// Shared, because each message is written and sent before the next one begins.
     private static var message = ByteBuffer(capacity: 1024)
     private var random = SystemRandomNumberGenerator()
-    /// When anything came last: a peer that is gone without a word is found by its silence.
+    /// The time of the last received data. A peer that vanished without closing is detected by its silence.
     public private(set) var lastReceived = MonotonicTime.now
 
     private static let subprotocol: StaticString = "parley.v1"
 
-    /// Begins to connect and to shake hands. Nil when that fails at once.
+    /// Starts to connect and perform the handshake. Nil when that fails at once.
     public init?(_ endpoint: Endpoint, owner: any WebSocketOwner) {
         self.owner = owner
         key = Self.base64((0..<16).map { _ in UInt8.random(in: .min ... .max) })
@@ -41,7 +41,7 @@ public final class WebSocketConnection: ClientSocketOwner {
         socket.send { writeHandshake(endpoint, to: &$0) }
     }
 
-    /// Sends one text message, which `body` writes.
+    /// Sends one text message, written by `body`.
     public func send(_ body: (inout ByteBuffer) -> Void) {
         guard isOpen, !isClosed else { return }
         Self.message.removeAll()
@@ -49,7 +49,7 @@ public final class WebSocketConnection: ClientSocketOwner {
         sendFrame(opcode: 0x1, Self.message.bytes)
     }
 
-    /// Ends the connection without telling the owner.
+    /// Closes the connection without notifying the owner.
     public func close() {
         isClosed = true
         socket?.close()
@@ -99,7 +99,7 @@ public final class WebSocketConnection: ClientSocketOwner {
     }
 
     private nonisolated static func base64(_ bytes: [UInt8]) -> [UInt8] {
-        // The library ends the text with a zero.
+        // The library appends a zero to the text.
         var text = [UInt8](repeating: 0, count: (bytes.count + 2) / 3 * 4 + 1)
         EVP_EncodeBlock(&text, bytes, CInt(bytes.count))
         return text.dropLast()

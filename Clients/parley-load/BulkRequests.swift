@@ -2,10 +2,10 @@ import ParleyClient
 import Reactor
 import ReactorTransport
 
-/// Many independent requests, pipelined: for what comes before and after a measurement.
+/// Sends many independent requests, pipelined, before and after a measurement.
 @Reactor
 final class BulkRequests {
-    /// Thrown by a handler: parts of the request were refused for the moment, so all of it is to be repeated.
+    /// Thrown by a handler when parts of the request were refused temporarily, so that all of it must be repeated.
     struct NotYet: Error {}
 
     private let http: HTTPClient
@@ -20,10 +20,10 @@ final class BulkRequests {
 
     private static let atOnce = 256
     private static let pause = Duration.milliseconds(100)
-    /// For how long what is refused for the moment is repeated.
+    /// How long temporarily refused requests are repeated.
     private static let patience = Duration.seconds(120)
 
-    /// Returns when each of `count` requests was answered and its answer handled; throws the first failure.
+    /// Returns when each of `count` requests has its response handled. Throws the first failure.
     static func run(
         _ count: Int, over http: HTTPClient, request: @escaping @Reactor (Int) -> HTTPRequest,
         handle: @escaping @Reactor (Int, HTTPResponse) throws -> Void
@@ -92,7 +92,7 @@ final class BulkRequests {
 
     private func end() {
         finished += 1
-        // After a failure the rest is not begun.
+        // After a failure the remaining requests are not started.
         if failure != nil { finished += count - started; started = count }
         startNext()
         guard finished >= count else { return }

@@ -4,7 +4,7 @@ import Glibc
 import ParleyClient
 import Reactor
 
-/// `parley load`: makes load on a system, measures it, and checks that nothing was lost.
+/// `parley load`: puts load on a system, measures it, and checks that nothing was lost.
 struct LoadCommand: Command {
     static let scenarios: [any Scenario.Type] = [
         PairsScenario.self, RoomScenario.self, IdleScenario.self, ReconnectScenario.self, HistoryScenario.self,
@@ -58,7 +58,7 @@ struct LoadCommand: Command {
 
     // MARK: Arguments
 
-    /// Of all scenarios, each once.
+    /// The options of all scenarios, each once.
     private static var options: [CommandDescription.Option] {
         var options: [CommandDescription.Option] = []
         for option in scenarios.flatMap({ $0.options }) + LoadSettings.options
@@ -79,7 +79,7 @@ struct LoadCommand: Command {
         }
     }
 
-    /// Raises the limit of open files to what the run needs, as far as it may be raised.
+    /// Raises the limit of open files to what the run needs, as far as permitted.
     private static func allowDescriptors(_ connections: Int) throws(UsageError) {
         let needed = rlim_t(connections + 100)
         var limit = rlimit()

@@ -1,21 +1,21 @@
 import Models
 import Reactor
 
-/// A conversation of a run, and what its senders were told.
+/// A conversation of a run, and what its senders learned from responses.
 @Reactor
 final class LoadConversation {
     let id: ConversationID
-    /// In the run, as in the ids of its messages.
+    /// The number in the run, as used in the ids of its messages.
     let number: Int
-    /// By their numbers in the run.
+    /// The members' numbers in the run.
     let members: [Int]
-    /// Where many members get the same frames.
+    /// Set where many members get the same frames.
     let recentFrames: RecentFrames?
 
-    /// How many messages were sent, acknowledged or not: their numbers are those below.
+    /// The number of messages sent, acknowledged or not. Their numbers are those below it.
     private(set) var sent = 0
     private(set) var acknowledged = Tally()
-    /// The highest position that was told by the creation or an acknowledgement.
+    /// The highest position given by the creation or an acknowledgement.
     private(set) var lastSeq: Int64
 
     init(_ id: ConversationID, number: Int, members: [Int], lastSeq: Int64) {
@@ -26,10 +26,10 @@ final class LoadConversation {
         recentFrames = members.count > 2 ? RecentFrames(members: members.count) : nil
     }
 
-    /// At all sessions together.
+    /// The arrivals at all sessions together.
     private var arrivals = 0
 
-    /// Another message is to be sent.
+    /// Takes the number of the next message to send.
     func takeNumber() -> Int {
         sent += 1
         return sent - 1
@@ -41,12 +41,12 @@ final class LoadConversation {
         recentFrames?.acknowledge(seq, at: now)
     }
 
-    /// A message has arrived at a session.
+    /// Counts a message's arrival at a session.
     func noteArrival() { arrivals += 1 }
 
-    /// How many arrivals of acknowledged messages are still to come, all members being online; less when some came first.
+    /// The arrivals of acknowledged messages still to come with all members online. Less if some came early.
     var undelivered: Int { acknowledged.count * members.count - arrivals }
 
-    /// Something other than a message was acknowledged.
+    /// Notes the acknowledgement of something other than a message.
     func advance(to seq: Int64) { lastSeq = max(lastSeq, seq) }
 }

@@ -1,9 +1,9 @@
 import Models
 import ParleyClient
 
-/// A user of a run: everything that their sessions and requests need.
+/// A user of a run, with everything that their sessions and requests need.
 struct LoadIdentity: Sendable {
-    /// In the ids of the run's messages.
+    /// The number of the run, as used in the ids of its messages.
     let run: Int
     let number: Int
     let user: UserID

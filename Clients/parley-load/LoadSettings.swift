@@ -1,7 +1,7 @@
 import CommandSupport
 import Models
 
-/// What all scenarios are told.
+/// The settings of all scenarios.
 struct LoadSettings: Sendable {
     static let options: [CommandDescription.Option] =
         [
@@ -14,7 +14,7 @@ struct LoadSettings: Sendable {
         ] + ConnectionArguments.options
 
     let connection: ConnectionArguments
-    /// In the ids of messages and the names of users, so that runs against one system do not meet.
+    /// The number of the run. It is part of message ids and user names, so runs against one system do not collide.
     let run: Int
     let runName: String
     let duration: Duration
@@ -22,7 +22,7 @@ struct LoadSettings: Sendable {
     let settle: Duration
     let text: LoadText
     let conversationsToCheck: Int?
-    /// Whose processes are measured.
+    /// The state directory of the system whose processes are measured.
     let state: String?
 
     init(_ arguments: Arguments) throws(UsageError) {
@@ -35,7 +35,7 @@ struct LoadSettings: Sendable {
         settle = try arguments.duration("settle") ?? .seconds(30)
         text = LoadText(bytes: try arguments.integer("text-bytes", in: 17...16_384) ?? 120)
         conversationsToCheck = try arguments.integer("check", in: 0...MessageNumber.largestConversation)
-        // The processes of PARLEY_STATE are not those of a system that was named otherwise.
+        // If the system was named by addresses, the processes of PARLEY_STATE are not its own.
         state = SystemSettings.state(isSystemNamed: !arguments.list("http").isEmpty)
     }
 }

@@ -6,9 +6,9 @@ import Reactor
 import ReactorTransport
 import ServiceKit
 
-/// Messages that are there before a measurement begins, sent in batches.
+/// Messages sent in batches before a measurement begins.
 extension LoadWorld {
-    /// - Parameter count: in each of the conversations, written by its first member.
+    /// - Parameter count: the number per conversation, written by its first member.
     func sendBacklog(_ count: Int, in conversations: [LoadConversation]) async throws(APIError) {
         let batches = conversations.flatMap { conversation in
             stride(from: 0, to: count, by: Backlog.batch).map { start in
@@ -69,7 +69,7 @@ private struct Backlog {
         return body.array
     }
 
-    /// Reads `{results: [{status, message}…]}`. Nothing is acknowledged before all of it is.
+    /// Reads `{results: [{status, message}…]}`. Acknowledges nothing before all of it is read.
     func acknowledge(_ document: UnsafeRawBufferPointer) throws {
         var messages: [MessageView] = []
         var reader = JSONReader(document)

@@ -2,9 +2,9 @@ import CommandSupport
 import Models
 import Reactor
 
-/// What is compared when nothing is sent any more.
+/// Comparisons after sending has ended.
 extension LoadWorld {
-    /// Waits until every session has all that was acknowledged, then compares what each of them saw with that.
+    /// Waits until every session has everything acknowledged, then compares what each of them saw with that.
     func compareArrivals() async {
         stage("waiting for the sessions")
         let start = MonotonicTime.now
@@ -28,14 +28,14 @@ extension LoadWorld {
         }
     }
 
-    /// Reads back what is in the conversations.
+    /// Reads back the contents of the conversations.
     ///
-    /// - Returns: of how many messages.
+    /// - Returns: the number of messages.
     func compareHistories(textsMayDiffer: Bool = false) async -> Int {
         let count = min(settings.conversationsToCheck ?? .max, conversations.count)
         guard count > 0 else { return 0 }
         stage("reading back \(grouped(count)) conversations")
-        // Spread over all of them.
+        // Spread over all conversations.
         let chosen = (0..<count).map { conversations[$0 * conversations.count / count] }
         let audits = ConversationAudits(chosen, text: textsMayDiffer ? nil : settings.text) { [self] conversation in
             identity(conversation.members[0])

@@ -6,7 +6,7 @@ import ParleyClient
 import Reactor
 import ReactorTransport
 
-/// The users, conversations and sessions of a run, and what is measured and compared of them.
+/// The users, conversations and sessions of a run, with their measurements and checks.
 @Reactor
 final class LoadWorld: LoadSessionOwner {
     let settings: LoadSettings
@@ -20,7 +20,7 @@ final class LoadWorld: LoadSessionOwner {
     private(set) var mismatches = MismatchList()
     private(set) var reconnections = 0
     private(set) var reloads = 0
-    /// Told of arrivals, by scenarios whose users do something about them.
+    /// Called on arrivals. Set by scenarios whose users react to them.
     var onArrival: ((ArrivedChange, LoadConversation, LoadSession, MonotonicTime) -> Void)?
     var onStatus: ((StatusView, LoadConversation, LoadSession, MonotonicTime) -> Void)?
     private var whenWelcome: ((LoadSession) -> Void)?
@@ -56,13 +56,13 @@ final class LoadWorld: LoadSessionOwner {
 
     // MARK: Conversations
 
-    /// Direct conversations of the given pairs.
+    /// Creates direct conversations of the given pairs.
     func createPairs(_ pairs: [(Int, Int)]) async throws(APIError) -> [LoadConversation] {
         let bodies = pairs.map { ConversationBody.direct(with: identities[$0.1].user) }
         return try await create(pairs.map { [$0.0, $0.1] }, bodies)
     }
 
-    /// Groups of the given users, the first of each its owner.
+    /// Creates groups of the given users. The first user of each is its owner.
     func createGroups(_ groups: [[Int]]) async throws(APIError) -> [LoadConversation] {
         let bodies = groups.map { members in
             let first = members.dropFirst().prefix(ConversationBody.mostMembers)
@@ -93,7 +93,7 @@ final class LoadWorld: LoadSessionOwner {
         return Array(conversations[first...])
     }
 
-    /// The members beyond those that one request may name.
+    /// Adds the members beyond those that one request may name.
     private func addRest(to group: LoadConversation) async throws(APIError) {
         let rest = group.members.dropFirst(ConversationBody.mostMembers + 1)
         let owner = identities[group.members[0]].token
@@ -110,7 +110,7 @@ final class LoadWorld: LoadSessionOwner {
 
     // MARK: Sessions
 
-    /// A session for each user, with the conversations that are given for it, all live when this returns.
+    /// Opens a session per user with the given conversations. All are live when this returns.
     func connect(_ users: [(user: Int, conversations: [LoadConversation])], atOnce: Int = 500) async throws(APIError) {
         let endpoints = settings.connection.webSocket
         let new = users.map { user, conversations in
@@ -177,7 +177,7 @@ final class LoadWorld: LoadSessionOwner {
 
 /// Bodies of `POST /v1/conversations`.
 enum ConversationBody {
-    /// A request names at most so many.
+    /// The maximum number of members in a request.
     static let mostMembers = 1000
 
     static func direct(with user: UserID) -> [UInt8] { body("direct", [user], id: nil) }

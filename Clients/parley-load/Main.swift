@@ -1,6 +1,6 @@
 import CommandSupport
 
-/// parley-load: what `parley load` runs.
+/// parley-load: the program that `parley load` runs.
 @main
 enum Main {
     static func main() {

@@ -1,6 +1,6 @@
 import CommandSupport
 
-/// How messages are sent, in the scenarios that send them.
+/// The settings of scenarios that send messages.
 struct TrafficSettings: Sendable {
     static let options: [CommandDescription.Option] = [
         .init("in-flight", "N", "closed loop: each sender keeps N messages in flight (default 1)"),
@@ -11,13 +11,13 @@ struct TrafficSettings: Sendable {
     ]
 
     let pace: MessageTraffic.Pace
-    /// How many messages of one sender may be in flight.
+    /// The maximum number of messages in flight per sender.
     let limit: Int
     let isPipelined: Bool
-    /// Shared by the lanes; nil when each has its own.
+    /// The number of connections shared by the lanes. Nil when each lane has its own.
     let connections: Int?
 
-    /// The server works on so many requests of one connection at once.
+    /// The number of requests that the server processes at once on one connection.
     private static let openLoopLimit = 64
 
     init(_ arguments: Arguments) throws(UsageError) {
@@ -39,7 +39,7 @@ struct TrafficSettings: Sendable {
         }
     }
 
-    /// How many connections so many senders make.
+    /// Returns the number of connections for this many senders.
     func connections(of senders: Int) -> Int { min(senders * (isPipelined ? 1 : limit), connections ?? .max) }
 
     var words: String {

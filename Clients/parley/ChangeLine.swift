@@ -2,7 +2,7 @@ import JSON
 import Models
 import ParleyClient
 
-/// A change as a line for a person: time, end of the conversation's id, position, what happened.
+/// A change as a line of text: time, end of the conversation's id, position, event.
 struct ChangeLine {
     let text: String
 

@@ -1,19 +1,19 @@
 import JSON
 import Models
 
-/// A line that a service wrote about a traced request.
+/// A log line of a service about a traced request.
 struct JourneyLine: Equatable {
     let time: Timestamp
     let service: String
     let event: String
     let trace: String
-    /// The message it is about, and the position in a conversation, where it tells.
+    /// The message it is about, and the position in the conversation, if given.
     let message: String?
     let position: String?
-    /// Everything else, in its order.
+    /// All other fields, in their order.
     let details: [String]
 
-    /// Nil for every other line of a log.
+    /// Returns nil for every other log line.
     init?(_ line: Substring) {
         guard line.contains("\"trace\":"), let fields = Self.fields(line) else { return nil }
         let values = Dictionary(fields, uniquingKeysWith: { $1 })
@@ -51,8 +51,8 @@ struct JourneyLine: Equatable {
         }
     }
 
-    /// What happened to a message in all requests that wrote it, in order of time. A request of many messages has lines
-    /// about the others, which are left out.
+    /// Returns the events of a message in all requests that wrote it, in order of time. Lines about other messages of
+    /// the same request are left out.
     static func journey(of message: String, in lines: [JourneyLine]) -> [JourneyLine] {
         let own = lines.filter { $0.message == message }
         let traces = Set(own.map(\.trace)), positions = Set(own.map(\.position))
@@ -62,7 +62,7 @@ struct JourneyLine: Equatable {
         }.sorted { ($0.time.milliseconds, $0.order) < ($1.time.milliseconds, $1.order) }
     }
 
-    /// Within a millisecond, the way of a request.
+    /// The order of a request's events within a millisecond.
     private var order: Int { ["received", "committed", "delivered", "responded"].firstIndex(of: event) ?? 4 }
 
     func text(since first: JourneyLine) -> String {

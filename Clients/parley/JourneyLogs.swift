@@ -1,7 +1,7 @@
 import Glibc
 import ServiceKit
 
-/// The logs of a development system, or others.
+/// The logs of a development system or of other services.
 enum JourneyLogs {
     static func files(inState state: String) -> [String] {
         var result = glob_t()
@@ -10,7 +10,7 @@ enum JourneyLogs {
         return (0..<Int(result.gl_pathc)).map { String(cString: result.gl_pathv[$0]!) }
     }
 
-    /// The lines about traced requests; nil when the file cannot be read.
+    /// Returns the lines about traced requests, or nil when the file cannot be read.
     static func read(_ path: String) -> [JourneyLine]? {
         readTextFile(path)?.split(separator: "\n").compactMap { JourneyLine($0) }
     }

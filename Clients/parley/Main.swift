@@ -1,10 +1,10 @@
 import CommandSupport
 import Glibc
 
-/// parley: the command line for a person at a terminal, and for playing real conversations through a system.
+/// parley: the command line for people at a terminal, and for playing real conversations through a system.
 @main
 enum Main {
-    /// In the order of the overview.
+    /// The commands in the order of the overview.
     static let commands: [Listed] = [
         .command(TokenCommand.self), .command(SendCommand.self), .command(TailCommand.self),
         .command(VerifyCommand.self), .command(ReplayCommand.self), .program(.load), .command(TraceCommand.self),

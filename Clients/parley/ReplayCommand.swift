@@ -3,7 +3,7 @@ import Models
 import ParleyClient
 import Reactor
 
-/// `parley replay`: plays real conversations through a system and checks what comes of them.
+/// `parley replay`: plays real conversations through a system and checks the results.
 struct ReplayCommand: Command {
     static let description = CommandDescription(
         name: "replay",

@@ -3,7 +3,7 @@ import Glibc
 import Reactor
 import ServiceKit
 
-/// `parley restore`: a backup into an empty database, which then knows that it was restored.
+/// `parley restore`: restores a backup to an empty database, which then knows that it was restored.
 struct RestoreCommand: Command {
     static let description = CommandDescription(
         name: "restore", summary: "Restores a backup into an empty database.", positional: ["FILE"],
@@ -38,7 +38,7 @@ struct RestoreCommand: Command {
         return 1
     }
 
-    /// Runs a program to its end, with this one's environment and terminal.
+    /// Runs a program to completion with this one's environment and terminal.
     private static func succeeds(_ words: [String]) -> Bool {
         var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
         defer { for argument in arguments { free(argument) } }

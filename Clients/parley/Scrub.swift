@@ -3,10 +3,10 @@ import Glibc
 import Postgres
 import Reactor
 
-/// Gets rid of the bytes that deletions left behind: in pages of tables and indexes, and in the write-ahead log.
+/// Removes the bytes left by deletions from the pages of tables and indexes, and from the write-ahead log.
 ///
-/// A deletion only marks a row as dead, and VACUUM only marks its place as free: the bytes stay until something else is
-/// written there. So every table is written anew (VACUUM FULL), with its indexes, and the log from before is removed.
+/// A deletion only marks a row as dead, and VACUUM only marks its space as free. The bytes stay until something else is
+/// written there. So every table is rewritten with its indexes (VACUUM FULL), and the earlier log is removed.
 struct Scrub {
     private let connection: BlockingConnection
     private let patience: Duration
@@ -19,7 +19,7 @@ struct Scrub {
         self.patience = patience
     }
 
-    /// - Returns: whether nothing was left.
+    /// - Returns: whether nothing is left.
     func run() throws(DatabaseError) -> Bool {
         let start = MonotonicTime.now
         warnOfLogging()
@@ -31,10 +31,10 @@ struct Scrub {
         return isComplete && isLogGone
     }
 
-    // MARK: Who still sees the dead
+    // MARK: Transactions that still see deleted rows
 
-    /// What a transaction may still see is copied along. Whatever was deleted before this call is invisible when it
-    /// returns true.
+    /// Waits for older transactions, as rows that they may see are copied along. Returns true when everything deleted
+    /// before this call is invisible.
     private func awaitReaders() throws(DatabaseError) -> Bool {
         let now: String = try connection.query("SELECT pg_current_xact_id()::xid::text")[0][0]
         let end = MonotonicTime.now + patience
@@ -67,7 +67,7 @@ struct Scrub {
 
     // MARK: Tables
 
-    /// The small ones first: those hold nobody up.
+    /// Rewrites the small tables first, because they block no one for long.
     private func rewriteTables() throws(DatabaseError) -> Bool {
         let tables = try connection.query(
             """
@@ -79,17 +79,17 @@ struct Scrub {
         var isComplete = !tables.isEmpty
         for row in tables {
             let table: String = row[0], isOwned: Bool = row[1]
-            // PostgreSQL would pass over it with no more than a warning.
+            // PostgreSQL would skip it with only a warning.
             if !isOwned { Terminal.tell("parley: \(table) belongs to another role") }
             let isRewritten = try rewrite(table)
             isComplete = isComplete && isOwned && isRewritten
         }
-        // Last: the statistics hold names of users.
+        // Last, as the statistics contain user names.
         let hasStatistics = try rewrite("pg_catalog.pg_statistic")
         return isComplete && hasStatistics
     }
 
-    /// Waits for the lock only for moments at a time: whoever comes meanwhile waits behind it.
+    /// Rewrites a table. Waits only briefly for its lock each time, because others queue behind the wait.
     private func rewrite(_ table: String) throws(DatabaseError) -> Bool {
         let start = MonotonicTime.now
         try connection.execute("SET lock_timeout = '\(Self.lockTimeout)'")
@@ -107,7 +107,7 @@ struct Scrub {
         }
     }
 
-    // MARK: PostgreSQL's own log
+    // MARK: PostgreSQL's server log
 
     private static let safeSettings = [
         ("log_error_verbosity", ["terse"]), ("log_statement", ["none", "ddl"]), ("log_min_error_statement", ["panic"]),
@@ -130,6 +130,6 @@ struct Scrub {
 }
 
 extension DatabaseError {
-    /// lock_not_available, and the loser of a deadlock.
+    /// lock_not_available, or the loser of a deadlock.
     fileprivate var isLockMissed: Bool { sqlState.rawValue == "55P03" || isRaceLost }
 }

@@ -4,7 +4,7 @@ import Postgres
 import Reactor
 import ServiceKit
 
-/// `parley scrub`: removes the bytes of what was deleted from the files of the database.
+/// `parley scrub`: removes the bytes of deleted data from the database files.
 struct ScrubCommand: Command {
     static let description = CommandDescription(
         name: "scrub", summary: "Removes the bytes of deleted texts from the files of the database.",

@@ -2,20 +2,20 @@ import CommandSupport
 import Glibc
 import Postgres
 
-/// Removes the write-ahead log from before this call.
+/// Removes the write-ahead log written before this call.
 ///
-/// A checkpoint removes the segments that no recovery needs any more, or, with `wal_recycle`, gives them new names for
-/// what is to come, old bytes and all. So those that were named ahead are written full, too, by switching through them:
-/// a switch fills the rest of its segment with zeros.
+/// A checkpoint removes segments that no recovery needs or, with `wal_recycle`, renames them for future use with their
+/// old bytes. The renamed ones are therefore overwritten by switching through them: a switch fills the rest of its
+/// segment with zeros.
 struct ScrubbedLog {
     private let connection: BlockingConnection
 
     init(_ connection: BlockingConnection) { self.connection = connection }
 
-    /// - Returns: whether no segment of before is left.
+    /// - Returns: whether no earlier segment is left.
     func remove() throws(DatabaseError) -> Bool {
         let before = try segments()
-        // The segment in use holds the last of the old; once it is full, no checkpoint needs it.
+        // The current segment contains the last old data. Once it is full, no checkpoint needs it.
         try switchSegment()
         try connection.execute("CHECKPOINT")
         try fillRecycled()
@@ -29,15 +29,15 @@ struct ScrubbedLog {
         return left.isEmpty
     }
 
-    /// Segments whose names are ahead of the log's end have the bytes of those that they were: the last one, too, until
-    /// it is left behind.
+    /// Overwrites segments named ahead of the log's end, which hold the bytes of their former use. That includes the
+    /// last one, so the log must move past it.
     private func fillRecycled() throws(DatabaseError) {
         guard let last = try segments().max() else { return }
         while try current() <= last { try switchSegment() }
     }
 
     private func segments() throws(DatabaseError) -> Set<String> {
-        // Names of 24 digits; others are histories and parts of archiving.
+        // Segment names have 24 digits. Others are timeline histories and archiving files.
         Set(try connection.query("SELECT name FROM pg_ls_waldir() WHERE name ~ '^[0-9A-F]{24}$'").map { $0[0] })
     }
 
@@ -45,7 +45,7 @@ struct ScrubbedLog {
         try connection.query("SELECT pg_walfile_name(pg_current_wal_insert_lsn())")[0][0]
     }
 
-    /// A switch right behind a switch does nothing: something has to be in the segment.
+    /// Writes something before the switch, because a switch right after a switch does nothing.
     private func switchSegment() throws(DatabaseError) {
         _ = try connection.query("SELECT pg_logical_emit_message(false, 'parley', 'scrub')::text")
         _ = try connection.query("SELECT pg_switch_wal()::text")

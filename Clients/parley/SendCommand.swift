@@ -4,7 +4,7 @@ import ParleyClient
 import Reactor
 import ReactorTransport
 
-/// `parley send`: sends one message and prints it as acknowledged.
+/// `parley send`: sends one message and prints its acknowledgement.
 struct SendCommand: Command {
     static let description = CommandDescription(
         name: "send", summary: "Sends a message and prints it as the server acknowledged it.", positional: ["TEXT"],

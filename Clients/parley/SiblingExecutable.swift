@@ -1,9 +1,9 @@
 import CommandSupport
 import Glibc
 
-/// An executable that is installed together with this one.
+/// An executable that is installed with this one.
 struct SiblingExecutable {
-    /// The one beside this one; else the name alone, by which it is found in the path.
+    /// The file next to this one, or else only the name, which is looked up in the path.
     let path: String
 
     init(_ name: String) {
@@ -14,7 +14,7 @@ struct SiblingExecutable {
         self.path = access(beside, X_OK) == 0 ? beside : name
     }
 
-    /// Goes on as that executable, in this process. Returns only when it cannot be run.
+    /// Replaces this process with the executable. Returns only when that fails.
     func replaceProcess(_ words: [String]) throws(UsageError) -> Never {
         var arguments: [UnsafeMutablePointer<CChar>?] = ([path] + words).map { strdup($0) } + [nil]
         execvp(path, &arguments)

@@ -1,7 +1,7 @@
 import CommandSupport
 import Reactor
 
-/// `parley trace`: one message's journey through the services, from their logs.
+/// `parley trace`: shows one message's journey through the services, from their logs.
 struct TraceCommand: Command {
     static let description = CommandDescription(
         name: "trace", summary: "Prints a message's journey through the services.", positional: ["MESSAGE_ID"],

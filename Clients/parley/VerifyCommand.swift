@@ -4,7 +4,7 @@ import ParleyClient
 import Reactor
 import ReactorTransport
 
-/// `parley verify`: whether what a user reads is what the server's digests say it has.
+/// `parley verify`: checks that what a user reads matches the server's digests.
 struct VerifyCommand: Command {
     static let description = CommandDescription(
         name: "verify", summary: "Reads what a user sees and compares it with the server's digests.",

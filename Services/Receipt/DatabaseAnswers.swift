@@ -6,7 +6,7 @@ import Reactor
 import ServiceKit
 import Wire
 
-/// Requests that are answered when the database has done something for them.
+/// Responds to requests after the database has done something for them.
 @Reactor
 final class DatabaseAnswers {
     typealias Payload = (inout ByteBuffer) -> Void
@@ -18,14 +18,14 @@ final class DatabaseAnswers {
     private(set) var inWork = 0
     private(set) var given = 0
 
-    /// Beyond `limit` at once a request is refused as overload.
+    /// - Parameter limit: a request beyond this many in flight is refused as overload.
     init(limit: Int, bus: Bus, log: Log) {
         self.limit = limit
         self.bus = bus
         self.log = log
     }
 
-    /// Answers with `status` and what `work` returns.
+    /// Responds with `status` and the result of `work`.
     func begin(_ request: RequestKey, status: UInt16 = 200, _ work: @escaping Work) {
         guard inWork < limit else {
             return bus.answer(request, Problem(.overloaded, "the receipt service has too much to do"))
@@ -37,8 +37,8 @@ final class DatabaseAnswers {
         }
     }
 
-    /// When the database fails, the request is given back: its repetition finds it working again, here or elsewhere, or
-    /// runs into its deadline.
+    /// If the database fails, the request is released. Its repetition finds a working database, here or elsewhere, or
+    /// reaches its deadline.
     private func finish(_ request: RequestKey, _ status: UInt16, _ work: Work) async {
         do {
             let payload = try await work()

@@ -6,7 +6,7 @@ import Slots
 
 /// receipt: merges delivered and read signals into horizons, keeps their history, announces coalesced status.
 ///
-/// Listens to signals and queries of ingest, fanout and store for the slots it owns; publishes answers, status and
+/// Listens to signals and queries of ingest, fanout and store for the slots it owns. Publishes responses, status and
 /// digests. `receipt migrate` brings the schema of the database up to this build.
 @main
 enum Main {

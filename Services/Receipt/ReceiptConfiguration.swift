@@ -1,14 +1,14 @@
 import Postgres
 import ServiceKit
 
-/// What a receipt service reads from its environment.
+/// The configuration that a receipt service reads from its environment.
 struct ReceiptConfiguration: Sendable {
     let databaseURL: String
     let listen: ListenAddress
     let bus: BusConfiguration
-    /// How long signals of one user in one conversation are gathered after the first.
+    /// How long signals of one user in one conversation are gathered after the first one.
     let window: Duration
-    /// In a simulation, what plays PostgreSQL.
+    /// In a simulation, the stand-in for PostgreSQL.
     var simulatedServer: (any SimulatedServer)?
 
     init(environment: inout Environment) throws(ConfigurationError) {
@@ -18,8 +18,8 @@ struct ReceiptConfiguration: Sendable {
         bus = try BusConfiguration(.receipt, environment: &environment)
     }
 
-    /// The statements of a batch are written for index lookups, whatever the planner believes about the size of an
-    /// array: one plan for all, and nothing but lookups to choose from.
+    /// Forces index lookups, for which the statements of a batch are written, whatever array size the planner expects.
+    /// There is one plan for all sizes.
     var writer: ConnectionConfiguration {
         connection(
             "parley-receipt-writer",
@@ -30,7 +30,7 @@ struct ReceiptConfiguration: Sendable {
             statements: HorizonStatements.all + ReceiptErasure.statements + [LastSeenStatements.seen])
     }
 
-    /// For what follows behind and must not delay anybody.
+    /// For background work, which must not delay anything else.
     var completions: ConnectionConfiguration {
         connection(
             "parley-receipt-completions",

@@ -7,7 +7,8 @@ import ServiceKit
 import Slots
 import Wire
 
-/// Takes signals and queries for the slots this service owns from the bus, and hands them to the writer and the queries.
+/// Takes signals and queries for the slots that this service owns from the bus, and passes them to the writer and the
+/// queries.
 @Reactor
 final class ReceiptService {
     let slots: OwnedSlots
@@ -29,7 +30,7 @@ final class ReceiptService {
     init(_ configuration: ReceiptConfiguration, bus: Bus, log: Log) {
         self.bus = bus
         writing = Connection(configuration.writer)
-        // Before all else that uses a new connection.
+        // First, before anything else uses a new connection.
         clock = ChangeClock([writing], log: log)
         slots = OwnedSlots(bus, .receipt, connection: writing, schema: Schema.name, lockClass: Schema.slotLocks)
         announcer = StatusAnnouncer(bus: bus, slots: slots)
@@ -59,7 +60,7 @@ final class ReceiptService {
         completions.connection.open()
     }
 
-    /// Stops to take requests, and waits for the answers to those that were taken.
+    /// Stops taking requests, and waits for the responses to those in flight.
     func finish() async {
         bus.onFrame = { _ in }
         writer.hasten()
@@ -68,7 +69,7 @@ final class ReceiptService {
         }
     }
 
-    /// Ends both connections for good. Signals still on their way stay unanswered.
+    /// Ends both connections for good. Signals in flight get no response.
     func closeConnections() {
         writing.close()
         queries.connection.close()
@@ -97,7 +98,7 @@ final class ReceiptService {
     }
 
     private func receive(_ entry: RequestEntry, in frame: InboundFrame) throws(WireError) {
-        // The topic is a group of slots. Those of other owners are theirs to answer.
+        // The topic is a group of slots. Entries for slots of other owners are not for this service.
         guard slots.contains(entry.slot) else { return }
         guard let kind = ReceiptRequestKind(rawValue: entry.kind), kind.mayBeRequested(by: frame.sender) else {
             throw .unknownValue(field: "request kind", UInt64(entry.kind))
@@ -126,11 +127,11 @@ final class ReceiptService {
         }
     }
 
-    /// Works on a request unless it is a repetition of one in work.
+    /// Starts working on a request unless it repeats one in flight.
     private func begin(_ request: RequestKey, _ body: () -> Void) {
         switch bus.admit(request) {
         case .alreadyInFlight: break
-        case .full: break  // Nobody can be told here; the asker's deadline tells them.
+        case .full: break  // No response is possible here. The requester's deadline ends the request.
         case .new: body()
         }
     }

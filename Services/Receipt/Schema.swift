@@ -3,11 +3,11 @@ import Slots
 
 /// The schema `receipt`: the tables that only this service writes.
 ///
-/// The names in `PackageResources` lack the first digit of the files: an identifier cannot begin with one.
+/// The names in `PackageResources` lack the first digit of the files, since an identifier cannot begin with one.
 enum Schema {
     static let name = "receipt"
 
-    /// First key of the advisory locks by which receipt services own slots; the next number is taken with it.
+    /// The first key of the advisory locks by which receipt services own slots. The next number is taken with it.
     static let slotLocks: Int32 = 7201
 
     static var migrator: Migrator {

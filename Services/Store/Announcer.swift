@@ -7,8 +7,8 @@ import ServiceKit
 import Slots
 import Wire
 
-/// Tells the bus what was committed: once per change, encoded once, to whoever listens. Nothing depends on it arriving;
-/// the digest brings up what was lost.
+/// Publishes committed changes on the bus. Each change is encoded and published once for all subscribers. Delivery is
+/// not required: the digest recovers lost changes.
 @Reactor
 final class Announcer {
     private let bus: Bus
@@ -36,7 +36,7 @@ final class Announcer {
         let content = ChangeFields.Content.conversation(
             kind: creation.kind, title: creation.title.isEmpty ? nil : creation.title, createdAt: at,
             memberCount: joined.count)
-        // First: a session that hears of the conversation by then takes its first change as any other.
+        // First, so that a session that joins here receives its first change like any other.
         for member in joined { announceJoining(member, creation.conversation, memberCount: joined.count) }
         announce(
             ChangeFields(
@@ -45,7 +45,7 @@ final class Announcer {
                 content: content), trace)
     }
 
-    /// `changes` ends with those of the write, as it left them.
+    /// `changes` ends with the changes of the write in their stored form.
     func announce(
         _ write: Write, _ result: WriteStatement.Result.Change, _ changes: Rows, _ trace: TraceContext?
     ) {
@@ -53,7 +53,8 @@ final class Announcer {
         announce(write.conversation, result.seq - result.positions + 1..<result.seq + 1, of: changes, trace)
     }
 
-    /// `changes` ends with those of the step, as it left them. What its user is told privately goes with the rest.
+    /// `changes` ends with the changes of the step in their stored form. The user's private change is published with
+    /// them.
     func announce(_ step: EraseStep, _ row: Row, _ changes: Rows) {
         guard let conversation = step.conversation, let positions = ErasureStatements.positions(step, row) else {
             return
@@ -124,7 +125,7 @@ final class Announcer {
     }
 }
 
-/// A private change and whose it is.
+/// A private change and its user.
 private struct PrivateChange {
     let user: UserID
     let fields: PrivateChangeFields
@@ -134,7 +135,7 @@ private struct PrivateChange {
         self.fields = fields
     }
 
-    /// What a write tells one user, if it is of that kind.
+    /// The private change that a write causes, if it causes one.
     init?(of write: Write, _ result: WriteStatement.Result.Change, useq: Int64) {
         func fields(
             _ kind: PrivateKind, message: MessageID? = nil, lastSeq: Int64? = nil, throughSeq: Int64? = nil,

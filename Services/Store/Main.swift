@@ -4,11 +4,11 @@ import Reactor
 import ServiceKit
 import Slots
 
-/// store: commits commands in batches, assigns `seq`, answers queries, announces changes.
+/// The store service: commits commands in batches, assigns `seq`, answers queries and announces changes.
 ///
-/// Listens to commands and queries of ingest, receipt, fanout and stores for the slots it owns; publishes answers, changes,
-/// private changes and digests. `store migrate` brings the schema of the database up to this build, `store restored`
-/// tells a restored database that it is one.
+/// Listens to commands and queries of ingest, receipt, fanout and stores for the slots it owns. Publishes responses,
+/// changes, private changes and digests. `store migrate` updates the database schema to this build. `store restored`
+/// marks a database as restored from a backup.
 @main
 enum Main {
     static func main() {

@@ -1,10 +1,10 @@
 import Glibc
 import Postgres
 
-/// What `store restored` does behind the restore of a backup: gives the history another name (`logId`), so that every
-/// client whose cursors come from a future that was lost is told to start anew.
+/// The command `store restored`, run after a backup is restored. It gives the history a new name (`logId`), so every
+/// client whose cursors come from the lost future has to start over.
 enum RestoredCommand {
-    /// Ends the process; with 0 when it is done.
+    /// Ends the process, with status 0 on success.
     static func run(databaseURL: String?) -> Never {
         guard let databaseURL else { fail("PARLEY_DATABASE_URL must be set") }
         do throws(DatabaseError) {
@@ -16,8 +16,8 @@ enum RestoredCommand {
         }
     }
 
-    /// Refuses while services run on the database: they, and the fanouts beside them, would go on with what they know of
-    /// the history before.
+    /// Refuses while services run on the database. They and their fanouts would continue with what they know of the old
+    /// history.
     static func renameHistory(ofDatabaseAt url: String) throws(DatabaseError) -> String {
         let database = try BlockingConnection(url: url, applicationName: "parley-restored")
         let running = try database.query(

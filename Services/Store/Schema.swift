@@ -3,14 +3,14 @@ import Slots
 
 /// The schema `store`: the tables that only this service writes.
 ///
-/// The names in `PackageResources` lack the first digit of the files: an identifier cannot begin with one.
+/// The names in `PackageResources` lack the first digit of the files because an identifier cannot begin with one.
 enum Schema {
     static let name = "store"
 
-    /// First key of the advisory locks by which stores own slots; the next number is taken with it.
+    /// The first key of the advisory locks for slot ownership. The next number is used with it.
     static let slotLocks: Int32 = 7101
 
-    /// First key of the advisory locks under which users are erased; the second is the user's slot.
+    /// The first key of the advisory locks for erasures of users. The second is the user's slot.
     static let erasureLocks: Int32 = 7103
 
     static var migrator: Migrator {

@@ -1,15 +1,15 @@
 import Postgres
 import ServiceKit
 
-/// What a store reads from its environment.
+/// The settings that a store reads from its environment.
 struct StoreConfiguration: Sendable {
     let databaseURL: String
     let listen: ListenAddress
     let bus: BusConfiguration
-    /// On which queries are answered.
+    /// The number of connections that answer queries.
     let queryConnections: Int
     let conversationLimit: ConversationLimit
-    /// In a simulation, what plays PostgreSQL.
+    /// The server that plays PostgreSQL in a simulation.
     var simulatedServer: (any SimulatedServer)?
 
     init(environment: inout Environment) throws(ConfigurationError) {
@@ -20,8 +20,8 @@ struct StoreConfiguration: Sendable {
         conversationLimit = ConversationLimit(ofUser: Int32(try environment.conversationsPerUser()))
     }
 
-    /// The statements of a batch are written for index lookups, whatever the planner believes about the size of an
-    /// array: one plan for all, and nothing but lookups to choose from.
+    /// Batch statements are written for index lookups, whatever the planner estimates for the size of an array. They
+    /// use one generic plan that consists of lookups only.
     var writer: ConnectionConfiguration {
         connection(
             "parley-store-writer",
@@ -32,7 +32,7 @@ struct StoreConfiguration: Sendable {
             statements: Writer.statements)
     }
 
-    /// As the writer. What it writes can be made again, so its commits wait for no disk.
+    /// Like the writer's, but commits do not wait for the disk: the index can be rebuilt.
     var indexer: ConnectionConfiguration {
         var configuration = writer
         configuration.applicationName = "parley-store-indexer"
@@ -42,7 +42,7 @@ struct StoreConfiguration: Sendable {
         return configuration
     }
 
-    /// For what reads many rows. No search and no digest may hold the others up for longer than this.
+    /// For searches and digests, which read many rows. This timeout limits how long one can delay the others.
     var search: ConnectionConfiguration {
         var configuration = queries
         configuration.applicationName = "parley-store-search"
@@ -52,7 +52,7 @@ struct StoreConfiguration: Sendable {
         return configuration
     }
 
-    /// What a batch reads is one state: its transaction has one snapshot.
+    /// A batch reads one consistent state: its transaction has one snapshot.
     var queries: ConnectionConfiguration {
         connection(
             "parley-store-queries",

@@ -3,16 +3,16 @@ import Postgres
 import Slots
 import Wire
 
-/// What the files in `SQL` name in braces.
+/// The names in braces in the files of `SQL`.
 extension SQLNames {
     static let store = SQLNames(values, storeFragments)
 
     private static let values = SQLNames(
-        // Numbers that stand in tables.
+        // Numbers stored in tables.
         .cases(of: ChangeKind.self), .cases(of: PrivateKind.self), .cases(of: MemberRole.self),
         .cases(of: ConversationKind.self), .cases(of: MessageKind.self),
         .cases(of: Problem.Code.self, as: "Problem"), .number("Problem.none", 0),
-        // Numbers that a statement returns.
+        // Numbers returned by a statement.
         .cases(of: SendVerdict.self),
         .string("ChangeKind.memberAdded.name", "\(ChangeKind.memberAdded.name)"),
         .string("ChangeKind.memberRemoved.name", "\(ChangeKind.memberRemoved.name)"),

@@ -7,12 +7,12 @@ import ServiceKit
 import Slots
 import Wire
 
-/// Takes commands and queries for the slots this store owns from the bus, and hands them to the writer and the queries.
+/// Receives commands and queries for the slots that this store owns, and passes them to the writer and the queries.
 @Reactor
 final class StoreService {
     let writer: Writer
-    /// Read positions, erasures and the trimming of private streams have a connection of their own, so that neither a crowd of readers nor the traces of a
-    /// user of years delay messages.
+    /// Commits read positions, erasures and the trimming of private streams. It has its own connection, so neither many
+    /// readers nor the erasure of a user with years of data delays messages.
     let backgroundWriter: Writer
     let queries: Queries
     let indexer: SearchIndexer
@@ -27,7 +27,7 @@ final class StoreService {
 
     init(_ configuration: StoreConfiguration, bus: Bus, log: Log) {
         let writing = Connection(configuration.writer), writingInBackground = Connection(configuration.writer)
-        // Before all else that uses a new connection.
+        // Before anything else uses a new connection.
         clock = ChangeClock([writing, writingInBackground], log: log)
         self.bus = bus
         slots = OwnedSlots(bus, .store, connection: writing, schema: Schema.name, lockClass: Schema.slotLocks)
@@ -66,7 +66,7 @@ final class StoreService {
     func start() {
         FoldedScalar.prepare()
         bus.onFrame = { [self] frame in receive(frame) }
-        // The writer's connection takes slots: not before the queries about them can be answered.
+        // The writer's connection acquires slots, so it opens only after their queries can be answered.
         queries.connection.onUp { [writer] in writer.connection.open() }
         backgroundWriter.connection.open()
         queries.connection.open()
@@ -74,7 +74,7 @@ final class StoreService {
         indexer.connection.open()
     }
 
-    /// Stops to take requests, and waits for the answers to those that were taken.
+    /// Stops accepting requests and waits for the responses to accepted ones.
     func finish() async {
         erasures.stop()
         bus.onFrame = { _ in }
@@ -83,7 +83,7 @@ final class StoreService {
         }
     }
 
-    /// Ends the connections for good. Requests still on their way stay unanswered.
+    /// Closes the connections for good. Requests in flight get no response.
     func closeConnections() {
         writer.connection.close()
         backgroundWriter.connection.close()
@@ -187,7 +187,7 @@ final class StoreService {
     private func receive(
         _ entry: RequestEntry, in frame: InboundFrame, _ bytes: UnsafeRawBufferPointer
     ) throws(WireError) {
-        // The topic is a group of slots. Those of other owners are theirs to answer.
+        // The topic is a group of slots. Other owners answer for theirs.
         guard slots.contains(entry.slot) else { return }
         guard let kind = StoreRequestKind(rawValue: entry.kind), kind.mayBeRequested(by: frame.sender) else {
             throw .unknownValue(field: "request kind", UInt64(entry.kind))
@@ -203,11 +203,11 @@ final class StoreService {
         }
     }
 
-    /// Works on a request unless it is a repetition of one in work. `body` says whether there was room for it.
+    /// Begins a request unless it repeats one in flight. `body` returns whether there was room for it.
     private func begin(_ request: RequestKey, _ body: () -> Bool) {
         switch bus.admit(request) {
         case .alreadyInFlight: break
-        case .full: break  // Nobody can be told here; the asker's deadline tells them.
+        case .full: break  // There is no response to send here; the requester's deadline expires.
         case .new:
             if !body() { bus.answer(request, Problem(.overloaded, "the store has too much to do")) }
         }

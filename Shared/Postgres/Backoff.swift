@@ -1,5 +1,5 @@
-/// How long to wait before the next attempt: doubling from `first` up to `limit`, each time shortened by a random part
-/// of up to a half, so that the clients of a server that comes back do not all arrive at once.
+/// The delay before the next attempt. It doubles from `first` up to `limit`, and is shortened each time by a random
+/// part of up to a half, so that the clients of a restarted server do not all arrive at once.
 struct Backoff {
     let first: Duration
     let limit: Duration

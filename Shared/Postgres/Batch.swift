@@ -1,7 +1,7 @@
 /// The statements of one transaction while they are being sent.
 public struct Batch: ~Copyable {
     private let session: any ServerSession
-    /// How many were added so far.
+    /// The number of statements added so far.
     public private(set) var statementCount = 0
 
     init(_ session: any ServerSession) { self.session = session }
@@ -12,7 +12,7 @@ public struct Batch: ~Copyable {
         statementCount += 1
     }
 
-    /// Parses and executes `sql`: for what runs too seldom to be prepared.
+    /// Parses and executes `sql`, for statements that run too seldom to be prepared.
     public mutating func execute(sql: String, _ build: (inout Parameters) -> Void = { _ in }) {
         session.execute(sql: sql, build)
         statementCount += 1

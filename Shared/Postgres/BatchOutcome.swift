@@ -1,17 +1,17 @@
-/// How a batch ended. A batch is one transaction, so there is nothing between the three.
+/// The outcome of a batch. A batch is one transaction, so there is nothing between the three.
 public enum BatchOutcome: Sendable {
     /// Committed. One `Rows` per statement, in order.
     case committed([Rows])
-    /// Certainly rolled back, or never begun. `statement` is the index of the culprit; nil when the commit itself was
-    /// refused (deferred constraints, serialisation) or the connection went before the batch was sent.
+    /// Certainly rolled back, or never begun. `statement` is the index of the failed one. It is nil when the commit
+    /// itself was refused (deferred constraints, serialisation) or the connection was lost before the batch was sent.
     case failed(DatabaseError, statement: Int?)
     /// Perhaps committed, perhaps not: the connection ended, or the wait for a standby was cancelled, after the commit
-    /// was asked for. Must be looked up before anything is said about it.
+    /// was requested. It must be looked up before anything is reported.
     case unknown(DatabaseError)
 }
 
-/// What is known so far about a batch on its way: results of libpq in, the outcome out. Pure, so that every way to fail
-/// is tested without a server.
+/// The known state of a batch in flight: results of libpq in, the outcome out. Pure, so that every failure is tested
+/// without a server.
 struct BatchProgress {
     let statementCount: Int
     private var rows: [Rows] = []
@@ -34,19 +34,20 @@ struct BatchProgress {
         }
     }
 
-    /// The server stopped waiting for a standby: the commit stands here, and may be missing there.
+    /// Notes that the server stopped waiting for a standby. The commit stands on the primary, and may be missing on the
+    /// standby.
     mutating func commitWaitWasCancelled() {
         doubt = doubt ?? DatabaseError(SQLState(rawValue: "01000"), "the wait for a standby was cancelled")
     }
 
-    /// The outcome when the Sync's answer has come.
+    /// The outcome once the Sync's response has arrived.
     var outcome: BatchOutcome {
         if let doubt { return .unknown(doubt) }
         if let failure { return .failed(failure.error, statement: failure.statement) }
         return .committed(rows)
     }
 
-    /// The outcome when the connection ended first. `isUnreached`: the server cannot have seen the Sync.
+    /// The outcome if the connection ended first. `isUnreached`: the server cannot have seen the Sync.
     func outcome(ofLoss error: DatabaseError, isUnreached: Bool) -> BatchOutcome {
         if case .failed = outcome { return outcome }
         if doubt != nil { return outcome }

@@ -49,12 +49,12 @@ public final class BlockingConnection {
         }
     }
 
-    /// What the server says of a statement's parameters, which have no names, and columns.
+    /// Returns the server's description of a statement's parameters, which have no names, and columns.
     public func describe(_ statement: Statement) throws(DatabaseError) -> (
         parameters: [PostgresType], columns: [Statement.Field]
     ) {
         let types = statement.parameters.map(\.oid)
-        // Under no name: it gives way to the next.
+        // Without a name, so that the next one replaces it.
         _ = try rows(PQprepare(handle, "", statement.sql, CInt(types.count), types))
         guard let result = PQdescribePrepared(handle, "") else { throw lastError }
         defer { PQclear(result) }

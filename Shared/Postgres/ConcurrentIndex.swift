@@ -1,19 +1,20 @@
-/// An index that is made beside running services: `CREATE [UNIQUE] INDEX CONCURRENTLY IF NOT EXISTS name ON schema.table …`.
+/// An index that is built beside running services:
+/// `CREATE [UNIQUE] INDEX CONCURRENTLY IF NOT EXISTS name ON schema.table …`.
 ///
-/// PostgreSQL leaves an invalid index behind when the statement fails, which `IF NOT EXISTS` would then pass over: it is
-/// dropped and built again. A table in partitions takes no such statement; there the index is made on the parent alone,
-/// where it costs nothing, then concurrently on one partition after the other, and each is attached. The last one makes
-/// the parent's valid. What an interruption left is found again by its names.
+/// If the statement fails, PostgreSQL leaves an invalid index behind, which `IF NOT EXISTS` would then accept. It is
+/// dropped and built again. A partitioned table does not support the statement. There the index is created on the
+/// parent alone, at no cost, then concurrently on one partition after another, and each is attached. The last one makes
+/// the parent's index valid. The remains of an interruption are found by their names.
 struct ConcurrentIndex {
     private let isUnique: Bool
-    /// Without its schema, which is the table's.
+    /// The name without the schema, which is the table's.
     private let name: Substring
     private let schema: Substring
     private let table: Substring
-    /// What stands behind the table: method, columns, condition.
+    /// The text after the table: method, columns, condition.
     private let definition: Substring
 
-    /// Nil when `statement` makes no index concurrently.
+    /// Nil if `statement` builds no index concurrently.
     init?(statement: String) throws(MigrationError) {
         var words = statement[...]
         guard words.skip("CREATE") else { return nil }
@@ -27,10 +28,10 @@ struct ConcurrentIndex {
         (self.name, schema, table, definition) = (name, parts[0], parts[1], words)
     }
 
-    /// Makes it where nobody can be waiting for the table.
+    /// The statement for a table that cannot have waiters.
     var statementForEmptyTable: String { "\(create) IF NOT EXISTS \(name) ON \(schema).\(table) \(definition)" }
 
-    /// Builds it, or what is missing of it.
+    /// Builds the index, or its missing parts.
     func build(in database: BlockingConnection) throws(DatabaseError) {
         guard try kind(in: database) == "p" else { return try build(name, on: table, in: database) }
         try database.execute("\(create) IF NOT EXISTS \(name) ON ONLY \(schema).\(table) \(definition)")
@@ -47,14 +48,14 @@ struct ConcurrentIndex {
         let invalid = try database.query("SELECT FROM pg_index WHERE indexrelid = to_regclass($1) AND NOT indisvalid") {
             $0.add("\(schema).\(name)")
         }
-        // These wait for whoever uses the table, and nobody waits behind them.
+        // These wait for the users of the table, but block nobody.
         try database.execute("SET lock_timeout = 0")
         if !invalid.isEmpty { try database.execute("DROP INDEX CONCURRENTLY \(schema).\(name)") }
         try database.execute("\(create) CONCURRENTLY IF NOT EXISTS \(name) ON \(schema).\(table) \(definition)")
         try database.execute(Migrator.lockTimeout)
     }
 
-    /// Of the table; nil when there is none, of which PostgreSQL says the rest.
+    /// The kind of the table; nil if there is none, which PostgreSQL then reports.
     private func kind(in database: BlockingConnection) throws(DatabaseError) -> String? {
         let rows = try database.query("SELECT relkind::text FROM pg_class WHERE oid = to_regclass($1)") {
             $0.add("\(schema).\(table)")
@@ -82,7 +83,7 @@ struct ConcurrentIndex {
 }
 
 extension Substring {
-    /// Takes a word that begins it, in whatever case.
+    /// Takes the word that the text begins with, in upper or lower case.
     fileprivate mutating func skip(_ word: String) -> Bool {
         var rest = self
         guard rest.takeWord()?.uppercased() == word else { return false }
@@ -90,7 +91,7 @@ extension Substring {
         return true
     }
 
-    /// Takes what comes before the next white space, or before `end`.
+    /// Takes the text before the next white space, or before `end`.
     fileprivate mutating func takeWord(before end: Character = " ") -> Substring? {
         let start = drop(while: \.isWhitespace)
         let word = start.prefix { !$0.isWhitespace && $0 != end }

@@ -20,8 +20,8 @@ extension Connection {
         try await transaction { $0.execute(sql: sql, build) }[0]
     }
 
-    /// Runs a batch and returns the rows of each statement. Throws on an unknown outcome too: whoever must tell the
-    /// two apart uses `submit`.
+    /// Runs a batch and returns the rows of each statement. Throws on an unknown outcome too. Callers that must tell
+    /// the two apart use `submit`.
     public func transaction(_ build: (inout Batch) -> Void) async throws(DatabaseError) -> [Rows] {
         guard isUp else { throw .notConnected }
         let outcome = await withUnsafeContinuation { (continuation: UnsafeContinuation<BatchOutcome, Never>) in

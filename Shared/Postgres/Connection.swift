@@ -1,11 +1,11 @@
 import Reactor
 
-/// A connection to PostgreSQL that lives on the reactor, never blocks it, and comes back by itself.
+/// A connection to PostgreSQL that lives on the reactor, never blocks it, and reconnects by itself.
 ///
-/// Work is submitted as batches. A batch is an ordered list of statements ended by one Sync, which makes it one implicit
-/// transaction (PostgreSQL Documentation 34.5 and 55.2.3). Several batches may be on their way; they are answered in the
-/// order of their submission. A completion runs synchronously when the Sync's answer is read and may submit the next
-/// batch first thing, so that the server works while the process encodes.
+/// Work is submitted as batches. A batch is an ordered list of statements ended by one Sync, which makes it one
+/// implicit transaction (PostgreSQL Documentation 34.5 and 55.2.3). Several batches may be in flight. They complete in
+/// the order of their submission. A completion runs synchronously when the Sync's response is read. It may submit the
+/// next batch first, so that the server works while the process encodes.
 @Reactor
 public final class Connection: DescriptorHandler {
     public typealias Completion = @Reactor (BatchOutcome) -> Void
@@ -14,7 +14,7 @@ public final class Connection: DescriptorHandler {
     private var state = State.down
     private var inFlight = FIFO<InFlightBatch>()
     private var backoff = Backoff()
-    /// Names the address to connect to. Stays while it serves: after a restart it is tried first.
+    /// Selects the address to connect to. It stays while that address serves, so after a restart it is tried first.
     private var attemptNumber = 0
     private var random = ProcessRandom()
     private var watchedSocket: CInt?
@@ -24,7 +24,7 @@ public final class Connection: DescriptorHandler {
     private var upObservers: [@Reactor () -> Void] = []
     private var lossObservers: [@Reactor (DatabaseError) -> Void] = []
 
-    /// How long the session may take to be set up once the server has accepted it.
+    /// The time in which the session must be set up once the server has accepted it.
     private static let setUpTimeout = Duration.seconds(5)
 
     private enum State {
@@ -40,7 +40,7 @@ public final class Connection: DescriptorHandler {
 
     private struct InFlightBatch {
         var progress: BatchProgress
-        /// Whether libpq took it to the Sync.
+        /// Whether libpq accepted all of it, including the Sync.
         let isSent: Bool
         let completion: Completion
     }
@@ -52,19 +52,19 @@ public final class Connection: DescriptorHandler {
         if case .up = state { true } else { false }
     }
 
-    /// How many submitted batches have not been answered yet.
+    /// The number of submitted batches without a response.
     public var inFlightCount: Int { isUp ? inFlight.count : 0 }
 
-    /// Calls `body` each time the connection has come up. Observers are called in the order they were added.
+    /// Calls `body` each time the connection comes up. Observers are called in the order they were added.
     public func onUp(_ body: @escaping @Reactor () -> Void) { upObservers.append(body) }
 
-    /// Calls `body` each time an established connection was lost, after its batches were completed, and each time an
-    /// attempt to connect has failed.
+    /// Calls `body` each time an established connection is lost, after its batches have completed, and each time an
+    /// attempt to connect fails.
     public func onLoss(_ body: @escaping @Reactor (DatabaseError) -> Void) { lossObservers.append(body) }
 
     // MARK: Connecting
 
-    /// Starts to connect, and to connect again whenever the connection is lost, until `close`.
+    /// Connects, and reconnects whenever the connection is lost, until `close`.
     public func open() {
         guard case .down = state else { return }
         state = .resolving
@@ -79,8 +79,8 @@ public final class Connection: DescriptorHandler {
         }
     }
 
-    /// Begins a session on a helper thread, because resolving a name blocks its thread. One at a time: while a resolver
-    /// hangs, what it finds in the end serves the attempts after its own too.
+    /// Begins a session on a helper thread, because resolving a name blocks its thread. There is one at a time. While a
+    /// resolver hangs, later attempts wait for the same result.
     private func resolve() {
         if let server = configuration.simulatedServer { return resolved(server.connect()) }
         guard !isResolving else { return }
@@ -92,7 +92,8 @@ public final class Connection: DescriptorHandler {
         }
     }
 
-    /// Ends the connection for good. Batches on their way complete first, as lost; then observers learn of the loss.
+    /// Ends the connection for good. Batches in flight complete first, as lost; then observers are notified of the
+    /// loss.
     public func close() {
         let wasUp = isUp
         let error = DatabaseError(.connectionDoesNotExist, "the connection was closed")
@@ -100,8 +101,8 @@ public final class Connection: DescriptorHandler {
         if wasUp { notifyLoss(error) }
     }
 
-    /// Ends the session, as if it had been lost, and connects again: for when it is not known what the session holds on the
-    /// server. Batches on their way complete first, as lost.
+    /// Ends the session, as if it had been lost, and connects again. It is for sessions whose state on the server is
+    /// not known. Batches in flight complete first, as lost.
     public func giveUpSession(_ reason: String) {
         if isUp { lose(DatabaseError(.connectionDoesNotExist, reason)) }
     }
@@ -127,7 +128,7 @@ public final class Connection: DescriptorHandler {
         }
     }
 
-    /// Settings and statements go as one batch, before anything the owner submits.
+    /// Sends settings and statements as one batch, before anything the owner submits.
     private func setUp(_ session: any ServerSession) {
         state = .settingUp(session)
         giveUp(after: Self.setUpTimeout)
@@ -152,7 +153,7 @@ public final class Connection: DescriptorHandler {
             cancelDeadline()
             for observer in upObservers { observer() }
         case .failed(let error, _), .unknown(let error):
-            // A loss completes this batch too, and is on its way to `lose` already.
+            // A loss completes this batch too, and has already reached `lose`.
             if case .settingUp = state { lose(error) }
         }
     }
@@ -213,7 +214,7 @@ public final class Connection: DescriptorHandler {
         if session.refusedToSend || session.isBroken { loseAtEndOfTurn(session) }
     }
 
-    /// Not at once: a completion never runs before `submit` has returned.
+    /// Deferred: a completion never runs before `submit` has returned.
     private func loseAtEndOfTurn(_ session: any ServerSession) {
         Reactor.atEndOfTurn { [weak self] in
             if let self, isCurrent(session) { lose(session.error) }
@@ -222,7 +223,7 @@ public final class Connection: DescriptorHandler {
 
     private func flush(_ session: any ServerSession) {
         let isPending = !session.flush()
-        // libpq reads when it cannot write, and when it finds the end of the stream it closes the socket.
+        // libpq reads when it cannot write, and closes the socket when it finds the end of the stream.
         guard isPending != isWaitingToWrite, !session.isBroken, let watchedSocket else { return }
         isWaitingToWrite = isPending
         Reactor.change(watchedSocket, to: isPending ? [.read, .write] : .read)

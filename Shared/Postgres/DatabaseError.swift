@@ -1,6 +1,6 @@
 import CPQ
 
-/// A five-character code that says what went wrong (PostgreSQL Documentation, Appendix A).
+/// A five-character error code (PostgreSQL Documentation, Appendix A).
 public struct SQLState: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -23,10 +23,10 @@ public struct SQLState: RawRepresentable, Hashable, Sendable {
     public static let invalidSchemaName = SQLState(rawValue: "3F000")
 }
 
-/// Why PostgreSQL, or the way to it, refused.
+/// An error of PostgreSQL, or of the connection to it.
 ///
-/// `description` may be shown to anybody. `debugDescription` is for the operator's log. Neither has the server's DETAIL,
-/// HINT or CONTEXT, which quote rows and parameters: message text would end up in logs.
+/// `description` may be shown to anybody. `debugDescription` is for the operator's log. Neither has the server's
+/// DETAIL, HINT or CONTEXT, which quote rows and parameters: message text would end up in logs.
 public struct DatabaseError: Error, Hashable, Sendable {
     public let sqlState: SQLState
     /// The primary message of the server or of libpq.
@@ -58,8 +58,8 @@ extension DatabaseError: CustomStringConvertible, CustomDebugStringConvertible {
 }
 
 extension DatabaseError {
-    /// The error that the server put into `result`, or nil when libpq made the error itself: then the server said
-    /// nothing, and the fate of the statement is not known.
+    /// The error that the server put into `result`. Nil if libpq itself made the error: then the server reported
+    /// nothing, and the fate of the statement is unknown.
     init?(serverErrorIn result: OpaquePointer) {
         guard let state = DiagnosticField.sqlState.text(in: result) else { return nil }
         let severity = DiagnosticField.severity.text(in: result)

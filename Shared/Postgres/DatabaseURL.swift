@@ -1,13 +1,13 @@
 import CPQ
 import Glibc
 
-/// A libpq URL or connection string (PostgreSQL Documentation 34.1.1) taken apart into its parameters and its hosts.
+/// A libpq URL or connection string (PostgreSQL Documentation 34.1.1), split into its parameters and its hosts.
 ///
-/// libpq would go through several hosts by itself, but waits for one that swallows packets as long as TCP does, and gives
-/// up at the first one that answers with an error. So each attempt to connect gets one address of one host, and the next
-/// attempt the next one.
+/// libpq can go through several hosts by itself. But it waits for a host that drops packets as long as TCP does, and
+/// stops at the first one that responds with an error. So each attempt to connect gets one address of one host, and the
+/// next attempt the next one.
 struct DatabaseURL {
-    /// All parameters but those that say where the server is. May hold a password: never logged.
+    /// All parameters except those that locate the server. May hold a password: never logged.
     let parameters: [(String, String)]
     private let hosts: [Host]
 
@@ -17,7 +17,7 @@ struct DatabaseURL {
         var port: String?
     }
 
-    /// Nil when libpq does not understand `text`, or its lists of hosts and ports do not fit together.
+    /// Nil if libpq does not understand `text`, or if its lists of hosts and ports do not match.
     init?(_ text: String) {
         guard let all = Self.parse(text) else { return nil }
         let places: Set = ["host", "hostaddr", "port"]
@@ -29,14 +29,14 @@ struct DatabaseURL {
 
     var hostCount: Int { hosts.count }
 
-    /// How long the server may take to accept a connection, where the URL says so.
+    /// The time in which the server must accept a connection, if the URL sets it.
     var connectTimeout: Duration? {
         let text = parameters.last { $0.0 == "connect_timeout" }?.1
         return text.flatMap { Int($0) }.flatMap { $0 > 0 ? .seconds($0) : nil }
     }
 
-    /// The parameters of one attempt: the hosts take turns, and so do the addresses of each. Blocks while a name is
-    /// resolved; one that cannot be is left to libpq, which says why.
+    /// The parameters of one attempt. Hosts take turns, and so do the addresses of each. Blocks while a name is
+    /// resolved. A name that cannot be resolved is left to libpq, which reports why.
     func keywords(forAttempt number: Int) -> [(String, String)] {
         var host = hosts[number % hosts.count]
         if host.address == nil, let name = host.name, !name.hasPrefix("/"), !name.hasPrefix("@") {
@@ -47,7 +47,7 @@ struct DatabaseURL {
         return parameters + place.compactMap { keyword, value in value.map { (keyword, $0) } }
     }
 
-    // MARK: Taking apart
+    // MARK: Parsing
 
     private static func parse(_ text: String) -> [(String, String)]? {
         var message: UnsafeMutablePointer<CChar>?
@@ -64,8 +64,8 @@ struct DatabaseURL {
         return values
     }
 
-    /// Lists as libpq reads them: as many entries each, except that one port may stand for all. An empty entry is the
-    /// default.
+    /// Pairs the lists as libpq does: they have as many entries each, except that one port may stand for all. An empty
+    /// entry is the default.
     private static func hosts(_ names: String?, _ addresses: String?, _ ports: String?) -> [Host]? {
         let names = list(names), addresses = list(addresses), ports = list(ports)
         let count = max(names.count, addresses.count, 1)

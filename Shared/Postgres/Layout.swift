@@ -1,16 +1,16 @@
-/// How the big tables of a schema lie in the database: whole, or cut by slot.
+/// The layout of the big tables of a schema: whole, or partitioned by slot.
 ///
-/// Migrations describe plain tables. A layout is applied behind them, to tables that are still empty, so it is chosen when
-/// a database is made; tables that a later migration adds follow the layout that the others have. What is cut is found by
-/// a rule that all tables keep: the primary key of a big table ends in its slot.
+/// Migrations describe plain tables. A layout is applied after them, to tables that are still empty, so it is chosen
+/// when a database is created. Tables that a later migration adds follow the layout of the others. The tables to
+/// partition are found by a rule that all tables keep: the primary key of a big table ends in its slot.
 public enum Layout: Equatable, Sendable {
     case plain
-    /// So many range partitions of each table, from 1 to 256.
+    /// This number of range partitions of each table, from 1 to 256.
     case partitions(Int)
     /// Distributed by slot over the workers of Citus, co-located.
     case citus
 
-    /// Takes `--partitions N` or `--citus`. Nil when it is neither, nor nothing.
+    /// Takes `--partitions N`, `--citus` or nothing. Nil for anything else.
     public init?(arguments: ArraySlice<String>) {
         switch (arguments.first, arguments.dropFirst().first, arguments.count) {
         case (nil, _, _): self = .plain
@@ -31,9 +31,10 @@ public enum Layout: Equatable, Sendable {
         }
     }
 
-    /// Asks how many locks that takes, the value of `max_locks_per_transaction`, and for how many sessions the server
-    /// keeps so many. Making the partitions locks each, its indexes, and where its long texts go with their index, until all
-    /// are made; the rest of the transaction takes less than a hundred a table.
+    /// Selects the number of locks this takes, the value of `max_locks_per_transaction`, and the number of sessions for
+    /// which the server reserves that many. Creating the partitions locks each of them, its indexes, and its TOAST
+    /// table with that table's index, until all are created. The rest of the transaction takes fewer than a hundred per
+    /// table.
     func locks(schema: String) -> String {
         let count: String
         switch self {
@@ -55,7 +56,7 @@ public enum Layout: Equatable, Sendable {
             """
     }
 
-    /// How many partitions the tables of `schema` have; NULL: they are whole.
+    /// The number of partitions of the tables of `schema`; NULL if they are whole.
     private static func presentCount(of schema: String) -> String {
         """
         SELECT count(*) FROM pg_inherits WHERE inhparent = (
@@ -76,9 +77,9 @@ public enum Layout: Equatable, Sendable {
         """
     }
 
-    /// Puts a partitioned table in the place of each whole one: with its columns, constraints and indexes under their
-    /// names, and its storage parameters on the partitions. Without a count: the one of the tables that have partitions;
-    /// where none has, all stay whole.
+    /// Replaces each whole table with a partitioned one. It keeps the columns, constraints and indexes with their
+    /// names; the storage parameters go to the partitions. Without a count it takes that of the tables that have
+    /// partitions. If none has, all stay whole.
     private static func partitioning(of schema: String, count: String) -> String {
         """
         DO $$
@@ -122,7 +123,7 @@ public enum Layout: Equatable, Sendable {
         """
     }
 
-    /// Citus moves what a table holds by itself, and says so when a table is distributed already.
+    /// Citus moves the contents of a table by itself, and reports a table that is already distributed.
     private static func distribution(of schema: String) -> String {
         """
         DO $$

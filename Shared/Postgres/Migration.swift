@@ -1,20 +1,20 @@
-/// One step of a schema. Once merged it is never edited: databases that have applied it would differ from new ones.
+/// A step of a schema. Once merged it is never edited: databases that have applied it would differ from new ones.
 ///
-/// The comments that a file begins with may say how it is applied:
+/// The leading comments of a file may set how it is applied:
 ///
 ///     -- parley: no transaction
 ///     -- parley: compatible from 11
 ///
-/// `no transaction`: its statements are run one by one, each committing by itself, for what cannot run in a transaction
-/// or would hold its locks for too long. It is noted as applied after the last one, so whatever interrupts it, it begins
-/// anew: every statement must do no harm when repeated. `CREATE INDEX CONCURRENTLY` must be written
-/// `CREATE [UNIQUE] INDEX CONCURRENTLY IF NOT EXISTS name ON schema.table …`; what a failed one left is built again, and a
-/// table in partitions gets its index partition by partition (`ConcurrentIndex`). A constraint is added by
-/// `DROP CONSTRAINT IF EXISTS`, `ADD … NOT VALID` and `VALIDATE CONSTRAINT`, rows are filled in by a `DO` block that
+/// `no transaction`: its statements run one by one, and each commits by itself. It is for statements that cannot run in
+/// a transaction or would hold its locks for too long. It is recorded as applied after the last one. After an
+/// interruption it starts over, so every statement must be safe to repeat. `CREATE INDEX CONCURRENTLY` must be written
+/// `CREATE [UNIQUE] INDEX CONCURRENTLY IF NOT EXISTS name ON schema.table …`. A failed index is built again, and a
+/// partitioned table gets its index partition by partition (`ConcurrentIndex`). A constraint is added by
+/// `DROP CONSTRAINT IF EXISTS`, `ADD … NOT VALID` and `VALIDATE CONSTRAINT`. Rows are filled in by a `DO` block that
 /// commits between its batches.
 ///
 /// `compatible from N`: executables whose last migration is N still work beside it, and start on it. Without the line
-/// only those do that know it.
+/// only those that know it do.
 public struct Migration: Sendable {
     /// From 1, without gaps.
     public let number: Int32
@@ -42,27 +42,27 @@ public struct Migration: Sendable {
         self.isTransactional = isTransactional
     }
 
-    /// What stands behind `-- parley:` in the comments at the beginning.
+    /// The text after `-- parley:` in the leading comments.
     private static func instructions(in sql: String) -> [Substring] {
         sql.split(separator: "\n", omittingEmptySubsequences: false).prefix { $0.hasPrefix("--") }
             .filter { $0.hasPrefix("-- parley:") }.map { $0.dropFirst("-- parley:".count) }
     }
 }
 
-/// Why a schema and the code do not fit together.
+/// A mismatch between a schema and the code.
 public enum MigrationError: Error, Equatable {
     case database(DatabaseError)
-    /// An applied migration reads differently now.
+    /// The text of an applied migration has changed.
     case edited(number: Int32)
     /// The database has a migration that this build does not know and does not work with.
     case databaseIsNewer(number: Int32)
     /// The database lacks migrations.
     case databaseIsOlder(missing: Int32)
-    /// A statement that the migrator cannot run as it is written.
+    /// A statement that the migrator cannot run in this form.
     case unknownForm(statement: String)
-    /// The server cannot hold the locks on as many partitions: the value of `max_locks_per_transaction`, and what it must be.
+    /// The server cannot lock that many partitions: the value of `max_locks_per_transaction`, and the value it needs.
     case tooFewLocks(present: Int64, needed: Int64)
-    /// What another service publishes is missing, or this one's user may not read it.
+    /// A published view of another service is missing, or this service's user may not read it.
     case notPublished(view: String, schema: String, reason: String)
 }
 

@@ -1,10 +1,10 @@
 import Glibc
 
 extension Migrator {
-    /// What `store migrate` and `receipt migrate` do: apply what is missing, say so, and end the process; with 0 when the
-    /// schema is up to date, with 1 when it could not be brought there.
+    /// Runs `store migrate` or `receipt migrate`: applies what is missing, reports it, and ends the process. The exit
+    /// code is 0 if the schema is up to date, and 1 if it could not be updated.
     ///
-    /// - Parameter arguments: what follows `migrate`: nothing, `--partitions N` or `--citus`.
+    /// - Parameter arguments: the arguments after `migrate`: none, `--partitions N` or `--citus`.
     public func runAsCommand(databaseURL: String?, arguments: ArraySlice<String>) -> Never {
         guard let databaseURL else { Self.fail("PARLEY_DATABASE_URL must be set") }
         guard let layout = Layout(arguments: arguments) else {

@@ -1,19 +1,20 @@
 import Glibc
 
-/// Brings one schema to the version this build was made for, or checks that it is there.
+/// Brings one schema to the version of this build, or checks that it is there.
 ///
-/// The schema's table `migrations` lists what was applied, with a checksum of the text. Builds that have been told of no
-/// compatibility start on nothing that it lists and they do not know; so what older builds work beside is listed in
-/// `migrations_beside`, with the oldest of them. Each migration runs in one transaction with its entry there, or, where it
-/// says so, statement by statement with its entry behind them; under an advisory lock, so several may start at once.
-/// Blocks: it runs before the reactor does.
+/// The schema's table `migrations` lists the applied migrations, with a checksum of the text. Builds from before
+/// compatibility was introduced refuse to start if it lists one that they do not know. So migrations that older builds
+/// work beside are listed in `migrations_beside`, with the oldest of these builds. Each migration runs in one
+/// transaction with its entry there. One that opts out runs statement by statement, with its entry after them. An
+/// advisory lock lets several migrators start at once. Blocks: it runs before the reactor does.
 public struct Migrator: Sendable {
     public let schema: String
     private let migrations: [Migration]
     private let published: [PublishedView]
 
-    /// `schema` is an identifier of the code's own, never of a user: it is not quoted.
-    /// - Parameter published: views of this schema for other services.
+    /// - Parameters:
+    ///   - schema: an identifier from the code, never from a user: it is not quoted.
+    ///   - published: views of this schema for other services.
     public init(schema: String, _ migrations: [Migration], publishing published: [PublishedView] = []) {
         precondition(migrations.map(\.number) == Array(1...Int32(migrations.count)), "migrations count from 1")
         self.schema = schema
@@ -21,14 +22,14 @@ public struct Migrator: Sendable {
         self.published = published
     }
 
-    /// How long a statement waits for a lock on a table that is in use: whoever comes later waits behind it.
+    /// The limit of a statement's wait for a lock on a table in use, since later users of the table wait behind it.
     static let lockTimeout = "SET lock_timeout = '2s'"
 
-    /// Applies what the database lacks and returns it. Tables that are new then get their layout, and views are made of
-    /// what is published of them; a newer build's views stay as they are.
+    /// Applies what the database lacks and returns it. New tables then get their layout, and their published columns
+    /// get views. A newer build's views stay unchanged.
     ///
-    /// - Parameter onLocked: called once, if it has to wait for tables to be free. It tries again and again, with pauses in
-    ///   which others get their turn, so behind a dump it waits for the end of that and keeps nobody from anything.
+    /// - Parameter onLocked: called once, if it has to wait for tables to be free. It retries with pauses in which
+    ///   others get their turn. So it waits for the end of a dump without blocking anybody.
     public func apply(
         toDatabaseAt url: String, layout: Layout = .plain, onLocked: () -> Void = {}
     ) throws(MigrationError) -> [Migration] {
@@ -55,7 +56,7 @@ public struct Migrator: Sendable {
         }
     }
 
-    /// Does what comes to nothing without a lock until it has one.
+    /// Repeats work that has no effect without a lock until it gets the lock.
     private func repeating(
         onLocked: () -> Void, _ body: () throws(DatabaseError) -> Void
     ) throws(MigrationError) {
@@ -73,7 +74,8 @@ public struct Migrator: Sendable {
         }
     }
 
-    /// Throws unless the database has the migrations of this build, and beyond them only such as this build works with.
+    /// Throws unless the database has the migrations of this build, and beyond them only those that this build works
+    /// with.
     public func requireVersion(ofDatabaseAt url: String) throws(MigrationError) {
         let count = try appliedCount(in: connect(to: url)).known
         guard count == migrations.count else { throw .databaseIsOlder(missing: Int32(count + 1)) }
@@ -87,11 +89,11 @@ public struct Migrator: Sendable {
         }
     }
 
-    /// Makes sure that nobody else migrates until the connection closes, and that there is a place for the entries.
+    /// Makes sure that nobody else migrates until the connection closes, and creates the tables for the entries.
     private func prepare(_ database: BlockingConnection) throws(MigrationError) {
         do throws(DatabaseError) {
-            // Not `pg_advisory_lock`: CREATE INDEX CONCURRENTLY of whoever has the lock would wait for the statement that
-            // waits for it.
+            // Not `pg_advisory_lock`: CREATE INDEX CONCURRENTLY of the lock's holder would wait for the statement that
+            // waits for the lock.
             while try !tryLock(database) { usleep(100_000) }
             try database.execute(
                 """
@@ -116,7 +118,7 @@ public struct Migrator: Sendable {
         }
     }
 
-    /// Throws where a new database that had these migrations could not be cut, and leaves it as it is.
+    /// Throws if a new database with these migrations could not be partitioned, and leaves it unchanged.
     private func requireLocks(
         for layout: Layout, behind migrations: some Sequence<Migration>, in database: BlockingConnection
     ) throws(MigrationError) {
@@ -125,7 +127,7 @@ public struct Migrator: Sendable {
         defer { try? database.execute("ROLLBACK") }
         for migration in migrations {
             for statement in migration.isTransactional ? [migration.sql] : SQLStatements.of(migration.sql) {
-                // What else is done statement by statement takes no locks that stay.
+                // Other statements that run one by one keep no locks.
                 let index = migration.isTransactional ? nil : try ConcurrentIndex(statement: statement)
                 guard migration.isTransactional || index != nil else { continue }
                 do throws(DatabaseError) {
@@ -138,7 +140,7 @@ public struct Migrator: Sendable {
         try requireLocks(for: layout, in: database)
     }
 
-    /// Throws where the server has no room for the locks on all that the layout is going to make.
+    /// Throws if the server has no room for the locks on everything that the layout will create.
     private func requireLocks(for layout: Layout, in database: BlockingConnection) throws(MigrationError) {
         let row: Row
         do throws(DatabaseError) {
@@ -156,8 +158,8 @@ public struct Migrator: Sendable {
         try database.query("SELECT pg_try_advisory_lock(hashtextextended($1, 0))") { $0.add("parley \(schema)") }[0][0]
     }
 
-    /// How many of this build's migrations are applied, and whether a newer build's are, after checking that it works with
-    /// all that are.
+    /// Returns how many of this build's migrations are applied, and whether a newer build's are. Checks first that this
+    /// build works with all of them.
     private func appliedCount(
         in database: BlockingConnection
     ) throws(MigrationError) -> (known: Int, hasNewer: Bool) {
@@ -175,11 +177,11 @@ public struct Migrator: Sendable {
         return (count, hasNewer)
     }
 
-    /// The applied migrations in order, each with whether its text is still the same (NULL: it is not known here), and
-    /// the oldest build that works with it.
+    /// The applied migrations in order, whether the text of each is unchanged (NULL: it is not known here), and the
+    /// oldest build that works with it.
     private func applied(in database: BlockingConnection) throws(MigrationError) -> [Row] {
         do throws(DatabaseError) {
-            // Older builds make no such table.
+            // Older builds create no such table.
             let hasBeside: Bool = try database.query(
                 "SELECT to_regclass('\(schema).migrations_beside') IS NOT NULL")[0][0]
             let beside = "UNION ALL SELECT number, checksum, compatible_from FROM \(schema).migrations_beside"

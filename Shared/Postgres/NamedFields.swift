@@ -1,4 +1,4 @@
-/// A Swift type that a parameter or a column has.
+/// A Swift type of a parameter or a column.
 public protocol StatementValue {
     static var statementType: PostgresType { get }
 }
@@ -7,7 +7,7 @@ extension PostgresValue {
     public static var statementType: PostgresType { postgresType }
 }
 
-/// May be NULL.
+/// A value that may be NULL.
 extension Optional: StatementValue where Wrapped: StatementValue {
     public static var statementType: PostgresType { Wrapped.statementType }
 }
@@ -23,25 +23,26 @@ extension Array: StatementValue where Element: StatementValue {
 ///         let replyTo: Parameter<MessageID?>
 ///     }
 ///
-/// It knows its position, which was found by its name when the statement was made.
+/// It knows its position, which is found by its name when the statement is created.
 public struct Parameter<Value: StatementValue>: NamedField {
     let position: Int
     static var type: PostgresType { Value.statementType }
 }
 
-/// A column of the rows that a `PreparedStatement` returns, as `Parameter` is a parameter.
+/// A column of the rows that a `PreparedStatement` returns. It is declared like a `Parameter`.
 public struct Column<Value: StatementValue>: NamedField {
     let position: Int
     static var type: PostgresType { Value.statementType }
 }
 
-/// The parameters or the columns of a statement: a struct of `Parameter`s or of `Column`s, and of other such structs that
-/// several statements share. A property is named as the SQL names it, `changedSeq` for `changed_seq`.
+/// The parameters or the columns of a statement: a struct of `Parameter`s or of `Column`s. It may also hold other such
+/// structs that several statements share. A property has the name of the SQL in camel case: `changedSeq` for
+/// `changed_seq`.
 ///
-/// The compiler writes what finds them: decoding a struct asks for each of its properties by name.
+/// The compiler writes the lookup: decoding a struct requests each of its properties by name.
 public typealias NamedFields = Decodable & Sendable
 
-/// Of a statement that takes none, or returns none.
+/// The fields of a statement without parameters, or without columns.
 public struct NoFields: NamedFields {}
 
 protocol NamedField: NamedFields {
@@ -53,7 +54,7 @@ extension NamedField {
     public init(from decoder: any Decoder) throws { throw FieldError("a field stands in a struct of fields") }
 }
 
-/// Why a struct and the header of a file do not fit together.
+/// A mismatch between a struct and the header of a file.
 struct FieldError: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }
@@ -61,7 +62,7 @@ struct FieldError: Error, CustomStringConvertible {
 
 /// Finds the fields of a struct among those of a header.
 struct FieldDecoder: Decoder {
-    /// Which fields were asked for.
+    /// The names that were requested.
     final class Found { var names: Set<String> = [] }
 
     let fields: [Statement.Field]
@@ -69,7 +70,7 @@ struct FieldDecoder: Decoder {
     var codingPath: [any CodingKey] { [] }
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-    /// The struct, which has all of `fields` and no others.
+    /// Returns the struct, which must have all of `fields` and no others.
     static func decode<Fields: NamedFields>(_ type: Fields.Type, _ fields: [Statement.Field]) throws -> Fields {
         let decoder = FieldDecoder(fields: fields)
         let result = try type.init(from: decoder)
@@ -99,7 +100,7 @@ struct FieldDecoder: Decoder {
         return fieldType.init(position: position) as! Value
     }
 
-    /// `changedSeq` is `changed_seq`.
+    /// Turns `changedSeq` into `changed_seq`.
     private static func name(ofProperty property: String) -> String {
         property.reduce(into: "") { name, character in
             name += character.isUppercase ? "_\(character.lowercased())" : String(character)
@@ -116,7 +117,7 @@ private struct FieldContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     func decodeNil(forKey _: Key) -> Bool { false }
     func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T { try decoder.field(type, key.stringValue) }
 
-    // What is no field.
+    // Values that are not fields.
     func decode(_: Bool.Type, forKey key: Key) throws -> Bool { throw noField(key) }
     func decode(_: String.Type, forKey key: Key) throws -> String { throw noField(key) }
     func decode(_: Double.Type, forKey key: Key) throws -> Double { throw noField(key) }

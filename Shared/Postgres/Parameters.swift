@@ -1,20 +1,20 @@
 import Bytes
 
-/// The parameters of one execution in PostgreSQL's binary format, written into memory that is used again.
+/// The parameters of one execution in PostgreSQL's binary format, written into reused memory.
 ///
-/// Those of a `PreparedStatement` are set by what declares them, all of them, in any order:
+/// Parameters of a `PreparedStatement` are set by their declarations, all of them, in any order:
 ///
 ///     parameters.set(input.slot, to: conversation.slot)
 ///     parameters.set(input.ids, to: commands.lazy.map(\.messageID))
 ///
-/// Those of other statements are added in order: `add` adds a scalar parameter, `addArray` begins an array parameter,
-/// which `append` then fills element by element.
+/// Parameters of other statements are added in order: `add` adds a scalar parameter, `addArray` begins an array
+/// parameter, which `append` then fills element by element.
 ///
 ///     parameters.add(slot)
 ///     parameters.addArray(of: .uuid)
 ///     for command in commands { parameters.append(command.messageID) }
 public struct Parameters: ~Copyable {
-    /// Bytes to begin with.
+    /// The initial size of the buffer in bytes.
     public static let initialBytes = 64 * 1024
     private static let keptBytes = 1024 * 1024
 
@@ -22,9 +22,9 @@ public struct Parameters: ~Copyable {
     private var fields: [Field] = []
     private var openArray: OpenArray?
 
-    /// One finished parameter: its place in the buffer, and its length or -1 for NULL, as libpq takes it.
+    /// One finished parameter: its offset in the buffer, and its length or -1 for NULL, as libpq takes it.
     private struct Field {
-        /// The length of what was to be set and was not.
+        /// The length of a parameter that has not been set yet.
         static let unset: CInt = -2
 
         var type: PostgresType
@@ -83,7 +83,7 @@ public struct Parameters: ~Copyable {
         fields[parameter.position] = endArray()
     }
 
-    /// Makes room for `count` parameters, each of which is to be set.
+    /// Makes room for `count` parameters. Each of them must be set.
     mutating func reserve(_ count: Int) {
         fields.append(contentsOf: repeatElement(Field(type: .bool, start: 0, length: Field.unset), count: count))
     }

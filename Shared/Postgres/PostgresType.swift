@@ -27,7 +27,7 @@ public struct PostgresType: Hashable, Sendable {
 }
 
 extension PostgresType: CustomStringConvertible {
-    /// The name that SQL has for it.
+    /// The name of the type in SQL.
     public var description: String {
         if let name = Self.byName.first(where: { $0.value == self })?.key { return name }
         if let element = Self.arrayOIDs.first(where: { $0.value == oid })?.key {
@@ -36,7 +36,7 @@ extension PostgresType: CustomStringConvertible {
         return "type \(oid)"
     }
 
-    /// By the name that SQL has for it.
+    /// Finds a type by its name in SQL.
     init?(named name: String) {
         let element = name.hasSuffix("[]") ? String(name.dropLast(2)) : name
         guard let type = Self.byName[element] else { return nil }

@@ -3,7 +3,7 @@ import Models
 
 /// A Swift value with a binary form in PostgreSQL.
 ///
-/// The forms are what each type's `…send` function writes: integers big-endian, `timestamptz` as microseconds since
+/// The forms are those of each type's `…send` function: integers big-endian, `timestamptz` as microseconds since
 /// 2000-01-01 in an `int8`, text without a terminator.
 public protocol PostgresValue: StatementValue {
     static var postgresType: PostgresType { get }
@@ -12,12 +12,12 @@ public protocol PostgresValue: StatementValue {
     var encodedCount: Int { get }
     func encode(into buffer: inout ByteBuffer)
 
-    /// Reads the binary form. `bytes` has the length PostgreSQL sent; fixed-width types stop the process on any other,
-    /// since the column then has another type than the query's author believed.
+    /// Reads the binary form. `bytes` has the length PostgreSQL sent. Fixed-width types stop the process on any other
+    /// length, because the column then does not have the type that the query declares.
     init(decoding bytes: UnsafeRawBufferPointer)
 }
 
-/// Shared by the integers, whose binary form is their big-endian bytes.
+/// The binary form of integers: their big-endian bytes.
 extension PostgresValue where Self: FixedWidthInteger {
     public var encodedCount: Int { MemoryLayout<Self>.size }
     public func encode(into buffer: inout ByteBuffer) { buffer.append(bigEndian: self) }
@@ -63,7 +63,7 @@ extension Timestamp: PostgresValue {
     public init(decoding bytes: UnsafeRawBufferPointer) { self.init(postgresMicroseconds: Int64(decoding: bytes)) }
 }
 
-/// Text as it lies in memory, for the paths that make no `String`. Decoded, it lives as long as its `Rows`.
+/// Text as raw bytes, for paths that create no `String`. Decoded, it lives as long as its `Rows`.
 extension UnsafeRawBufferPointer: PostgresValue {
     public static var postgresType: PostgresType { .text }
     public var encodedCount: Int { count }
@@ -111,7 +111,7 @@ extension Slot: PostgresValue {
 
 // MARK: Enums
 
-/// An enum whose cases are numbers in the database: a `smallint`. `SQLNames.cases` gives SQL their names.
+/// An enum whose cases are numbers in the database, in a `smallint`. `SQLNames.cases` gives them names in SQL.
 public protocol PostgresEnum: PostgresValue, CaseIterable, RawRepresentable where RawValue: BinaryInteger {}
 
 extension PostgresEnum {

@@ -1,4 +1,4 @@
-/// A statement that stands in a file, with the Swift types of its parameters and columns.
+/// A statement in a file, with the Swift types of its parameters and columns.
 ///
 ///     enum TellRead {
 ///         struct Input: NamedFields {
@@ -14,7 +14,7 @@
 ///         static let statement = PreparedStatement<Input, Columns>("tell_read", PackageResources.tell_read_sql, .store)
 ///     }
 ///
-/// It is executed and read by these, without any names at run time:
+/// It is executed and read through these, without any names at run time:
 ///
 ///     batch.execute(TellRead.statement) { parameters, input in
 ///         parameters.set(input.users, to: entries.lazy.map(\.user))
@@ -23,17 +23,17 @@
 ///     let columns = TellRead.statement.columns
 ///     for row in rows { told(row[columns.ordinal], row[columns.useq]) }
 ///
-/// A file that says something wrong, or something else than the Swift types, stops the process when the statement is
-/// first used: services list their statements before they connect.
+/// A file that is malformed, or does not match the Swift types, stops the process when the statement is first used.
+/// Services therefore list their statements before they connect.
 public struct PreparedStatement<Input: NamedFields, Columns: NamedFields>: Sendable {
-    /// For the configuration of connections.
+    /// The statement for the configuration of connections.
     public let untyped: Statement
     public let input: Input
     public let columns: Columns
 
     /// - Parameters:
-    ///   - name: under which it is prepared.
-    ///   - file: its bytes; see `SQLFile`.
+    ///   - name: the name under which it is prepared.
+    ///   - file: the bytes of the file; see `SQLFile`.
     public init(_ name: String, _ file: [UInt8], _ names: SQLNames) {
         do {
             let file = try SQLFile(name, file)
@@ -57,8 +57,8 @@ extension SQLNames {
 }
 
 extension Batch {
-    /// Executes a statement of the connection's configuration with the parameters that `build` sets: all of them, in any
-    /// order.
+    /// Executes a statement of the connection's configuration with the parameters that `build` sets. It must set all of
+    /// them, in any order.
     public mutating func execute<Input, Columns>(
         _ prepared: PreparedStatement<Input, Columns>, _ build: (inout Parameters, Input) -> Void
     ) {

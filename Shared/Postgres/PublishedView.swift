@@ -1,14 +1,14 @@
-/// Columns of one service's table that the other services may read: a view, named `published_` and the table.
+/// Columns of one service's table that the other services may read: a view named `published_` and the table.
 ///
-/// A service reads the tables of its own schema, and of another's these views and nothing else: the database grants no
-/// more (`deploy/database`). So a table can change as long as its view stays, and what a service learns of another is read
-/// in one list. As in any contract, columns are only ever added, at the end.
+/// A service reads the tables of its own schema, and only these views of another's. The database grants no more
+/// (`deploy/database`). So a table can change as long as its view stays, and one list shows everything that a service
+/// reads from others. As in any contract, columns are only ever added, at the end.
 public struct PublishedView: Sendable {
     let schema: String
     let table: String
     let columns: [String]
 
-    /// Identifiers of the code's own, never of a user: they are not quoted.
+    /// Takes identifiers from the code, never from a user: they are not quoted.
     public init(_ schema: String, _ table: String, _ columns: [String]) {
         self.schema = schema
         self.table = table
@@ -17,7 +17,7 @@ public struct PublishedView: Sendable {
 
     public var name: String { "\(schema).published_\(table)" }
 
-    /// Makes the view, if it is not there with these columns.
+    /// Creates the view, unless it exists with these columns.
     func publish(in database: BlockingConnection) throws(DatabaseError) {
         let present = try database.query(
             """
@@ -25,15 +25,15 @@ public struct PublishedView: Sendable {
             WHERE attrelid = to_regclass($1) AND attnum > 0
             """
         ) { $0.add(name) }
-        // Replacing a view waits for those who read it.
+        // Replacing a view waits for its readers.
         guard present[0][0] as String? != columns.joined(separator: " ") else { return }
         let list = columns.joined(separator: ", ")
         try database.execute("CREATE OR REPLACE VIEW \(name) AS SELECT \(list) FROM \(schema).\(table)")
     }
 
-    /// Throws where the service that the URL names may not read these views.
+    /// Throws if the service that the URL names may not read these views.
     ///
-    /// Called before a service starts: otherwise its statements fail one by one.
+    /// Called before a service starts. Otherwise its statements would fail one by one.
     public static func require(_ views: [PublishedView], ofDatabaseAt url: String) throws(MigrationError) {
         let database: BlockingConnection
         do throws(DatabaseError) {

@@ -1,6 +1,7 @@
 import CPQ
 
-/// What one statement returned, in binary format. Owns the memory: pointers taken from it live as long as it does.
+/// The rows that one statement returned, in binary format. Owns the memory: pointers taken from it live as long as it
+/// does.
 public final class Rows: @unchecked Sendable {
     // @unchecked: libpq never changes a result once it was handed out, and reading one is thread-safe (34.20).
     fileprivate let result: OpaquePointer
@@ -14,7 +15,7 @@ public final class Rows: @unchecked Sendable {
 
     deinit { PQclear(result) }
 
-    /// How many rows an INSERT, UPDATE or DELETE touched.
+    /// The number of rows that an INSERT, UPDATE or DELETE touched.
     public var affectedCount: Int { Int(String(cString: PQcmdTuples(result))) ?? 0 }
 }
 
@@ -24,11 +25,11 @@ extension Rows: RandomAccessCollection {
     public subscript(index: Int) -> Row { Row(rows: self, index: CInt(index)) }
 }
 
-/// One row. The columns of a `PreparedStatement` are read by what declares them:
+/// One row. The columns of a `PreparedStatement` are read by their declarations:
 ///
 ///     let seq = row[columns.seq]
 ///
-/// Those of other statements are numbered from 0 and read as the type the caller asks for:
+/// Columns of other statements are numbered from 0 and read as the type the caller asks for:
 ///
 ///     let seq: Int64 = row[0]
 ///     let editedAt: Timestamp? = row[1]
@@ -42,12 +43,12 @@ public struct Row {
     public subscript<Value: PostgresValue>(column: Column<Value?>) -> Value? { self[checked(column)] }
     public subscript<Value: PostgresValue>(column: Column<[Value]>) -> [Value] { array(checked(column)) }
 
-    /// A value as it lies in memory, for the paths that make no `String` of a text.
+    /// The value's raw bytes, for paths that create no `String` of a text.
     public func bytes<Value>(_ column: Column<Value>) -> UnsafeRawBufferPointer {
         bytes(checked(column), Value.statementType)
     }
 
-    /// Of a column that is never NULL but where an outer join found no row.
+    /// Whether an outer join found no row, by a column that is otherwise never NULL.
     public func isNull<Value>(_ column: Column<Value>) -> Bool { isNull(checked(column)) }
 
     private func checked<Value>(_ column: Column<Value>) -> Int {
@@ -65,7 +66,7 @@ public struct Row {
         isNull(column) ? nil : Value(decoding: bytes(column, Value.postgresType))
     }
 
-    /// A one-dimensional array without NULLs. Layout as in `Parameters`; an empty array has no dimensions.
+    /// Reads a one-dimensional array without NULLs. Layout as in `Parameters`; an empty array has no dimensions.
     public func array<Value: PostgresValue>(_ column: Int) -> [Value] {
         let bytes = bytes(column, .array(Value.postgresType))
         guard bytes.loadUnaligned(as: Int32.self) != 0 else { return [] }

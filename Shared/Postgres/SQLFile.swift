@@ -1,4 +1,4 @@
-/// A file with one statement, or with a fragment of several: the comments it begins with, and SQL.
+/// A file with one statement, or with a fragment that several share: leading comments, and SQL.
 ///
 ///     -- The messages of a conversation that are nearest to a position, on its older side.
 ///     --
@@ -13,9 +13,9 @@
 ///     WHERE m.slot = :slot AND m.conversation_id = :conversation AND m.seq < :pivot
 ///     ORDER BY m.seq DESC LIMIT :limit
 ///
-/// `-- :name type` declares a parameter, `-- > name type` a column of the result, in order; what stands behind the type is
-/// for the reader. `-- > {fragment}` declares the columns that a fragment declares. SQL refers to a parameter by `:name` and
-/// to what `SQLNames` has by `{name}`. A fragment declares what it refers to without types.
+/// `-- :name type` declares a parameter. `-- > name type` declares a column of the result, in order. Text after the
+/// type is for the reader. `-- > {fragment}` declares the columns that a fragment declares. SQL refers to a parameter
+/// by `:name` and to a name of `SQLNames` by `{name}`. A fragment declares its names without types.
 struct SQLFile: Sendable {
     struct Field: Equatable, Sendable {
         let name: String
@@ -52,7 +52,7 @@ struct SQLFile: Sendable {
         body = lines[header.endIndex...].joined(separator: "\n")
     }
 
-    /// The columns, those of fragments among them.
+    /// The columns, including those of fragments.
     func columns(_ names: SQLNames) throws(SQLFileError) -> [Field] {
         var result: [Field] = []
         for column in columns {
@@ -70,7 +70,7 @@ struct SQLFile: Sendable {
 
     // MARK: Expansion
 
-    /// The SQL as the server gets it: parameters numbered in the order of the header, names replaced, comments left out.
+    /// The SQL for the server: parameters numbered in the order of the header, names replaced, comments removed.
     func sql(_ names: SQLNames) throws(SQLFileError) -> String {
         var scope = Scope()
         for (index, parameter) in parameters.enumerated() { scope.values[parameter.name] = "$\(index + 1)" }
@@ -81,7 +81,7 @@ struct SQLFile: Sendable {
         return sql
     }
 
-    /// What names with a colon stand for.
+    /// The meaning of names with a colon.
     private struct Scope {
         var values: [String: String] = [:]
         var used: Set<String> = []
@@ -107,7 +107,7 @@ struct SQLFile: Sendable {
         return Self.withoutEmptyLines(result)
     }
 
-    /// A parameter; `::`, a cast, is left as it is, and so is a colon before anything but a name.
+    /// Expands a parameter. `::`, a cast, stays unchanged, and so does a colon before anything but a name.
     private func expandColon(_ scanner: inout SQLScanner, _ scope: inout Scope) throws(SQLFileError) -> String {
         if scanner.following == UInt8(ascii: ":") { return ":" + scanner.take { $0 == UInt8(ascii: ":") } }
         guard let next = scanner.following, SQLScanner.isNameCharacter(next), !SQLScanner.isDigit(next) else {
@@ -121,7 +121,7 @@ struct SQLFile: Sendable {
         return value
     }
 
-    /// What stands up to the brace that closes the one just read.
+    /// Takes the text up to the brace that closes the one just read.
     private func takeBraces(_ scanner: inout SQLScanner) throws(SQLFileError) -> String {
         var depth = 1
         let start = scanner.position
@@ -147,7 +147,7 @@ struct SQLFile: Sendable {
         }
     }
 
-    /// The arguments of a fragment: `(name => SQL, …)`, or none.
+    /// Reads the arguments of a fragment: `(name => SQL, …)`, or none.
     private func arguments(
         _ text: Substring, _ scope: inout Scope, _ names: SQLNames
     ) throws(SQLFileError) -> [String: String] {
@@ -165,7 +165,7 @@ struct SQLFile: Sendable {
         return arguments
     }
 
-    /// The body of a fragment. What it is not given it takes from the scope it is included in.
+    /// Returns the body of a fragment. Parameters without an argument come from the including scope.
     private func included(
         _ arguments: [String: String], by includer: String, _ outer: inout Scope, _ names: SQLNames
     ) throws(SQLFileError) -> String {
@@ -183,7 +183,7 @@ struct SQLFile: Sendable {
         return try expand(body, &scope, names).trimmed
     }
 
-    /// The body of a fragment with these arguments.
+    /// Returns the body of a fragment with these arguments.
     func expanded(_ arguments: [String: String], _ names: SQLNames) throws(SQLFileError) -> String {
         var nothing = Scope()
         return try included(arguments, by: name, &nothing, names)
@@ -207,14 +207,14 @@ struct SQLFile: Sendable {
         return parts.map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Where comments stood.
+    /// Removes the empty lines that comments leave.
     private static func withoutEmptyLines(_ bytes: [UInt8]) -> String {
         String(decoding: bytes, as: UTF8.self).split(separator: "\n").filter { !$0.allSatisfy(\.isWhitespace) }
             .joined(separator: "\n")
     }
 }
 
-/// A file that says something wrong.
+/// An error in a file.
 struct SQLFileError: Error, Equatable, CustomStringConvertible {
     let file: String
     let problem: String

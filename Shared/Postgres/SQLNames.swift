@@ -1,14 +1,14 @@
 import Models
 
-/// What the SQL of a service may name in braces: values that Swift knows, and fragments.
+/// The names that the SQL of a service may use in braces: values from Swift, and fragments.
 ///
-/// A value is written once, in Swift, and stands in SQL under the name it has there: `{ChangeKind.memberAdded}`,
-/// `{ContractLimits.membersPerConversation}`. A fragment is a file of its own, for a rule that several statements keep:
-/// `{reader_stay}`. It may take arguments, `{is_visible(seq => p.seq)}`; what it names and is not given stands for the
-/// parameter of this name of the statement it is included by.
+/// A value is defined once, in Swift, and has a name in SQL: `{ChangeKind.memberAdded}`,
+/// `{ContractLimits.membersPerConversation}`. A fragment is a file of its own, for a rule that several statements
+/// share: `{reader_stay}`. It may take arguments: `{is_visible(seq => p.seq)}`. A name without an argument stands for
+/// the parameter of that name in the including statement.
 public struct SQLNames: Sendable {
     enum Meaning {
-        /// SQL as it is.
+        /// SQL, inserted unchanged.
         case value(String)
         case fragment(SQLFile)
     }
@@ -43,13 +43,13 @@ public struct SQLNames: Sendable {
         return SQLNames([name: .value("interval '\(milliseconds) milliseconds'")])
     }
 
-    /// A string, quoted. It holds no quote.
+    /// A string, quoted. It must hold no quote.
     public static func string(_ name: String, _ text: String) -> SQLNames {
         precondition(!text.contains("'"), "a string in SQL ends at a quote")
         return SQLNames([name: .value("'\(text)'")])
     }
 
-    /// A name of the schema, or an expression: SQL as it is.
+    /// A name of the schema, or an expression: SQL, inserted unchanged.
     public static func sql(_ name: String, _ sql: String) -> SQLNames { SQLNames([name: .value(sql)]) }
 
     // MARK: Fragments
@@ -61,13 +61,13 @@ public struct SQLNames: Sendable {
         } catch { preconditionFailure("\(error)") }
     }
 
-    /// A fragment with its arguments, for statements that stand in no file yet.
+    /// Returns a fragment with its arguments, for statements that are not in a file yet.
     public func sql(_ fragment: String, _ arguments: [String: String] = [:]) -> String {
         guard case .fragment(let file)? = meanings[fragment] else { preconditionFailure("there is no {\(fragment)}") }
         do { return try file.expanded(arguments, self) } catch { preconditionFailure("\(error)") }
     }
 
-    /// Which fragments there are.
+    /// The names of all fragments.
     public var fragments: Set<String> {
         Set(meanings.compactMap { if case .fragment = $0.value { $0.key } else { nil } })
     }

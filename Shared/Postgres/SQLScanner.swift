@@ -1,13 +1,14 @@
-/// Reads SQL piece by piece, so that nobody takes for code what stands in strings and comments.
+/// Reads SQL piece by piece, so that the contents of strings and comments are not mistaken for code.
 ///
-/// Knows strings, also with backslashes (`E'…'`), quoted names, bodies between `$tags$`, comments, also nested ones.
+/// It knows strings, also with backslashes (`E'…'`), quoted names, bodies between `$tags$`, and comments, also nested
+/// ones.
 struct SQLScanner {
     enum Piece: Equatable {
         /// One character of code.
         case code(UInt8)
-        /// A string, a quoted name or a body between tags, as it is.
+        /// A string, a quoted name or a body between tags, unchanged.
         case verbatim(Range<Int>)
-        /// Up to the end of its line.
+        /// A comment up to the end of its line.
         case lineComment
         case blockComment
     }
@@ -32,10 +33,10 @@ struct SQLScanner {
         }
     }
 
-    /// The character behind what was read.
+    /// The next character.
     var following: UInt8? { position < bytes.count ? bytes[position] : nil }
 
-    /// Reads on while `condition` holds.
+    /// Takes characters while `condition` holds.
     mutating func take(while condition: (UInt8) -> Bool) -> String {
         let start = position
         while position < bytes.count, condition(bytes[position]) { position += 1 }
@@ -59,13 +60,13 @@ struct SQLScanner {
         position + 1 < bytes.count && bytes[position + 1] == UInt8(ascii: character)
     }
 
-    /// Whether the quote at hand follows an `E` that is a word of its own.
+    /// Whether the current quote follows an `E` that is a word by itself.
     private var isEscapeString: Bool {
         guard position > 0, bytes[position - 1] | 0x20 == UInt8(ascii: "e") else { return false }
         return position < 2 || !Self.isNameCharacter(bytes[position - 2])
     }
 
-    /// A doubled quote ends one part and begins the next, which comes to the same.
+    /// Takes up to the closing quote. A doubled quote ends one part and begins the next, with the same result.
     private mutating func takeQuoted(hasBackslashes: Bool) -> Piece {
         let start = position, quote = bytes[position]
         advance(1)
@@ -97,7 +98,7 @@ struct SQLScanner {
         return .blockComment
     }
 
-    /// What stands between two equal `$tags$`; or the dollar alone, where it begins none: in a name, or before a number.
+    /// Takes a body between two equal `$tags$`. Takes only the dollar if it begins none: in a name, or before a number.
     private mutating func takeBody() -> Piece {
         let start = position
         let isInName = position > 0 && Self.isNameCharacter(bytes[position - 1])
@@ -117,7 +118,7 @@ struct SQLScanner {
 }
 
 extension StringProtocol {
-    /// Without white space around it.
+    /// The text without white space around it.
     var trimmed: String {
         let start = drop(while: \.isWhitespace)
         return String(start[..<(start.lastIndex { !$0.isWhitespace }.map(start.index(after:)) ?? start.startIndex)])

@@ -1,7 +1,7 @@
-/// The statements of a text, without their semicolons and comments. It does not know `BEGIN ATOMIC`, whose bodies have
-/// semicolons of their own.
+/// Splits a text into its statements, without their semicolons and comments. It does not support `BEGIN ATOMIC`, whose
+/// bodies contain semicolons.
 enum SQLStatements {
-    /// The statements of `sql`.
+    /// Returns the statements of `sql`.
     static func of(_ sql: String) -> [String] {
         var scanner = SQLScanner(sql)
         var statements: [String] = []

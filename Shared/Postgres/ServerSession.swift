@@ -1,14 +1,14 @@
 import Reactor
 
-/// What libpq wants to wait for while it connects.
+/// A step of connecting: the event that libpq waits for, or the outcome.
 public enum ConnectionStep { case waitToRead, waitToWrite, connected, failed(DatabaseError) }
 
-/// One step of the answer to a batch.
+/// One step of the response to a batch.
 public enum SessionEvent { case rows(Rows), error(DatabaseError), skipped, endOfBatch, broken(DatabaseError) }
 
 /// The session behind a `Connection`: libpq's, or in a simulation one that begins and ends in this process.
 public protocol ServerSession: AnyObject {
-    /// The descriptor to be watched. Nil: it calls the handler given to `attach` when there is something for it.
+    /// The descriptor to watch. Nil: the session calls the handler given to `attach` when there is something for it.
     var socket: CInt? { get }
     func attach(_ handler: any DescriptorHandler)
     var isBroken: Bool { get }
@@ -19,9 +19,9 @@ public protocol ServerSession: AnyObject {
     func execute(_ statement: Statement, _ build: (inout Parameters) -> Void)
     func execute(sql: String, _ build: (inout Parameters) -> Void)
     func sync()
-    /// Once something could not be sent, nothing more is.
+    /// Whether something could not be sent. Then nothing more is.
     var refusedToSend: Bool { get }
-    /// Whether everything is on its way.
+    /// Sends what is buffered. Returns whether everything is sent.
     func flush() -> Bool
 
     func consumeInput() -> Bool
@@ -31,6 +31,6 @@ public protocol ServerSession: AnyObject {
 }
 
 extension ServerSession {
-    /// libpq's has a descriptor.
+    /// libpq's session has a descriptor, and needs no handler.
     func attach(_: any DescriptorHandler) {}
 }

@@ -1,9 +1,9 @@
 import CPQ
 
-/// One libpq connection in non-blocking pipeline mode, closed when its owner lets go. The only place that calls libpq
-/// on the way of a batch.
+/// One libpq connection in non-blocking pipeline mode, closed when its owner lets go. It is the only place that calls
+/// libpq for batches.
 final class Session: ServerSession, @unchecked Sendable {
-    // @unchecked: made on a helper thread, then handed to the reactor, which alone uses it.
+    // @unchecked: created on a helper thread, then handed to the reactor, the only user.
     private let handle: OpaquePointer
 
     /// Set by the notice receiver, for the batch whose results are being read.
@@ -12,11 +12,11 @@ final class Session: ServerSession, @unchecked Sendable {
     /// Reused by every execution.
     private var parameters = Parameters()
 
-    /// Once libpq has refused to take something, nothing more is sent: a batch without one of its statements must not
+    /// Whether libpq has refused to take something. Then nothing more is sent: a batch that lacks a statement must not
     /// reach its Sync.
     private(set) var refusedToSend = false
 
-    /// Begins to connect. Blocks while a host name is resolved, so it is not called on the reactor.
+    /// Begins to connect. Not called on the reactor, because it blocks while a host name is resolved.
     init(_ keywords: [(String, String)]) {
         let names = CStringArray(keywords.map(\.0)), values = CStringArray(keywords.map(\.1))
         let expandsURL: CInt = 1
@@ -32,7 +32,7 @@ final class Session: ServerSession, @unchecked Sendable {
     var socket: CInt? { PQsocket(handle) }
     var isBroken: Bool { PQstatus(handle) == CONNECTION_BAD }
 
-    /// libpq's own words, for when the server said nothing.
+    /// libpq's own message, for failures that the server did not report.
     var error: DatabaseError {
         let text = String(cString: PQerrorMessage(handle))
         return DatabaseError(.connectionFailure, text.isEmpty ? "the connection was lost" : text.trimmedLines)
@@ -53,8 +53,8 @@ final class Session: ServerSession, @unchecked Sendable {
 
     // MARK: Sending
 
-    // The PQsend functions copy into libpq's output buffer and return 1. They refuse only when the connection is gone
-    // or memory is, and both end the session.
+    // The PQsend functions copy into libpq's output buffer and return 1. They refuse only if the connection is lost or
+    // memory is exhausted, and both end the session.
 
     func prepare(_ statement: Statement) {
         let types = statement.parameters.map(\.oid)
@@ -96,14 +96,14 @@ final class Session: ServerSession, @unchecked Sendable {
         refusedToSend = send() != 1
     }
 
-    /// Whether everything has been handed to the kernel. A write that fails shows when the answer is read.
+    /// Whether everything has been handed to the kernel. A failed write shows when the response is read.
     func flush() -> Bool { PQflush(handle) == 0 }
 
     // MARK: Receiving
 
     func consumeInput() -> Bool { PQconsumeInput(handle) == 1 }
 
-    /// The next step of what has arrived, nil when more must arrive first. Call only while an answer is outstanding.
+    /// The next step of what has arrived; nil if more must arrive first. Call only while a response is outstanding.
     func nextEvent() -> SessionEvent? {
         while !isBroken, PQisBusy(handle) == 0 {
             // NULL marks the end of each statement's results, but not of the Sync's.
@@ -144,8 +144,8 @@ final class Session: ServerSession, @unchecked Sendable {
         return commitWaitWasCancelled
     }
 
-    /// A cancelled wait for a standby reports success and this warning. It is recognised by the function that raises
-    /// it, since its text is translated and its SQLSTATE says only "warning".
+    /// Detects a cancelled wait for a standby, which reports success and this warning. It is recognised by the function
+    /// that raises it, since its text is translated and its SQLSTATE is only "warning".
     private func noticed(_ notice: OpaquePointer) {
         if DiagnosticField.sourceFunction.text(in: notice) == "SyncRepWaitForLSN" {
             commitWaitWasCancelled = true

@@ -2,25 +2,25 @@ import Bytes
 import CPQ
 import Reactor
 
-/// What plays PostgreSQL in a simulation: connections get their sessions from it.
+/// The stand-in for PostgreSQL in a simulation. Connections get their sessions from it.
 @Reactor
 public protocol SimulatedServer: AnyObject, Sendable {
-    /// A process wants a session. The server answers it later by `SimulatedSession.accept` or `end`.
+    /// A process requests a session. The server responds later by `SimulatedSession.accept` or `end`.
     func connect() -> SimulatedSession
-    /// A batch has left a process. The server answers it later by `SimulatedSession.answer`, in the order of arrival.
+    /// A batch has left a process. The server responds later by `SimulatedSession.answer`, in the order of arrival.
     func receive(_ batch: [SimulatedStatement], on session: SimulatedSession)
     /// A process has let go of its end.
     func closed(_ session: ObjectIdentifier)
 }
 
-/// A statement on its way: the name it was prepared under, or its text, and its parameters in binary form.
+/// A statement in flight: the name it was prepared under, or its text, and its parameters in binary form.
 public struct SimulatedStatement: Sendable {
     public let name: String
     public let parameters: [[UInt8]?]
 }
 
-/// A session with a `SimulatedServer`. What is sent goes to the server as it is; the server's answers are to be given
-/// within a turn of the session's process.
+/// A session with a `SimulatedServer`. Everything sent goes to the server unchanged. The server must respond within a
+/// turn of the session's process.
 public final class SimulatedSession: ServerSession, @unchecked Sendable {
     // @unchecked: only the reactor uses it.
     private let server: any SimulatedServer
@@ -45,7 +45,7 @@ public final class SimulatedSession: ServerSession, @unchecked Sendable {
         handler?.ready(.write)
     }
 
-    /// The answer to the oldest batch without one: rows for each statement up to the end or the error.
+    /// Responds to the oldest batch without a response, with rows for each statement up to the end or the error.
     @Reactor public func answer(_ rows: [Rows], _ error: DatabaseError? = nil) {
         events += rows.map { .rows($0) }
         if let error { events.append(.error(error)) }
@@ -53,7 +53,7 @@ public final class SimulatedSession: ServerSession, @unchecked Sendable {
         handler?.ready(.read)
     }
 
-    /// The connection is gone.
+    /// Ends the connection.
     @Reactor public func end() {
         failure = DatabaseError(.connectionFailure, "the simulation ended the connection")
         handler?.ready(.read)
@@ -108,13 +108,13 @@ public final class SimulatedSession: ServerSession, @unchecked Sendable {
 }
 
 extension SimulatedStatement {
-    /// The name under which a preparation goes; it returns no rows.
+    /// The name that stands for a preparation, which returns no rows.
     public static let preparation = ""
 }
 
 // MARK: Rows
 
-/// A value in a row of a `SimulatedServer`, with its type: NULLs have one, too.
+/// A value in a row of a `SimulatedServer`, with its type: a NULL has one, too.
 public struct SimulatedValue {
     let type: PostgresType
     let bytes: [UInt8]?
@@ -141,7 +141,7 @@ extension SimulatedValue {
 }
 
 extension Rows {
-    /// The rows of a simulated statement, all of the same columns.
+    /// Creates the rows of a simulated statement, all with the same columns.
     public convenience init(simulating rows: [[SimulatedValue]]) {
         guard let result = PQmakeEmptyPGresult(nil, PGRES_TUPLES_OK) else {
             preconditionFailure("there is memory for a result")
@@ -172,7 +172,7 @@ extension Rows {
         }
         bytes.withUnsafeMutableBytes {
             let start = $0.baseAddress?.assumingMemoryBound(to: CChar.self)
-            // Without a place, a length of 0 would be NULL.
+            // Without a pointer, a length of 0 would be NULL.
             var nothing: CChar = 0
             if let start {
                 PQsetvalue(result, row, column, start, CInt($0.count))

@@ -1,4 +1,4 @@
-/// A statement that a connection prepares once, each time it comes up, under a name of its own.
+/// A statement that a connection prepares under a name each time it comes up.
 public struct Statement: Sendable {
     /// A parameter or a column.
     public struct Field: Equatable, Sendable {
@@ -10,7 +10,7 @@ public struct Statement: Sendable {
     public let parameters: [PostgresType]
     public let sql: String
     public let isFromFile: Bool
-    /// What the file declares; nothing where it comes from none.
+    /// The fields that the file declares; empty without a file.
     public let parameterFields: [Field]
     public let columnFields: [Field]
 

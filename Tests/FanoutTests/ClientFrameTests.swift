@@ -98,7 +98,7 @@ import Testing
             (
                 #"{"type":"hello","token":"a","cursors":{"\#(Self.conversation)":1,"\#(Self.conversation)":1}}"#,
                 "given once"
-            ), (#"{"type":"ping"} x"#, "goes on"),
+            ), (#"{"type":"ping"} x"#, "continues after its value"),
         ])
     func refused(text: String, named: String) {
         let error = #expect(throws: JSONError.self) { try Self.read(text) }

@@ -59,7 +59,7 @@ private let minute = Timestamp(milliseconds: 60_000)
         }
         #expect(departures.isEmpty && departures.users(in: first).isEmpty)
         let announced = [departures.takeEnded(in: first), departures.takeEnded(in: first)]
-        #expect(told == [[PresenceList.Departure(anna, lastSeen: minute)], []])
+        #expect(announced == [[PresenceList.Departure(anna, lastSeen: minute)], []])
     }
 
     private func depart(

@@ -64,7 +64,7 @@ import Testing
         #expect(Set(commands.map(\.summary)).count == commands.count)
     }
 
-    /// Of every command, wherever it runs.
+    /// The descriptions of all commands, in any executable.
     private static let descriptions = ParleyCLI.Main.commands.map { listed in
         switch listed {
         case .command(let command): command.description

@@ -15,7 +15,7 @@ import Testing
             .init(id: MessageID(UUIDBytes(high: 0, low: 3)), sender: 0, text: "three", parent: nil),
         ])
 
-    /// The history that a perfect server gives.
+    /// The history that a correct server returns.
     private var history: [MessageView] {
         plan.messages.enumerated().map { index, message in
             MessageView(

@@ -35,7 +35,7 @@ import Testing
         settings.pace = pace
         settings.strictOrder = strictOrder
         settings.connectionsPerEndpoint = 2
-        // Waited out only where what is waited for never comes.
+        // Waited for in full only if the expected event never comes.
         settings.settleTime = fault == .forgetsReading ? .milliseconds(500) : .seconds(20)
         let replay = Replay(plan, connection: try ConnectionArguments(arguments), settings: settings)
         return try await replay.run(ReplayProgress(isInteractive: false))

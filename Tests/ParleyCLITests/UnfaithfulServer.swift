@@ -6,14 +6,14 @@ import Reactor
 
 @testable import ParleyClient
 
-/// A small server of the contract, kept in memory, that breaks one of its promises on demand: to see that the client
-/// survives what it must survive and notices what it must notice. Faithful servers are tested with the real services.
+/// A small in-memory server of the contract that breaks one of its promises on demand. It shows that the client
+/// survives what it must survive and detects what it must detect. Faithful servers are tested with the real services.
 @Reactor
 final class UnfaithfulServer: HTTPHandler, WebSocketHandler {
     enum Fault: CaseIterable, Sendable {
-        // Faults that a client survives.
+        // Faults that a client must survive.
         case none, refusesNow, closesSockets, reloads
-        // Faults that it must notice.
+        // Faults that a client must detect.
         case altersText, losesChange, repeatsChange, losesMessage, doublesMessage, forgetsParent, refusesForGood,
             forgetsReading, acknowledgesElsewhere, digestsAnotherState, digestsOtherChanges
 
@@ -90,7 +90,7 @@ final class UnfaithfulServer: HTTPHandler, WebSocketHandler {
         }
     }
 
-    /// A direct conversation, as far as anybody looks at it.
+    /// Creates a direct conversation, with the fields that the client reads.
     private func create(_ responder: Responder) {
         var body = ByteBuffer()
         body.beginObject()
@@ -143,7 +143,7 @@ final class UnfaithfulServer: HTTPHandler, WebSocketHandler {
         return stored
     }
 
-    /// The test plan's messages all come from one user.
+    /// All messages of the test plan come from one user.
     private func sender(of _: MessageID) -> StaticString { "irc:ann" }
 
     private func page(_ kind: String, _ conversation: ConversationID, _ request: Request, _ responder: Responder) {
@@ -182,7 +182,7 @@ final class UnfaithfulServer: HTTPHandler, WebSocketHandler {
         body.endObject()
     }
 
-    /// Of what is stored, which is a page at most.
+    /// Responds with the digest of the stored changes, at most a page.
     private func digest(_ conversation: ConversationID, _ responder: Responder) {
         let stored = histories[conversation] ?? []
         var (changes, state) = ("1 conversation.created - irc:ann\n", "")
@@ -205,7 +205,7 @@ final class UnfaithfulServer: HTTPHandler, WebSocketHandler {
         responder.respond(200, body: body)
     }
 
-    /// The test plan has one user, who listens.
+    /// The test plan has one user, who is the listener.
     private func listMembers(_ conversation: ConversationID, _ responder: Responder) {
         var body = ByteBuffer()
         body.append(#"{"members":[{"userId":"irc:ann","role":"owner","deliveredSeq":"# as StaticString)
@@ -279,7 +279,7 @@ final class UnfaithfulServer: HTTPHandler, WebSocketHandler {
     }
 
     private func catchUp(_ socket: WebSocket, _ session: Session, _ conversation: ConversationID) {
-        // The creation of the conversation is its first change.
+        // The first change is the creation of the conversation.
         if session.cursors[conversation] == 0 {
             send(socket, #"{"type":"change","change":\#(created(conversation))}"#)
             session.cursors[conversation] = 1
@@ -301,7 +301,7 @@ final class UnfaithfulServer: HTTPHandler, WebSocketHandler {
     private func announce(_ stored: Stored, _ conversation: ConversationID, isFirst: Bool) {
         if fault == .losesChange, stored.seq == 5 { return }
         for (socket, session) in sockets.values where session.cursors[conversation] != nil {
-            // A socket that is closed here catches up when it comes back.
+            // A socket closed here catches up after reconnecting.
             if isFirst, [.closesSockets, .reloads].contains(fault), stored.seq % 8 == 0 {
                 socket.close(.goingAway)
                 session.cursors = [:]

@@ -14,7 +14,7 @@ import Wire
 
     init() { ReactorThread.start() }
 
-    /// A conversation of ann and bob, in which both are listed.
+    /// Opens a conversation of ann and bob that both have in their lists.
     @Reactor private func withPair(
         isDirect: Bool = true, _ body: @Reactor (ReceiptUnderTest) async throws -> Void
     ) async throws {

@@ -7,7 +7,7 @@ import Wire
 
 @testable import Receipt
 
-/// Random signals of many users at once against a model that needs no database.
+/// Random concurrent signals of many users, compared with a model that needs no database.
 @Suite(.timeLimit(.minutes(2))) struct ReceiptModelTests {
     private static let users = (1...6).map { "user\($0)" }
     private static let lastSeq: Int64 = 40
@@ -60,7 +60,7 @@ import Wire
         Horizons(delivered: min(max(told.delivered, told.read), Self.lastSeq), read: min(told.read, Self.lastSeq))
     }
 
-    /// Whether the runs of a user cover exactly what the horizons say, each position once.
+    /// Whether the runs of a user cover exactly the positions of the horizons, each once.
     @Reactor private func tiles(_ receipt: ReceiptUnderTest, _ key: HorizonKey, _ horizons: Horizons) throws -> Bool {
         let runs = try receipt.runs(key.conversation, key.user.name).map { run in
             run.split { $0 == ":" || $0 == "-" }.compactMap { Int64($0) }
@@ -72,8 +72,8 @@ import Wire
         return end(ofKinds: [1, 3]) == horizons.delivered && end(ofKinds: [2, 3]) == horizons.read
     }
 
-    /// Every version of a conversation has its time in the runs: as many different commits as versions at the least, and
-    /// no run is later than the position's last time.
+    /// Whether every version of a conversation has its time in the runs. There must be at least as many different
+    /// commits as versions, and no run may be later than the position's last time.
     private func versionsAreDense(_ database: BlockingConnection) throws -> Bool {
         try database.query(
             """

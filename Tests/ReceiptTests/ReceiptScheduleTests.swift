@@ -12,7 +12,7 @@ import Wire
 @testable import Receipt
 @testable import Store
 
-/// Schedules of everything that moves receipts, against a model that keeps a row per message and member.
+/// Random schedules of everything that moves receipts, compared with a model that has a row per message and member.
 @Suite(.timeLimit(.minutes(5))) struct ReceiptScheduleTests {
     init() { ReactorThread.start() }
 
@@ -31,7 +31,7 @@ import Wire
     }
 }
 
-/// A conversation, what happens to it, and the model of its receipts.
+/// A conversation, its events, and the model of its receipts.
 @Reactor
 private final class ReceiptSchedule {
     private static let users = ["ann", "bob", "cy", "dee", "eve"]
@@ -57,7 +57,7 @@ private final class ReceiptSchedule {
     private var members: Set<String> = [users[0], users[1]]
     private var former: Set<String> = []
     private var messages: [SentMessage] = []
-    /// The messages as they were when a user left who has not come back: what that one is told of their own.
+    /// The messages as they were when a user left. A user who has not returned gets this state of their own messages.
     private var messagesWhenLeft: [String: [SentMessage]] = [:]
     private var sendsReceipts: [String: Bool] = [:]
     private var ownRead: [String: Int64] = [:]
@@ -81,7 +81,7 @@ private final class ReceiptSchedule {
         await receipt.close()
     }
 
-    // MARK: What happens
+    // MARK: Events
 
     func step() async throws {
         switch Int.random(in: 0..<20, using: &random) {
@@ -144,18 +144,18 @@ private final class ReceiptSchedule {
         }
     }
 
-    /// Small as it is: what is kept and what is worked out when asked for must be the same.
+    /// Keeps dates even though the conversation is small. Kept and computed dates must be the same.
     func keepDates() async throws {
         for kind in [1, 2] as [Int16] {
             while try await receipt.services[0].completions.keepPage(conversation, kind) {}
         }
     }
 
-    // MARK: What is told
+    // MARK: Comparisons
 
     func compare() async throws {
         for user in members.union(former) {
-            // Counted from a list of the members, as in small conversations, and without one.
+            // Small conversations are counted from a list of the members, large ones without.
             for limit in [ContractLimits.namedMembers, 0] {
                 queries.recipientLimit = limit
                 try await compareHistory(for: user)
@@ -191,7 +191,7 @@ private final class ReceiptSchedule {
         ]
     }
 
-    /// All pages of the receipts of a message.
+    /// Compares all pages of a message's receipts.
     private func compareReceipts(_ message: SentMessage) async throws {
         var delivered: [String: String] = [:], read: [String: String] = [:]
         var cursor: String? = ""
@@ -227,7 +227,7 @@ private final class ReceiptSchedule {
         AfterUserQuery(MessageQuery(head(reader), message: message.id), after: after, limit: 2)
     }
 
-    /// Everybody sees of themselves what they have read, and of the others what these show.
+    /// Compares the members. Users see their own read position, and of others what they choose to show.
     private func compareMembers(for user: String) async throws {
         guard members.contains(user) else { return }
         let page = try json(await queries.members(MembersQuery(head(user), after: "", limit: 100)))
@@ -248,7 +248,7 @@ private final class ReceiptSchedule {
 }
 
 extension ReceiptUnderTest {
-    /// A message, as the store would have written it.
+    /// Inserts a message as the store writes it.
     fileprivate func send(_ conversation: ConversationID, _ id: MessageID, seq: Int64, by sender: String) throws {
         _ = try database.query(
             """
@@ -280,7 +280,7 @@ extension ReceiptUnderTest {
         }
     }
 
-    /// The time of the latest commit that moved something others see, as JSON tells it.
+    /// Returns the time of the latest commit that moved something others can see, as in the JSON.
     fileprivate func lastMovement(in conversation: ConversationID) throws -> String? {
         try database.query("SELECT last_at FROM receipt.positions WHERE conversation_id = $1 AND status_version > 0") {
             $0.add(conversation)

@@ -7,7 +7,7 @@ import Wire
 
 @testable import Receipt
 
-/// The receipt service against a real PostgreSQL, through a real bus.
+/// The receipt service with a real PostgreSQL and a real bus.
 @Suite(.timeLimit(.minutes(2))) struct ReceiptServiceTests {
     private let conversation = ConversationID(UUIDBytes(high: 0x0190_b1a2_3c4d_7e5f, low: 0x8a6b_7c8d_9e0f_1a2b))
 
@@ -224,18 +224,18 @@ import Wire
                 """)
             await waitUntil { receipt.services[0].search.isDone }
             let before = receipt.services[0].search.looked
-            // Delivered only, and by who is a stranger: nothing is noted.
+            // A delivery only, and a user who is not a member. Neither is noted.
             _ = await receipt.signal(conversation, "ann", delivered: 9)
             _ = await receipt.signal(ConversationID(UUIDBytes(high: 9, low: 9)), "ann", read: 9)
             #expect(try receipt.noted() == 0)
             receipt.answersReads = false
             for seq in Int64(1)...3 { #expect(await receipt.signal(conversation, "bob", read: seq) == 202) }
             #expect(try receipt.noted() == 1)
-            // As a killed service would: what it has in memory is not told, and what it had taken for noted is forgotten.
+            // Like a killed service: what is in its memory is not announced, and what it considered noted is forgotten.
             try receipt.database.endSessions(of: "parley-receipt-writer")
             await waitUntil { receipt.services[0].search.found > 0 && receipt.services[0].search.isDone }
             #expect(receipt.services[0].search.looked - before == 2)
-            // Behind a takeover a conversation is noted anew.
+            // After a takeover, a conversation is noted again.
             await waitUntil { receipt.services[0].slots.count == Slot.count }
             #expect(await receipt.signal(conversation, "bob", read: 4) == 202)
             #expect(try receipt.noted() == 2)
@@ -264,7 +264,7 @@ import Wire
             for member in members.prefix(20) + members.suffix(20) + [members[2_222]] {
                 try receipt.list(conversation, of: member, toldReadSeq: untold.contains(member) ? 4 : 5)
             }
-            // It has owned the slots, and noted nothing.
+            // It has owned the slots without noting anything.
             try receipt.database.execute(
                 """
                 INSERT INTO receipt.positions (slot, conversation_id)
@@ -274,7 +274,7 @@ import Wire
             receipt.answersReads = false
             try receipt.database.endSessions(of: "parley-receipt-writer")
             await waitUntil { receipt.services[0].search.found >= untold.count && receipt.services[0].search.isDone }
-            // What is found is noted before the search is said to be complete.
+            // What the search finds is noted before the search is reported complete.
             let noted = try receipt.noted()
             #expect(noted == 1)
             receipt.answersReads = true

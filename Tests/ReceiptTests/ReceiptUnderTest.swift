@@ -14,14 +14,14 @@ import Wire
 @testable import enum Receipt.Schema
 @testable import Store
 
-/// Receipt services on a real bus and a database of their own, and a client of them.
+/// Receipt services with a real bus and their own database, and a client of them.
 @Reactor
 final class ReceiptUnderTest {
     let database: TestDatabase
     private(set) var services: [ReceiptService] = []
     private(set) var statuses: [(conversation: ConversationID, version: Int64, json: String)] = []
     private(set) var digests: [DigestEntry] = []
-    /// What a store was told, and whether it answers.
+    /// The read positions sent to the store, and whether the store responds.
     private(set) var told: [ReadPositions.Entry] = []
     var answersReads = true
     var movesOn = true
@@ -80,7 +80,7 @@ final class ReceiptUnderTest {
         }
     }
 
-    /// As a store would.
+    /// Handles a request as a store would.
     private func hear(_ entry: RequestEntry, from origin: Instance) {
         let request = RequestKey(origin: origin, number: entry.number)
         guard entry.kind == StoreRequestKind.readMoved.rawValue, client.admit(request) == .new else { return }
@@ -90,10 +90,10 @@ final class ReceiptUnderTest {
         client.answer(request, status: 204)
     }
 
-    /// Requests that the first service has taken and not answered.
+    /// Requests that the first service has accepted but not yet responded to.
     var requestsInFlight: Int { buses[0].inboundRequestsInFlight }
 
-    /// Ends services and removes everything.
+    /// Ends the services and removes everything.
     func close() async {
         for service in services {
             await service.finish()
@@ -104,7 +104,7 @@ final class ReceiptUnderTest {
         rmdir(directory)
     }
 
-    // MARK: Asking
+    // MARK: Requests
 
     func signal(
         _ conversation: ConversationID, _ user: String, delivered: Int64 = 0, read: Int64 = 0
@@ -114,7 +114,7 @@ final class ReceiptUnderTest {
             ReceiptSignal(conversation, user: UserID(user)!, delivered: delivered, read: read))?.status
     }
 
-    /// The version, and the frame's JSON.
+    /// Returns the version and the frame's JSON.
     func status(_ conversation: ConversationID, after version: Int64) async -> (Int64, String)? {
         let answer = await ask(.status, in: conversation.slot, StatusQuery(conversation, after: version))
         return answer?.payload.withUnsafeBytes { bytes in
@@ -124,7 +124,7 @@ final class ReceiptUnderTest {
         }
     }
 
-    /// Those of the held positions that are behind, with the position they should be at.
+    /// Returns the held positions that are behind, with their current positions.
     func positions(_ held: [StreamPosition], in slot: Slot) async -> [StreamPosition]? {
         let answer = await ask(.positions, in: slot, StreamPositions(held))
         return answer?.payload.withUnsafeBytes { bytes in
@@ -143,7 +143,7 @@ final class ReceiptUnderTest {
 
     // MARK: The database
 
-    /// A conversation of `members` with changes up to `lastSeq`, as the store would have written it.
+    /// Creates a conversation of `members` with changes up to `lastSeq`, as the store writes it.
     func create(_ conversation: ConversationID, members: [String], lastSeq: Int64) throws {
         _ = try database.query(
             """
@@ -158,7 +158,7 @@ final class ReceiptUnderTest {
         for member in members { try join(conversation, member, from: 1, through: nil) }
     }
 
-    /// One stay of a user.
+    /// Adds a stay of a user.
     func join(_ conversation: ConversationID, _ user: String, from: Int64, through: Int64?) throws {
         _ = try database.query(
             "INSERT INTO store.memberships VALUES ($1, $2, $3, $4, $5, 1)"
@@ -171,7 +171,7 @@ final class ReceiptUnderTest {
         }
     }
 
-    /// The end of a user's stay, with the change that tells of it, at the conversation's next position.
+    /// Ends a user's stay with its change, at the conversation's next position.
     func leave(_ conversation: ConversationID, _ user: String, at seq: Int64) throws {
         _ = try database.query(
             """
@@ -192,7 +192,7 @@ final class ReceiptUnderTest {
         }
     }
 
-    /// As a store that goes on writing messages, until `movesOn` is false.
+    /// Announces positions like a store that keeps writing messages, until `movesOn` is false.
     func tellMovements(of conversation: ConversationID) {
         Reactor.spawn { [self] in
             while movesOn {
@@ -209,7 +209,7 @@ final class ReceiptUnderTest {
         client.append(to: .digest(slot.group)) { digest.write(to: &$0) }
     }
 
-    /// `delivered/read` of a user; nil when nothing ever moved.
+    /// Returns `delivered/read` of a user, or nil if nothing ever moved.
     func horizons(_ conversation: ConversationID, _ user: String) throws -> Horizons? {
         try database.query(
             "SELECT delivered_seq, read_seq FROM receipt.horizons WHERE conversation_id = $1 AND user_id = $2"
@@ -219,7 +219,7 @@ final class ReceiptUnderTest {
         }.first.map { Horizons(delivered: $0[0], read: $0[1]) }
     }
 
-    /// A place in the list of a user's conversations, with what their devices were told they have read.
+    /// Adds a conversation to a user's list, with the read position sent to their devices.
     func list(_ conversation: ConversationID, of user: String, toldReadSeq: Int64) throws {
         let id = UserID(user)!
         _ = try database.query(
@@ -235,10 +235,10 @@ final class ReceiptUnderTest {
         }
     }
 
-    /// Conversations that are noted as not told completely.
+    /// Returns the number of conversations noted as not fully announced.
     func noted() throws -> Int64 { try database.query("SELECT count(*) FROM receipt.untold")[0][0] }
 
-    /// What others see of the reading of a user.
+    /// Returns the read position of a user that others see.
     func shown(_ conversation: ConversationID, _ user: String) throws -> Int64? {
         try database.query(
             "SELECT shown_seq FROM receipt.horizons WHERE conversation_id = $1 AND user_id = $2"
@@ -248,7 +248,7 @@ final class ReceiptUnderTest {
         }.first.map { $0[0] }
     }
 
-    /// A setting as the store writes it; without a conversation: for all.
+    /// Writes a setting as the store does. Without a conversation, it is the general setting.
     func sendReadReceipts(_ isOn: Bool, _ user: String, in conversation: ConversationID?) throws {
         let id = UserID(user)!
         if let conversation {
@@ -278,7 +278,7 @@ final class ReceiptUnderTest {
         }
     }
 
-    /// The runs of a user, `kind:from-to`, in order.
+    /// Returns the runs of a user as `kind:from-to`, in order.
     func runs(_ conversation: ConversationID, _ user: String) throws -> [String] {
         try database.query(
             """

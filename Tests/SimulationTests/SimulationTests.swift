@@ -3,10 +3,10 @@ import Reactor
 import TestSupport
 import Testing
 
-/// The services, whole, on a simulated clock, bus and database. A failure prints its seed; the same seed fails again:
+/// The real services on a simulated clock, bus and database. A failure prints its seed; the same seed fails again:
 /// `SWIFT_DETERMINISTIC_HASHING=1 PARLEY_SEED=… swift test --filter SimulationTests`.
 @Suite(.serialized) struct SimulationTests {
-    /// The seeds of every run; `PARLEY_SEEDS` names another number.
+    /// The number of seeds to run. `PARLEY_SEEDS` overrides it.
     private static let seeds = getenv("PARLEY_SEEDS").flatMap { UInt64(String(cString: $0)) } ?? 500
 
     init() { ReactorThread.start() }
@@ -60,7 +60,7 @@ import Testing
 
     private var chosenSeed: UInt64? { getenv("PARLEY_SEED").flatMap { UInt64(String(cString: $0)) } }
 
-    /// By a seed that a correct system passes.
+    /// Uses a seed that a correct system passes.
     @Test("a broken promise is found", arguments: Mutation.allCases)
     @Reactor func mutations(mutation: Mutation) {
         for seed in 0..<600 as Range<UInt64> {

@@ -5,7 +5,7 @@ import Wire
 
 @testable import Store
 
-/// A message of a test; the numbers become identifiers.
+/// Makes a message whose identifiers come from the numbers.
 private func message(_ id: UInt64, replyTo parent: UInt64? = nil) -> NewMessage {
     let empty = UnsafeRawBufferPointer(start: nil, count: 0)
     return NewMessage(

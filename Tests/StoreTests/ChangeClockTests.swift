@@ -11,7 +11,7 @@ import Wire
 @testable import Slots
 @testable import Store
 
-/// What the time is by two clocks and what has passed.
+/// The trusted time, computed from two clocks and the elapsed time.
 @Suite struct TrustedTimeTests {
     private let noon = Timestamp(milliseconds: 1_800_000_000_000)
     private let day: Int64 = 86_400_000
@@ -20,7 +20,7 @@ import Wire
         Timestamp(milliseconds: noon.milliseconds + milliseconds)
     }
 
-    /// At so many milliseconds behind the first look.
+    /// Returns the time this many milliseconds after the first reading.
     private func at(_ milliseconds: Int64) -> MonotonicTime {
         MonotonicTime(nanoseconds: UInt64(1_000_000_000 + milliseconds * 1_000_000))
     }
@@ -56,7 +56,7 @@ import Wire
     }
 }
 
-/// Times of changes while PostgreSQL's clock is set. What the store calls is a function of this database that stands before
+/// Times of changes while PostgreSQL's clock is being set. The store calls a function of this database that shadows
 /// PostgreSQL's own.
 @Suite(.timeLimit(.minutes(2)))
 struct ChangeClockTests {
@@ -84,7 +84,7 @@ struct ChangeClockTests {
         try await body(store)
     }
 
-    /// Sets PostgreSQL's clock, and waits until the store has looked at it.
+    /// Sets PostgreSQL's clock and waits until the store has read it.
     @Reactor private func set(_ ahead: String, _ store: StoreUnderTest) async throws {
         _ = try store.database.query("UPDATE clock.ahead SET by = $1::interval") { $0.add(ahead) }
         let seconds = try store.database.query("SELECT extract(epoch FROM by)::bigint FROM clock.ahead")[0][0] as Int64
@@ -93,7 +93,7 @@ struct ChangeClockTests {
         }
     }
 
-    /// When a message that is sent now was created, relative to now, in seconds.
+    /// Returns when a message sent now was created, relative to now, in seconds.
     @Reactor private func send(_ draft: StoreUnderTest.Draft, _ store: StoreUnderTest) async throws -> Double {
         let reply = try #require(await store.send(draft, from: "alice", to: conversation).first)
         #expect(reply.status == 201)

@@ -6,11 +6,11 @@ import Wire
 @testable import Bus
 @testable import Store
 
-/// What waits for a batch, and what of it is kept in memory.
+/// Commands waiting for a batch, and how much of them is kept in memory.
 @Suite struct CommandQueueTests {
     private static let unlimited = CommandQueue.Size(rows: .max, bytes: .max)
 
-    /// A frame as it comes from the bus, with so many renames, and `padding` bytes that are nobody's.
+    /// Makes a frame as it comes from the bus, with this many renames and `padding` bytes outside any command.
     private static func frame(commands: Int, padding: Int = 0) throws -> InboundFrame {
         var writer = FrameWriter(topic: .command(SlotGroup.all.first!), origin: Instance(1))
         for number in 0..<commands {
@@ -42,7 +42,7 @@ import Wire
         queue.append(command, limit: limit)
     }
 
-    /// How many commands a batch has.
+    /// Takes a batch and returns its number of commands.
     private static func take(from queue: inout CommandQueue, _ limit: CommandQueue.Size) -> Int? {
         queue.nextBatch(limit: limit)?.count
     }
@@ -64,7 +64,7 @@ import Wire
             if frames.count > 5 { #expect(Self.take(from: &queue, .init(rows: 3, bytes: .max)) == 3) }
         }
         #expect(!queue.isEmpty)
-        // A queue may hold as many places of taken ones as it has waiting ones, but not what was in them.
+        // A queue may hold as many entries of taken commands as of waiting ones, but not their contents.
         #expect(frames.count { $0.isKept } == 5)
         #expect(queue.size.rows == 15)
     }
@@ -108,7 +108,7 @@ import Wire
 }
 
 extension Command {
-    /// The same in a frame of its own.
+    /// The same command in its own frame.
     fileprivate func alone() throws -> Command {
         var writer = FrameWriter(topic: .command(SlotGroup.all.first!), origin: Instance(1))
         writer.append { buffer in

@@ -8,27 +8,27 @@ import Wire
 
 @testable import Store
 
-/// What a client knows of a conversation: built from pages, changes and private changes in whatever order they come.
+/// A client's copy of a conversation, built from pages, changes and private changes in any order.
 private struct Replica: Equatable {
-    /// What a reader sees of one position.
+    /// A reader's view of one position.
     struct Item: Equatable {
         var changeSeq: Int
         var summary: String
     }
 
     var items: [Int: Item] = [:]
-    /// How far the reader has read, and how they decided about receipts and presence.
+    /// The reader's read position, and their settings for receipts and presence.
     var readSeq = 0
     var settings = ["readReceipts": true, "presence": true]
-    /// For this conversation; nil: as the reader's own settings say.
+    /// The setting for this conversation. Nil means that the reader's general setting applies.
     private var ownReadReceipts: Bool?
     private var hidden: Set<String> = []
     private var cleared = 0
-    /// By id, to take out what is hidden.
+    /// Positions by id, to remove hidden messages.
     private var seqs: [String: Int] = [:]
-    /// The stays of the reader, as their changes tell.
+    /// The reader's stays, as reported by changes.
     private var stays: [ClosedRange<Int>] = []
-    /// Changes that brought a message from outside the stays.
+    /// Changes that carried a message from outside the stays.
     private(set) var faults: [Int] = []
 
     static func == (left: Self, right: Self) -> Bool {
@@ -38,7 +38,7 @@ private struct Replica: Equatable {
 
     private var sendsReadReceipts: Bool { ownReadReceipts ?? settings["readReceipts"] ?? true }
 
-    /// A message of a page, or in a change. The state with the higher `changeSeq` is the newer one.
+    /// Takes a message from a page or a change. The state with the higher `changeSeq` is the newer one.
     mutating func take(message: [String: Any]) {
         guard let seq = message["seq"] as? Int, let id = message["id"] as? String else { return }
         seqs[id] = seq
@@ -59,9 +59,10 @@ private struct Replica: Equatable {
         "\(kind ?? "") \(event["userId"] ?? "") \(event["title"] ?? "")"
     }
 
-    /// A change of a message that is not in the reader's stays comes without it.
+    /// Takes a change. A change of a message outside the reader's stays comes without the message.
     ///
-    /// - Returns: whether a new stay began after another one, so that what is known of the former has to be read again.
+    /// - Returns: whether a new stay began after another one, so that what is known of the earlier one must be read
+    ///   again.
     mutating func take(change: [String: Any], for reader: String) -> Bool {
         guard let seq = change["seq"] as? Int, let kind = change["kind"] as? String else { return false }
         if let message = change["message"] as? [String: Any] {
@@ -98,7 +99,7 @@ private struct Replica: Equatable {
         }
     }
 
-    /// As a change or an answer tells them.
+    /// Takes settings from a change or a response.
     mutating func take(settings fields: [String: Any], ofConversation: Bool) {
         let readReceipts = fields["readReceipts"] as? Bool
         if ofConversation {
@@ -109,7 +110,7 @@ private struct Replica: Equatable {
     }
 }
 
-/// A client that follows one conversation for one user.
+/// A client that follows one conversation as one user.
 @Reactor
 private final class Follower {
     private let store: StoreUnderTest
@@ -127,8 +128,8 @@ private final class Follower {
 
     private var head: ConversationQuery { ConversationQuery(conversation, reader: user) }
 
-    /// Takes what came since the last time, in small pages; sometimes a page of history first, as a client that opens
-    /// the conversation before it has caught up.
+    /// Fetches what is new, in small pages. Sometimes it reads a page of history first, like a client that opens the
+    /// conversation before catching up.
     func catchUp(using random: inout SeededRandom) async {
         if Bool.random(using: &random) { await readHistory(limit: 7) }
         if Bool.random(using: &random) { await takePrivateChanges() }
@@ -160,7 +161,7 @@ private final class Follower {
         }
     }
 
-    /// What somebody who starts anew asks for beside the history.
+    /// Reads what a new client requests in addition to the history.
     func readSettings() async {
         let own = await store.ask(.settings, in: user.slot, SettingsQuery(user))
         replica.take(
@@ -206,7 +207,7 @@ struct ConvergenceTests {
         _ = await store.create(conversation, by: "alice", with: ["bob", "carol"])
         let followers = Self.users.map { ($0, Follower(store, conversation, $0)) }
         var messages: [MessageID] = []
-        // What `receipt` knows and tells.
+        // What `receipt` has stored and reports.
         var reads: [String: Int64] = [:]
         for _ in 0..<60 {
             await step(store, conversation, &messages, using: &random)
@@ -234,7 +235,7 @@ struct ConvergenceTests {
         }
     }
 
-    /// Who has left keeps what they had: what others change afterwards is not told to them.
+    /// Whether a user is a member. A former member keeps what they had and gets no later changes.
     @Reactor private func isMember(_ user: String, of conversation: ConversationID, _ store: StoreUnderTest) async
         -> Bool
     {
@@ -242,7 +243,7 @@ struct ConvergenceTests {
         return windows?.last?["to"] == nil && windows != nil
     }
 
-    /// Sometimes one of them decides about their settings, here or everywhere, or reads on.
+    /// Sometimes lets an actor change their settings, here or in general, or read further.
     @Reactor private func decideOrRead(
         _ store: StoreUnderTest, _ conversation: ConversationID, _ reads: inout [String: Int64],
         using random: inout SeededRandom
@@ -253,7 +254,7 @@ struct ConvergenceTests {
         case 0: _ = await store.write(.putSettings(readReceipts: decision), by: actor.name, in: conversation)
         case 1: _ = await store.put(readReceipts: decision, by: actor.name)
         case 2: _ = await store.put(presence: decision, by: actor.name)
-        case 3 where actor.name != "dave":  // Who may never have been a member.
+        case 3 where actor.name != "dave":  // dave may never have been a member.
             let seq = Int64.random(in: 1..<100, using: &random)
             reads[actor.name] = max(reads[actor.name] ?? 0, seq)
             _ = await store.ask(
@@ -262,7 +263,7 @@ struct ConvergenceTests {
         }
     }
 
-    /// One random thing that a random user does; much of it is refused, which must change nothing.
+    /// Lets a random user do one random thing. Much of it is refused, which must change nothing.
     @Reactor private func step(
         _ store: StoreUnderTest, _ conversation: ConversationID, _ messages: inout [MessageID],
         using random: inout SeededRandom

@@ -6,12 +6,12 @@ import Wire
 
 @testable import Store
 
-/// How many conversations a user may have.
+/// The limit on a user's conversations.
 @Suite(.timeLimit(.minutes(2)))
 struct ConversationLimitTests {
     init() { ReactorThread.start() }
 
-    /// Of ten, others may make nine.
+    /// Others may create nine of these ten.
     private static let limit = 10
 
     @Reactor private func withStore(_ body: (StoreUnderTest) async throws -> Void) async throws {
@@ -24,7 +24,7 @@ struct ConversationLimitTests {
         if case .problem(let problem) = reply { problem.detail } else { nil }
     }
 
-    /// Expects what is counted to be what there is.
+    /// Expects the stored count to equal the actual number of rows.
     @Reactor private func expectCount(_ expected: Int64, of user: String, _ store: StoreUnderTest) throws {
         let row = try store.database.query(
             """
@@ -70,7 +70,7 @@ struct ConversationLimitTests {
             #expect(detail(refused) == "members: one of them is in too many conversations")
             try expectCount(0, of: "carol", store)
             #expect(await store.create(ConversationID(.random), by: "alice", with: [])?.status == 201)
-            // Who left and comes back has the conversation in the list all the time.
+            // A member who leaves and returns keeps the conversation in their list throughout.
             #expect(await store.write(.removeMember(alice), by: "bob", in: first)?.status == 204)
             #expect(await store.write(.putMember(alice, nil), by: "bob", in: first)?.status == 200)
             try expectCount(10, of: "alice", store)
@@ -90,7 +90,7 @@ struct ConversationLimitTests {
         }
     }
 
-    /// Makes a group, leaves it and takes it out of the list. Returns what became of the last.
+    /// Creates a group, leaves it and removes it from the list. Returns the result of the last step.
     @Reactor private func unlistOne(
         _ group: ConversationID, by user: String, with others: [String] = [], _ store: StoreUnderTest
     ) async -> UInt16? {

@@ -22,7 +22,7 @@ import Wire
 
     private let conversation = ConversationID(UUIDBytes("0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90")!)
 
-    /// The rows behind the documented example, with its times.
+    /// Inserts the rows behind the documented example, with its times.
     @Reactor private func insertExample(into store: StoreUnderTest) throws {
         try store.database.execute(
             """
@@ -133,11 +133,11 @@ import Wire
             $0.add("EXECUTE digest(\(values))")
         }
         let rows = Self.rowsRead(try JSONSerialization.jsonObject(with: Data((plan[0][0] as String).utf8)))
-        // Each page's messages twice, the changes once, and what is about them.
+        // Twice the messages of each page, once the changes, and the rows that belong to them.
         #expect((1_900...2_100).contains(rows), "\(rows)")
     }
 
-    /// Rows that scans of the large tables looked at.
+    /// Returns the number of rows read by scans of the large tables.
     private static func rowsRead(_ plan: Any) -> Int {
         if let list = plan as? [Any] { return list.map(rowsRead).reduce(0, +) }
         guard let node = plan as? [String: Any] else { return 0 }

@@ -26,7 +26,7 @@ struct ErasureTests {
         await store.ask(.eraseUser, in: bob.slot, EraseUser(bob))
     }
 
-    /// Asks until the user is erased, and returns the counts.
+    /// Repeats the request until the user is erased, and returns the counts.
     @Reactor private func erased(_ store: StoreUnderTest) async throws -> [String: Int] {
         for _ in 0..<2000 {
             let reply = try #require(await erase(store))
@@ -38,7 +38,7 @@ struct ErasureTests {
         return [:]
     }
 
-    /// Rows that know the user by name, by table, those of the conversations' own record left out.
+    /// Returns the rows, by table, that contain the user's name, except in the conversations' own records.
     @Reactor private func rows(of user: String, in store: StoreUnderTest) throws -> [String] {
         let tables = [
             "store.memberships", "store.inbox", "store.tapbacks", "store.hidden", "store.early_deletions",
@@ -105,7 +105,7 @@ struct ErasureTests {
         #expect(
             await store.message(answer, for: "alice", in: conversation)?.field("replyTo", "unavailable") as? Bool
                 == true)
-        // The longest-standing member owns the conversation now.
+        // The longest-standing member is now the owner.
         #expect(await store.conversation(conversation, for: "alice")?.field("role") as? String == "owner")
     }
 
@@ -158,7 +158,7 @@ struct ErasureTests {
         }
     }
 
-    /// Steps are 200 messages each; the store dies while they are under way, again and again.
+    /// A step erases 200 messages. The store dies repeatedly while steps are running.
     @Test("an erasure goes on where a store died, and counts everything once")
     @Reactor func crashes() async throws {
         try await withSystem { store in
@@ -183,7 +183,7 @@ struct ErasureTests {
             #expect(try rows(of: "bob", in: store).isEmpty)
             let row = try store.database.query(
                 "SELECT last_seq, (SELECT count(*) FROM store.changes) FROM store.conversations")[0]
-            // 1 creation, the messages, the leaving, a deletion each.
+            // 1 creation, the messages, the user's leaving, and one deletion each.
             #expect(row[0] as Int64 == Int64(2 * count + 2) && row[1] as Int64 == Int64(count + 2))
         }
     }

@@ -8,7 +8,7 @@ import Wire
 
 @testable import Store
 
-/// What one user's queries cost the others: a store on a real bus and database, in which some statements cannot end.
+/// The effect of one user's queries on others, with a real bus and database where some statements cannot finish.
 @Suite(.timeLimit(.minutes(2)))
 struct FairQueriesTests {
     typealias Draft = StoreUnderTest.Draft
@@ -28,7 +28,7 @@ struct FairQueriesTests {
         _ = await store.create(conversation, by: "alice", with: ["bob"])
         _ = await store.send(Draft(text: "hello"), from: "alice", to: conversation)
         let locking = try store.database.connect()
-        // Lists read the inbox, and wait for it; histories do not.
+        // Lists read the inbox and wait for it. Histories do not.
         try locking.execute("BEGIN; LOCK TABLE store.inbox IN ACCESS EXCLUSIVE MODE")
         var answered = 0
         for number in 0..<40 {
@@ -64,7 +64,7 @@ struct FairQueriesTests {
         #expect(await store.eventually { store.store.queries.inWork + order.count == 11 })
         try locking.execute("ROLLBACK")
         #expect(await store.eventually { order.count == 11 })
-        // The one that was under way, and one whose answer was faster on the bus.
+        // The query in flight, and one whose response was faster on the bus.
         #expect((order.firstIndex(of: "bob") ?? 11) <= 4, "\(order)")
     }
 
@@ -91,7 +91,7 @@ struct FairQueriesTests {
         defer { store.close() }
         _ = await store.create(conversation, by: "alice", with: ["bob"])
         let locking = try store.database.connect()
-        try locking.execute("BEGIN; LOCK TABLE store.search_texts IN SHARE MODE")  // Nothing comes into the index.
+        try locking.execute("BEGIN; LOCK TABLE store.search_texts IN SHARE MODE")  // Blocks writes to the index.
         let text = String(repeating: "é", count: 8 * 1024)
         for _ in 0..<20 {
             _ = await store.sendAll((0..<10).map { _ in Draft(text: text) }, from: "alice", to: conversation)

@@ -7,7 +7,7 @@ import Wire
 
 @testable import Store
 
-/// What a conversation's later life costs those who have left it: nothing.
+/// Later activity in a conversation costs its former members nothing.
 @Suite(.timeLimit(.minutes(2)))
 struct FormerMemberTests {
     typealias Draft = StoreUnderTest.Draft
@@ -17,7 +17,7 @@ struct FormerMemberTests {
 
     private var key: String { "\(conversation.slot.number), '\(conversation)'::uuid" }
 
-    /// alice's group of four, which bob has left after two messages of hers.
+    /// Opens alice's group of four, which bob has left after two of her messages.
     @Reactor private func withStore(_ body: (StoreUnderTest, [MessageID]) async throws -> Void) async throws {
         let store = try await StoreUnderTest()
         defer { store.close() }
@@ -28,7 +28,7 @@ struct FormerMemberTests {
         try await body(store, drafts.map(\.id))
     }
 
-    /// As many changes of a kind as nobody makes by hand.
+    /// Inserts more changes of a kind than anyone makes by hand.
     @Reactor private func insertChanges(_ kind: ChangeKind, _ store: StoreUnderTest) throws {
         try store.database.execute(
             """
@@ -39,7 +39,7 @@ struct FormerMemberTests {
             """)
     }
 
-    /// How many rows of changes and messages a statement reads.
+    /// Returns how many rows of changes and messages a statement reads.
     @Reactor private func rowsRead(
         by statement: Statement, _ store: StoreUnderTest, _ build: (inout Parameters) -> Void
     ) throws -> Int {
@@ -83,7 +83,7 @@ struct FormerMemberTests {
         }
     }
 
-    /// The conversations that `sync` brings bob, who has seen all up to a transaction.
+    /// Returns the conversations that `sync` sends bob, who has seen everything up to a transaction.
     @Reactor private func changed(since transaction: Int64, _ store: StoreUnderTest) throws -> Int {
         let connection = try store.database.connect()
         return try connection.query(ConversationStatement.changed.sql) { add(transaction, to: &$0) }.count

@@ -11,7 +11,7 @@ import Wire
 @testable import Slots
 @testable import Store
 
-/// What would grow for ever, and what a takeover looks at.
+/// Data that would otherwise grow forever, and what a takeover scans.
 @Suite(.timeLimit(.minutes(3)))
 struct GrowthTests {
     init() { ReactorThread.start() }
@@ -32,7 +32,7 @@ struct GrowthTests {
 
     // MARK: Private streams
 
-    /// Gives a user a stream of so many changes, as a busy life would.
+    /// Gives a user a stream with this many changes, as heavy use would.
     @Reactor private func fill(_ store: StoreUnderTest, _ user: UserID, through last: Int64) throws {
         _ = try store.database.query(
             """
@@ -69,7 +69,7 @@ struct GrowthTests {
             #expect(try kept(store, bob) == (PrivateTail.kept, 2_560 - PrivateTail.kept + 1))
             #expect(await store.eventually { store.store.trimmer.trimmed == 1_560 })
             #expect(store.store.trimmer.waitingCount == 0)
-            // Nobody else's.
+            // Other streams stay untouched.
             #expect(try kept(store, alice).count == 1)
         }
     }
@@ -124,7 +124,7 @@ struct GrowthTests {
             _ = await store.create(second, by: "bob", with: ["alice"])
             let start = try #require(await sync(store, nil)?.field("cursor") as? String)
             try fill(store, bob, through: 1_002)
-            // As much as is kept comes change by change.
+            // A gap of exactly the kept changes comes change by change.
             var cursor = start
             var told = 0
             while let page = await sync(store, cursor), let next = page.field("cursor") as? String {
@@ -134,7 +134,7 @@ struct GrowthTests {
                 guard page.field("more") as? Bool == true else { break }
             }
             #expect(told == 1_000)
-            // What is more does not.
+            // A larger gap does not.
             try fill(store, bob, through: 1_003)
             for _ in 0..<2 {
                 let anew = try #require(await sync(store, start))
@@ -145,7 +145,7 @@ struct GrowthTests {
                 #expect(SyncCursor(text: next)?.useq == 1_003)
                 let behind = try #require(await sync(store, next))
                 #expect(behind.field("reload") == nil && (behind.field("private") as? [Any])?.isEmpty == true)
-                // The second time with a hole: trimmed.
+                // The second time, the stream has a hole from trimming.
                 try store.database.execute("DELETE FROM store.user_changes WHERE useq <= 10")
             }
         }
@@ -168,12 +168,12 @@ struct GrowthTests {
                     .deleteForEveryone(beyond.id), by: "bob", in: conversation)
             else { return #expect(Bool(false), "not refused") }
             #expect(problem.code == .conflict && problem.detail.hasPrefix("messageId: 100 deletions"))
-            // Not for others, and not for what is remembered or there.
+            // The limit applies neither to other users nor to deletions already stored nor to existing messages.
             #expect(await store.write(.deleteForEveryone(beyond.id), by: "alice", in: conversation)?.status == 204)
             #expect(await store.write(.deleteForEveryone(drafts[0].id), by: "bob", in: conversation)?.status == 204)
             let sent = await store.send(drafts[0], from: "bob", to: conversation)[0]
             #expect(sent.field("deletedForEveryone") as? Bool == true)
-            // One has come: there is room for one.
+            // One message has arrived, so there is room for one deletion.
             #expect(await store.write(.deleteForEveryone(beyond.id), by: "bob", in: conversation)?.status == 204)
             #expect(await store.write(.deleteForEveryone(Draft().id), by: "bob", in: conversation)?.status == 409)
             let rows = try store.database.query("SELECT count(*) FROM store.early_deletions WHERE user_id = 'bob'")
@@ -211,7 +211,7 @@ struct GrowthTests {
             let start = try await bootstrap(store, bob)
             #expect(start.conversations == Array("[]".utf8))
             #expect(await listed(store, alice) == [conversation.description])
-            // Told once, to the user alone; what the windows show stays readable.
+            // The user alone is notified, once. What the windows show stays readable.
             let told = { (store.privateChanges.filter { $0.json.contains("conversation.removed") }) }
             #expect(await store.eventually { !told().isEmpty })
             #expect(told().map(\.user) == [bob] && told()[0].json.contains(conversation.description))
@@ -231,7 +231,7 @@ struct GrowthTests {
             #expect(await store.write(.unlist, by: "bob", in: conversation)?.status == 409)
             let again = try #require(await store.conversation(conversation, for: "bob"))
             #expect((again.field("windows") as? [Any])?.count == 2)
-            // Erasing finds what is not in the list, too.
+            // Erasing also finds what is not in the list.
             _ = await store.write(.removeMember(bob), by: "bob", in: conversation)
             _ = await store.write(.unlist, by: "bob", in: conversation)
             let rows = try store.database.query("SELECT count(*) FROM store.inbox WHERE user_id = 'bob'")
@@ -245,7 +245,7 @@ struct GrowthTests {
         try store.database.query("SELECT count(*) FROM store.unindexed")[0][0]
     }
 
-    /// Conversations that are indexed, but that nobody has noted.
+    /// Inserts conversations that are indexed but have no note.
     @Reactor private func fillConversations(_ store: StoreUnderTest, _ count: Int) throws {
         try store.database.execute(
             """
@@ -260,7 +260,7 @@ struct GrowthTests {
     @Reactor func takeover() async throws {
         try await withConversation { store in
             try fillConversations(store, 5_000)
-            // Nothing is indexed from here on; the store dies.
+            // Nothing is indexed from here on. The store dies.
             await store.indexed()
             store.store.indexer.connection.close()
             _ = await store.send(Draft(text: "left behind"), from: "alice", to: conversation)
@@ -271,7 +271,7 @@ struct GrowthTests {
         }
     }
 
-    /// Takes slots, and dies before it has looked at anything.
+    /// Takes slots and dies before it has scanned anything.
     @Reactor private final class Owner: SlotOwnerDelegate {
         private(set) var held = 0
 
@@ -285,7 +285,7 @@ struct GrowthTests {
         try await withConversation { store in
             try fillConversations(store, 5_000)
             await store.indexed()
-            // What nobody has noted is found only by who looks at everything.
+            // Conversations without a note are found only by a full scan.
             try store.database.execute("UPDATE store.search_progress SET indexed_seq = 8 WHERE indexed_seq = 9")
             let before = store.store.indexer.looked
             let connection = store.database.open(name: "owner"), owner = Owner()

@@ -6,7 +6,7 @@ import Wire
 
 private let head = ConversationQuery(ConversationID(UUIDBytes(high: 1, low: 1)), reader: UserID("alice")!)
 
-/// What the database would find: up to one more than the bounds ask for on either side.
+/// Returns what the database would find: up to one more than the bounds request on either side.
 private func found(_ seqs: ClosedRange<Int64>, _ bounds: HistoryBounds) -> [Int64] {
     seqs.filter { $0 < bounds.pivot }.suffix(bounds.older + 1)
         + seqs.filter { $0 >= bounds.pivot }.prefix(bounds.newer + 1)

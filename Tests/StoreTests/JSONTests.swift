@@ -93,8 +93,8 @@ private let end = #","tapbacks":[],"tapbackCounts":{},"mentions":["bob","carol"]
 @Suite struct ReceiptCountsTests {
     @Test("spans are summed over the messages they cover, an end before the first is none")
     func sum() {
-        // Three messages and three members, who have all, two and one of them and have read one, none and none. The one
-        // with two of them was away for the second.
+        // Three messages and three members. They have received three, two and one, and have read one, none and none.
+        // The member with two was away for the second message.
         let spans = [
             ReceiptCounts.Span(first: 0, memberEnd: 3, deliveredEnd: 0, readEnd: 0, count: 3),
             ReceiptCounts.Span(first: 0, memberEnd: 0, deliveredEnd: 3, readEnd: 1, count: 1),

@@ -14,8 +14,8 @@ import Wire
 @testable import enum Receipt.Schema
 @testable import Store
 
-/// Four stores that all believe they own every slot, so that each of them carries out every command at the same time as
-/// the others: the worst that owners of slots can do to each other.
+/// Four stores that all believe they own every slot. Each of them executes every command at the same time as the
+/// others, which is the worst that slot owners can do to each other.
 @Reactor
 private final class ManyWriters {
     static let count = 4
@@ -29,7 +29,7 @@ private final class ManyWriters {
 
     init() async throws {
         database = try TestDatabase(migratedBy: [Store.Schema.migrator, Schema.migrator])
-        // Sessions take every lock of a slot that they try, and see nobody else.
+        // Sessions get every slot lock that they try and never see another holder.
         try database.execute(
             """
             CREATE SCHEMA shadow;
@@ -45,7 +45,7 @@ private final class ManyWriters {
         while !stores.allSatisfy({ $0.slots.count == Slot.count && $0.backgroundWriter.connection.isUp }) {
             await Reactor.sleep(for: .milliseconds(5))
         }
-        await Reactor.sleep(for: .milliseconds(300))  // Until everybody hears everybody; what is lost is repeated.
+        await Reactor.sleep(for: .milliseconds(300))  // Until all are connected. What is lost is repeated.
     }
 
     private func startStore(_ number: Int) throws {
@@ -66,8 +66,8 @@ private final class ManyWriters {
         clients.append(bus)
     }
 
-    /// Publishes commands from several clients in one turn, which reach the stores in different orders, and waits until
-    /// each is answered.
+    /// Publishes commands from several clients in one turn and waits until each has its response. Stores receive them in
+    /// different orders.
     func ask(_ commands: [(StoreRequestKind, Slot, (inout ByteBuffer) -> Void)]) async {
         var open = commands.count
         for (index, (kind, slot, fields)) in commands.enumerated() {
@@ -83,7 +83,7 @@ private final class ManyWriters {
         stores.reduce(0) { $0 + $1.writer.metrics.racesLost + $1.backgroundWriter.metrics.racesLost }
     }
 
-    /// When all sessions are closed, because they tell at their end.
+    /// Returns the number of deadlocks once all sessions are closed, because sessions report it at their end.
     func close() async throws -> Int64 {
         for bus in buses + clients { bus.close() }
         for store in stores { store.closeConnections() }
@@ -116,7 +116,7 @@ struct ManyWritersTests {
 
     private func creation(_ conversation: ConversationID, using random: inout SeededRandom) -> Command {
         let members = (Self.users + Self.erased).shuffled(using: &random)
-        // New names among them, whose streams are not there yet.
+        // Some names are new and have no streams yet.
         let strangers = (0..<3).map { _ in UserID("stranger-\(Int.random(in: 0..<40, using: &random))")! }
         let others = Array(Set(members[1..<6] + strangers)).shuffled(using: &random)
         return command(
@@ -179,7 +179,7 @@ struct ManyWritersTests {
             let moment = Timestamp(milliseconds: .random(in: 1..<1_000_000, using: &random))
             return command(.revokeTokens, in: user.slot, RevokeTokens(user, before: moment))
         case 19:
-            // Each pair has one of its own, which several may begin at once.
+            // Each pair has its own conversation, and several may create it at once.
             let pair = [user, user == other ? Self.erased[0] : other].sorted { $0.name < $1.name }
             let direct = ConversationID(UUIDBytes(hashOf: pair.map(\.name).joined(separator: " ")))
             return command(

@@ -5,12 +5,12 @@ import Testing
 
 @testable import Store
 
-/// Whose turn it is at the connections of the queries: without any.
+/// Tests the turns at the query connections, without any connections.
 @Suite
 struct QueryTurnsTests {
     private static func user(_ number: Int) -> Asker { .user(UserID("user-\(number)")!) }
 
-    /// Turns, and those that are under way.
+    /// Turns, including those in progress.
     private struct Table {
         var turns: QueryTurns
         var underWay: [QueryTurns.Turn] = []
@@ -34,7 +34,7 @@ struct QueryTurnsTests {
             if let rested = turns.ended(underWay.removeFirst(), at: now) { rests.append(rested) }
         }
 
-        /// Lets time pass until the last rest is over.
+        /// Advances time until the last rest is over.
         mutating func rest(of asker: Asker) {
             now = max(now, rests.max() ?? now)
             turns.rested(asker, at: now)
@@ -175,7 +175,7 @@ struct QueryTurnsTests {
         table.give()
         var waiting: [QueryTurns.Ticket] = []
         for _ in 0..<6 {
-            // Its next turn is asked for when its last one has ended and the asker's next one has begun.
+            // The next turn is requested after the previous one has ended and the requester's next one has begun.
             table.endFirst()
             table.give()
             waiting.append(table.turns.wait(Self.user(1), .light, goesOn: true))
@@ -209,8 +209,8 @@ struct QueryTurnsTests {
         #expect(later != nil, "those who ask later are served")
     }
 
-    /// While an asker's next turn waits, no other gets more than two of that weight: one that stood before it, and one that
-    /// came up again behind.
+    /// While a requester's turn waits, no other gets more than two of that weight: one that was ahead of it, and one
+    /// that came up again behind it.
     @Test("every turn is given once, and nobody is passed by again and again", arguments: UInt64(0)..<200)
     func anySchedule(seed: UInt64) {
         var random = SeededRandom(seed: seed)
@@ -221,7 +221,7 @@ struct QueryTurnsTests {
         var passes: [Int: [Asker: Int]] = [:]
 
         func give() {
-            // Those who stand in a ring.
+            // Requesters that stand in a ring.
             for number in Set(waiting.values) where !table.underWay.contains(where: { $0.asker == Self.user(number) }) {
                 passes[number] = passes[number] ?? [:]
             }

@@ -14,7 +14,7 @@ struct ReadPositionTests {
     private let alice = UserID("alice")!
     private let bob = UserID("bob")!
 
-    /// The read positions on a user's private stream, from its start.
+    /// Returns the read positions on a user's private stream, from its start.
     @Reactor private func told(_ user: UserID, by store: StoreUnderTest) async -> [[String: Any]] {
         let start = SyncCursor(
             logID: await store.logID(), useq: 0, transaction: 1, nextTransaction: 1, after: ConversationID(.zero))

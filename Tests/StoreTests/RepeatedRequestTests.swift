@@ -9,13 +9,13 @@ import Wire
 
 @testable import Store
 
-/// Every kind of command, published twice: at once, behind its answer, and to the store that took over. The bus repeats
-/// what is not answered within 100 ms, so a repetition may be on its way when the answer is.
+/// Publishes every kind of command twice: at once, after its response, and to the store that took over. The bus repeats
+/// requests without a response within 100 ms, so a repetition may be in flight when the response is.
 @Suite(.timeLimit(.minutes(3)))
 struct RepeatedRequestTests {
     init() { ReactorThread.start() }
 
-    /// A command, and what happens behind its answer that makes its repetition show.
+    /// A command, and what happens after its response so that a repetition would have a visible effect.
     private struct Case: Sendable {
         let kind: StoreRequestKind
         let slot: Slot
@@ -32,7 +32,7 @@ struct RepeatedRequestTests {
             self.behind = behind
         }
 
-        /// Two messages, of which the second mentions somebody.
+        /// Creates two messages. The second one mentions somebody.
         init(
             sending ids: [MessageID], by sender: UserID, to conversation: ConversationID,
             behind: @escaping @Reactor () async -> Void
@@ -57,7 +57,7 @@ struct RepeatedRequestTests {
 
     private static func name(_ user: String) -> UserID { UserID(user)! }
 
-    /// - Parameter conversation: of alice, its owner, bob and carol, with a message of alice.
+    /// - Parameter conversation: alice's, with bob and carol as members and one message from alice.
     @Reactor private static func cases(
         _ store: StoreUnderTest, _ conversation: ConversationID, _ message: MessageID
     ) -> [Case] {
@@ -77,7 +77,7 @@ struct RepeatedRequestTests {
             once(.setTapback(message, "love"), by: "bob") { await write(.setTapback(message, "like"), by: "bob") },
             once(.removeTapback(message), by: "bob") { await write(.setTapback(message, "laugh"), by: "bob") },
             once(.putMember(name("dave"), nil)) { await write(.removeMember(name("dave"))) },
-            // dave has left; and then he is there again, and has left again.
+            // dave has left. Then he returns and leaves again.
             once(.unlist, by: "dave") {
                 await write(.putMember(name("dave"), nil))
                 await write(.removeMember(name("dave")))
@@ -96,7 +96,7 @@ struct RepeatedRequestTests {
             },
             once(.removeMember(name("carol"))) { await write(.putMember(name("carol"), nil)) },
             once(.rename("second")) { await write(.rename("third")) },
-            // Refused; and then it would not be.
+            // Refused at first. Later it would not be.
             once(.rename("fourth"), by: "erin") { await write(.putMember(name("erin"), nil)) },
             once(.clearHistory(through: 0), by: "bob") {
                 _ = await store.send(.init(text: "for bob, too"), from: "alice", to: conversation)
@@ -111,7 +111,7 @@ struct RepeatedRequestTests {
                 .putSettings, in: name("bob").slot,
                 PutSettings(name("bob"), key: nil, readReceipts: .no, presence: .leave)
             ) { _ = await store.put(readReceipts: .yes, by: "bob") },
-            // Whose stream is not there yet.
+            // A user without a stream.
             Case(
                 .putSettings, in: name("newcomer").slot,
                 PutSettings(name("newcomer"), key: nil, readReceipts: .no, presence: .no)
@@ -133,13 +133,13 @@ struct RepeatedRequestTests {
                 let further = ReadPositions([.init(name("bob"), conversation, readSeq: 3)])
                 _ = await store.ask(.readMoved, in: name("bob").slot, further)
             },
-            // Anybody may ask for a step of an erasure at any time; nobody is being erased here.
+            // An erasure step may be requested by anyone at any time. Nobody is being erased here.
             Case(.eraseStep, in: conversation.slot, EraseStep(name("zoe"), .leave(conversation))),
             Case(.eraseStep, in: conversation.slot, EraseStep(name("zoe"), .content(conversation, after: 0))),
         ]
     }
 
-    /// All that repetitions could change.
+    /// Returns everything that repetitions could change.
     @Reactor private func contents(of store: StoreUnderTest) throws -> [String] {
         let tables = [
             "conversations", "memberships", "messages", "changes", "revisions", "tapbacks", "hidden", "early_deletions",

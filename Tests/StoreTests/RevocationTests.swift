@@ -29,7 +29,7 @@ struct RevocationTests {
         }
     }
 
-    /// The end of the numbers, and what is behind `after`.
+    /// Returns the end of the numbers, and the revocations after `after`.
     @Reactor private func revocations(
         of slot: Slot, after: Int64, in store: StoreUnderTest
     ) async throws -> (end: Int64, [Revocation]) {

@@ -8,7 +8,7 @@ import Wire
 
 @testable import Store
 
-/// The search against a real PostgreSQL: what it finds, for whom, and what it never finds again.
+/// The search with a real PostgreSQL: what it finds, for which users, and what it must never find again.
 @Suite(.timeLimit(.minutes(2)))
 struct SearchTests {
     typealias Draft = StoreUnderTest.Draft
@@ -16,7 +16,7 @@ struct SearchTests {
 
     init() { ReactorThread.start() }
 
-    /// A store with a conversation of alice and bob, in which alice said `texts`.
+    /// Opens a store with a conversation of alice and bob, in which alice has sent `texts`.
     @Reactor private func withTexts(
         _ texts: String..., body: (StoreUnderTest, [MessageID]) async throws -> Void
     ) async throws {
@@ -32,7 +32,7 @@ struct SearchTests {
         try await body(store, ids)
     }
 
-    // MARK: What is found
+    // MARK: Matches
 
     @Test("all words, the last as a beginning, without case and accents: at once, and the same when it is indexed")
     @Reactor func words() async throws {
@@ -108,7 +108,7 @@ struct SearchTests {
                 let text = "word \(number)"
                 _ = await store.send(Draft(text: text), from: "bob", to: [conversation, other][number % 2])
                 sent.insert(text, at: 0)
-                await Reactor.sleep(for: .milliseconds(2))  // Times of their own.
+                await Reactor.sleep(for: .milliseconds(2))  // So that their times differ.
             }
             if isIndexed { await store.indexed() }
             var found: [String] = []
@@ -143,7 +143,7 @@ struct SearchTests {
         }
     }
 
-    // MARK: For whom
+    // MARK: Visibility
 
     @Test(
         "everybody finds what they see: not before they came, nor after they left, cleared and hidden",
@@ -198,7 +198,7 @@ struct SearchTests {
         }
     }
 
-    // MARK: What is found no more
+    // MARK: Removal
 
     @Test(
         "an edited message is found by its new text at once and never by the old one; a deleted one never",
@@ -243,7 +243,7 @@ struct SearchTests {
                     }
                     if fate > 1 { _ = await store.write(.deleteForEveryone(draft.id), by: "alice", in: conversation) }
                 })
-            // Both stores index everything, as two owners at once would.
+            // Both stores index everything, like two simultaneous owners.
             for indexer in [store.store.indexer, second] { indexer.committed(conversations, messages: 1) }
             if number % 10 == 0 { await Reactor.sleep(for: .milliseconds(3)) }
         }
@@ -311,7 +311,7 @@ extension StoreUnderTest {
         return await ask(.search, in: query.slot, query)
     }
 
-    /// The texts of the first page.
+    /// Returns the texts of the first page.
     func found(
         _ text: String, by reader: String, in conversation: ConversationID? = nil, limit: UInt16 = 20
     ) async -> [String] {
@@ -323,7 +323,7 @@ extension StoreUnderTest {
         return results.map { ($0["message"] as? [String: Any])?["text"] as? String ?? "no text" }
     }
 
-    /// Texts in the index.
+    /// The number of texts in the index.
     var indexedCount: Int? { try? database.query("SELECT FROM store.search_texts").count }
 
     /// Waits until everything is indexed.

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Store
 
-/// What counts as a word, what a query finds, and how it is shown: without a database.
+/// Words, query matches and excerpts, without a database.
 @Suite
 struct SearchTextTests {
     @Test(

@@ -7,7 +7,7 @@ import Wire
 
 @testable import Store
 
-/// Runs of many messages, of which some are refused: positions stay dense, and everybody is told what became of theirs.
+/// Batches of many messages with some refused. Positions stay dense, and every sender gets their own results.
 @Suite(.timeLimit(.minutes(2))) struct SendBatchTests {
     typealias Draft = StoreUnderTest.Draft
     let conversation = ConversationID(.random)

@@ -6,7 +6,7 @@ import Testing
 private let alice = UserID("alice")!
 private let bob = UserID("bob")!
 
-/// Everybody of five has, and three of them have read, each message.
+/// Returns receipts where all five members have received, and three have read, each message.
 private func receipts(of messages: [(seq: Int64, sender: UserID)]) -> SenderReceipts {
     var receipts = SenderReceipts(messages)
     receipts.count(messages.map { _ in Receipts(recipients: 5, delivered: 5, read: 3) })

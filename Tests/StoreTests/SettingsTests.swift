@@ -26,7 +26,7 @@ struct SettingsTests {
         return values
     }
 
-    /// The announced `settings.changed` of a user.
+    /// Returns a user's announced `settings.changed`.
     @Reactor private func told(_ user: String, by store: StoreUnderTest) -> [NSDictionary] {
         store.privateChanges.filter { $0.user.name == user }
             .compactMap { try? JSONSerialization.jsonObject(with: Data($0.json.utf8)) as? NSDictionary }

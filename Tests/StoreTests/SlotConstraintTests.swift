@@ -10,7 +10,7 @@ import Testing
 @testable import enum Receipt.Schema
 @testable import Store
 
-/// Every prepared statement of both services against a partitioned database: which partitions would it touch?
+/// Tests which partitions every prepared statement of both services would touch in a partitioned database.
 @Suite(.timeLimit(.minutes(2))) struct SlotConstraintTests {
     let database: TestDatabase
 
@@ -31,8 +31,8 @@ import Testing
             """)
     }
 
-    /// Reads of a partitioned table, by whether its slot is given once for the whole statement, comes with each row of
-    /// an array or of another table, or does not occur.
+    /// How a read of a partitioned table gets its slot: once for the whole statement, with each row of an array or
+    /// another table, or not at all.
     enum Reach: Comparable {
         case oneSlot, slotOfEachRow, everySlot
     }
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    /// The names that the page for operators lists behind a title.
+    /// Returns the names that the operators' page lists under a title.
     private static func documented(_ title: String) throws -> [String] {
         let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
         let text = try String(contentsOf: root.appending(path: "docs/operations.md"), encoding: .utf8)
@@ -83,7 +83,7 @@ import Testing
         return reaches
     }
 
-    /// The widest reach of any scan in the plan. A scan that vanished was pruned by a slot given as a parameter.
+    /// Returns the widest reach of any scan in the plan. A missing scan was pruned by a slot given as a parameter.
     private static func reach(_ plan: Any) -> Reach {
         if let list = plan as? [Any] { return list.map(reach).max() ?? .oneSlot }
         guard let node = plan as? [String: Any] else { return .oneSlot }

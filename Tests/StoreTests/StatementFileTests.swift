@@ -8,7 +8,7 @@ import Testing
 @testable import Receipt
 @testable import Store
 
-/// The files of SQL, on a migrated database.
+/// Tests the SQL files on a migrated database.
 @Suite(.timeLimit(.minutes(1))) struct StatementFileTests {
     @Test(
         "every statement takes the parameters and returns the columns that its file and its Swift type declare",

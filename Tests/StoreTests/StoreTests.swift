@@ -8,7 +8,7 @@ import Wire
 
 @testable import Store
 
-/// The store against a real PostgreSQL, through a real bus.
+/// The store with a real PostgreSQL and a real bus.
 @Suite(.timeLimit(.minutes(2)))
 struct StoreTests {
     typealias Draft = StoreUnderTest.Draft
@@ -151,7 +151,7 @@ struct StoreTests {
         }
     }
 
-    // MARK: Exactness
+    // MARK: Exactly once
 
     @Test("what others wrote is unread however much its reader wrote behind it")
     @Reactor func unreadBehindOwn() async throws {
@@ -173,12 +173,12 @@ struct StoreTests {
     @Reactor func culprit() async throws {
         try await withStore { store in
             _ = await store.create(conversation, by: "alice", with: ["bob"])
-            // U+0000 is valid UTF-8 that no PostgreSQL text can hold. The edge refuses it; here it gets through.
+            // U+0000 is valid UTF-8 that no PostgreSQL text can hold. The edge refuses it. Here it gets through.
             async let poisoned = store.send(Draft(text: "a\0b"), from: "alice", to: conversation)
             async let healthy = store.send(Draft(), from: "bob", to: conversation)
             let (bad, good) = await (poisoned, healthy)
             #expect(good.map(\.status) == [201])
-            #expect(bad.isEmpty)  // The request as a whole is refused.
+            #expect(bad.isEmpty)  // The whole request is refused.
         }
     }
 

@@ -15,7 +15,7 @@ import Wire
 @testable import enum Receipt.Schema
 @testable import Store
 
-/// A store on a real bus and a database of its own, and a client of it.
+/// A store with a real bus and its own database, and a client of it.
 @Reactor
 final class StoreUnderTest {
     let database: TestDatabase
@@ -32,8 +32,8 @@ final class StoreUnderTest {
     private let settings: [String: String]
 
     /// - Parameters:
-    ///   - settings: of the store's environment.
-    ///   - sql: what is done to the database before the store comes to it.
+    ///   - settings: the store's environment variables.
+    ///   - sql: run in the database before the store connects.
     init(layout: Layout = .plain, settings: [String: String] = [:], preparedBy sql: String = "") async throws {
         self.settings = settings
         // The store's queries read the horizons.
@@ -69,17 +69,17 @@ final class StoreUnderTest {
                 list: "ipc://\(directory)/client.sock,ipc://\(directory)/store*.sock,ipc://\(directory)/receipt.sock"))
         bus.receivesOwnFrames = true
         store.start()
-        // A query before its connection is up is given back, and answered when it is repeated.
+        // A query that comes before its connection is up is returned, and gets its response when repeated.
         while store.slots.count < Slot.count || !store.queries.connection.isUp {
             await Reactor.sleep(for: .milliseconds(5))
         }
-        // Who has an answer hears the store: the first answer that a test waits for is not lost.
+        // A client that got a response is subscribed to the store, so the first response awaited by a test is not lost.
         _ = await client.request(StoreRequestKind.positions, in: Slot(0), deadline: .seconds(60)) {
             $0.append(bigEndian: UInt32(0))
         }
     }
 
-    /// Ends the store as a crash would, and starts another one.
+    /// Ends the store as a crash would and starts another one.
     func crash() async throws {
         bus.close()
         store.closeConnections()
@@ -88,7 +88,7 @@ final class StoreUnderTest {
         try await start()
     }
 
-    /// Another indexer of the same database, as a second store would have.
+    /// Makes another indexer of the same database, as a second store would have.
     func secondIndexer() throws -> SearchIndexer {
         let indexer = SearchIndexer(
             Connection(try Self.makeConfiguration(database).indexer), texts: TextTurns(),
@@ -98,7 +98,7 @@ final class StoreUnderTest {
         return indexer
     }
 
-    /// Starts a receipt service beside the store.
+    /// Starts a receipt service next to the store.
     func startReceipt() async throws {
         let bus = try Bus(bind: "ipc://\(directory)/receipt.sock")
         var environment = Environment(["PARLEY_DATABASE_URL": database.url])
@@ -146,9 +146,9 @@ final class StoreUnderTest {
         try? FileManager.default.removeItem(atPath: directory)
     }
 
-    // MARK: Asking
+    // MARK: Requests
 
-    /// An answer of the store: the client JSON, or the problem.
+    /// A response of the store: the client JSON, or the problem.
     enum Reply: Sendable {
         case json(status: UInt16, String)
         case problem(Problem)
@@ -160,7 +160,7 @@ final class StoreUnderTest {
             }
         }
 
-        /// A field of the JSON, at a path of keys.
+        /// Returns a field of the JSON by its path of keys.
         func field(_ path: String...) -> Any? {
             guard case .json(_, let text) = self else { return nil }
             var value: Any? = try? JSONSerialization.jsonObject(with: Data(text.utf8))
@@ -171,7 +171,7 @@ final class StoreUnderTest {
         }
     }
 
-    /// Publishes a request once, under a number of the test's own. Its answer is nobody's.
+    /// Publishes a request once, under a number chosen by the test. Its response has no receiver.
     func publish(
         _ kind: StoreRequestKind, in slot: Slot, _ number: RequestNumber, fields: (inout ByteBuffer) -> Void
     ) {
@@ -180,7 +180,7 @@ final class StoreUnderTest {
         }
     }
 
-    /// Waits until everything that was published is done: what is published later arrives later.
+    /// Waits until everything published is done. What is published later arrives later.
     func settle() async {
         _ = await client.request(StoreRequestKind.positions, in: Slot(0), deadline: .seconds(60)) {
             $0.append(bigEndian: UInt32(0))
@@ -194,7 +194,7 @@ final class StoreUnderTest {
         await ask(kind, in: slot) { fields.write(to: &$0) }.map { status, payload in Self.reply(status, payload) }
     }
 
-    /// The raw answer, for those that are no client JSON.
+    /// Returns the raw response, for those that are not client JSON.
     func ask(
         _ kind: StoreRequestKind, in slot: Slot, fields: (inout ByteBuffer) -> Void
     ) async -> (status: UInt16, payload: [UInt8])? {
@@ -211,7 +211,7 @@ final class StoreUnderTest {
         }
     }
 
-    // MARK: The usual requests
+    // MARK: Common requests
 
     func create(_ conversation: ConversationID, by creator: String, with members: [String]) async -> Reply? {
         await ask(
@@ -228,7 +228,7 @@ final class StoreUnderTest {
         var mentions = ""
     }
 
-    /// Tells the receipt service that a user has read a conversation.
+    /// Reports to the receipt service that a user has read a conversation.
     func signal(read seq: Int64, by user: String, in conversation: ConversationID) async throws {
         let signal = ReceiptSignal(conversation, user: UserID(user)!, delivered: 0, read: seq)
         let outcome = await client.request(ReceiptRequestKind.signal, in: conversation.slot, deadline: .seconds(60)) {
@@ -314,15 +314,15 @@ final class StoreUnderTest {
             HistoryQuery(ConversationQuery(conversation, reader: UserID(reader)!), anchor: anchor, limit: limit))
     }
 
-    /// Names this database's history; cursors of others are refused.
+    /// Returns the id of this database's history. Cursors of other histories are refused.
     func logID() async -> UUIDBytes {
         guard let row = try? database.query("SELECT log_id FROM store.deployment").first else { return .zero }
         return row[0]
     }
 
-    /// Waits until `condition` holds; false after five seconds.
+    /// Waits until `condition` holds. Returns false after a minute: a busy machine takes long.
     func eventually(_ condition: @Reactor () -> Bool) async -> Bool {
-        for _ in 0..<1000 {
+        for _ in 0..<12_000 {
             if condition() { return true }
             await Reactor.sleep(for: .milliseconds(5))
         }
@@ -331,7 +331,7 @@ final class StoreUnderTest {
 }
 
 extension UUIDBytes {
-    /// A random UUID of version 4.
+    /// A random version 4 UUID.
     static var random: UUIDBytes {
         UUIDBytes(high: .random(in: 0 ... .max) & ~0xF000 | 0x4000, low: .random(in: 0 ... .max) & ~0 >> 2 | 1 << 63)
     }

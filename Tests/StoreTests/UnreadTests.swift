@@ -9,15 +9,15 @@ import Wire
 
 @testable import Store
 
-/// Counts of unread messages and the latest message, however far back they lie: exact, and found without reading the same
-/// rows twice.
+/// Counts of unread messages and the latest message, however far back they are. They are exact, and found without
+/// reading the same rows twice.
 @Suite(.timeLimit(.minutes(2)))
 struct UnreadTests {
     private let conversation = ConversationID(.random)
 
     init() { ReactorThread.start() }
 
-    /// A conversation of alice, bob and carol at position `lastSeq`, so far without messages.
+    /// Creates a conversation of alice, bob and carol at position `lastSeq`, without messages.
     @Reactor private func begin(lastSeq: Int64, _ store: StoreUnderTest) throws {
         try store.database.execute(
             """
@@ -31,7 +31,7 @@ struct UnreadTests {
     private var key: String { "\(conversation.slot.number), '\(conversation)'" }
     private var isHere: String { "slot = \(conversation.slot.number) AND conversation_id = '\(conversation)'" }
 
-    /// Messages at the positions of a query `seq, sender, kind, is_deleted`.
+    /// Inserts messages at the positions of a query `seq, sender, kind, is_deleted`.
     @Reactor private func insertMessages(_ query: String, _ store: StoreUnderTest) throws {
         try store.database.execute(
             """
@@ -46,7 +46,7 @@ struct UnreadTests {
         await store.conversation(conversation, for: reader)?.field("unreadCount") as? Int
     }
 
-    // MARK: Work
+    // MARK: Cost
 
     @Test(
         "what does not count for its reader is walked through once: then a count costs a few rows",
@@ -66,8 +66,8 @@ struct UnreadTests {
         #expect(walk.blocksRead <= 197)
         let first = walk.blocksRead
         for _ in 0..<3 { #expect(await unread("bob", store) == 1) }
-        // The block that the message is in, and the one in which the first statement has stopped; again where a request was
-        // repeated on a busy machine.
+        // The block with the message, and the block in which the first statement stopped. Both again if a busy machine
+        // repeated a request.
         #expect(walk.blocksRead - first <= 18)
     }
 
@@ -108,7 +108,7 @@ struct UnreadTests {
         let store = try await StoreUnderTest()
         defer { store.close() }
         try begin(lastSeq: 6_000, store)
-        // A long run with sixty messages of bob, and a page of alice's behind it.
+        // A long run with sixty messages of bob, followed by a page of alice's.
         try insertMessages(
             "SELECT n, 'bob', CASE n % 95 WHEN 0 THEN 1 ELSE 3 END, false FROM generate_series(3, 5700) n", store)
         try insertMessages("SELECT n, 'alice', 1, false FROM generate_series(5701, 6000) n", store)
@@ -119,7 +119,7 @@ struct UnreadTests {
         for reader in [first] + expected.keys.filter({ $0 != first }) {
             for _ in 0..<2 { #expect(await unread(reader, store) == expected[reader]) }
         }
-        // What bob has hidden, and has cleared, is still there for carol.
+        // What bob has hidden or cleared is still visible to carol.
         try store.database.execute(
             "INSERT INTO store.hidden SELECT \(key), 'bob', n FROM generate_series(3, 6000) n")
         #expect(await store.conversation(conversation, for: "bob")?.field("lastMessage") == nil)
@@ -178,7 +178,7 @@ struct UnreadTests {
         #expect(rows > 0 && rows <= 3 * ConversationStatement.nearbyRows, "\(rows) rows were read")
     }
 
-    /// What the nodes of a plan that read a table have read.
+    /// Returns how many rows of a table the plan's nodes have read.
     private static func rows(of table: String, in plan: [String]) -> Int {
         plan.filter { $0.contains(" on \(table) ") }.reduce(0) { sum, line in
             guard let match = line.firstMatch(of: /actual .*rows=(\d+) loops=(\d+)/) else { return sum }
@@ -188,7 +188,7 @@ struct UnreadTests {
 
     // MARK: Exactness
 
-    /// What the contract says, row by row.
+    /// The counts as the contract defines them, row by row.
     private var naive: String {
         """
         SELECT (SELECT count(*)::int FROM (
@@ -219,7 +219,7 @@ struct UnreadTests {
         #expect(page.field("lastMessage", "seq") as? Int ?? 0 == Int(expected[1] as Int64), "\(note)")
     }
 
-    /// Stretches of a conversation, in each of which one thing is the rule and a few are exceptions.
+    /// Uses stretches of a conversation in which one thing is the rule, with a few exceptions.
     @Test(
         "counts and latest messages are those of a naive count, whatever was written, deleted and hidden",
         arguments: UInt64(0)..<12)
@@ -254,7 +254,7 @@ struct UnreadTests {
             """)
         try await compare(store, "seed \(seed), at first")
         try await compare(store, "seed \(seed), with what is known")
-        // What counted is deleted, hidden and read; and others write on.
+        // Counted messages are deleted, hidden and read, while others keep writing.
         try store.database.execute(
             "UPDATE store.messages SET deleted_at = now(), body = NULL WHERE \(isHere) AND kind = 1 AND seq % 3 = 0")
         try await compare(store, "seed \(seed), after deletions")

@@ -8,7 +8,7 @@ import Wire
 
 @testable import Store
 
-/// What members see who came later, and what those see who have left.
+/// What late members and former members see.
 @Suite(.timeLimit(.minutes(2)))
 struct WindowTests {
     typealias Draft = StoreUnderTest.Draft
@@ -16,7 +16,7 @@ struct WindowTests {
 
     init() { ReactorThread.start() }
 
-    /// alice, the owner, with bob, a message of hers at 2 that bob has answered at 3, and a text of hers at 4.
+    /// Opens a group of alice, the owner, and bob. Her message is at 2, bob's reply at 3, and a text of hers at 4.
     @Reactor private func withStore(_ body: (StoreUnderTest, [MessageID]) async throws -> Void) async throws {
         let store = try await StoreUnderTest()
         defer { store.close() }
@@ -114,7 +114,7 @@ struct WindowTests {
             let after = try #require(await store.message(messages[0], for: "bob", in: conversation))
             #expect(after.field("text") as? String == "second" && after.field("editedAt") != nil)
             #expect(after.field("editedAt") as? String == seen.field("editedAt") as? String)
-            // Of a tapback only the last one is kept: alice's of then is gone.
+            // Only the last tapback is kept, so alice's earlier one is gone.
             #expect((after.field("tapbacks") as? [Any])?.isEmpty == true)
             #expect(after.field("changeSeq") as? Int == 8)
             let unedited = try #require(await store.message(messages[2], for: "bob", in: conversation))
@@ -134,7 +134,7 @@ struct WindowTests {
         }
     }
 
-    /// All the text that bob gets to see.
+    /// Returns all text that bob can see.
     @Reactor private func texts(_ store: StoreUnderTest, _ messages: [MessageID]) async throws -> [String] {
         let history = try #require(await store.history(conversation, for: "bob"))
         let changes = try #require(await store.changes(conversation, for: "bob"))

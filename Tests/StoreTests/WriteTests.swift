@@ -7,7 +7,7 @@ import Wire
 
 @testable import Store
 
-/// Edits, deletions, tapbacks, members: against a real PostgreSQL, through a real bus.
+/// Edits, deletions, tapbacks and members, with a real PostgreSQL and a real bus.
 @Suite(.timeLimit(.minutes(2)))
 struct WriteTests {
     typealias Draft = StoreUnderTest.Draft
@@ -15,7 +15,7 @@ struct WriteTests {
 
     init() { ReactorThread.start() }
 
-    /// A store with a conversation of alice, its owner, bob and carol, and one message by alice.
+    /// Opens a conversation of alice, its owner, bob and carol, with one message by alice.
     @Reactor private func withMessage(_ body: (StoreUnderTest, MessageID) async throws -> Void) async throws {
         let store = try await StoreUnderTest()
         defer { store.close() }
@@ -134,7 +134,7 @@ struct WriteTests {
             #expect(sent.field("text") is NSNull)
             #expect(await store.eventually { store.changes.count == 3 })
             #expect(store.changes.allSatisfy { !$0.json.contains("never seen") })
-            // Somebody else's deletion of an id that is not theirs does nothing to them.
+            // Another user's deletion of an id that is not theirs has no effect on the sender.
             let other = Draft()
             _ = await store.write(.deleteForEveryone(other.id), by: "carol", in: conversation)
             #expect(await store.send(other, from: "bob", to: conversation)[0].field("text") as? String == "hello")

@@ -1,6 +1,6 @@
 import Reactor
 
-/// Waits until something on the reactor becomes true, at most a minute: much longer than it takes, since the machine may be busy.
+/// Waits for a condition on the reactor, at most a minute: much longer than needed, since the machine may be busy.
 package func eventually(_ condition: @Reactor @Sendable () -> Bool) async -> Bool {
     for _ in 0..<6_000 {
         if await condition() { return true }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A blocking client on a plain socket, which can send what no HTTP library would.
+/// A blocking client on a plain socket. It can send what no HTTP library would.
 package final class RawClient {
     package struct Failure: Error { let call: String, code: CInt }
 
@@ -59,7 +59,7 @@ package final class RawClient {
         }
     }
 
-    /// The next `count` bytes.
+    /// Receives the next `count` bytes.
     package func receive(_ count: Int) throws -> [UInt8] {
         while received.count < count {
             guard try receiveMore() else { throw Failure(call: "end of stream", code: 0) }
@@ -68,14 +68,14 @@ package final class RawClient {
         return Array(received.prefix(count))
     }
 
-    /// Everything up to the end of the stream.
+    /// Receives everything up to the end of the stream.
     package func receiveToEnd() throws -> String {
         while try receiveMore() {}
         defer { received = [] }
         return String(decoding: received, as: UTF8.self)
     }
 
-    /// One answer: its length is that of Content-Length, or none for 1xx, 204 and where it is told to have no body.
+    /// Receives one response. Its length is given by Content-Length; 1xx, 204 and `withoutBody` have no body.
     package func receiveAnswer(withoutBody: Bool = false) throws -> Answer {
         let end = Array("\r\n\r\n".utf8)
         var headLength: Int?
@@ -112,7 +112,7 @@ extension RawClient {
             self.payload = payload
         }
 
-        /// The code of a close frame.
+        /// The status code of a close frame.
         package var code: Int { payload.count < 2 ? 0 : Int(payload[0]) << 8 | Int(payload[1]) }
     }
 

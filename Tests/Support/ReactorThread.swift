@@ -1,11 +1,11 @@
 import Glibc
 import Reactor
 
-/// The reactor on a thread of its own, started once for the whole test process: all test targets run in one process, and
-/// there is only one reactor.
+/// The reactor on its own thread, started once per test process. All test targets run in one process, and there is only
+/// one reactor.
 package enum ReactorThread {
-    /// Call it in the `init` of a suite whose tests are `@Reactor`. Never isolate the suite itself: finding its tests would
-    /// wait for the reactor before anything could start it.
+    /// Starts the reactor. Call it in the `init` of a suite with `@Reactor` tests. Never isolate the suite itself: test
+    /// discovery would wait for the reactor before anything could start it.
     package static func start() { _ = started }
 
     private static let started: Void = {

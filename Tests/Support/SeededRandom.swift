@@ -1,4 +1,4 @@
-/// The same numbers for the same seed, so that a failure is reproduced by its seed alone (SplitMix64).
+/// Generates the same numbers for the same seed, so a failure is reproduced by its seed alone (SplitMix64).
 package struct SeededRandom: RandomNumberGenerator {
     private var state: UInt64
     package init(seed: UInt64) { state = seed }

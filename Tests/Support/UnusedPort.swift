@@ -1,7 +1,7 @@
 import Glibc
 
-/// A TCP port of this machine that nobody listens on: below those that the system gives to outgoing connections, and by
-/// chance, so that test processes side by side do not meet.
+/// Returns a random TCP port of this machine without a listener. It lies below the range for outgoing connections, and
+/// is random so that parallel test processes do not collide.
 package func unusedPort() -> UInt16 {
     while true {
         let port = UInt16.random(in: 15_000..<30_000)

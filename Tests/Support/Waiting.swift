@@ -1,7 +1,7 @@
 import Reactor
 import Testing
 
-/// Polls, for conditions that have no event, at most a minute: much longer than it takes, since the machine may be busy.
+/// Polls a condition that has no event, at most a minute: much longer than needed, since the machine may be busy.
 @Reactor package func waitUntil(_ condition: @Reactor () -> Bool) async {
     for _ in 0..<30_000 {
         if condition() { return }

@@ -1,16 +1,16 @@
 import JSON
 import Models
 
-/// The pages that an audit reads, entry by entry, without making anything of what it does not compare.
+/// The pages that an audit reads, entry by entry. Nothing is built from fields that it does not compare.
 enum AuditPage {
     struct End {
         var hasMore = false
         var lastSeq: Int64 = 0
     }
 
-    /// `GET …/messages`. System messages have no id here: they are other changes.
+    /// `GET …/messages`. System messages have no id here: they are changes of another kind.
     ///
-    /// - Parameter text: what every text must be like; nil when some were edited or deleted.
+    /// - Parameter text: the form that every text must have. Nil when some were edited or deleted.
     static func history(
         _ document: UnsafeRawBufferPointer, _ text: LoadText?,
         _ take: (_ id: MessageID?, _ seq: Int64, _ isIntact: Bool) -> Void

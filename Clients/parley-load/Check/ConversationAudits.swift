@@ -3,12 +3,12 @@ import Models
 import Reactor
 import ReactorTransport
 
-/// Reads the histories and the changes of all conversations of a run, some at once, and compares them.
+/// Reads the histories and changes of all conversations of a run, several at once, and compares them.
 @Reactor
 final class ConversationAudits {
     private let conversations: [LoadConversation]
     private let reader: @Reactor (LoadConversation) -> LoadIdentity
-    /// What every text must be like; nil when some were edited or deleted.
+    /// The form that every text must have. Nil when some were edited or deleted.
     private let text: LoadText?
     private var next = 0
     private(set) var mismatches = MismatchList()
@@ -16,7 +16,7 @@ final class ConversationAudits {
 
     private static let atOnce = 16
 
-    /// - Parameter reader: the member through whom a conversation is read.
+    /// - Parameter reader: the member that reads a conversation.
     init(
         _ conversations: [LoadConversation], text: LoadText?,
         reader: @escaping @Reactor (LoadConversation) -> LoadIdentity

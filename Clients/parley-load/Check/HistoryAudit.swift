@@ -1,15 +1,15 @@
 import CommandSupport
 import Models
 
-/// Compares what a conversation reads as afterwards with what was acknowledged: every message there once, at the position
-/// its acknowledgement told, with the text that was sent; and every position taken by a change.
+/// Compares a conversation's history with what was acknowledged. Every message must be there once, at its acknowledged
+/// position, with the text that was sent. A change must take every position.
 struct HistoryAudit {
     private let name: String
     private let run: Int
     private let conversation: Int
     private let acknowledged: Tally
     private let lastSeq: Int64
-    /// One bit for each message that was sent: set when it was found.
+    /// One bit for each message sent, set when it is found.
     private var found: [UInt64]
     private let sent: Int
     private var tally = Tally()
@@ -17,7 +17,7 @@ struct HistoryAudit {
     private var changePosition: Int64 = 0
     private(set) var mismatches = MismatchList()
 
-    /// - Parameter lastSeq: the highest that was acknowledged.
+    /// - Parameter lastSeq: the highest acknowledged position.
     init(_ name: String, run: Int, conversation: Int, sent: Int, acknowledged: Tally, lastSeq: Int64) {
         self.name = name
         self.run = run
@@ -28,9 +28,9 @@ struct HistoryAudit {
         found = Array(repeating: 0, count: (sent + 63) / 64)
     }
 
-    /// The next entry of the history.
+    /// Takes the next entry of the history.
     ///
-    /// - Parameter isIntact: whether its text is one that was sent.
+    /// - Parameter isIntact: whether the text is one that was sent.
     mutating func take(message: MessageID, at seq: Int64, isIntact: Bool) {
         if seq <= position { add("message \(message) at \(seq) stands behind position \(position)") }
         position = max(position, seq)
@@ -45,13 +45,13 @@ struct HistoryAudit {
         tally.add(number: number.number, seq: seq)
     }
 
-    /// The next entry of the changes.
+    /// Takes the next entry of the changes.
     mutating func take(changeAt seq: Int64) {
         if seq != changePosition + 1 { add("behind change \(changePosition) comes \(seq)") }
         changePosition = seq
     }
 
-    /// There are no more entries.
+    /// Ends the audit after the last entry.
     ///
     /// - Parameter end: the `lastSeq` of the last page.
     mutating func finish(lastSeq end: Int64) {

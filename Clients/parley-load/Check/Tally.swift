@@ -1,18 +1,18 @@
-/// Which messages stand at which positions, in two words: how many, and a fingerprint of all pairs (number, position).
+/// The messages and their positions, in two words: a count and a fingerprint of all pairs (number, position).
 ///
-/// Two parties that saw the same messages at the same positions, in whatever order, have the same tally; one message
-/// lost, doubled or moved gives another but for one case in 2⁶⁴. So a run of any length is compared in constant memory.
+/// Two parties that saw the same messages at the same positions, in any order, have the same tally. A lost, doubled or
+/// moved message changes it, but for one case in 2⁶⁴. Runs of any length are compared in constant memory.
 struct Tally: Equatable, Sendable {
     private(set) var count = 0
     private var fingerprint: UInt64 = 0
 
     mutating func add(number: Int, seq: Int64) {
         count += 1
-        // A sum, and not an exclusive or: a message that is there twice would cancel itself out.
+        // A sum, not an exclusive or: a message present twice would cancel itself out.
         fingerprint &+= Self.mixed(UInt64(number) &* 0x9E37_79B9_7F4A_7C15 ^ Self.mixed(UInt64(bitPattern: seq)))
     }
 
-    /// The finaliser of SplitMix64.
+    /// The finalizer of SplitMix64.
     private static func mixed(_ value: UInt64) -> UInt64 {
         var mixed = value &+ 0x9E37_79B9_7F4A_7C15
         mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9

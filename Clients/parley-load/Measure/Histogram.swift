@@ -1,15 +1,15 @@
-/// A distribution of durations in logarithmic buckets, as HdrHistogram keeps them: memory does not grow with the number of
+/// A distribution of durations in logarithmic buckets, like HdrHistogram. Memory does not grow with the number of
 /// values, and no value is off by more than 1/128.
 ///
-/// Below 256 ns every value has a bucket of its own; above, each power of two is cut into 128 equal buckets. Values beyond
-/// 2⁴³ ns (146 minutes) count as that, except for `maximum`.
+/// Below 256 ns every value has its own bucket. Above, each power of two is divided into 128 equal buckets. Larger
+/// values than 2⁴³ ns (146 minutes) count as 2⁴³ ns, except in `maximum`.
 struct Histogram: Sendable {
     private static let precisionBits = 7
     private static let largest: UInt64 = 1 << 43 - 1
 
     private var counts = [UInt64](repeating: 0, count: index(of: largest) + 1)
     private(set) var count: UInt64 = 0
-    /// In nanoseconds, exact.
+    /// The exact maximum, in nanoseconds.
     private(set) var maximum: UInt64 = 0
 
     mutating func record(nanoseconds value: UInt64) {
@@ -24,8 +24,8 @@ struct Histogram: Sendable {
         maximum = max(maximum, other.maximum)
     }
 
-    /// In nanoseconds, for a share from 0 to 1: a value that at least this share of all does not exceed, up to the width of
-    /// a bucket. 0 when nothing was recorded.
+    /// Returns a value in nanoseconds that at least this share (0 to 1) of all values does not exceed, within the width
+    /// of a bucket. 0 when nothing was recorded.
     func percentile(_ share: Double) -> UInt64 {
         let rank = max(1, UInt64((share * Double(count)).rounded(.up)))
         guard rank < count else { return maximum }
@@ -43,7 +43,7 @@ struct Histogram: Sendable {
         return shift << precisionBits + Int(value >> UInt64(shift))
     }
 
-    /// The largest value that belongs into the bucket.
+    /// Returns the largest value in the bucket.
     static func upperEdge(of index: Int) -> UInt64 {
         guard index >= 2 << precisionBits else { return UInt64(index) }
         let shift = UInt64(index >> precisionBits - 1)

@@ -1,20 +1,20 @@
 import Reactor
 
-/// What a run counts and times.
+/// The counts and times of a run.
 ///
-/// Rates are of what happened within the window. Latencies are of what was due within it, whenever it came, so that the
-/// slowest are not left out because the window had ended.
+/// Rates count what happened within the window. Latencies cover what was due within it, whenever it came, so the
+/// slowest are included even if the window had ended.
 @Reactor
 final class LoadMeter {
-    /// From when a message was due to its acknowledgement.
+    /// The time from when a message was due to its acknowledgement.
     var sendToAck = Histogram()
-    /// From when a message was due to its arrival at each session.
+    /// The time from when a message was due to its arrival at each session.
     var sendToReceive = Histogram()
-    /// From the acknowledgement of a message to its arrival at each session; 0 for what arrived before.
+    /// The time from a message's acknowledgement to its arrival at each session, or 0 if it arrived before.
     var fanoutLag = Histogram()
-    /// From a receipt to the status frame that tells it was stored.
+    /// The time from a receipt to the status frame that confirms it.
     var signalToStatus = Histogram()
-    /// From a request other than a send to its answer.
+    /// The time from a request other than a send to its response.
     var requests = Histogram()
 
     private(set) var counts = Counts()
@@ -37,7 +37,7 @@ final class LoadMeter {
         return (end - start).milliseconds / 1000
     }
 
-    /// Whether something that was due at `time` belongs to the measurement.
+    /// Whether something due at `time` belongs to the measurement.
     func covers(_ time: MonotonicTime) -> Bool {
         guard let start, time >= start else { return false }
         return end.map { time <= $0 } ?? true
@@ -50,7 +50,7 @@ final class LoadMeter {
         if covers(due) { sendToAck.record(nanoseconds: now.nanoseconds &- due.nanoseconds) }
     }
 
-    /// - Parameter acknowledged: when the message was acknowledged; nil before that.
+    /// - Parameter acknowledged: when the message was acknowledged, or nil before that.
     func delivered(dueAt due: MonotonicTime, acknowledged: MonotonicTime?, at now: MonotonicTime) {
         if isRunning { counts.deliveries += 1 }
         guard covers(due) else { return }

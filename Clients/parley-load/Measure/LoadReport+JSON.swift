@@ -2,7 +2,7 @@ import Bytes
 import CommandSupport
 import JSON
 
-/// The report for a machine:
+/// The report as JSON:
 ///
 ///     {scenario, run, description, seconds, <figure>: number…, latencyMilliseconds: {<latency>: {count, p50, p90, p99, p999, max}…},
 ///      units: {name, count}, processes: [{name, cpuSeconds, cpuSecondsPer1000, peakBytes}…], mismatches, samples: [text…]}

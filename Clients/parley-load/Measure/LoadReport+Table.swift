@@ -1,6 +1,6 @@
 import CommandSupport
 
-/// The report for a person.
+/// The report as a table.
 extension LoadReport {
     var table: String {
         let sections = [

@@ -2,11 +2,11 @@ import Bytes
 import CommandSupport
 import JSON
 
-/// What a run found, as a table for a person and as JSON for a machine.
+/// The results of a run, as a table for people and as JSON for machines.
 struct LoadReport: Sendable {
-    /// A number of its own, such as a rate.
+    /// A single number, such as a rate.
     struct Figure: Sendable {
-        /// In JSON, camelCase.
+        /// The key in JSON, in camelCase.
         let key: String
         let title: String
         let value: Double
@@ -22,13 +22,13 @@ struct LoadReport: Sendable {
 
     let scenario: String
     let run: String
-    /// What was asked for, in words.
+    /// The requested load, in words.
     let description: String
     let seconds: Double
     var figures: [Figure] = []
     var latencies: [Latency] = []
     var usage: [ProcessMeter.Usage] = []
-    /// What the CPU time is divided by, such as messages, and how many of them there were.
+    /// The unit that CPU time is divided by, such as messages, and its count.
     var unit = "messages"
     var units = 0
     /// What was compared, in words.
@@ -45,14 +45,14 @@ struct LoadReport: Sendable {
         add(key, title, seconds > 0 ? Double(count) / seconds : 0, "/s")
     }
 
-    /// Left out when nothing was recorded.
+    /// Adds a histogram. Left out when nothing was recorded.
     mutating func add(_ key: String, _ title: String, _ histogram: Histogram) {
         if histogram.count > 0 { latencies.append(Latency(key: key, title: title, histogram: histogram)) }
     }
 }
 
 extension LoadReport.Latency {
-    /// In milliseconds.
+    /// The percentiles in milliseconds.
     var percentiles: [(name: String, value: Double)] {
         let shares: KeyValuePairs = ["p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999, "max": 1]
         return shares.map { ($0, Double(histogram.percentile($1)) / 1e6) }

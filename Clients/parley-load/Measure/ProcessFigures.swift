@@ -1,18 +1,18 @@
 import Glibc
 import ServiceKit
 
-/// What the kernel tells about a process in /proc (proc(5)).
+/// The figures of a process from /proc (proc(5)).
 struct ProcessFigures: Equatable, Sendable {
-    /// User and system time of all its threads.
+    /// The user and system time of all its threads.
     var cpuSeconds: Double
-    /// The same of its children that have ended and been waited for.
+    /// The same for its children that have ended and been waited for.
     var endedChildrenSeconds: Double
     var residentBytes: Int
-    /// The part of it that belongs to this process alone.
+    /// The part of the memory that belongs to this process alone.
     var anonymousBytes: Int
     var parent: Int32
 
-    /// Nil when there is no such process.
+    /// Returns nil when there is no such process.
     init?(pid: Int32) {
         guard let stat = readTextFile("/proc/\(pid)/stat"), let status = readTextFile("/proc/\(pid)/status") else {
             return nil
@@ -21,7 +21,7 @@ struct ProcessFigures: Equatable, Sendable {
     }
 
     /// - Parameters:
-    ///   - stat: `pid (name) state ppid …`; the name may contain anything, so fields are counted from its last parenthesis.
+    ///   - stat: `pid (name) state ppid …`. The name may contain anything, so fields are counted from the last `)`.
     ///   - status: lines of `Name: value`.
     init?(stat: String, status: String, ticksPerSecond: Double) {
         guard let name = stat.lastIndex(of: ")") else { return nil }

@@ -1,12 +1,12 @@
 import Reactor
 
-/// What the processes of the system use during the window of a measurement.
+/// Measures what the processes of the system use during the window of a measurement.
 @Reactor
 final class ProcessMeter {
     struct Usage: Sendable {
         let name: String
         let cpuSeconds: Double
-        /// The largest of some samples a second.
+        /// The largest of several samples per second.
         let peakBytes: Int
     }
 
@@ -29,7 +29,7 @@ final class ProcessMeter {
     func finish() {
         isRunning = false
         usage = readAll().map { reading in
-            // A process that was replaced meanwhile began at zero.
+            // A process that was replaced in between started at zero.
             let start = before[reading.name].flatMap { $0 <= reading.cpuSeconds ? $0 : nil } ?? 0
             return Usage(
                 name: reading.name, cpuSeconds: reading.cpuSeconds - start, peakBytes: peaks[reading.name] ?? 0)

@@ -1,10 +1,10 @@
 import Glibc
 import ServiceKit
 
-/// The processes of a development system: the services by their pid files, PostgreSQL by its postmaster and its children,
+/// The processes of a development system: the services (found by pid files), PostgreSQL (its postmaster and children),
 /// and this generator.
 struct SystemProcesses: Sendable {
-    /// CPU time and memory of one of them, PostgreSQL's processes taken together.
+    /// The CPU time and memory of a process. PostgreSQL's processes are combined.
     struct Reading: Sendable {
         let name: String
         let cpuSeconds: Double
@@ -14,7 +14,7 @@ struct SystemProcesses: Sendable {
     static let generator = "generator"
     static let database = "postgres"
 
-    /// `PARLEY_STATE`; nil when the system is none of this machine, or not known.
+    /// `PARLEY_STATE`, or nil when the system is on another machine or unknown.
     let state: String?
 
     func read() -> [Reading] {
@@ -24,7 +24,7 @@ struct SystemProcesses: Sendable {
 
     func reading(of name: String) -> Reading? { read().first { $0.name == name } }
 
-    // MARK: Finding them
+    // MARK: Discovery
 
     private func services() -> [(name: String, pid: Int32)] {
         guard let state, let directory = opendir("\(state)/run") else { return [] }
@@ -40,7 +40,7 @@ struct SystemProcesses: Sendable {
         return found.sorted { $0.name < $1.name }
     }
 
-    /// The memory that its processes share is counted once: the largest resident size, and what the others have alone.
+    /// Memory shared by the processes is counted once: the largest resident size, plus what is private to the others.
     private func postgres() -> Reading? {
         guard let state, let postmaster = Self.number(in: "\(state)/postgres/postmaster.pid"),
             let figures = ProcessFigures(pid: postmaster)
@@ -58,7 +58,7 @@ struct SystemProcesses: Sendable {
         return list.split(whereSeparator: { $0 == " " || $0 == "\n" }).compactMap { Int32($0) }
     }
 
-    /// The number in the first line of a file.
+    /// Returns the number in the first line of a file.
     private static func number(in path: String) -> Int32? {
         readTextFile(path)?.split(separator: "\n").first.flatMap { Int32($0) }
     }

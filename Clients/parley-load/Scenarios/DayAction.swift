@@ -1,10 +1,10 @@
 import Models
 
-/// One of the things that people do.
+/// One of the actions of the users.
 enum DayAction: CaseIterable {
     case write, writeToGroup, writeToRoom, scroll, listConversations, sync, tapback, edit, delete, type, comeAndGo
 
-    /// Of a hundred things.
+    /// The share of this action, in percent.
     private var weight: Int {
         switch self {
         case .write: 45
@@ -29,8 +29,8 @@ enum DayAction: CaseIterable {
 
     var isMessage: Bool { [.write, .writeToGroup, .writeToRoom].contains(self) }
 
-    /// Whether this may come of it, others doing things at the same time: what is deleted can be neither edited nor
-    /// reacted to.
+    /// Whether this status is acceptable given concurrent actions: a deleted message can be neither edited nor reacted
+    /// to.
     func mayEnd(in status: Int) -> Bool {
         switch self {
         case .tapback, .edit: status == 200 || status == 409
@@ -39,7 +39,7 @@ enum DayAction: CaseIterable {
         }
     }
 
-    /// What is done to a message.
+    /// Returns the request for an action on a message.
     func write(of message: MessageID, in path: String) -> (method: StaticString, path: String, body: [UInt8]) {
         switch self {
         case .tapback: ("PUT", "\(path)/messages/\(message)/tapback", Array(#"{"kind":"love"}"#.utf8))

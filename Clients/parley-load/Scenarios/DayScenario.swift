@@ -2,7 +2,7 @@ import CommandSupport
 import ParleyClient
 import Reactor
 
-/// A day in the life of a chat: everything that people do, in the proportions in which they do it.
+/// A day of chat: everything that people do, in realistic proportions.
 struct DayScenario: Scenario {
     static let name = "day"
     static let summary =
@@ -67,16 +67,16 @@ struct DayScenario: Scenario {
     }
 }
 
-/// Who knows whom.
+/// The conversations of the users, and which users are online.
 struct DayPlan {
     let pairs: [(Int, Int)]
     let groups: [[Int]]
-    /// A tenth of the people, 500 at most.
+    /// A tenth of the users, 500 at most.
     let room: [Int]
-    /// Two of five.
+    /// Two out of five users.
     let online: [Int]
 
-    /// Everybody has about four chats and is in about three groups of 3 to 30.
+    /// Gives each user about four chats and about three groups of 3 to 30.
     init(people: [Int]) {
         let count = people.count
         pairs = [1, 7].flatMap { step in

@@ -7,12 +7,12 @@ import Reactor
 import ReactorTransport
 import ServiceKit
 
-/// What people do, one thing at a time as the schedule has it, and whether each thing came out as it may.
+/// Performs actions one at a time by the schedule, and checks that each has an acceptable outcome.
 @Reactor
 final class DayTraffic: LoadConnectionOwner {
     nonisolated static let connections = 32
 
-    /// Something that was begun, kept to be repeated.
+    /// An action that was started, kept in case it must be repeated.
     private struct Deed {
         let action: DayAction
         let conversation: LoadConversation
@@ -26,14 +26,14 @@ final class DayTraffic: LoadConnectionOwner {
     private let rate: Int
     private var connections: [LoadConnection] = []
     private var deeds: [Int: Deed] = [:]
-    /// By conversation: the message that was acknowledged last, and whose it is. It is what people react to.
+    /// The last acknowledged message by conversation, with its sender. Others react to it.
     private var latest: [Int: (message: MessageID, sender: Int)] = [:]
     private var random = SystemRandomNumberGenerator()
     private var pacer: Pacer?
     private var begun = 0
     private var isRunning = false
     private var repeats = RepeatQueue()
-    /// By user: how far they have to say that they have read, of each conversation.
+    /// The read positions that users still have to report, by user and conversation.
     private var unread: [Int: [ConversationID: Int64]] = [:]
     private let epochMilliseconds =
         UInt64(max(0, Timestamp.now.milliseconds)) &- MonotonicTime.now.nanoseconds / 1_000_000
@@ -41,7 +41,7 @@ final class DayTraffic: LoadConnectionOwner {
     private(set) var returns = 0
 
     private static let pause = Duration.milliseconds(100)
-    /// How long people look at what arrived before they have read it.
+    /// The time from a message's arrival until a user has read it.
     private static let readingTime = Duration.milliseconds(300)
     private static let absence = Duration.milliseconds(700)
 
@@ -69,7 +69,7 @@ final class DayTraffic: LoadConnectionOwner {
             await Reactor.sleep(for: .milliseconds(10))
         }
         if !deeds.isEmpty { world.complain("\(deeds.count) requests were never answered") }
-        await Reactor.sleep(for: Self.absence)  // Those who are away come back.
+        await Reactor.sleep(for: Self.absence)  // Users who are away come back.
     }
 
     private func tick() {
@@ -80,7 +80,7 @@ final class DayTraffic: LoadConnectionOwner {
         }
     }
 
-    // MARK: Doing things
+    // MARK: Actions
 
     private func begin(_ action: DayAction, due: MonotonicTime) {
         let conversation = conversation(for: action)
@@ -106,7 +106,7 @@ final class DayTraffic: LoadConnectionOwner {
         }
     }
 
-    /// Nil when there is nothing to react to.
+    /// Returns nil when there is nothing to react to.
     private func deed(
         _ action: DayAction, _ user: Int, _ conversation: LoadConversation, due: MonotonicTime
     ) -> Deed? {
@@ -208,7 +208,7 @@ final class DayTraffic: LoadConnectionOwner {
         }
     }
 
-    // MARK: Answers
+    // MARK: Responses
 
     func answered(_ request: Outstanding, _ answer: Answer, on _: LoadConnection) {
         guard let deed = deeds[request.number] else { return }
@@ -240,7 +240,7 @@ final class DayTraffic: LoadConnectionOwner {
         repeats.add(request, at: .now + pause)
     }
 
-    /// Where every conversation ended: not every write tells its position.
+    /// Learns the last position of every conversation, as not every write returns its position.
     func learnPositions() async throws(APIError) {
         let conversations = world.conversations
         try await BulkRequests.run(conversations.count, over: world.http) { [self] number in

@@ -6,7 +6,7 @@ import ParleyClient
 import Reactor
 import ReactorTransport
 
-/// People who scroll back.
+/// Users who scroll back.
 struct HistoryScenario: Scenario {
     static let name = "history"
     static let summary = "pages of history, at random places of some conversations"
@@ -67,7 +67,7 @@ struct HistoryScenario: Scenario {
     }
 }
 
-/// Which page the how-manieth request asks for, and what must be on it.
+/// Chooses the page for each request number, and what must be on it.
 @Reactor
 private final class HistoryPages {
     private struct Reader {
@@ -87,11 +87,11 @@ private final class HistoryPages {
         self.page = page
     }
 
-    /// Spread over readers and positions, the same for the same number.
+    /// The place for a request number, spread over readers and positions. The same number gives the same place.
     private func place(_ number: Int) -> (reader: Reader, before: Int64) {
         let random = (UInt(bitPattern: number) &* 0x9E37_79B9_7F4A_7C15) >> 16
         let reader = readers[Int(random % UInt(readers.count))]
-        // The first message is at 2, behind the creation.
+        // The first message is at 2, after the creation.
         let offset = Int(random / UInt(readers.count) % UInt(messages - page + 1))
         return (reader, Int64(2 + page + offset))
     }

@@ -3,7 +3,7 @@ import CommandSupport
 import ParleyClient
 import Reactor
 
-/// People who are connected and do nothing, as most are most of the time.
+/// Users who are connected and idle, as most are most of the time.
 struct IdleScenario: Scenario {
     static let name = "idle"
     static let summary = "idle WebSockets: memory of each, and GET /healthz of fanout alone and beside them"
@@ -53,7 +53,7 @@ struct IdleScenario: Scenario {
         return report
     }
 
-    /// - Returns: requests a second.
+    /// - Returns: requests per second.
     @Reactor private func probe(_ world: LoadWorld, _ meter: LoadMeter, for duration: Duration) async -> Double {
         let endpoints = world.settings.connection.webSocket
         let traffic = RequestTraffic(endpoints, connections: Self.probes, pace: .inFlight(1), meter: meter) {
@@ -82,7 +82,7 @@ struct IdleScenario: Scenario {
         return fanouts.isEmpty ? nil : fanouts.reduce(0) { $0 + $1.residentBytes }
     }
 
-    /// A connection that is there only for the kernel does not count.
+    /// Pings every connection. One that exists only in the kernel does not count.
     @Reactor private func ping(_ world: LoadWorld) async {
         for session in world.sessions { session.send { $0.append(#"{"type":"ping"}"# as StaticString) } }
         let start = MonotonicTime.now

@@ -2,13 +2,13 @@ import CommandSupport
 import Reactor
 import ReactorTransport
 
-/// What the scenarios have in common whose users send each other messages: lanes, measurement, comparison, report.
+/// Common to scenarios in which users send each other messages: lanes, measurement, comparison and report.
 @Reactor
 struct Messaging {
     let world: LoadWorld
     let settings: TrafficSettings
     let traffic: MessageTraffic
-    /// Where they are not shared any more, each lane makes its own.
+    /// The connections shared by the lanes. Empty when each lane has its own.
     private var pool: [LoadConnection] = []
     private var lanes = 0
 
@@ -18,7 +18,7 @@ struct Messaging {
         traffic = MessageTraffic(run: world.settings.run, pace: settings.pace, meter: world.meter)
     }
 
-    /// A sender in a conversation.
+    /// Adds a sender in a conversation.
     mutating func addLane(_ user: Int, in conversation: LoadConversation) {
         let endpoints = world.settings.connection.http
         let connections = connections(to: endpoints[lanes % endpoints.count])
@@ -38,7 +38,7 @@ struct Messaging {
         return (0..<(settings.isPipelined ? 1 : settings.limit)).map { _ in LoadConnection(endpoint, owner: traffic) }
     }
 
-    /// Runs the traffic, and returns the report when all of it was compared.
+    /// Runs the traffic, compares everything, and returns the report.
     func run(_ scenario: String, _ description: String) async -> LoadReport {
         await measure()
         let messages = await world.compareHistories()

@@ -2,7 +2,7 @@ import CommandSupport
 import ParleyClient
 import Reactor
 
-/// People who write to each other, both ends online.
+/// Pairs of users who write to each other, both online.
 struct PairsScenario: Scenario {
     static let name = "pairs"
     static let summary = "direct conversations: one writes, both are online"

@@ -5,17 +5,17 @@ import ParleyClient
 import Reactor
 import ReactorTransport
 
-/// The second member of every direct conversation reads, and tells the server how far.
+/// Lets the second member of every direct conversation read and report the position to the server.
 ///
-/// One receipt of each is on its way at a time: the next goes when a status frame told that the one before is stored. The
-/// backlog is read message by message, what comes live up to the newest.
+/// Each has one receipt in flight. The next is sent when a status frame confirms that the previous one is stored. The
+/// backlog is read message by message, live messages up to the newest.
 @Reactor
 final class Readers {
     private struct Reader {
         let session: LoadSession
         let conversation: LoadConversation
         let user: String
-        /// Up to where the backlog goes.
+        /// The last position of the backlog.
         let backlogEnd: Int64
         var told: Int64
         var confirmed: Int64
@@ -26,10 +26,10 @@ final class Readers {
 
     private let world: LoadWorld
     private var readers: [Reader] = []
-    /// By the number of their user.
+    /// Indexes into `readers` by user number.
     private var places: [Int: Int] = [:]
 
-    /// A receipt may be lost with its fanout: it is told again, as the next one of a client would.
+    /// A receipt may be lost with its fanout. After this time it is sent again, as the next one of a client would be.
     private static let patience = Duration.seconds(2)
 
     init(_ world: LoadWorld, backlog: Int) {
@@ -86,9 +86,9 @@ final class Readers {
         }
     }
 
-    // MARK: The end
+    // MARK: End
 
-    /// Everybody reads to the end.
+    /// Lets every reader read to the end.
     func finish() async {
         let start = MonotonicTime.now
         for place in readers.indices { tell(place, upTo: readers[place].conversation.lastSeq) }
@@ -103,7 +103,7 @@ final class Readers {
         if waiting > 0 { world.complain("\(waiting) receipts were never told as stored") }
     }
 
-    /// What the members of each conversation are told to have read.
+    /// Compares the read positions that the members of each conversation see.
     func compare() async throws(APIError) {
         world.stage("comparing the receipts of \(grouped(readers.count)) members")
         try await BulkRequests.run(readers.count, over: world.http) { [self] place in

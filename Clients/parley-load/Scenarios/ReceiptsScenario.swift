@@ -2,7 +2,7 @@ import CommandSupport
 import ParleyClient
 import Reactor
 
-/// People who read what they are sent, and say so: receipts beside messages.
+/// Users who read their messages and report it: receipts in addition to messages.
 struct ReceiptsScenario: Scenario {
     static let name = "receipts"
     static let summary = "read receipts, stored and told, beside messages of the same conversations"

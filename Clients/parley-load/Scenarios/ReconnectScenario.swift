@@ -2,7 +2,7 @@ import CommandSupport
 import ParleyClient
 import Reactor
 
-/// Everybody comes back at once, as after a network fault, and has missed something.
+/// All users reconnect at once, as after a network fault, and have missed something.
 struct ReconnectScenario: Scenario {
     static let name = "reconnect"
     static let summary = "a storm of clients that resume from their cursors, and have missed messages"
@@ -48,7 +48,7 @@ struct ReconnectScenario: Scenario {
         return report
     }
 
-    /// - Returns: how many seconds it took until all had what they had missed.
+    /// - Returns: the seconds until all had what they had missed.
     @Reactor private func storm(_ world: LoadWorld) async throws(APIError) -> Double {
         world.stage("connecting all at once")
         world.meter.begin()

@@ -2,7 +2,7 @@ import CommandSupport
 import ParleyClient
 import Reactor
 
-/// A room with many members, all of them online, some of them talking.
+/// A room with many members, all online, some of them writing.
 struct RoomScenario: Scenario {
     static let name = "room"
     static let summary = "a room whose members are all online: deliveries/s, and how far fanout is behind"

@@ -2,24 +2,24 @@ import CommandSupport
 import ParleyClient
 import Reactor
 
-/// Something that people do with a chat, as a load.
+/// A kind of chat use, as a load.
 protocol Scenario: Sendable {
     static var name: String { get }
     static var summary: String { get }
-    /// Beside those of all scenarios.
+    /// The options in addition to those of all scenarios.
     static var options: [CommandDescription.Option] { get }
 
     init(_ arguments: Arguments) throws(UsageError)
 
-    /// How many WebSockets and HTTP connections it opens, at most.
+    /// The maximum number of WebSockets and HTTP connections that it opens.
     var connections: Int { get }
 
-    /// Throws when it could not even begin.
+    /// Runs the scenario. Throws if it could not start.
     @Reactor func run(in world: LoadWorld) async throws(APIError) -> LoadReport
 }
 
 extension LoadWorld {
-    /// Lets things run for the time of the warm-up, then measures them.
+    /// Waits for the warm-up, then measures.
     func measure() async {
         stage("warming up")
         await Reactor.sleep(for: settings.warmup)
@@ -31,8 +31,8 @@ extension LoadWorld {
         meter.finish()
     }
 
-    /// Waits until the database has next to nothing to do, for scenarios that write before they measure: the index of the
-    /// search is filled behind the writes. At once where its process is not known.
+    /// Waits until the database is nearly idle, for scenarios that write before they measure, because the search index
+    /// is filled after the writes. Returns at once if the database's process is unknown.
     func awaitRest() async {
         stage("waiting until the database is at rest")
         let start = MonotonicTime.now
@@ -45,7 +45,7 @@ extension LoadWorld {
     }
 
     private static let longestWaitForRest = Duration.seconds(60)
-    /// Of one processor.
+    /// The share of one processor that counts as idle.
     private static let restingShare = 0.05
 
     private var databaseSeconds: Double? {

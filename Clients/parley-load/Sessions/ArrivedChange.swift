@@ -4,13 +4,13 @@ import Models
 import ParleyClient
 import Reactor
 
-/// A change as a session got it, as far as a run looks at it.
+/// A change as received by a session, with the fields that a run needs.
 struct ArrivedChange: Equatable {
     let conversation: ConversationID
     let seq: Int64
-    /// The message it created; nil of any other change.
+    /// The message that it created. Nil for any other change.
     var message: MessageID?
-    /// When that message was due, by its text; nil when the text is none of a run.
+    /// When the message was due, according to its text. Nil when the text is not from a run.
     var due: MonotonicTime?
 
     init(conversation: ConversationID, seq: Int64) {
@@ -18,10 +18,10 @@ struct ArrivedChange: Equatable {
         self.seq = seq
     }
 
-    /// Of a frame of type `change` about a new text, laid out as Parley writes it; nil of any other, which is to be read by
+    /// Reads a `change` frame with a new text, laid out as Parley writes it. Returns nil for any other, to be read by
     /// `init(change:)`.
     ///
-    /// The contract fixes no order of fields, so nothing depends on this one: it is only ten times as fast.
+    /// The contract fixes no order of fields, so nothing depends on this path: it is only ten times as fast.
     init?(usualFrame frame: UnsafeRawBufferPointer) {
         var scanner = LiteralScanner(frame)
         guard scanner.skip(#"{"type":"change","change":{"conversationId":""#), let conversation = scanner.uuid(),
@@ -41,7 +41,7 @@ struct ArrivedChange: Equatable {
         due = LoadText.time(of: scanner.rest)
     }
 
-    /// Of any change, as JSON.
+    /// Reads any change from JSON.
     init(change: UnsafeRawBufferPointer) throws(JSONError) {
         var reader = JSONReader(change)
         var conversation: ConversationID?
@@ -79,7 +79,7 @@ private func readMessage(
     }
 }
 
-/// An acknowledgement laid out as Parley writes it; otherwise it is read as JSON.
+/// Reads an acknowledgement laid out as Parley writes it. Any other layout is read as JSON.
 extension AcknowledgedMessage {
     init?(fast document: UnsafeRawBufferPointer) {
         var scanner = LiteralScanner(document)

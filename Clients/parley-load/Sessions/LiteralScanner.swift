@@ -2,7 +2,7 @@ import Bytes
 import Glibc
 import Models
 
-/// Walks over bytes whose layout is expected: every step says whether it was as expected.
+/// Walks over bytes with an expected layout. Every step returns whether the bytes matched.
 struct LiteralScanner {
     private(set) var rest: UnsafeRawBufferPointer
 

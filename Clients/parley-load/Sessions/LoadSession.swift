@@ -7,21 +7,21 @@ import ReactorTransport
 
 @Reactor
 protocol LoadSessionOwner: AnyObject {
-    /// The session is live.
+    /// Called when the session is live.
     func welcomed(_ session: LoadSession)
-    /// The next change of a conversation. For the last bytes of a turn and for thousands of sessions: must be quick.
+    /// Called with the next change of a conversation. Must be quick, as it runs for thousands of sessions.
     func arrived(
         _ change: ArrivedChange, in conversation: LoadConversation, of session: LoadSession, at now: MonotonicTime)
     func gotStatus(
         _ status: StatusView, of conversation: LoadConversation, to session: LoadSession, at now: MonotonicTime)
-    /// The server broke a promise of its contract.
+    /// Called when the server broke a promise of its contract.
     func broken(_ promise: String, of session: LoadSession)
     func reloading(_ session: LoadSession)
     func lost(_ session: LoadSession, _ reason: String)
 }
 
-/// One of very many sessions: a WebSocket that resumes from its cursors when it is lost, and checks that every change of
-/// its conversations comes once and in order.
+/// One of very many sessions: a WebSocket that resumes from its cursors when lost. It checks that every change of its
+/// conversations comes once and in order.
 @Reactor
 final class LoadSession: WebSocketOwner {
     struct Stream {
@@ -29,24 +29,24 @@ final class LoadSession: WebSocketOwner {
         var check: StreamCheck
     }
 
-    /// The number of the user in the run.
+    /// The user's number in the run.
     let user: Int
     private let identity: LoadIdentity
     private let endpoint: Endpoint
     private unowned let owner: any LoadSessionOwner
     private var socket: WebSocketConnection?
     private(set) var streams: [Stream]
-    /// Where the conversations of a user with many are in `streams`.
+    /// Indexes into `streams`, for users with many conversations.
     private let places: [ConversationID: Int]
-    /// Where the change before was: the next one mostly is there too.
+    /// The index of the previous change's stream. The next change is mostly in the same one.
     private var latest = 0
     private(set) var isLive = false
-    /// Since when the user wants to be connected: what was due before was missed, and is no measure of the server.
+    /// When the user began to connect. What was due before was missed and does not measure the server.
     private(set) var startedAt = MonotonicTime.now
     private(set) var pongs = 0
     private var hasEnded = false
     private var isDropped = false
-    /// Conversations being paged through over HTTP.
+    /// The number of conversations being paged over HTTP.
     private(set) var reloads = 0
 
     private static let pause = Duration.milliseconds(200)
@@ -80,7 +80,7 @@ final class LoadSession: WebSocketOwner {
         if socket == nil { closed("\(endpoint) cannot be reached") }
     }
 
-    /// Goes away without a word, as a phone does; `start` resumes.
+    /// Disconnects without closing, as a phone does. `start` resumes.
     func drop() {
         isDropped = true
         socket?.close()
@@ -93,7 +93,7 @@ final class LoadSession: WebSocketOwner {
         drop()
     }
 
-    /// Whether everything that was acknowledged has arrived.
+    /// Whether everything acknowledged has arrived.
     var isCaughtUp: Bool {
         reloads == 0 && streams.allSatisfy { $0.check.next > $0.conversation.lastSeq }
     }
@@ -139,7 +139,7 @@ final class LoadSession: WebSocketOwner {
         }
     }
 
-    /// What another member of the room got at the same position.
+    /// Returns what another member of the room got at the same position.
     private func known(_ text: UnsafeRawBufferPointer) -> ArrivedChange? {
         guard latest < streams.count, let recent = streams[latest].conversation.recentFrames else { return nil }
         return recent.change(at: streams[latest].check.next, text)
@@ -152,7 +152,7 @@ final class LoadSession: WebSocketOwner {
         owner.arrived(change, in: streams[latest].conversation, of: self, at: now)
     }
 
-    /// Makes `latest` the place of the conversation.
+    /// Sets `latest` to the index of the conversation.
     private func find(_ conversation: ConversationID) -> Bool {
         if latest < streams.count, streams[latest].conversation.id == conversation { return true }
         guard let place = places[conversation] else { return false }

@@ -3,10 +3,10 @@ import Glibc
 import Models
 import Reactor
 
-/// The latest changes of a room, as bytes and as what they say, and when each was acknowledged.
+/// The latest changes of a room as bytes and as parsed values, with the time of each acknowledgement.
 ///
-/// Every member of a room gets the same bytes: they are compared with those that another member got, and only read when
-/// nobody did. And a change's acknowledgement is told to all of its arrivals, for the lag of the fanout.
+/// Every member of a room gets the same bytes. They are compared with those of another member and parsed only if no
+/// member had them. All arrivals of a change use its acknowledgement, to measure the lag of fanout.
 @Reactor
 final class RecentFrames {
     private struct Slot {
@@ -15,9 +15,9 @@ final class RecentFrames {
         var change = ArrivedChange(conversation: ConversationID(.zero), seq: 0)
     }
 
-    /// How many changes, a power of two: a small group has few on their way, and there may be thousands of groups.
+    /// The number of changes, a power of two. A small group has few in flight, and there may be thousands of groups.
     private let capacity: Int
-    /// Longer frames are read each time.
+    /// The bytes kept per frame. Longer frames are parsed each time.
     private static let bytesEach = 1024
 
     private let bytes: UnsafeMutableRawBufferPointer
@@ -35,7 +35,7 @@ final class RecentFrames {
 
     private func index(of seq: Int64) -> Int { Int(seq) & (capacity - 1) }
 
-    /// What the frame of this position says, if these are the bytes that another session got for it.
+    /// Returns the parsed change if another session got the same bytes at this position.
     func change(at seq: Int64, _ frame: UnsafeRawBufferPointer) -> ArrivedChange? {
         let index = index(of: seq)
         guard slots[index].seq == seq, slots[index].count == frame.count,
@@ -55,7 +55,7 @@ final class RecentFrames {
         acknowledgements[index(of: seq)] = (seq, now)
     }
 
-    /// Nil when it was not yet. Of one so old that it was forgotten, a later acknowledgement stands for it.
+    /// Returns nil if there is none yet. A later acknowledgement stands in for one that was overwritten.
     func acknowledgement(of seq: Int64) -> MonotonicTime? {
         let entry = acknowledgements[index(of: seq)]
         return entry.seq >= seq ? entry.at : nil

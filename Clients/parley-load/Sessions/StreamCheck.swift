@@ -1,6 +1,6 @@
 import Models
 
-/// What a session has seen of one conversation, and whether that is what it was promised: every change once and in order.
+/// Checks what a session has seen of one conversation: every change must come once and in order.
 struct StreamCheck {
     enum Verdict: Equatable {
         case fine
@@ -9,13 +9,13 @@ struct StreamCheck {
 
     private let run: Int
     private let conversation: Int
-    /// The position that is due next.
+    /// The next expected position.
     private(set) var next: Int64
     private(set) var tally: Tally
 
     /// - Parameters:
-    ///   - seq: where the session stands.
-    ///   - tally: of what came before that, by the acknowledgements.
+    ///   - seq: the position of the session.
+    ///   - tally: the acknowledged messages up to it.
     init(run: Int, conversation: Int, after seq: Int64, tally: Tally) {
         self.run = run
         self.conversation = conversation
@@ -38,7 +38,7 @@ struct StreamCheck {
             ? .fine : .broken("changes \(missing.lowerBound) to \(missing.upperBound - 1) did not come")
     }
 
-    /// A gap that is paged through instead: the session goes on behind it.
+    /// Skips a gap that is paged instead. The session continues after it.
     ///
     /// - Returns: the positions to page through.
     mutating func skip(to lastSeq: Int64) -> Range<Int64> {
@@ -47,7 +47,7 @@ struct StreamCheck {
         return gap
     }
 
-    /// A change that came by a page.
+    /// Takes a change from a page.
     mutating func takePaged(_ change: ArrivedChange) {
         if let message = change.message { tally.add(number: MessageNumber(message).number, seq: change.seq) }
     }

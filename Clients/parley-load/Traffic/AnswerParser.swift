@@ -1,27 +1,27 @@
 import Bytes
 import Glibc
 
-/// An answer as it arrived. The body is valid until the call it came with returns.
+/// A response as it arrived. The body is valid until the call that passed it returns.
 struct Answer {
     let status: Int
     let retryAfter: Duration?
     let body: UnsafeRawBufferPointer
 }
 
-/// Parses the answers of one pipelined connection (RFC 9112), whole ones where they lie in the read buffer.
+/// Parses the responses of one pipelined connection (RFC 9112). Whole ones are parsed in place in the read buffer.
 ///
-/// Beside libhttp-parser it has no callbacks and copies nothing but the beginning of an answer whose end has not arrived:
-/// a third of the time per answer. It understands what Parley sends: a length, or a status without a body.
+/// Unlike libhttp-parser, it has no callbacks and copies only the start of an incomplete response, which takes a third
+/// of the time per response. It understands what Parley sends: a length, or a status without a body.
 struct AnswerParser: ~Copyable {
     struct Malformed: Error, Equatable {
         let reason: String
     }
 
-    /// The beginning of an answer.
+    /// The start of an incomplete response.
     private var rest = ByteBuffer(capacity: 16)
-    /// What `rest` must hold before it is worth looking at again.
+    /// The number of bytes that `rest` needs before it is parsed again.
     private var needed = 0
-    /// Whether the server keeps the connection open after the answer parsed last.
+    /// Whether the server keeps the connection open after the last parsed response.
     private(set) var keepsAlive = true
 
     private static let longestHead = 16 * 1024
@@ -35,13 +35,13 @@ struct AnswerParser: ~Copyable {
         } else {
             rest.append(bytes)
             guard rest.count >= needed else { return }
-            // Handed out from `rest`, which nothing changes meanwhile.
+            // Passed from `rest`, which nothing changes in the meantime.
             let used = try parseAnswers(rest.bytes, handle)
             rest.removeFirst(used)
         }
     }
 
-    /// - Returns: how many bytes belong to whole answers.
+    /// - Returns: the number of bytes of complete responses.
     private mutating func parseAnswers(
         _ bytes: UnsafeRawBufferPointer, _ handle: (Answer) -> Void
     ) throws(Malformed) -> Int {
@@ -66,16 +66,16 @@ struct AnswerParser: ~Copyable {
     }
 }
 
-/// The status line and the fields of an answer that matter here.
+/// The status line and the relevant fields of a response.
 private struct AnswerHead {
     var status = 0
-    /// Of the head, in bytes.
+    /// The size of the head, in bytes.
     var size = 0
     var bodySize = 0
     var retryAfter: Duration?
     var keepsAlive = true
 
-    /// Nil when its end is not there yet.
+    /// Returns nil when the head is incomplete.
     init?(_ bytes: UnsafeRawBufferPointer) throws(AnswerParser.Malformed) {
         var hasLength = false
         while let end = bytes.part(size, bytes.count).position(of: UInt8(ascii: "\n")) {
@@ -99,7 +99,7 @@ private struct AnswerHead {
     private mutating func read(
         _ line: UnsafeRawBufferPointer, _ hasLength: inout Bool
     ) throws(AnswerParser.Malformed) {
-        // The first letter excludes nearly all fields.
+        // The first letter rules out nearly all fields.
         switch line[0] | 0x20 {
         case UInt8(ascii: "c"):
             if let value = Self.value(of: "content-length", line) {

@@ -3,8 +3,7 @@ import CommandSupport
 import Reactor
 import ReactorTransport
 
-/// A request that waits for its answer, in three words: who asked for it, the how-manieth it was for them, and when it
-/// was due.
+/// A request in flight, in three words: its owner, its number among the owner's requests, and when it was due.
 struct Outstanding: Sendable {
     let work: Int
     let number: Int
@@ -13,14 +12,14 @@ struct Outstanding: Sendable {
 
 @Reactor
 protocol LoadConnectionOwner: AnyObject {
-    /// The answer's body is valid until this returns.
+    /// Called with the response. Its body is valid until this returns.
     func answered(_ request: Outstanding, _ answer: Answer, on connection: LoadConnection)
-    /// The connection ended before the answer came: the request may or may not have been carried out.
+    /// Called when the connection ended before the response. The request may or may not have been carried out.
     func lost(_ request: Outstanding, on connection: LoadConnection)
 }
 
-/// A connection for many requests in flight, without a closure, a timer or an object for each. Opened when something is
-/// sent, and again when it was lost.
+/// A connection for many requests in flight, without a closure, timer or object for each. It is opened when something
+/// is sent, and reopened when lost.
 @Reactor
 final class LoadConnection: ClientSocketOwner {
     let endpoint: Endpoint
@@ -37,7 +36,7 @@ final class LoadConnection: ClientSocketOwner {
 
     var inFlight: Int { outstanding.count }
 
-    /// Sends what `write` writes, at the end of the turn.
+    /// Sends what `write` appends, at the end of the turn.
     func send(_ request: Outstanding, _ write: (inout ByteBuffer) -> Void) {
         guard let socket = openSocket() else {
             Reactor.after(.zero) { [self] in owner.lost(request, on: self) }
@@ -48,7 +47,7 @@ final class LoadConnection: ClientSocketOwner {
         socket.send(write)
     }
 
-    /// Gives up the connection when nothing has come for longer than `limit` although something should.
+    /// Closes the connection when nothing has come for longer than `limit` although a response is due.
     func checkTimeout(_ limit: Duration) {
         guard inFlight > 0, MonotonicTime.now - lastProgress > limit else { return }
         socket?.close()

@@ -2,12 +2,12 @@ import Bytes
 import Glibc
 import Reactor
 
-/// The text of a message of a run: when it was due, on this machine's monotonic clock, in sixteen hexadecimal digits, and
-/// words up to the wanted length. Whoever receives it knows its latency without a table of what was sent when.
+/// The text of a message of a run: the due time on this machine's monotonic clock in sixteen hexadecimal digits, then
+/// words up to the requested length. A receiver computes the latency without a table of send times.
 struct LoadText: Sendable {
     static let digits = 16
 
-    /// What follows the digits; needs no escaping.
+    /// The bytes after the digits. They need no escaping.
     let words: [UInt8]
 
     init(bytes: Int) {
@@ -26,7 +26,7 @@ struct LoadText: Sendable {
         }
     }
 
-    /// Nil when the text does not begin with sixteen digits.
+    /// Returns nil when the text does not begin with sixteen digits.
     static func time(of text: UnsafeRawBufferPointer) -> MonotonicTime? {
         guard text.count >= digits else { return nil }
         var value: UInt64 = 0
@@ -40,7 +40,7 @@ struct LoadText: Sendable {
         return MonotonicTime(nanoseconds: value)
     }
 
-    /// Whether this is a text that was sent.
+    /// Whether this text was sent by a run.
     func matches(_ text: UnsafeRawBufferPointer) -> Bool {
         guard text.count == count, Self.time(of: text) != nil else { return false }
         return words.withUnsafeBytes { text.part(Self.digits, text.count).isEqual(to: $0) }

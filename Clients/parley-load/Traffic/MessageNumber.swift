@@ -1,17 +1,17 @@
 import Models
 
-/// What the id of a message of a run tells: of which run, in which of its conversations, and the how-manieth it is there.
+/// The content of a message id of a run: the run, the conversation in it, and the message's number there.
 ///
-/// So a message that arrives says what it is, and nobody keeps a table of ids however long the run. The ids are UUIDs of
-/// version 7 (RFC 9562, 5.7) like those of any client: 48 bits of time · 12 bits of the number · 14 bits of the run ·
-/// 20 bits of the conversation · 28 bits of the number.
+/// An arriving message thus identifies itself, and no table of ids is needed, however long the run. The ids are UUIDs
+/// of version 7 (RFC 9562, 5.7) like those of any client: 48 bits of time · 12 bits of the number · 14 bits of the run
+/// · 20 bits of the conversation · 28 bits of the number.
 struct MessageNumber: Equatable, Sendable {
     static let largestRun = 1 << 14 - 1
     static let largestConversation = 1 << 20 - 1
 
     let run: Int
     let conversation: Int
-    /// From 0.
+    /// Counted from 0.
     let number: Int
 
     init(run: Int, conversation: Int, number: Int) {
@@ -20,7 +20,7 @@ struct MessageNumber: Equatable, Sendable {
         self.number = number
     }
 
-    /// Of any id: one that no run made gives some run's number.
+    /// Reads any id. One that was not made by a run gives an arbitrary number.
     init(_ id: MessageID) {
         let (high, low) = (id.uuid.high, id.uuid.low)
         run = Int(low >> 48 & 0x3FFF)

@@ -5,29 +5,29 @@ import Reactor
 import ReactorTransport
 import ServiceKit
 
-/// Sends messages into conversations and hears their acknowledgements.
+/// Sends messages to conversations and receives their acknowledgements.
 ///
-/// Closed loop: every lane keeps a number of messages in flight, or all do together and take turns. Open loop: messages are
-/// due at fixed times, and the lanes take turns; one that finds every lane full waits here, and its latency counts from
-/// when it was due.
+/// Closed loop: every lane keeps a number of messages in flight, or all lanes share that number and take turns. Open
+/// loop: messages are due at fixed times, and the lanes take turns. A message that finds every lane full waits here,
+/// and its latency counts from when it was due.
 @Reactor
 final class MessageTraffic: LoadConnectionOwner {
     enum Pace: Sendable, Equatable {
-        /// So many messages of each lane.
+        /// The number of messages in flight per lane.
         case inFlight(Int)
-        /// So many messages of all lanes together.
+        /// The number of messages in flight in all lanes together.
         case inFlightInAll(Int)
-        /// So many messages a second of all lanes together.
+        /// The number of messages per second in all lanes together.
         case rate(Int)
 
         var isClosedLoop: Bool { if case .rate = self { false } else { true } }
     }
 
-    /// One sender in one conversation.
+    /// A sender in a conversation.
     struct Lane {
         let conversation: LoadConversation
         let template: SendTemplate
-        /// One for all of its messages, when they are pipelined, or one for each that may be in flight.
+        /// One connection for all of its messages if they are pipelined, otherwise one for each in flight.
         let connections: [LoadConnection]
         fileprivate let limit: Int
         fileprivate var inFlight = 0
@@ -52,23 +52,23 @@ final class MessageTraffic: LoadConnectionOwner {
     private(set) var repetitions = 0
     private(set) var failures = MismatchList()
 
-    /// Closed loop: by conversation, the lanes whose message was acknowledged and has not arrived everywhere yet; nil when
-    /// that is not waited for.
+    /// Closed loop: lanes by conversation whose acknowledged message has not arrived everywhere yet. Nil when arrivals
+    /// are not waited for.
     private var parked: [[(lane: Int, connection: LoadConnection)]]?
 
-    // Of the open loop, and of lanes that take turns.
+    // For the open loop and for lanes that take turns.
     private var pacer: Pacer?
     private var schedule = ArrivalSchedule(start: .now, perSecond: 1)
     private var released = 0
     private var begun = 0
 
-    /// What turns the monotonic clock into milliseconds since 1970, for the ids.
+    /// Converts the monotonic clock to milliseconds since 1970, for the ids.
     private let epochMilliseconds =
         UInt64(max(0, Timestamp.now.milliseconds)) &- MonotonicTime.now.nanoseconds / 1_000_000
 
     private static let pause = Duration.milliseconds(100)
     private static let timeout = Duration.seconds(30)
-    /// Beyond these something is wrong for good, and the run only gets worse.
+    /// The limit of failures. Beyond it something is permanently wrong, and the run only gets worse.
     private static let mostFailures = 1000
 
     init(run: Int, pace: Pace, meter: LoadMeter) {
@@ -79,8 +79,8 @@ final class MessageTraffic: LoadConnectionOwner {
 
     func add(_ lane: Lane) { lanes.append(lane) }
 
-    /// From now on a message counts as in flight until all members have it: acknowledgements come from the store, and do
-    /// not slow senders to the pace of fanout.
+    /// Counts messages as in flight until all members have them. Acknowledgements come from the store and do not slow
+    /// senders to the pace of fanout.
     func waitForArrivals(in conversations: Int) { parked = Array(repeating: [], count: conversations) }
 
     func id(of number: Int, in conversation: LoadConversation, due: MonotonicTime) -> MessageID {
@@ -110,13 +110,13 @@ final class MessageTraffic: LoadConnectionOwner {
         tick()
     }
 
-    /// No more messages; what is in flight is waited for, and repeated where it must be.
+    /// Stops sending new messages. Those in flight are waited for and repeated where needed.
     func stop() {
         isRunning = false
         pacer?.stop()
     }
 
-    /// Until nothing is in flight any more, or the time is over.
+    /// Waits until nothing is in flight or the time is over.
     func drain(within limit: Duration) async {
         let start = MonotonicTime.now
         while inFlight > 0, MonotonicTime.now - start < limit { await Reactor.sleep(for: .milliseconds(5)) }
@@ -159,7 +159,7 @@ final class MessageTraffic: LoadConnectionOwner {
         connection.send(request) { lane.template.write(id, due: request.due, to: &$0) }
     }
 
-    /// As many of the messages that are due as the lanes have room for, in the order of their times.
+    /// Sends as many due messages as the lanes have room for, in order of their times.
     private func sendReleased() {
         while isRunning, begun < released, let lane = takeLane() {
             begun += 1
@@ -168,7 +168,7 @@ final class MessageTraffic: LoadConnectionOwner {
         }
     }
 
-    /// The next lane that has room.
+    /// Takes the next lane with room.
     private func takeLane() -> Int? {
         for step in lanes.indices {
             let lane = (nextLane + step) % lanes.count
@@ -183,7 +183,7 @@ final class MessageTraffic: LoadConnectionOwner {
         connections.count == 1 ? connections[0] : connections.min { $0.inFlight < $1.inFlight }!
     }
 
-    // MARK: Answers
+    // MARK: Responses
 
     func answered(_ request: Outstanding, _ answer: Answer, on connection: LoadConnection) {
         switch answer.status {
@@ -234,7 +234,7 @@ final class MessageTraffic: LoadConnectionOwner {
         }
     }
 
-    /// Something has arrived somewhere: as many lanes go on as messages have arrived everywhere.
+    /// Handles an arrival. As many lanes continue as messages have arrived everywhere.
     func arrived(in conversation: LoadConversation) {
         while isRunning, let waiting = parked?[conversation.number].count, waiting > 0,
             (waiting - 1) * conversation.members.count >= conversation.undelivered,

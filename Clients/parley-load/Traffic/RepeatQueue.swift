@@ -1,6 +1,6 @@
 import Reactor
 
-/// Requests that were refused for the moment or lost, until their time to be sent again has come.
+/// Requests that were refused temporarily or lost, until they are due to be sent again.
 struct RepeatQueue {
     private var waiting: [(time: MonotonicTime, request: Outstanding)] = []
 
@@ -9,7 +9,7 @@ struct RepeatQueue {
 
     mutating func add(_ request: Outstanding, at time: MonotonicTime) { waiting.append((time, request)) }
 
-    /// Takes out what is due.
+    /// Removes and returns what is due.
     mutating func takeDue(at now: MonotonicTime) -> [Outstanding] {
         let due = waiting.filter { $0.time <= now }
         if !due.isEmpty { waiting.removeAll { $0.time <= now } }

@@ -3,12 +3,12 @@ import CommandSupport
 import Reactor
 import ReactorTransport
 
-/// Asks the same kind of question again and again, over connections of its own, and checks every answer.
+/// Sends the same kind of request repeatedly over its own connections, and checks every response.
 @Reactor
 final class RequestTraffic: LoadConnectionOwner {
-    /// Writes the how-manieth request.
+    /// Writes the request with this number.
     typealias Write = @Reactor (_ number: Int, _ host: Endpoint, _ buffer: inout ByteBuffer) -> Void
-    /// What is wrong with the answer to it; nil when nothing is.
+    /// Returns what is wrong with the response, or nil.
     typealias Check = @Reactor (_ number: Int, _ answer: Answer) -> String?
 
     private let pace: MessageTraffic.Pace
@@ -27,7 +27,7 @@ final class RequestTraffic: LoadConnectionOwner {
 
     private static let pause = Duration.milliseconds(100)
 
-    /// - Parameter pace: in a closed loop the requests of each connection.
+    /// - Parameter pace: in a closed loop, the number of requests per connection.
     init(
         _ endpoints: [Endpoint], connections count: Int, pace: MessageTraffic.Pace, meter: LoadMeter,
         write: @escaping Write, check: @escaping Check
@@ -54,7 +54,7 @@ final class RequestTraffic: LoadConnectionOwner {
         tick()
     }
 
-    /// Waits for what is in flight.
+    /// Stops, and waits for the requests in flight.
     func stop(within limit: Duration = .seconds(30)) async {
         isRunning = false
         pacer?.stop()

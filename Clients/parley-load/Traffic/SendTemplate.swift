@@ -4,8 +4,8 @@ import Models
 import Reactor
 import ReactorTransport
 
-/// The request that sends a message of one user into one conversation, encoded but for the two things that differ from
-/// message to message: to send one is to copy it and to write its id and its time.
+/// The request that sends a message of one user to one conversation, encoded except for the message's id and time.
+/// Sending a message copies it and writes these two.
 struct SendTemplate: Sendable {
     private let request: [UInt8]
     private let idOffset: Int

@@ -2,11 +2,11 @@ import CommandSupport
 import Models
 import ParleyClient
 
-/// Compares what a conversation reads as with what was sent, message by message.
+/// Compares the history of a conversation with what was sent, message by message.
 ///
-/// The order may differ from the file's, since several messages are on their way at once; what must hold is that every
-/// message is there once, with its text, sender and parent, at the position its acknowledgement told, that a parent
-/// comes before its replies, and that the positions have no holes.
+/// The order may differ from the file's, since several messages are in flight at once. Every message must be there
+/// once, with its text, sender and parent, at its acknowledged position. Parents must come before their replies, and
+/// positions must have no gaps.
 struct HistoryCheck {
     private let plan: ReplayPlan.Conversation
     private let users: [UserID]
@@ -22,8 +22,8 @@ struct HistoryCheck {
     }
 
     /// - Parameters:
-    ///   - history: all pages, in the order they were given.
-    ///   - lastSeq: what the last page told.
+    ///   - history: all pages, in the order they were returned.
+    ///   - lastSeq: from the last page.
     ///   - fileOrder: whether the history must have the order of the file.
     mutating func check(_ history: [MessageView], lastSeq: Int64, fileOrder: Bool) {
         checkPositions(history, lastSeq)
@@ -46,7 +46,7 @@ struct HistoryCheck {
         }
     }
 
-    /// Ascending without holes up to `lastSeq`. The first position may be that of the creation, which is no message.
+    /// Checks for ascending positions without gaps up to `lastSeq`. The first may be the creation, which is no message.
     private mutating func checkPositions(_ history: [MessageView], _ lastSeq: Int64) {
         var expected = history.first.map { min($0.seq, 2) } ?? lastSeq + 1
         for message in history {

@@ -1,6 +1,6 @@
-/// Durations, kept one by one so that percentiles are exact.
+/// Durations, kept individually so that percentiles are exact.
 struct Latencies: Sendable {
-    /// In microseconds, up to 71 minutes.
+    /// The values in microseconds, up to 71 minutes.
     private var values: [UInt32] = []
 
     var count: Int { values.count }
@@ -9,7 +9,7 @@ struct Latencies: Sendable {
 
     mutating func record(contentsOf other: Latencies) { values += other.values }
 
-    /// In milliseconds, for shares from 0 to 1: the smallest value that at least this share of all does not exceed.
+    /// Returns milliseconds for shares from 0 to 1: the smallest value that at least this share of all does not exceed.
     func percentiles(_ shares: [Double]) -> [Double] {
         guard !values.isEmpty else { return shares.map { _ in 0 } }
         let sorted = values.sorted()

@@ -6,14 +6,14 @@ import ParleyClient
 import Reactor
 import ReactorTransport
 
-/// Plays the conversations of a plan through the public API and compares what comes of it with what was meant.
+/// Plays the conversations of a plan through the public API and compares the results with the plan.
 @Reactor
 final class Replay {
     struct Settings: Sendable {
         var pace = ReplaySender.Pace.inFlight(64)
         var strictOrder = false
         var connectionsPerEndpoint = 16
-        /// How long the listeners have for what was sent last.
+        /// How long listeners may take to receive what was sent last.
         var settleTime = Duration.seconds(30)
     }
 
@@ -36,7 +36,7 @@ final class Replay {
             plan, tokens: tokens, http: http, pace: settings.pace, strictOrder: settings.strictOrder)
     }
 
-    /// - Returns: what to tell. Throws when it could not even begin, or its history cannot be read.
+    /// - Returns: the report. Throws when it could not start, or when its history cannot be read.
     func run(_ progress: ReplayProgress) async throws(APIError) -> ReplayReport {
         progress.stage("creating \(plan.conversations.count) conversations of \(plan.users.count) users")
         for conversation in plan.conversations { try await create(conversation) }
@@ -64,7 +64,7 @@ final class Replay {
         return report(mismatches)
     }
 
-    // MARK: Before
+    // MARK: Preparation
 
     private func create(_ conversation: ReplayPlan.Conversation) async throws(APIError) {
         var body = ByteBuffer(capacity: 8192)
@@ -82,7 +82,7 @@ final class Replay {
                 method: "POST", path: "/v1/conversations", token: tokens[conversation.creator], body: body.array))
     }
 
-    /// A user who listens in one conversation hears all of theirs.
+    /// The users who listen in any conversation. Each receives all of their conversations.
     private var listenerUsers: [Int] { Set(plan.conversations.flatMap(\.listeners)).sorted() }
 
     private func connectListeners() async {
@@ -103,9 +103,9 @@ final class Replay {
 
     private var changesReceived: Int { listeners.reduce(0) { $0 + $1.listener.changes } }
 
-    // MARK: After
+    // MARK: Checks
 
-    /// Waits until every listener has what was acknowledged last in each of its conversations.
+    /// Waits until every listener has the last acknowledged change in each of its conversations.
     private func settle() async -> MismatchList {
         let start = MonotonicTime.now
         while !behind().isEmpty, MonotonicTime.now - start < settings.settleTime {
@@ -153,7 +153,7 @@ final class Replay {
         }
     }
 
-    /// Whoever listened must have received exactly what the history holds.
+    /// Checks that every listener received exactly what the history contains.
     private func compareArrivals(_ number: Int, _ history: [MessageView]) -> MismatchList {
         var mismatches = MismatchList()
         let expected = history.filter { $0.kind != "system" }
@@ -169,8 +169,7 @@ final class Replay {
         return mismatches
     }
 
-    /// What each listener has of each of its conversations, from what it received alone, must have the digests that the
-    /// server gives for it.
+    /// Compares the digests of each listener's conversations, computed only from what it received, with the server's.
     private func compareDigests() async throws(APIError) -> MismatchList {
         var mismatches = MismatchList()
         for (user, listener) in listeners {
@@ -189,7 +188,7 @@ final class Replay {
 
     private static func copy(_ received: [[UInt8]]) -> ConversationCopy {
         var copy = ConversationCopy()
-        // A change that cannot be read is in no copy, and so it is found.
+        // A change that cannot be read is missing in the copy, so the comparison finds it.
         for change in received { change.withUnsafeBytes { try? copy.take(change: $0) } }
         return copy
     }
@@ -205,7 +204,7 @@ final class Replay {
         }
     }
 
-    /// Whoever listened acknowledged everything as delivered and read, and every member must come to see that.
+    /// Checks receipts. Listeners acknowledged everything as delivered and read, and every member must see that.
     private func compareReceipts() async throws(APIError) -> MismatchList {
         let start = MonotonicTime.now
         var mismatches = MismatchList()

@@ -5,7 +5,7 @@ import ParleyClient
 import Reactor
 import ReactorTransport
 
-/// Finds the messages of a plan by their ids.
+/// Looks up the messages of a plan by id.
 struct ReplayIndex: Sendable {
     let conversations: [ConversationID: Int]
     let messages: [MessageID: SendSchedule.Item]
@@ -22,8 +22,8 @@ struct ReplayIndex: Sendable {
     }
 }
 
-/// A participant who is connected: notes what arrives and when, and acknowledges delivery at once and reading a moment
-/// later, as a person would.
+/// A connected participant. It records what arrives and when, acknowledges delivery at once, and acknowledges reading a
+/// moment later, as a person would.
 @Reactor
 final class ReplayListener: LiveSessionOwner {
     private let user: UserID
@@ -31,9 +31,9 @@ final class ReplayListener: LiveSessionOwner {
     private unowned let sender: ReplaySender
     private var session: LiveSession?
 
-    /// By conversation: the messages in the order in which they arrived, with their positions.
+    /// The messages of each conversation in order of arrival, with their positions.
     private(set) var arrivals: [Int: [(seq: Int64, message: MessageID)]] = [:]
-    /// By conversation: every change as it came. Looked into at the end alone, so that it costs no time meanwhile.
+    /// Every change of each conversation, as received. Parsed only at the end, so that it costs no time before.
     private(set) var received: [Int: [[UInt8]]] = [:]
     private(set) var latencies = Latencies()
     private(set) var broken = MismatchList()
@@ -54,11 +54,11 @@ final class ReplayListener: LiveSessionOwner {
         self.sender = sender
     }
 
-    /// Connects, and returns when the session is live or cannot be.
+    /// Connects, and returns when the session is live or has failed.
     func start(
         _ endpoints: [Endpoint], number: Int, api: ParleyAPI, conversations: [ConversationID], token: String
     ) async {
-        // From the very beginning, so that nothing of a run can be missed, not even of one that is repeated.
+        // From the start, so that nothing of a run is missed, even when the run is repeated.
         let cursors = Dictionary(uniqueKeysWithValues: conversations.map { ($0, Int64(0)) })
         let session = LiveSession(
             endpoints, startingAt: number, api: api, cursors: cursors, owner: self, token: { token })
@@ -74,7 +74,7 @@ final class ReplayListener: LiveSessionOwner {
     // MARK: Session
 
     func welcomed() {
-        // Receipts have no answer: what was told before the session was lost may not have arrived.
+        // Receipts have no response, so those sent before the session was lost may not have arrived.
         for receipts in [delivered, read] { tell(receipts.kind, receipts.told) }
         isWelcome = true
         resumeStart()
@@ -146,12 +146,12 @@ final class ReplayListener: LiveSessionOwner {
     }
 }
 
-/// How far a participant has received or read each conversation.
+/// A participant's delivered or read position in each conversation.
 private struct Receipts {
     let kind: StaticString
-    /// What is to be told next.
+    /// Positions to be sent next.
     var due: [ConversationID: Int64] = [:]
-    /// What was told so far, perhaps to a session that was lost with it.
+    /// Positions sent so far, possibly to a session that was lost with them.
     private(set) var told: [ConversationID: Int64] = [:]
 
     init(_ kind: StaticString) { self.kind = kind }

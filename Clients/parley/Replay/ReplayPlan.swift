@@ -2,26 +2,26 @@ import CCrypto
 import CommandSupport
 import Models
 
-/// What a replay is to do, decided before the first request: every user, conversation, message and id.
+/// The plan of a replay, complete before the first request: every user, conversation, message and id.
 ///
-/// All ids follow from the name of the run. A replay that was interrupted and is repeated under the same name therefore
-/// repeats requests, and the server makes no doubles of them.
+/// All ids follow from the name of the run. A replay that was interrupted and repeated under the same name therefore
+/// repeats requests, and the server creates no duplicates.
 struct ReplayPlan: Sendable {
     struct Message: Sendable {
         let id: MessageID
-        /// Index of a user.
+        /// The index of a user.
         let sender: Int
         let text: String
-        /// Index in the same conversation.
+        /// The index in the same conversation.
         let parent: Int?
     }
 
     struct Conversation: Sendable {
         let id: ConversationID
         let title: String
-        /// Indices of users, the creator first.
+        /// The indexes of users, the creator first.
         let members: [Int]
-        /// Those members who watch over a WebSocket.
+        /// The members who listen on a WebSocket.
         let listeners: [Int]
         let messages: [Message]
 
@@ -32,7 +32,7 @@ struct ReplayPlan: Sendable {
     private(set) var conversations: [Conversation] = []
     private var indices: [String: Int] = [:]
 
-    /// - Parameter listeners: how many members of each conversation watch it over a WebSocket.
+    /// - Parameter listeners: how many members of each conversation listen on a WebSocket.
     init(_ sources: [SourceConversation], run: String, listeners: Int) throws(UsageError) {
         let identifiers = ReplayIdentifiers(run: run, conversations: sources.count)
         for (number, source) in sources.enumerated() where !source.messages.isEmpty {
@@ -60,7 +60,7 @@ struct ReplayPlan: Sendable {
             listeners: Array(members.prefix(listeners)), messages: messages)
     }
 
-    /// Names of the input get a prefix, so that they are nobody else's on the system.
+    /// Adds a prefix to names of the input, so that they are unique on the system.
     private mutating func user(_ name: String) throws(UsageError) -> Int {
         if let index = indices[name] { return index }
         guard let user = UserID("irc:\(name)") else { throw UsageError("\"\(name)\" cannot be a user id") }
@@ -70,11 +70,11 @@ struct ReplayPlan: Sendable {
     }
 }
 
-/// UUIDs of version 7 whose time and random parts follow from the run and the place of the message, and which ascend in
-/// about the order of sending, as those of real clients do.
+/// UUIDs of version 7 whose time and random parts follow from the run and the message's index. They ascend roughly in
+/// the order of sending, like those of real clients.
 struct ReplayIdentifiers {
     let run: String
-    /// How many conversations take turns.
+    /// The number of conversations that take turns.
     let conversations: Int
 
     func conversation(_ name: String) -> ConversationID {
@@ -86,7 +86,7 @@ struct ReplayIdentifiers {
         return MessageID(UUIDBytes(milliseconds: firstMillisecond + turn, random: hash(name, position)))
     }
 
-    /// Some moment within the three years from November 2023.
+    /// A moment within the three years from November 2023.
     private var firstMillisecond: UInt64 { 1_700_000_000_000 + hash("", -2).0 % 94_608_000_000 }
 
     private func hash(_ name: String, _ position: Int) -> (UInt64, UInt64) {

@@ -1,7 +1,7 @@
 import CommandSupport
 import Reactor
 
-/// Shows how far a replay is: a bar on a terminal, a line now and then elsewhere.
+/// Shows the progress of a replay: a bar on a terminal, occasional lines elsewhere.
 @Reactor
 final class ReplayProgress {
     struct State: Sendable {

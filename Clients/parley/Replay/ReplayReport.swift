@@ -2,9 +2,9 @@ import Bytes
 import CommandSupport
 import JSON
 
-/// What a replay found, as a table for a person and as JSON for a machine.
+/// The results of a replay, as a table for people and as JSON for machines.
 struct ReplayReport: Sendable {
-    /// In milliseconds.
+    /// Percentiles in milliseconds.
     struct Distribution: Sendable {
         let count: Int
         let p50, p90, p99, maximum: Double

@@ -3,10 +3,10 @@ import ParleyClient
 import Reactor
 import ReactorTransport
 
-/// Sends all messages of a plan and remembers what was acknowledged.
+/// Sends all messages of a plan and records the acknowledgements.
 ///
 /// Closed loop: a number of requests is kept in flight. Open loop (`rate`): messages are due at fixed times, and
-/// latency counts from there, so that a stall of the server is not hidden by a client that waits for it.
+/// latency counts from there, so that a client waiting for the server does not hide its stalls.
 @Reactor
 final class ReplaySender {
     enum Pace: Sendable {
@@ -20,13 +20,13 @@ final class ReplaySender {
     private let pace: Pace
     private var schedule: SendSchedule
     private var pacer: Pacer?
-    /// Due times that no message could take yet, because all that are left wait for their parents.
+    /// Due times not used yet, because all remaining messages wait for their parents.
     private var overdue: [MonotonicTime] = []
     private var whenDone: UnsafeContinuation<Void, Never>?
 
-    /// By conversation and message: when it was due or first sent; nil before that.
+    /// When each message was due or first sent, by conversation and message. Nil before that.
     private(set) var sentAt: [[MonotonicTime?]]
-    /// By conversation and message: the acknowledged position; 0 before that.
+    /// The acknowledged positions, by conversation and message. 0 before that.
     private(set) var acknowledgedSeqs: [[Int64]]
     private(set) var acknowledged = 0
     private(set) var latencies = Latencies()
@@ -35,7 +35,7 @@ final class ReplaySender {
     private(set) var started = MonotonicTime.now
     private(set) var finished = MonotonicTime.now
 
-    /// Enough for any rate that a server can follow; when it cannot, what is overdue waits here instead of there.
+    /// Enough for any rate that a server can sustain. If it cannot, overdue messages wait here instead of there.
     private static let mostInFlight = 5000
 
     init(_ plan: ReplayPlan, tokens: [String], http: HTTPClient, pace: Pace, strictOrder: Bool) {
@@ -121,7 +121,7 @@ final class ReplaySender {
         latencies.record(nanoseconds: MonotonicTime.now.nanoseconds - sent.nanoseconds)
     }
 
-    /// The request stays in flight for the schedule until it is sent again, with the same id.
+    /// Repeats a request with the same id. For the schedule it stays in flight until then.
     private func retry(_ item: SendSchedule.Item, after pause: Duration) {
         repetitions += 1
         Reactor.after(pause) { [self] in

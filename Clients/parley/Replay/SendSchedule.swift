@@ -1,8 +1,8 @@
-/// Which message of a replay may be sent next.
+/// Decides which message of a replay may be sent next.
 ///
-/// A reply waits for the acknowledgement of its parent, because the server refuses a reply to a message it does not
-/// have. Else messages go in the order of the file, several of a conversation at once; or, in strict order, each only
-/// after the one before it was acknowledged. Conversations take turns.
+/// A reply waits for the acknowledgement of its parent, because the server refuses replies to unknown messages.
+/// Otherwise messages go in the order of the file, several of a conversation at once. In strict order, each waits for
+/// the acknowledgement of the previous one. Conversations take turns.
 struct SendSchedule {
     struct Item: Hashable, Sendable {
         let conversation: Int
@@ -12,7 +12,7 @@ struct SendSchedule {
     fileprivate struct Lane {
         let parents: [Int?]
         var next = 0
-        /// Replies whose parents were acknowledged meanwhile, and messages to be sent again.
+        /// Replies whose parents have been acknowledged, and messages to be sent again.
         var ready: [Int] = []
         var waiting: [Int: [Int]] = [:]
         var isAcknowledged: [Bool]
@@ -22,18 +22,18 @@ struct SendSchedule {
     private var lanes: [Lane]
     private let isStrict: Bool
     private var turn = 0
-    /// Messages neither acknowledged nor abandoned.
+    /// The number of messages neither acknowledged nor abandoned.
     private(set) var remaining: Int
     private(set) var inFlight = 0
 
-    /// - Parameter parents: for each message of each conversation the index of its parent, a smaller one.
+    /// - Parameter parents: per conversation and message, the index of its parent, which is smaller.
     init(parents: [[Int?]], strictOrder: Bool) {
         lanes = parents.map { Lane(parents: $0, isAcknowledged: Array(repeating: false, count: $0.count)) }
         remaining = parents.reduce(0) { $0 + $1.count }
         isStrict = strictOrder
     }
 
-    /// The next message to send, nil while all that are left wait for acknowledgements.
+    /// Returns the next message to send, or nil while all remaining ones wait for acknowledgements.
     mutating func next() -> Item? {
         for step in 0..<lanes.count {
             let number = (turn + step) % lanes.count
@@ -53,15 +53,15 @@ struct SendSchedule {
         lanes[item.conversation].ready += lanes[item.conversation].waiting.removeValue(forKey: item.message) ?? []
     }
 
-    /// The message is to be sent again.
+    /// Schedules a message to be sent again.
     mutating func retry(_ item: Item) {
         land(item)
         lanes[item.conversation].ready.insert(item.message, at: 0)
     }
 
-    /// The message will never be acknowledged, so neither will the replies to it.
+    /// Gives up a message and all replies to it, because it will never be acknowledged.
     ///
-    /// - Returns: how many messages are given up.
+    /// - Returns: the number of messages given up.
     mutating func abandon(_ item: Item) -> Int {
         land(item)
         let count = lanes[item.conversation].abandon(item.message)
@@ -87,7 +87,7 @@ extension SendSchedule.Lane {
         return nil
     }
 
-    /// Replies that were not looked at yet are put where nothing wakes them, and counted.
+    /// Counts the message and its replies. Replies not reached yet are left where nothing wakes them.
     fileprivate mutating func abandon(_ message: Int) -> Int {
         var abandoned: Set<Int> = [message]
         for reply in parents.indices.dropFirst(message + 1) {

@@ -3,14 +3,14 @@ import Glibc
 import JSON
 import ServiceKit
 
-/// A conversation that took place: one line of the input file.
+/// A real conversation: one line of the input file.
 ///
 /// `{"conversation": name, "messages": [{"n", "sender", "text", "replyTo"?: n of the parent}…]}`
 struct SourceConversation: Equatable, Sendable {
     struct Message: Equatable, Sendable {
         let sender: String
         let text: String
-        /// The parent's position in the conversation, always a smaller one.
+        /// The parent's index in the conversation, always a smaller one.
         let parent: Int?
     }
 

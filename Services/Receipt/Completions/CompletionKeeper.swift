@@ -3,20 +3,20 @@ import Postgres
 import Reactor
 import ServiceKit
 
-/// Keeps when everybody had, and had read, the messages of large conversations.
+/// Keeps the dates at which all recipients of a message in a large conversation had, and had read, it.
 ///
-/// It follows behind, on a connection of its own, and nothing depends on how far it is: what it has not looked at yet is
-/// worked out from the runs when somebody asks. In small conversations it always is.
+/// It runs in the background on a separate connection, and nothing depends on its progress: dates that it has not
+/// reached are computed from the runs on request. In small conversations they always are.
 @Reactor
 final class CompletionKeeper {
-    /// Conversations that wait for their turn. What is beyond it comes with their next movement.
+    /// The limit of waiting conversations. One beyond it is noted again at its next movement.
     private static let capacity = 4_096
-    /// What moves in a conversation is looked at together.
+    /// Movements of a conversation within this time are handled together.
     private static let pause = Duration.seconds(1)
-    /// It takes a tenth of a core at most: after each page it rests so many times as long as that took.
+    /// Rest per working time after each page, so that the keeper takes at most a tenth of a core.
     private static let restPerWork = 9
 
-    /// With fewer members the runs themselves are few enough to be read with each page of history.
+    /// In smaller conversations the runs are few enough to be read with each page of history.
     static let smallestConversation = ContractLimits.namedMembers + 1
 
     let connection: Connection
@@ -32,7 +32,7 @@ final class CompletionKeeper {
 
     var waitingCount: Int { moved.count }
 
-    /// Somebody got further in a conversation of so many members.
+    /// Notes that a horizon moved in a conversation with this many members.
     func noteMovement(in conversation: ConversationID, memberCount: Int32) {
         guard memberCount >= Self.smallestConversation, moved.count < Self.capacity else { return }
         moved.insert(conversation)

@@ -1,20 +1,22 @@
 import Models
 
-/// The next messages of a conversation whose dates are to be kept, up to the first one that still waits for somebody.
+/// The next messages of a conversation whose dates will be kept, up to the first one that still waits for a member.
 ///
-/// Pure. A message is complete when all its recipients got to it; its date is when the last of them did. One that only
-/// somebody who has left lacks is passed without a date: should they come back and read, it is worked out when asked for.
+/// Pure. A message is complete when all its recipients have reached it; its date is when the last of them did. A
+/// message that only former members lack is passed without a date. If they come back and read it, the date is computed
+/// on request.
 struct CompletionPage {
     struct Message {
         let seq: Int64
         let sender: UserID
     }
 
-    /// A member who has not got to all messages of the page: lacks what lies behind `reached`, up to the end of the stay.
+    /// A member who has not reached all messages of the page. They lack those after `reached`, up to the end of the
+    /// stay.
     struct Laggard {
         let user: UserID
         let reached: Int64
-        /// Nil: a present member.
+        /// Nil for a present member.
         let leftSeq: Int64?
     }
 
@@ -25,12 +27,14 @@ struct CompletionPage {
         var at: Timestamp?
     }
 
-    /// Those that wait for no present member.
+    /// The messages that wait for no present member.
     let passed: [Message]
-    /// Those of them that everybody has, ascending.
+    /// The passed messages that all recipients have, ascending.
     let complete: [Message]
 
-    /// `present`: the one who is farthest behind, and the next one; who else is present lags less. `former`: all of them.
+    /// - Parameters:
+    ///   - present: the member who is farthest behind, and the next one; all other present members lag less.
+    ///   - former: all of them.
     init(_ messages: [Message], present: [Laggard], former: [Laggard]) {
         passed = Array(
             messages.prefix { message in
@@ -43,7 +47,8 @@ struct CompletionPage {
         }
     }
 
-    /// `times`: when each position of `complete` was last passed; by a sender of the page, each on their own, or by the others.
+    /// - Parameter times: when each position of `complete` was last passed, by each sender of the page separately, or
+    ///   by the others.
     func ranges(_ times: [(first: Int, end: Int, sender: UserID?, at: Timestamp)]) -> [Range] {
         var dates: [Int64: Timestamp] = [:]
         for time in times {

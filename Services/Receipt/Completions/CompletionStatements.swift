@@ -1,14 +1,14 @@
 import Models
 import Postgres
 
-/// What `CompletionKeeper` reads and writes.
+/// The statements of `CompletionKeeper`.
 enum CompletionStatements {
     static let all = [messages, laggards, times, insert]
 
-    /// The messages of a page. It bounds how many runs of a member are read at once.
+    /// The number of messages in a page. It bounds how many runs of a member are read at once.
     private static let pageSize: Int64 = 50
 
-    /// What is behind the last row of the history.
+    /// Selects the messages after the last row of the history.
     private static let messages = Statement(
         "completion_messages", parameters: [.int2, .uuid, .int2, .int8],
         """
@@ -21,7 +21,7 @@ enum CompletionStatements {
         ORDER BY m.seq LIMIT $4
         """)
 
-    /// The two present members who are farthest behind, and all former ones who lack something from message $4 to $5.
+    /// Selects the two present members who are farthest behind, and all former ones who lack a message from $4 to $5.
     private static let laggards = Statement(
         "completion_laggards", parameters: [.int2, .uuid, .int2, .int8, .int8],
         """
@@ -40,7 +40,8 @@ enum CompletionStatements {
         (SELECT user_id, reached, left_seq FROM members WHERE left_seq > reached ORDER BY reached)
         """)
 
-    /// When the runs of one kind, and those of both, last passed which of the messages $4: the senders $5 each on their own.
+    /// Selects when the runs of one kind, and of kind both, last passed each of the messages $4; each sender $5
+    /// separately.
     private static let times = Statement(
         "completion_times", parameters: [.int2, .uuid, .int2, .array(.int8), .array(.text)],
         """
@@ -62,7 +63,7 @@ enum CompletionStatements {
         GROUP BY first, run_end, sender
         """)
 
-    /// Of two owners of a slot at once both write the same dates.
+    /// Inserts the dates. If two services own a slot for a moment, both write the same dates.
     private static let insert = Statement(
         "completion_insert", parameters: [.int2, .uuid, .int2, .array(.int8), .array(.int8), .array(.timestamptz)],
         """
@@ -83,7 +84,7 @@ enum CompletionStatements {
         }.map { Message(seq: $0[0], sender: $0[1]) }
     }
 
-    /// The present ones, the farthest behind first, and the former ones.
+    /// Reads the present members, the farthest behind first, and the former ones.
     static func laggards(
         _ conversation: ConversationID, _ kind: Int16, among messages: [Message], on connection: Connection
     ) async throws(DatabaseError) -> (present: [Laggard], former: [Laggard]) {

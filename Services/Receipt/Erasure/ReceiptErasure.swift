@@ -7,8 +7,8 @@ import Wire
 
 /// Removes the receipts of users whom a store erases, a bounded piece per request.
 ///
-/// The store asks when the user's stays are gone. A signal of theirs that was in time holds the lock of the
-/// conversation's position, so it is found here; one that comes later finds no stay and is refused.
+/// The store sends the request when the user's stays are gone. A signal of theirs that was in time holds the lock of
+/// the conversation's position, so its receipt is found here. A later one finds no stay and is refused.
 @Reactor
 struct ReceiptErasure {
     nonisolated static let statements = [lock, erase]

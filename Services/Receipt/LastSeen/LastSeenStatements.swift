@@ -4,9 +4,8 @@ import Slots
 import Wire
 
 enum LastSeenStatements {
-    /// Writes nothing for who was seen in this minute already, for who does not want it known or is being erased, and for
-    /// who is in no conversation, so that nobody could see them. In the order of the
-    /// keys, so that no two wait for each other.
+    /// Writes nothing for a user already seen in this minute, one who hides it or is being erased, or one in no
+    /// conversation (nobody could see them). Writes in the order of the keys, so that no two wait for each other.
     static let seen = Statement(
         "seen", parameters: [.array(.int2), .array(.text)],
         """
@@ -28,11 +27,11 @@ enum LastSeenStatements {
         for user in seen.users { parameters.append(user) }
     }
 
-    /// How many direct conversations are looked at, latest activity first.
+    /// The number of direct conversations that are looked at, latest activity first.
     private static let peersLimit = 100
 
-    /// The others in the user's direct conversations, where both show when they are online. Fans out over slots, like the
-    /// list of conversations.
+    /// Selects the peers in the user's direct conversations in which both show when they are online. Fans out over
+    /// slots, like the list of conversations.
     static let ofPeers = Statement(
         "last_seen_of_peers", parameters: [.text, .int2],
         """

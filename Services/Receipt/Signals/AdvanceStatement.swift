@@ -3,27 +3,29 @@ import Postgres
 import Slots
 import Wire
 
-/// Clamps each signal to the end of its conversation, moves horizons forward, writes at most one run for each part of
-/// an advance, and raises once the status version of each conversation in which others have something to see. A user
-/// occurs once per conversation. Only present members move: who left unread stays unread until they come back.
+/// Clamps each signal to the end of its conversation, moves horizons forward and writes at most one run for each part
+/// of an advance. Raises the status version of a conversation once if others can see any of its changes. A user occurs
+/// once per conversation. Only present members move: what a former member left unread stays unread until they come
+/// back.
 ///
-/// It is written like `SendStatement` of the store, and for the same reason: PostgreSQL spends its time on index look-ups
-/// and on carrying rows. `SignalLayout` gives conversations, users and signals as arrays that refer to each other by
-/// subscripts; what signals share is looked up once. What is left for each of them is the look-up of its horizon, whose
-/// place in the table, in the partition of its slot, is then where it is updated, and its run. (Under the lock of the
-/// position nobody else moves it.)
+/// It is written like `SendStatement` of the store, for the same reason: PostgreSQL spends its time on index lookups
+/// and on carrying rows. `SignalLayout` passes conversations, users and signals as arrays that refer to each other by
+/// subscripts. What signals share is looked up once. Each signal then needs only the lookup of its horizon and its run.
+/// The horizon is updated at the row address found, in the partition of its slot. (Under the lock of the position
+/// nobody else moves it.)
 ///
-/// A horizon never lies beyond the end of its user's last stay, so whose horizon is at the conversation's last removal
-/// or behind it is a member: stays are looked up only for the others.
+/// A horizon never lies beyond the end of its user's last stay. So a user whose horizon is at or after the
+/// conversation's last removal is a member, and stays are looked up only for the others.
 ///
-/// What others see of a reading (`shown_seq`) is decided here and not from a cache: whoever was told that their read
-/// receipts are off is never shown again. The user's setting lies in the user's slot, so this statement names two.
+/// What others see of a reading (`shown_seq`) is decided here and not from a cache. After the service has confirmed to
+/// users that their read receipts are off, none of their readings is shown. The user's setting lies in the user's slot,
+/// so this statement uses two slots.
 ///
-/// All advances of a conversation have one time, which is taken once for all rows, behind the locks. `least` and `greatest`
-/// ignore NULLs.
+/// All advances of a conversation have one time, which is taken once for all rows, after the locks. `least` and
+/// `greatest` ignore NULLs.
 ///
-/// Outcomes: 0 no such conversation (the user never was in it), 1 the user has left, 2 a member; and of a member, added
-/// to it, 4 delivered further, 8 others see a reading, 16 read further. 12 is what others see, 28 any movement.
+/// Outcomes: 0 no such conversation (the user never was in it), 1 the user has left, 2 a member. Added to 2: 4
+/// delivered moved, 8 others see a reading, 16 read moved. 12 is what others see, 28 any movement.
 enum AdvanceStatement {
     static let statement = Statement(
         "advance_horizons",
@@ -150,7 +152,7 @@ enum AdvanceStatement {
         ) j
         """)
 
-    /// Subscripts are counted from 1 there.
+    /// Adds the parameters. Subscripts in PostgreSQL count from 1.
     static func add(_ signals: [MergedSignal], _ layout: SignalLayout, to parameters: inout Parameters) {
         HorizonStatements.add(layout.conversations, to: &parameters)
         parameters.addArray(of: .int4)
@@ -169,7 +171,7 @@ enum AdvanceStatement {
         for index in layout.userOfSignal { parameters.append(Int32(index + 1)) }
     }
 
-    /// What became of the signals, in their order.
+    /// Returns the outcomes of the signals, in their order.
     static func outcomes(_ rows: Rows, _ layout: SignalLayout) -> [SignalOutcome] {
         Answer(rows[0]).outcomes(layout)
     }
@@ -199,7 +201,7 @@ private struct Answer {
         shown = row.array(7)
     }
 
-    /// By signal.
+    /// Returns the outcomes by signal.
     func outcomes(_ layout: SignalLayout) -> [SignalOutcome] {
         var bySignal = Array(repeating: SignalOutcome.refused(.unknownConversation), count: signals.count)
         for (place, signal) in signals.enumerated() {
@@ -223,24 +225,24 @@ private struct Answer {
     }
 }
 
-/// What became of one signal.
+/// The outcome of one signal.
 enum SignalOutcome {
     case refused(Problem)
-    /// Where the user is now, and what of it is new; nil: the horizons were there already, or beyond the end of the
+    /// The user's horizons, and what of them is new. Nil: the signal moved nothing, or lay beyond the end of the
     /// conversation.
     case reached(Horizons, Advance?)
 
     /// An advance: the horizons after it, nil where it moved nothing.
     struct Advance {
         let delivered: Int64?
-        /// What others see of `read`.
+        /// The part of `read` that others see.
         let shown: Int64?
         let read: Int64?
         let version: Int64
         let at: Timestamp
         let memberCount: Int32
 
-        /// Whether others learn of it.
+        /// Whether others see the advance.
         var isSeen: Bool { delivered != nil || shown != nil }
     }
 }

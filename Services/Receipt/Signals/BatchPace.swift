@@ -1,15 +1,16 @@
 import Reactor
 
-/// When the next batch of signals may begin. While messages are being written they go first: receipts rest behind each
-/// batch three times as long as it took, a quarter of a core of PostgreSQL at most, and have one batch on its way. The rest
-/// makes the next batch larger, and each of its signals cheaper; so does a busy machine, on which a batch takes longer.
-/// Nobody is put off for more than half a second for it.
+/// Decides when the next batch of signals may begin. While messages are being written, they have priority. Receipts
+/// then rest after each batch for three times as long as it took, so they use at most a quarter of a core of
+/// PostgreSQL, and have one batch in flight. The rest makes the next batch larger and each of its signals cheaper. So
+/// does a busy machine, on which a batch takes longer. No signal is delayed by more than half a second for it.
 ///
 /// Pure: time is a parameter.
 struct BatchPace {
     static let restFactor = 3
     static let longestWait = Duration.milliseconds(500)
-    /// Without messages, two: PostgreSQL has its next batch while this process encodes the answers of the last one.
+    /// Two while no messages are written: PostgreSQL has its next batch while this process encodes the responses of the
+    /// last.
     static let batchesInFlight = 2
 
     private var restEnd: MonotonicTime?
@@ -18,8 +19,8 @@ struct BatchPace {
         restEnd = now + (now - begun) * Self.restFactor
     }
 
-    /// When a batch may begin whose oldest signal is ready since `since`, while `inFlight` others are on their way; nil: not
-    /// before one of those has ended. What is past is now.
+    /// Returns when a batch may begin if its oldest signal has been ready since `since`, with `inFlight` others in
+    /// flight. Nil: not before one of those has ended. A time in the past means now.
     func begin(since: MonotonicTime, inFlight: Int, amongMessages: Bool) -> MonotonicTime? {
         guard amongMessages else { return inFlight < Self.batchesInFlight ? since : nil }
         guard inFlight == 0 else { return nil }

@@ -2,12 +2,12 @@ import Models
 import Postgres
 import Wire
 
-/// The statements of a batch of signals. The first ones lock: only then does the last, with a fresh snapshot, move the
-/// horizons.
+/// The statements of a batch of signals. The first ones lock. Only then does the last one, with a fresh snapshot, move
+/// the horizons.
 enum HorizonStatements {
     static let all = [insertPositions, lockPositions, AdvanceStatement.statement] + UntoldStatements.notes.all
 
-    /// Gives conversations their first position. Of two inserting at once the second waits for the first, and finds its
+    /// Gives conversations their first position. If two insert at once, the second waits for the first and finds its
     /// row when it locks.
     private static let insertPositions = Statement(
         "insert_positions", parameters: [.array(.int2), .array(.uuid)],
@@ -20,7 +20,8 @@ enum HorizonStatements {
         ON CONFLICT DO NOTHING
         """)
 
-    /// In the order of the keys, so that no two batches wait for each other. One row of no interest: rows cost.
+    /// Locks in the order of the keys, so that no two batches wait for each other. Returns one dummy row, since rows
+    /// cost.
     private static let lockPositions = Statement(
         "lock_positions", parameters: [.array(.int2), .array(.uuid)],
         """
@@ -32,11 +33,13 @@ enum HorizonStatements {
         ) l
         """)
 
-    /// Adds the statements of a batch in which each key occurs once, and the signals of a conversation stand together, in
-    /// the order of the conversations' keys. `isKnown` tells the conversations that are known to have a position; `note`
-    /// adds what notes them, and returns how many statements that is.
+    /// Adds the statements of a batch. Each key occurs once in it, and the signals of a conversation are adjacent, in
+    /// the order of the conversations' keys.
     ///
-    /// - Returns: which statement notes them; nil: none.
+    /// - Parameters:
+    ///   - isKnown: whether a conversation is known to have a position.
+    ///   - note: adds the statements that note conversations, and returns how many they are.
+    /// - Returns: the index of the statement that notes them; nil if there is none.
     static func add(
         _ signals: [MergedSignal], _ layout: SignalLayout, to batch: inout Batch, isKnown: (ConversationID) -> Bool,
         note: (inout Batch) -> Int

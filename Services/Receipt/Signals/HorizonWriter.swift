@@ -6,11 +6,11 @@ import ServiceKit
 import Slots
 import Wire
 
-/// Commits signals in batches, by back-pressure: what is ready while the batches before are on their way forms the next.
-/// While messages are being written, `BatchPace` says when the next one may begin.
+/// Commits signals in batches by back-pressure: signals that become ready while batches are in flight form the next
+/// one. While messages are being written, `BatchPace` decides when the next batch may begin.
 @Reactor
 final class HorizonWriter {
-    /// Signals in one batch.
+    /// The limit of signals in one batch.
     static let batchLimit = 1_000
 
     private(set) var metrics = HorizonMetrics()
@@ -25,7 +25,7 @@ final class HorizonWriter {
     private var pace = BatchPace()
     private var merger: SignalMerger
     private var known = KnownConversations()
-    /// Batches to be sent again as they are.
+    /// Batches to be sent again unchanged.
     private var retries: [[MergedSignal]] = []
     private var inFlight = 0
     private var isKickPlanned = false
@@ -52,7 +52,7 @@ final class HorizonWriter {
     var isIdle: Bool { inFlight == 0 && merger.isEmpty && retries.isEmpty }
     var waitingCount: Int { merger.readyCount }
 
-    /// Takes a signal; its request is answered when the database has it.
+    /// Takes a signal. Its request gets a response when the signal is committed.
     func add(_ signal: ReceiptSignal, _ request: RequestKey) {
         metrics.signals += 1
         let merged = MergedSignal(
@@ -65,7 +65,7 @@ final class HorizonWriter {
         planClosing()
     }
 
-    /// Ends every window now: for the end of the process.
+    /// Ends every window now, at the end of the process.
     func hasten() {
         retries.append(contentsOf: merger.takeAll(at: .now).inOrder.chunked(by: Self.batchLimit))
         kick()
@@ -140,7 +140,7 @@ final class HorizonWriter {
     private func finish(_ signals: [MergedSignal], _ layout: SignalLayout, _ outcome: BatchOutcome) {
         switch outcome {
         case .committed(let rows):
-            kick()  // First: PostgreSQL works while the answers are encoded.
+            kick()  // First: PostgreSQL works while the responses are encoded.
             answer(signals, AdvanceStatement.outcomes(rows[rows.count - 1], layout))
         case .failed(let error, _) where error.isRaceLost:
             retries.append(signals)
@@ -148,7 +148,7 @@ final class HorizonWriter {
             logFailure(error)
             isolateCulprit(signals)
         case .failed(let error, _), .unknown(let error):
-            // Nobody may be told anything. The repetitions of these signals find out what was committed.
+            // No response is safe. The repetitions of these signals find out what was committed.
             logFailure(error)
             if case .unknown = outcome { announcer.doubt(signals) }
             abandon(signals)
@@ -177,7 +177,7 @@ final class HorizonWriter {
         if advance.isSeen { completions.noteMovement(in: key.conversation, memberCount: advance.memberCount) }
     }
 
-    /// Halves a batch that the database refuses until the culprit stands alone; only that one is refused.
+    /// Halves a batch that the database refuses until the culprit is alone. Only that one is refused.
     private func isolateCulprit(_ signals: [MergedSignal]) {
         guard signals.count > 1 else {
             let problem = Problem(.invalid, "the database refuses this request")
@@ -202,18 +202,18 @@ final class HorizonWriter {
     }
 }
 
-/// What the writer did since the process started.
+/// Counts of the writer since the process started.
 struct HorizonMetrics {
     var signals = 0
     var batches = 0
     var advances = 0
 }
 
-/// Conversations that are known to have a position: batches need not look for it. Bounded by forgetting all.
+/// Conversations that are known to have a position, so that batches need not insert it. When full, all are forgotten.
 private struct KnownConversations {
     private static let capacity = 65_536
     private var conversations: Set<ConversationID> = []
-    /// Signals of a conversation come together.
+    /// A shortcut: the signals of a conversation come together.
     private var latest: ConversationID?
 
     func contains(_ conversation: ConversationID) -> Bool { conversations.contains(conversation) }
@@ -227,13 +227,13 @@ private struct KnownConversations {
 }
 
 extension DatabaseError {
-    /// Whether the same statement would fail for ever: a value that PostgreSQL cannot take, or a constraint (classes 22
+    /// Whether the same statement would always fail: a value that PostgreSQL cannot take, or a constraint (classes 22
     /// and 23).
     fileprivate var isFaultOfData: Bool { sqlState.category == "22" || sqlState.category == "23" }
 }
 
 extension BatchOutcome {
-    /// What a statement of a committed batch returned.
+    /// Returns the rows of one statement of a committed batch.
     fileprivate func rows(of place: Int?) -> Rows? {
         guard case .committed(let rows) = self, let place else { return nil }
         return rows[place]
@@ -241,7 +241,7 @@ extension BatchOutcome {
 }
 
 extension [MergedSignal] {
-    /// Conversations in the order of their keys, which is that of locking; their signals stay side by side, by user.
+    /// Sorts conversations by their keys, the order of locking. Their signals stay adjacent, by user.
     fileprivate var inOrder: [MergedSignal] {
         var starts: [Int] = []
         for index in indices where index == 0 || self[index].key.conversation != self[index - 1].key.conversation {

@@ -1,6 +1,7 @@
 import Models
 
-/// How far a user is in a conversation: has all messages up to `delivered`, has read those up to `read`; 0: nothing.
+/// How far a user is in a conversation: all messages up to `delivered` are received, those up to `read` are read; 0:
+/// none.
 struct Horizons: Hashable {
     var delivered: Int64
     var read: Int64
@@ -12,11 +13,11 @@ struct Horizons: Hashable {
         self = Horizons(delivered: max(delivered, other.delivered), read: max(read, other.read))
     }
 
-    /// Whether `other` says nothing new. Who has read has received.
+    /// Whether `other` has nothing new. A read message is also received.
     func covers(_ other: Horizons) -> Bool { read >= other.read && max(delivered, read) >= other.delivered }
 }
 
-/// Whose horizons, and where.
+/// Identifies horizons by their conversation and user.
 struct HorizonKey: Hashable {
     let conversation: ConversationID
     let user: UserID

@@ -4,12 +4,12 @@ import Models
 import Reactor
 import Wire
 
-/// Whether messages are being written just now, as the stores' digests tell: then receipts leave room for them.
+/// Whether messages are being written at present, by the digests of the stores. Receipts then leave capacity for them.
 @Reactor
 final class MessageTraffic {
-    /// Two digests apart.
+    /// Two intervals between digests.
     private static let quiet = Duration.milliseconds(500)
-    /// For so long after a digest that told of a change the next ones need not be read.
+    /// The time after a digest with changes during which the next ones need not be read.
     private static let pause = Duration.milliseconds(200)
 
     private var latest: MonotonicTime?
@@ -18,12 +18,12 @@ final class MessageTraffic {
 
     func follow(_ bus: Bus) { for group in SlotGroup.all { bus.subscribe(.digest(group)) } }
 
-    /// A frame with digests of a store.
+    /// Reads a frame with digests of a store.
     func receive(_ frame: InboundFrame) {
         if let latest, .now - latest < Self.pause { return }
         for bytes in frame.entries {
             var reader = ByteReader(bytes)
-            // Not users' private streams: receipts themselves move those.
+            // Users' private streams do not count: receipts themselves move them.
             if let digest = try? DigestEntry(from: &reader), digest.moved.contains(where: \.isOfConversation) {
                 return latest = .now
             }

@@ -1,7 +1,7 @@
 import Models
 
-/// How the signals of a batch lie in the parameters of `AdvanceStatement`: what many of them share, conversations and
-/// users, is given once and looked up once.
+/// The arrangement of a batch's signals in the parameters of `AdvanceStatement`. Conversations and users, which many
+/// signals share, are passed once and looked up once.
 struct SignalLayout {
     private(set) var conversations: [ConversationID] = []
     /// The index into `conversations` of each signal.
@@ -10,7 +10,7 @@ struct SignalLayout {
     /// The index into `users` of each signal.
     private(set) var userOfSignal: [Int] = []
 
-    /// The signals of a conversation stand together, each user once.
+    /// - Parameter signals: those of a conversation are adjacent, each user once.
     init(_ signals: [MergedSignal]) {
         conversationOfSignal.reserveCapacity(signals.count)
         userOfSignal.reserveCapacity(signals.count)

@@ -2,11 +2,11 @@ import Models
 import Reactor
 import Wire
 
-/// Signals of one user in one conversation that go to the database as one.
+/// Signals of one user in one conversation, merged into one for the database.
 struct MergedSignal {
     let key: HorizonKey
     var horizons: Horizons
-    /// The requests to be answered when it is committed.
+    /// The requests that get a response when it is committed.
     var requests: [RequestKey]
 
     mutating func merge(_ other: MergedSignal) {
@@ -15,39 +15,39 @@ struct MergedSignal {
     }
 }
 
-/// Merges signals per conversation and user: the first one passes at once and opens a window of fixed length, what
-/// arrives within it goes as one when it closes. Later signals never make it longer, so nobody waits for more than one
+/// Merges signals per conversation and user. The first one passes at once and opens a window of fixed length. Signals
+/// that arrive within it pass as one when it closes. Later signals never extend it, so none waits for more than one
 /// window.
 ///
-/// What has passed is ready, and stands by its conversation until a batch takes it: a batch takes whole conversations, the
-/// one that waits longest first, because much of what a signal costs its conversation costs only once.
+/// Signals that have passed are ready, and are kept by conversation until a batch takes them. A batch takes whole
+/// conversations, the longest waiting first, because much of a signal's cost arises once per conversation.
 ///
-/// Pure: time is a parameter. What it holds is bounded by the requests in flight (`InboundRequests.capacity` in `Bus`).
+/// Pure: time is a parameter. Its size is bounded by the requests in flight (`InboundRequests.capacity` in `Bus`).
 struct SignalMerger {
     enum Admission { case accepted, alreadyCommitted }
 
     private let window: Duration
     private var open: [HorizonKey: Window] = [:]
-    /// The ends of the open windows. They all have the same length, so the order of their opening is that of their ends.
+    /// The ends of the open windows. All have the same length, so they end in the order in which they opened.
     private var ends = FIFO<WindowEnd>()
-    /// What may go to the database, each key once.
+    /// Signals that may go to the database, each key once.
     private var ready: [ConversationID: ReadySignals] = [:]
-    /// The conversations of `ready`, the one that waits longest first.
+    /// The conversations of `ready`, the longest waiting first.
     private var order = FIFO<ConversationID>()
-    /// Where a key stands among the signals of its conversation, those that were taken counted.
+    /// The index of a key among the signals of its conversation, counting those already taken.
     private var places: [HorizonKey: Int] = [:]
     private(set) var readyCount = 0
 
     fileprivate struct ReadySignals {
         let since: MonotonicTime
         var signals: [MergedSignal] = []
-        /// How many were taken before those of `signals`.
+        /// The number of signals taken before those of `signals`.
         var takenCount = 0
     }
 
     private struct Window {
         var waiting: MergedSignal?
-        /// What is known to be committed since the window opened.
+        /// The horizons known to be committed since the window opened.
         var committed = Horizons.none
     }
 
@@ -58,9 +58,9 @@ struct SignalMerger {
 
     init(window: Duration) { self.window = window }
 
-    /// When `closeWindows` has something to do next.
+    /// The time at which `closeWindows` is due next.
     var nextEnd: MonotonicTime? { ends.first?.time }
-    /// Since when the first of those that are ready waits.
+    /// The time since which the oldest ready signal has waited.
     var readySince: MonotonicTime? { order.first.map { ready[$0]!.since } }
     var isEmpty: Bool { ready.isEmpty && open.isEmpty }
 
@@ -76,8 +76,8 @@ struct SignalMerger {
         return .accepted
     }
 
-    /// Makes ready what waited in the windows that have ended. Such a window is followed by the next; one in which nothing
-    /// arrived is forgotten.
+    /// Makes the signals of ended windows ready. Such a window is followed by the next; one without signals is
+    /// forgotten.
     mutating func closeWindows(at now: MonotonicTime) {
         while let end = ends.first, end.time <= now {
             _ = ends.popFirst()
@@ -87,8 +87,8 @@ struct SignalMerger {
         }
     }
 
-    /// Takes up to `limit` signals that are ready, those of a conversation side by side. A conversation is cut only when it
-    /// has more than that alone.
+    /// Takes up to `limit` ready signals, those of a conversation adjacent. A conversation is split only if it alone
+    /// has more than the limit.
     mutating func takeReady(_ limit: Int) -> [MergedSignal] {
         var taken: [MergedSignal] = []
         while let conversation = order.first {
@@ -113,15 +113,15 @@ struct SignalMerger {
         return taken
     }
 
-    /// Takes everything, windows included, each key once, those of a conversation side by side.
+    /// Takes everything, windows included, each key once, those of a conversation adjacent.
     mutating func takeAll(at now: MonotonicTime) -> [MergedSignal] {
         for waiting in open.values.compactMap(\.waiting) { makeReady(waiting, at: now) }
         defer { self = SignalMerger(window: window) }
         return takeReady(.max)
     }
 
-    /// Learns that these horizons are in the database. What was asked for may be more, and has to be asked again then: a
-    /// signal beyond the end of its conversation is cut to it.
+    /// Notes that these horizons are in the database. The signal may have asked for more, which then has to be sent
+    /// again: a signal beyond the end of its conversation is clamped to it.
     mutating func committed(_ key: HorizonKey, _ horizons: Horizons) { open[key]?.committed.merge(horizons) }
 
     private mutating func makeReady(_ signal: MergedSignal, at now: MonotonicTime) {
@@ -147,7 +147,7 @@ struct SignalMerger {
 extension SignalMerger.ReadySignals {
     fileprivate mutating func merge(_ signal: MergedSignal, at place: Int) { signals[place - takenCount].merge(signal) }
 
-    /// Returns its place.
+    /// Returns its index.
     fileprivate mutating func append(_ signal: MergedSignal) -> Int {
         signals.append(signal)
         return takenCount + signals.count - 1

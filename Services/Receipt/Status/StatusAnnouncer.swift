@@ -4,8 +4,8 @@ import Reactor
 import Slots
 import Wire
 
-/// Tells the bus which horizons moved: one frame per conversation and commit. Nothing depends on it arriving; the digest
-/// brings up what was lost.
+/// Announces on the bus which horizons moved, in one frame per conversation and commit. Nothing depends on its arrival:
+/// the digest reveals what was lost.
 @Reactor
 final class StatusAnnouncer {
     private let bus: Bus
@@ -17,7 +17,7 @@ final class StatusAnnouncer {
         self.slots = slots
     }
 
-    /// `signals` of a conversation stand together.
+    /// - Parameter signals: those of a conversation are adjacent.
     func announce(_ signals: [MergedSignal], _ outcomes: [SignalOutcome]) {
         var status: StatusFields?
         for (signal, outcome) in zip(signals, outcomes) {
@@ -33,7 +33,7 @@ final class StatusAnnouncer {
         if let status { announce(status) }
     }
 
-    /// These may have been committed, and are not announced.
+    /// Notes that these signals may have been committed without being announced.
     func doubt(_ signals: [MergedSignal]) { slots.doubt(Set(signals.map(\.key.conversation.slot))) }
 
     private func announce(_ status: StatusFields) {

@@ -3,21 +3,21 @@ import JSON
 import Models
 import Wire
 
-/// A status frame: whose horizons moved, and where they are now.
+/// A status frame: the horizons that moved, and their present positions.
 struct StatusFields {
     let conversation: ConversationID
     let version: Int64
     var delivered: [(user: UserID, seq: Int64)] = []
     var read: [(user: UserID, seq: Int64)] = []
-    /// When the last of them moved; nil when nothing ever did.
+    /// When the last of them moved; nil if none ever did.
     var at: Timestamp?
 
-    /// Whether the conversation has no more than `ContractLimits.namedMembers`. In larger ones a frame names nobody, and
-    /// `fanout` asks the store for counts. It may be that none of its members moved: who did has left.
+    /// Whether the conversation has no more than `ContractLimits.namedMembers`. In larger ones a frame names nobody,
+    /// and `fanout` queries the store for counts. A named frame may be empty if the user who moved has left.
     var namesMembers = false
 
-    /// The entry that carries it: from receipt to fanout, and in the answer to a `StatusQuery`. Where members are not
-    /// named the entry has its version alone.
+    /// Writes the entry that carries the frame, from receipt to fanout and in the response to a `StatusQuery`. If
+    /// members are not named, the entry has only its version.
     func writeEntry(to buffer: inout ByteBuffer) {
         StatusEntry.write(conversation, version: version, to: &buffer) { json in
             if namesMembers { write(to: &json) }

@@ -5,7 +5,7 @@ import Reactor
 import ServiceKit
 import Wire
 
-/// Answers queries, on a connection of their own so that they never wait for a commit or delay one.
+/// Responds to queries on a separate connection, so that they neither wait for a commit nor delay one.
 @Reactor
 final class StatusQueries {
     let connection: Connection

@@ -2,14 +2,14 @@ import Models
 import Postgres
 import Wire
 
-/// What subscribers ask to bring their status up to date.
+/// The queries by which subscribers bring their status up to date.
 enum StatusStatements {
     static let all = [moved, positions]
 
-    /// The position of a conversation, whether it is small enough to name members, and then all of them who moved after a
-    /// version: the present ones, because whoever joined later may not learn who was there before. No row: nothing ever
-    /// moved. A row without a name: no member moved since. The members of a larger conversation are looked up under no id,
-    /// because a mere condition would be checked for each of them.
+    /// Selects the position of a conversation, whether it is small enough to name members, and if so all members who
+    /// moved after a version. Only present members are named, because a later joiner may not learn who was there
+    /// before. Returns no row if nothing ever moved, and a row without a name if no member moved since. The members of
+    /// a larger conversation are looked up under no id, because a mere condition would be checked for each of them.
     private static let moved = Statement(
         "status", parameters: [.int2, .uuid, .int8, .int4],
         """
@@ -29,7 +29,7 @@ enum StatusStatements {
         ORDER BY h.user_id
         """)
 
-    /// Which of the conversations that a subscriber holds are further on.
+    /// Selects which of a subscriber's conversations have moved on.
     private static let positions = Statement(
         "status_positions", parameters: [.int2, .array(.uuid), .array(.int8)],
         """

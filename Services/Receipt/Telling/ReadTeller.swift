@@ -4,15 +4,15 @@ import Models
 import Reactor
 import Wire
 
-/// Tells the store how far users have read, for the private streams on which their other devices hear of it. Repeated
-/// until it is answered.
+/// Reports to the store how far users have read, for the private streams of their other devices. A report is repeated
+/// until it gets a response.
 @Reactor
 final class ReadTeller {
     private static let deadline = Duration.seconds(10)
 
     private(set) var told = 0
     private(set) var dropped = 0
-    /// Told of each conversation of which a position was dropped.
+    /// Called for each conversation of which a position was dropped.
     var onDropped: @Reactor (ConversationID) -> Void = { _ in }
     private let bus: Bus
     private let traffic: MessageTraffic
@@ -26,17 +26,18 @@ final class ReadTeller {
         self.traffic = traffic
     }
 
-    /// Positions that wait, are being told or rest.
+    /// The number of positions that wait, are in flight or rest.
     var count: Int { reads.count }
 
-    /// A position that is committed. What there is no room for is found again by the search that has to follow.
+    /// Reports a committed position. If there is no room for it, it is dropped, and the search that must follow finds
+    /// it again.
     func tell(_ key: HorizonKey, _ seq: Int64) {
         if reads.add(key, seq) { return planFlush() }
         dropped += 1
         onDropped(key.conversation)
     }
 
-    /// Whether all that is known here of a conversation was told.
+    /// Whether everything known here of a conversation was reported.
     func isTold(_ conversation: ConversationID) -> Bool { reads.isTold(conversation) }
 
     private func planFlush() {
@@ -48,7 +49,7 @@ final class ReadTeller {
         }
     }
 
-    /// One request of a slot at a time: what comes during it goes with the next.
+    /// Sends one request per slot at a time. Positions that arrive meanwhile go with the next.
     private func flush() {
         for slot in reads.readySlots where !slotsUnderWay.contains(slot) {
             send(reads.takeReady(slot, limit: ReadPositions.limit), in: slot)
@@ -86,7 +87,7 @@ final class ReadTeller {
 }
 
 extension RequestOutcome {
-    /// A refusal for good is an answer, too.
+    /// Whether no repetition is needed. A permanent refusal is final too.
     fileprivate var isFinal: Bool {
         if case .answered(let answer) = self { answer.status < 500 } else { false }
     }

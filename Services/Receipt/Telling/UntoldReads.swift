@@ -1,22 +1,22 @@
 import Models
 import Reactor
 
-/// How far users have read, until the store has it for their other devices: each position of a user in a conversation at
-/// most once in an interval, the first at once. What is read meanwhile goes as one.
+/// How far users have read, until the store has it for their other devices. Each user's position in a conversation is
+/// reported at most once per interval, the first at once. Positions that arrive meanwhile are merged.
 ///
 /// Pure: time is a parameter.
 struct UntoldReads {
-    /// Between two positions told of one user in one conversation. A badge does not need more.
+    /// The interval between two reports of one user in one conversation. A badge does not need more.
     static let shortestInterval = Duration.seconds(1)
-    /// While messages are being written, which go first.
+    /// The interval while messages are being written, which have priority.
     static let intervalAmongMessages = Duration.seconds(5)
-    /// Users and conversations that wait, are being told, or rest. What comes beyond it is found by `UntoldSearch`.
+    /// The limit of keys that wait, are in flight or rest. Positions beyond it are found by `UntoldSearch`.
     static let capacity = 65_536
 
     fileprivate struct Reading {
-        /// Not told yet; nil: nothing.
+        /// Not reported yet; nil: nothing.
         var waiting: Int64?
-        /// Being told; nil: none.
+        /// In flight; nil: none.
         var underWay: Int64?
     }
 
@@ -28,23 +28,23 @@ struct UntoldReads {
     var interval = shortestInterval
 
     private var readings: [HorizonKey: Reading] = [:]
-    /// How many keys of each conversation are in `readings`.
+    /// The number of keys of each conversation in `readings`.
     private var keyCounts: [ConversationID: Int] = [:]
-    /// What may be told, by the user's slot, where each key is once.
+    /// Keys that may be reported, by the user's slot, each key once.
     private var ready: [Slot: [HorizonKey]] = [:]
-    /// Of equal length at any time, so the order of their beginnings is that of their ends.
+    /// All rests have the same length at any time, so they end in the order in which they began.
     private var rests = FIFO<Rest>()
 
     var count: Int { readings.count }
-    /// When `endRests` has something to do next.
+    /// The time at which `endRests` is due next.
     var nextEnd: MonotonicTime? { rests.first.map { $0.begin + interval } }
-    /// Slots with something to tell.
+    /// Slots with something to report.
     var readySlots: [Slot] { Array(ready.keys) }
 
-    /// Whether all that is known of a conversation was told.
+    /// Whether everything known of a conversation was reported.
     func isTold(_ conversation: ConversationID) -> Bool { keyCounts[conversation] == nil }
 
-    /// False when there is no room.
+    /// Adds a position. Returns false if there is no room.
     mutating func add(_ key: HorizonKey, _ seq: Int64) -> Bool {
         if readings[key] != nil {
             readings[key]!.wait(seq)
@@ -57,14 +57,14 @@ struct UntoldReads {
         return true
     }
 
-    /// Takes out what is to be told of users of a slot. Each key must come back by `rest`.
+    /// Takes the positions to report for the users of a slot. Each key must come back by `rest`.
     mutating func takeReady(_ slot: Slot, limit: Int) -> [(key: HorizonKey, seq: Int64)] {
         guard let keys = ready.removeValue(forKey: slot) else { return [] }
         if keys.count > limit { ready[slot] = Array(keys[limit...]) }
         return keys.prefix(limit).map { key in (key, readings[key]!.begin()) }
     }
 
-    /// What was taken is told, or is not: then it waits again. Either way it rests.
+    /// Notes whether the positions taken were reported; if not, they wait again. Either way the key rests.
     mutating func rest(_ keys: some Sequence<HorizonKey>, isTold: Bool, at now: MonotonicTime) {
         for key in keys {
             readings[key]!.end(isTold: isTold)
@@ -72,7 +72,7 @@ struct UntoldReads {
         }
     }
 
-    /// Forgets those that were told everything, and makes the others ready.
+    /// Forgets keys with nothing left to report, and makes the others ready.
     mutating func endRests(at now: MonotonicTime) {
         while let rest = rests.first, rest.begin + interval <= now {
             _ = rests.popFirst()
@@ -92,7 +92,7 @@ struct UntoldReads {
 extension UntoldReads.Reading {
     fileprivate mutating func wait(_ seq: Int64) { waiting = max(waiting ?? seq, seq) }
 
-    /// Returns what is told from now on.
+    /// Returns the position that is in flight from now on.
     fileprivate mutating func begin() -> Int64 {
         let seq = waiting!
         self = UntoldReads.Reading(underWay: seq)

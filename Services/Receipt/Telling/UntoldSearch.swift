@@ -4,24 +4,24 @@ import Reactor
 import ServiceKit
 import Slots
 
-/// Finds what users have read and their devices were not told: what a former owner of a slot had committed and not told
-/// when it died, what this one had no room for, and commits in doubt.
+/// Finds reads that were not reported to users' devices: commits that a former owner of a slot had not reported when it
+/// died, those that this one had no room for, and commits in doubt.
 ///
-/// It looks through the horizons of the conversations that are noted as such (`WorkNotes`), once after their slots were taken
-/// over, page by page, on the connection of the queries. Only where an owner of an older version, which noted nothing, may
-/// have left something it looks through all horizons.
+/// It looks through the horizons of the conversations that are noted as such (`WorkNotes`), once after their slots were
+/// taken over, page by page, on the connection of the queries. It looks through all horizons only if an owner of an
+/// older version, which noted nothing, may have left some.
 @Reactor
 final class UntoldSearch {
-    /// Slots come one after the other at a takeover: they are searched together.
+    /// Slots arrive one after the other at a takeover. They are searched together.
     private static let patience = Duration.milliseconds(500)
     private static let pause = Duration.seconds(1)
-    /// While so many positions wait to be told, no more are looked for.
+    /// The search pauses while this many positions wait to be reported.
     private static let backlog = UntoldReads.capacity / 2
-    /// Conversations that are asked about in one round trip.
+    /// The number of conversations queried in one round trip.
     private static let conversationsAtOnce = 16
 
     private(set) var found = 0
-    /// Horizons that were looked at.
+    /// The number of horizons examined.
     private(set) var looked = 0
     private let connection: Connection
     private let slots: OwnedSlots
@@ -41,16 +41,16 @@ final class UntoldSearch {
         self.log = log
     }
 
-    /// Whether everything is found that has to be.
+    /// Whether everything that has to be found is found.
     var isDone: Bool { wanted.isEmpty && !isRunning }
 
-    /// The slot is owned from now on, or something of it may have been committed that nobody here knows of.
+    /// Searches a slot that is owned from now on, or in which there may be unknown commits.
     func look(in slot: Slot) {
         wanted.insert(slot)
         plan(after: Self.patience)
     }
 
-    /// What was dropped since the last search is searched for once there is room.
+    /// Searches for what was dropped since the last search, once there is room.
     func checkDropped() {
         guard teller.dropped > droppedBefore, teller.count < Self.backlog else { return }
         droppedBefore = teller.dropped
@@ -89,7 +89,7 @@ final class UntoldSearch {
             everything: { (slots) async throws(DatabaseError) in try await searchEverything(slots) })
     }
 
-    // MARK: What is noted
+    // MARK: Noted conversations
 
     private func search(_ conversations: [ConversationID]) async throws(DatabaseError) {
         var places = conversations.map { UntoldStatements.Place(conversation: $0) }
@@ -101,13 +101,13 @@ final class UntoldSearch {
             for (place, rows) in zip(asked, results) {
                 let page = UntoldStatements.page(rows, of: place)
                 take(page)
-                // Next, not last: the others may be many.
+                // At the front, not the end: the others may be many.
                 if let next = page.next { places.insert(next, at: 0) }
             }
         }
     }
 
-    // MARK: All there is
+    // MARK: All horizons
 
     private func searchEverything(_ slots: Set<Slot>) async throws(DatabaseError) {
         var place: UntoldStatements.Place? = UntoldStatements.Place.start

@@ -2,9 +2,9 @@ import Models
 import Postgres
 import Slots
 
-/// Pages of horizons, and which of them are beyond what the user's devices were told.
+/// Pages of horizons, and which of them are beyond what was reported to the user's devices.
 ///
-/// They fan out over slots: what was told lies in the users' slots.
+/// They fan out over slots: the reported positions lie in the users' slots.
 enum UntoldStatements {
     static let pageSize = 2_000
 
@@ -13,7 +13,7 @@ enum UntoldStatements {
 
     static let all = [ofOne, ofAll]
 
-    /// Of one conversation. $1 slot · $2 conversation · behind $3 user · $4 limit.
+    /// Of one conversation. $1 slot · $2 conversation · after $3 user · $4 limit.
     private static let ofOne = Statement(
         "untold_of_one", parameters: [.int2, .uuid, .text, .int8],
         """
@@ -25,7 +25,7 @@ enum UntoldStatements {
         ORDER BY h.user_id LIMIT $4
         """)
 
-    /// Of some slots. Behind $1 conversation, $2 user · $3 slots · $4 limit.
+    /// Of some slots. After $1 conversation, $2 user · $3 slots · $4 limit.
     private static let ofAll = Statement(
         "untold_reads", parameters: [.uuid, .text, .array(.int2), .int8],
         """
@@ -41,20 +41,20 @@ enum UntoldStatements {
         FROM page p ORDER BY p.conversation_id, p.user_id
         """)
 
-    /// Behind which horizon a page begins.
+    /// The horizon after which a page begins.
     struct Place {
         var conversation: ConversationID
         var user = ""
 
-        /// Before the first of all.
+        /// Before the first horizon.
         static let start = Place(conversation: ConversationID(.zero))
     }
 
     struct Page {
         var untold: [(HorizonKey, Int64)]
-        /// Horizons on it.
+        /// The number of horizons on the page.
         var looked: Int
-        /// Where the next page begins; nil: this was the last.
+        /// Where the next page begins; nil on the last page.
         var next: Place?
     }
 

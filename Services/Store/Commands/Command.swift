@@ -3,7 +3,7 @@ import Bytes
 import Models
 import Wire
 
-/// A command on its way through the writer. Its bytes stay in the frame they came in until it is answered.
+/// A command on its way through the writer. Its bytes stay in the frame they arrived in until it is answered.
 struct Command {
     enum Action {
         case create(CreateConversation)
@@ -49,13 +49,13 @@ struct Command {
             }
     }
 
-    /// Bytes that it keeps alive: its frame's.
+    /// The size of the frame that it keeps alive.
     var keptBytes: Int { frame.keptBytes }
 
     /// Whether both came in one frame.
     func sharesFrame(with other: Command) -> Bool { frame.isOfSameFrame(as: other.frame) }
 
-    /// How many rows it adds to a batch.
+    /// The number of rows it adds to a batch.
     var rowCount: Int {
         switch action {
         case .create(let creation): creation.members.count + 1

@@ -5,7 +5,7 @@ import Postgres
 import Reactor
 import Wire
 
-/// What happens after a commit: every change is announced, and every command answered.
+/// Announces every change and answers every command after a commit.
 @Reactor
 final class CommandOutcomes {
     private let bus: Bus
@@ -13,8 +13,9 @@ final class CommandOutcomes {
     private let queries: Queries
     private let erasures: Erasures
     private let revocations: Revocations
-    /// Messages of repetitions that may be read at a time. In a backlog most repetitions come behind their answer, and nobody
-    /// waits for another one; who does is told to come back, which costs less than to be asked again at once.
+    /// The maximum number of repeated messages that are read at a time. In a backlog most repetitions arrive after
+    /// their response, and no requester waits for another one. Any that does is asked to retry later, which costs less
+    /// than an immediate retry.
     private static let repeatedLimit = 8_192
     private var repeatedCount = 0
 
@@ -52,7 +53,7 @@ final class CommandOutcomes {
 
     // MARK: Messages
 
-    /// In the order of the items, which is the order of `seq` within each conversation.
+    /// Announces messages in the order of the items, which is the order of `seq` within each conversation.
     private func announce(
         _ items: ArraySlice<SendItem>, _ outcomes: ArraySlice<SendStatement.Outcome?>, _ commands: [Command]
     ) {
@@ -110,8 +111,9 @@ final class CommandOutcomes {
         }
     }
 
-    /// The answer to a repetition is the message as it is now, so it has to be read. What else the command had is read
-    /// with it: that is rare, and neither the rows it came from nor the frame of the command need be kept.
+    /// Answers a command that contains repetitions. The response to a repetition is the message's current state, so it
+    /// has to be read. The command's other messages are read with it. That is rare, and it avoids keeping their rows
+    /// and the command's frame.
     private func answerWithRepetitions(_ request: RequestKey, _ items: [RepeatedItem]) async {
         var answer = ByteBuffer()
         for item in items {
@@ -137,7 +139,7 @@ final class CommandOutcomes {
         }
     }
 
-    /// Positions told before are as good as told now.
+    /// Answers read positions. A position reported before is a success, too.
     private func answerReads(_ commands: [Command]) {
         for command in commands {
             if case .read = command.action { bus.answer(command.request, status: 204) }
@@ -203,7 +205,7 @@ final class CommandOutcomes {
     }
 }
 
-/// What is left to be known of a message to read it for the answer.
+/// The facts about a message that are needed to read it for the response.
 private struct RepeatedItem {
     let conversation: ConversationID
     let sender: UserID
@@ -219,7 +221,7 @@ private struct RepeatedItem {
 }
 
 extension ByteBuffer {
-    /// A new message as its sender gets it back.
+    /// Appends a new message as its sender receives it.
     fileprivate mutating func append(_ item: SendItem, _ created: SendStatement.Created) {
         append(
             MessageFields(item, created), parent: created.parentView,

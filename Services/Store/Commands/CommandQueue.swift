@@ -1,15 +1,16 @@
 import Reactor
 
-/// The commands that wait for a batch, in the order they arrived; those to be tried again come first, each in the batch
-/// it belongs to.
+/// The commands that wait for a batch, in the order they arrived. Commands to be retried come first, each in its
+/// previous batch.
 ///
-/// It is bounded by what it keeps alive, too: a command borrows its bytes from the frame it came in, so a small one may
-/// hold a large frame. The commands of a frame stand side by side, so the first of them is charged with the frame.
+/// The queue is also bounded by the memory it keeps alive. A command borrows its bytes from its frame, so a small
+/// command may hold a large frame. The commands of a frame are adjacent, so the first of them is charged with the
+/// frame.
 struct CommandQueue {
-    /// What can be measured of commands.
+    /// The measured size of a number of commands.
     struct Size: Equatable {
         var rows = 0
-        /// Of the frames that are kept alive.
+        /// The size of the frames that are kept alive.
         var bytes = 0
 
         static func + (left: Self, right: Self) -> Self {
@@ -28,7 +29,7 @@ struct CommandQueue {
 
     var isEmpty: Bool { retries.isEmpty && waiting.isEmpty }
 
-    /// Takes a command in. False when there would be more than `limit`, unless nothing else waits.
+    /// Adds a command. Returns false if this would exceed `limit`, unless no other command waits.
     mutating func append(_ command: Command, limit: Size) -> Bool {
         let added = Size(
             rows: command.rowCount,
@@ -40,10 +41,10 @@ struct CommandQueue {
         return true
     }
 
-    /// At most two batches at a time are in flight, so at most two come back.
+    /// Puts batches back. At most two are in flight, so at most two come back.
     mutating func retry(_ batches: [[Command]]) { retries.insert(contentsOf: batches, at: 0) }
 
-    /// As many waiting commands as fit into `limit`, but at least one; nil when none waits. What is taken is let go of.
+    /// Removes and returns as many waiting commands as fit into `limit`, but at least one. Nil when none waits.
     mutating func nextBatch(limit: Size) -> [Command]? {
         if !retries.isEmpty { return retries.removeFirst() }
         var batch: [Command] = []

@@ -3,12 +3,12 @@ import Postgres
 import Slots
 import Wire
 
-/// Creates a conversation with its first members, and tells each of them on their private stream. Returns one row per
-/// member; and when the id is taken, one of them was erased, or has too many conversations, one that has no user and says
-/// which.
+/// Creates a conversation with its first members and reports it on each member's private stream. Returns one row per
+/// member. If the id is taken, or a member was erased or has too many conversations, it returns one row without a user
+/// that names the obstacle.
 ///
-/// $1 slot · $2 conversation · $3 kind · $4 title · $5 creator · $6 members · $7 their slots · $8 how many conversations a
-/// user may have · $9 how many of these others may make.
+/// $1 slot · $2 conversation · $3 kind · $4 title · $5 creator · $6 members · $7 their slots · $8 how many
+/// conversations a user may have · $9 how many of these others may make.
 enum CreateStatement {
     static let statement = Statement(
         "create_conversation",
@@ -85,7 +85,7 @@ enum CreateStatement {
         let at: Timestamp
     }
 
-    /// Why nothing was created. Where the conversation is there, and its creator in it, that is no fault.
+    /// The reason why nothing was created. An existing conversation that its creator is in is no fault.
     enum Obstacle: Int64 {
         case idIsTaken = 0
         case memberIsErased = 1

@@ -1,18 +1,19 @@
 import Models
 import Postgres
 
-/// Locks what a batch depends on: the keys of its writes and the ids of the conversations it creates, the users it takes
-/// into conversations, then the rows of the conversations it writes to, the progress of their index where texts change or
-/// go, the erasures whose steps it takes, and last the private streams it writes to; each in order.
+/// Locks everything a batch depends on, kind by kind and each kind in order: the keys of its writes and the ids of the
+/// conversations it creates, the users it adds to conversations, the rows of the conversations it writes to, their
+/// index progress where texts change or go, the erasures whose steps it takes, and last the private streams it writes
+/// to.
 ///
-/// Always the first statements of a batch: those behind them have snapshots in which nothing that the batch depends on
-/// can change any more, and no two batches wait for each other. That takes all of them, on all connections: a row that
-/// several batches may write to is locked here, or stands behind one that is. (Rows of `inbox`, settings and outcomes stand
-/// behind their user's stream or their key; all that conversations consist of behind these.)
+/// These are always the first statements of a batch. The snapshots of the following statements see state that can no
+/// longer change, and no two batches deadlock. This requires that all batches on all connections do it: a row that
+/// several batches may write to is locked here or protected by one that is. (Rows of `inbox`, settings and outcomes are
+/// protected by their user's stream or their key. All parts of a conversation are protected by its row.)
 enum LockStatement {
     static let all = [keys, users, conversations, searches, erasures, newStreams, streams]
 
-    /// A key is locked by its hash. Where two share one, one batch waits for the other, which is all.
+    /// Locks keys by their hash. If two keys share one, one batch waits for the other without further harm.
     static let keys = Statement(
         "lock_keys", parameters: [.array(.text), .array(.uuid)],
         """
@@ -23,8 +24,8 @@ enum LockStatement {
         ) k
         """)
 
-    /// By the slots of the users: few locks, however many members a conversation is created with. Whoever begins an
-    /// erasure has the slot alone; all others share it. $1 slots · $2 alone.
+    /// Locks users by slot, which takes few locks even for a conversation with many members. The start of an erasure
+    /// holds the slot exclusively; all others share it. $1 slots · $2 exclusive.
     static let users = Statement(
         "lock_users", parameters: [.array(.int2), .array(.bool)],
         """
@@ -44,8 +45,8 @@ enum LockStatement {
         FOR NO KEY UPDATE OF c
         """)
 
-    /// The indexer holds these while it writes. Behind this statement its rows are seen, and none can come. It writes,
-    /// because a row that is not there yet cannot be locked.
+    /// Locks the index progress, which the indexer holds while it writes. After this statement its rows are visible and
+    /// no new ones appear. It writes because a row that does not exist yet cannot be locked.
     static let searches = Statement(
         "lock_searches", parameters: [.array(.int2), .array(.uuid)],
         """
@@ -56,7 +57,7 @@ enum LockStatement {
         ON CONFLICT (conversation_id, slot) DO UPDATE SET indexed_seq = p.indexed_seq
         """)
 
-    /// Every step counts in the row of its user.
+    /// Every step adds to the counts in its user's row.
     static let erasures = Statement(
         "lock_erasures", parameters: [.array(.int2), .array(.text)],
         """
@@ -66,9 +67,9 @@ enum LockStatement {
         FOR NO KEY UPDATE OF e
         """)
 
-    /// Streams that may not be there yet. Who inserts one has its lock; who finds it there gets that from the next
-    /// statement, and waits here for nobody who could wait for them: such a one has none but the streams before it. Erased
-    /// users get none: their locks, which are taken before, tell who they are.
+    /// Creates missing streams. Inserting a stream locks it; an existing one is locked by the next statement. A batch
+    /// that waits here cannot deadlock: a batch that inserted the stream holds locks of earlier streams only. Erased
+    /// users get no stream; the user locks taken before make their erasure visible.
     static let newStreams = Statement(
         "begin_streams", parameters: [.array(.int2), .array(.text)],
         """
@@ -88,7 +89,7 @@ enum LockStatement {
         FOR NO KEY UPDATE OF s
         """)
 
-    /// - Returns: how many statements that was.
+    /// - Returns: the number of statements added.
     static func add(to batch: inout Batch, for plan: BatchPlan) -> Int {
         let before = batch.statementCount
         if !plan.keysToLock.isEmpty { addKeys(plan.keysToLock, to: &batch) }
@@ -123,7 +124,7 @@ enum LockStatement {
         }
     }
 
-    /// Users as two parameters: their slots, and their names.
+    /// Adds users as two parameters: their slots and their names.
     private static func add(_ users: Set<UserID>, to parameters: inout Parameters) {
         parameters.addArray(of: .int2)
         for user in users { parameters.append(user.slot) }
@@ -131,7 +132,7 @@ enum LockStatement {
         for user in users { parameters.append(user) }
     }
 
-    /// Conversations as two parameters: their slots, and their ids.
+    /// Adds conversations as two parameters: their slots and their ids.
     static func add(_ conversations: some Collection<ConversationID>, to parameters: inout Parameters) {
         parameters.addArray(of: .int2)
         for conversation in conversations { parameters.append(conversation.slot) }

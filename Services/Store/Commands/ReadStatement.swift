@@ -3,10 +3,10 @@ import Postgres
 import Slots
 import Wire
 
-/// Tells users' own devices how far they have read: where a position is beyond what was told, it goes onto the private
-/// stream, and one row per entry that was told comes back.
+/// Reports users' read positions to their own devices. A position beyond the last reported one is written to the
+/// private stream, and one row per written entry is returned.
 ///
-/// Each key comes once, and its user's stream is locked, so of two racing positions the lower is never told behind the
+/// Each key occurs once, and its user's stream is locked. Of two racing positions the lower is never reported after the
 /// higher.
 enum ReadStatement {
     static let statement = Statement(
@@ -61,9 +61,9 @@ enum ReadStatement {
         }
     }
 
-    /// An entry that was told.
+    /// A reported entry.
     struct Told {
-        /// Its place in the run, from 0.
+        /// Its index in the run, from 0.
         let index: Int
         let useq: Int64
         let at: Timestamp

@@ -10,9 +10,9 @@ struct SendItem {
     let message: NewMessage
 }
 
-/// What one statement does: neighbours of one kind, in the order they arrived.
+/// The work of one statement: adjacent commands of one kind, in the order they arrived.
 enum Run {
-    /// Indices into the batch's items, and how these lie in the statement's parameters.
+    /// Indices into the batch's items, and their layout in the statement's parameters.
     case send(Range<Int>, SendLayout)
     /// The index of the command.
     case create(Int)
@@ -29,7 +29,7 @@ enum Run {
     /// The index of the command.
     case revoke(Int)
 
-    /// How many statements it takes, each with rows of its own.
+    /// The number of its statements. Each returns its own rows.
     var statementCount: Int {
         switch self {
         case .send, .create, .settings, .read, .beginErasure, .revoke, .erase(_, isAnnounced: false): 1
@@ -38,27 +38,28 @@ enum Run {
     }
 }
 
-/// A batch cut into runs, so that one statement sees no two rows that depend on each other: within a run of messages no
-/// message occurs twice, and no reply stands beside its parent.
+/// A batch cut into runs, so that no statement contains two rows that depend on each other. In a run of messages no
+/// message occurs twice, and no reply comes with its parent.
 struct BatchPlan {
     private(set) var items: [SendItem] = []
     private(set) var runs: [Run] = []
-    /// The highest position of each user in each conversation, in the order of these keys. Nothing else of a batch
-    /// depends on them, so they are one run, wherever they arrived.
+    /// The highest position of each user in each conversation, ordered by key. Nothing else in a batch depends on them,
+    /// so they form one run regardless of their order of arrival.
     private(set) var reads: [ReadPositions.Entry] = []
     /// The conversations that the batch writes to and that may exist already.
     private(set) var conversationsToLock: Set<ConversationID> = []
-    /// Those of them in which texts change or go.
+    /// The conversations among these in which texts change or go.
     private(set) var searchesToLock: Set<ConversationID> = []
-    /// The keys under which writes are repeated, and the ids of the conversations that may be new.
+    /// The keys of repeatable writes, and the ids of conversations that may be new.
     private(set) var keysToLock: Set<WriteKey> = []
-    /// Whose private streams it writes to. Read positions move the listings that stand behind them, too.
+    /// The users whose private streams it writes to. Read positions also change the listings that these streams
+    /// protect.
     private(set) var streamsToLock: Set<UserID> = []
-    /// Those of them that may not be there yet.
+    /// The users among these whose streams may not exist yet.
     private(set) var streamsToBegin: Set<UserID> = []
-    /// The users whose erasures it counts in.
+    /// The users whose erasures it adds to.
     private(set) var erasuresToLock: Set<UserID> = []
-    /// The slots of users who must not become erased, or erased ones, meanwhile; true: who is to be erased.
+    /// The slots of users whose erasure must not begin meanwhile. True: a user of the slot is to be erased.
     private(set) var userSlotsToLock: [Slot: Bool] = [:]
     private var runStart = 0
     private var idsInRun: Set<MessageKey> = []
@@ -88,10 +89,10 @@ struct BatchPlan {
         case .create(let creation):
             endRun()
             runs.append(.create(index))
-            // A repetition finds it there, and says so only when its commit has reached the standby: the lock is a write,
-            // behind which this batch's own commit waits too.
+            // A repetition finds the conversation there, and says so only when the creation's commit has reached the
+            // standby. The lock is a write, so this batch's own commit waits behind it too.
             conversationsToLock.insert(creation.conversation)
-            // And two that create it at once wait for each other before they have anything else.
+            // Two concurrent creations wait for each other before they hold any other lock.
             keysToLock.insert(WriteKey(user: nil, key: creation.conversation.uuid))
             for member in creation.members + [creation.creator] {
                 lock(member)
@@ -118,7 +119,7 @@ struct BatchPlan {
         case .revoke(let revocation):
             endRun()
             runs.append(.revoke(index))
-            // Alone in the slot, so that its numbers come in the order of commits.
+            // Exclusive in the slot, so its numbers follow the order of commits.
             lock(revocation.user, alone: true)
         case .erase(let step):
             endRun()
@@ -130,7 +131,7 @@ struct BatchPlan {
                 searchesToLock.insert(conversation)
             }
         case .send(let send):
-            // What one client sends at once stands side by side.
+            // Messages that one client sends at once are adjacent.
             if send.conversation != items.last?.conversation { conversationsToLock.insert(send.conversation) }
             for message in send.messages {
                 add(SendItem(command: index, conversation: send.conversation, sender: send.sender, message: message))
@@ -179,7 +180,7 @@ extension ReadPositions.Entry {
     }
 }
 
-/// An `Idempotency-Key`, which belongs to its user; or the id of a conversation, which belongs to nobody.
+/// An `Idempotency-Key`, which belongs to its user, or the id of a conversation, which belongs to no user.
 struct WriteKey: Hashable {
     let user: UserID?
     let key: UUIDBytes

@@ -1,9 +1,9 @@
 import Models
 import Wire
 
-/// How the messages of one run lie in the parameters of `SendStatement`: those of one conversation side by side, in the
-/// order they arrived, so that a position among them is the difference of two places. What many messages share is given
-/// once, and looked up once: conversations, and streams, which are one sender in one conversation.
+/// The layout of the messages of one run in the parameters of `SendStatement`. Messages of one conversation are
+/// adjacent and in order of arrival, so their positions differ as their places do. Values that many messages share are
+/// passed and looked up once: conversations, and streams (one sender in one conversation).
 struct SendLayout {
     struct Stream: Hashable {
         /// An index into `conversations`.
@@ -11,7 +11,7 @@ struct SendLayout {
         let sender: UserID
     }
 
-    /// A value of few messages, at the place of its message, from 0.
+    /// A value that few messages have, with the place of its message, from 0.
     struct Sparse<Value> {
         let place: Int
         let value: Value
@@ -20,7 +20,7 @@ struct SendLayout {
     /// Indices into the items of the run, by place.
     private(set) var order: [Int] = []
     private(set) var conversations: [ConversationID] = []
-    /// The place behind the last message of each conversation.
+    /// The place after the last message of each conversation.
     private(set) var ends: [Int] = []
     private(set) var streams: [Stream] = []
     /// The stream of each message, by place.
@@ -47,7 +47,7 @@ struct SendLayout {
     private mutating func findConversations(_ items: ArraySlice<SendItem>) -> [Int] {
         var known: [ConversationID: Int] = [:]
         return items.map { item in
-            // A command's messages stand side by side.
+            // A command's messages are adjacent.
             if item.conversation == conversations.last { return conversations.count - 1 }
             if let index = known[item.conversation] { return index }
             known[item.conversation] = conversations.count

@@ -3,7 +3,7 @@ import Postgres
 import Slots
 import Wire
 
-/// Stores a run of one message that neither replies nor mentions, as most are while there is little to do.
+/// Stores a run of one message that neither replies nor mentions, which is the usual run under low load.
 enum SendOneStatement {
     struct Input: NamedFields {
         let slot: Parameter<Slot>

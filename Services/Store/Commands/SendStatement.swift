@@ -3,7 +3,7 @@ import Postgres
 import Slots
 import Wire
 
-/// Stores a run of messages. The statement says how (`SQL/send_messages.sql`).
+/// Stores a run of messages. `SQL/send_messages.sql` explains how.
 enum SendStatement {
     struct Input: NamedFields {
         let slots: Parameter<[Slot]>
@@ -38,7 +38,7 @@ enum SendStatement {
     static let statement = PreparedStatement<Input, Columns>(
         "send_messages", PackageResources.send_messages_sql, .store)
 
-    /// Places and subscripts are counted from 1 there.
+    /// The statement counts places and subscripts from 1.
     static func add(to batch: inout Batch, _ items: ArraySlice<SendItem>, _ layout: SendLayout) {
         if SendOneStatement.fits(items) { return SendOneStatement.add(to: &batch, items[items.startIndex]) }
         batch.execute(statement) { parameters, input in
@@ -59,10 +59,10 @@ enum SendStatement {
         }
     }
 
-    /// What became of one message.
+    /// The outcome of one message.
     enum Outcome {
         case created(Created)
-        /// It is stored already, by this sender and with this content.
+        /// The message is already stored, by this sender and with this content.
         case repeated
         case refused(Problem)
     }
@@ -70,31 +70,30 @@ enum SendStatement {
     struct Created {
         let seq: Int64
         let createdAt: Timestamp
-        /// Everybody but the sender.
+        /// The number of members without the sender.
         let recipientCount: Int
         let parent: Parent?
-        /// It was deleted for everyone before it came.
+        /// The message was deleted for everyone before it arrived.
         let isDeleted: Bool
 
         struct Parent {
             let seq: Int64
             let sender: UserID
-            /// Empty where the sender of the reply hid or cleared it.
+            /// Empty if the sender of the reply hid or cleared the parent.
             let text: UnsafeRawBufferPointer
         }
 
-        /// What its sender is shown of the parent.
+        /// The parent as the sender sees it.
         var parentView: ParentView {
             guard let parent, !parent.text.isEmpty else { return .unavailable }
             return .visible(sender: parent.sender, text: parent.text)
         }
     }
 
-    /// Calls `body` with the index in the run and the outcome of each of its messages. Bytes in it live as long as the
-    /// rows.
+    /// Calls `body` with the index in the run and the outcome of each message. Bytes in it live as long as the rows.
     static func forEachOutcome(in rows: Rows, _ layout: SendLayout, _ body: (Int, Outcome) -> Void) {
         guard let row = rows.first else { return }
-        // Of both statements: these have the same columns.
+        // Both statements have the same columns.
         let columns = statement.columns
         var positions = Positions(row, columns)
         var refusals = ListByPlace(places: row[columns.refusedPlaces], values: row[columns.refusals])
@@ -126,16 +125,16 @@ enum SendStatement {
     }
 }
 
-/// What the statements decide on a message.
+/// The verdict of the statements on a message.
 enum SendVerdict: Int16, PostgresEnum {
     case stored = 0
-    /// There is none that the sender ever was in.
+    /// The sender was never in a conversation with this id.
     case unknownConversation = 1
     case repeated = 2
-    /// By a message of somebody else, or one that says something else.
+    /// The id is taken by another sender's message or one with other content.
     case idIsTaken = 3
     case senderHasLeft = 4
-    /// It is not there, is no message of a user, or was deleted for everyone.
+    /// The parent does not exist, is no user's message, or was deleted for everyone.
     case notReplyable = 5
 
     fileprivate var outcome: SendStatement.Outcome {
@@ -150,10 +149,11 @@ enum SendVerdict: Int16, PostgresEnum {
     }
 }
 
-/// What happened to the conversations of a run, read in their order. Those in which nothing was stored are not there.
+/// The new positions of a run's conversations, read in their order. Conversations in which nothing was stored are left
+/// out.
 private struct Positions {
     struct Position {
-        /// What the place of a message, from 1, less the refused ones before it, is added to.
+        /// A message's position is this plus its place, from 1, less the refused messages before it.
         let base: Int64
         let at: Timestamp
         let members: Int
@@ -183,7 +183,7 @@ private struct Positions {
 private struct ListByPlace<Value> {
     let places: [Int64]
     let values: [Value]
-    /// How many were passed.
+    /// The number of values passed.
     private(set) var count = 0
 
     init(places: [Int64], values: [Value]) {

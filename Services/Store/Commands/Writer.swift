@@ -6,15 +6,16 @@ import ServiceKit
 import Slots
 import Wire
 
-/// Commits commands in batches, by back-pressure: what arrives while the batches before are on their way forms the next
-/// one, so a lone command never waits and a crowd shares its commit.
+/// Commits commands in batches, by back-pressure. Commands that arrive while earlier batches are in flight form the
+/// next one. A lone command never waits, and a crowd shares its commit.
 @Reactor
 final class Writer {
-    /// What may wait for a batch. Beyond it a command is refused as overload; at 30,000 rows/s this is a second's work.
+    /// The limit of waiting commands. Beyond it a command is refused as overload; at 30,000 rows/s this is a second's
+    /// work.
     static let waitingLimit = CommandQueue.Size(rows: 32_768, bytes: 64 << 20)
-    /// What one batch takes, so that libpq, which never gives memory back, holds no more than a few of these.
+    /// The limit of one batch. libpq never returns memory, so this bounds what it holds to a few batches.
     static let batchLimit = CommandQueue.Size(rows: 1_000, bytes: 4 << 20)
-    /// Two: PostgreSQL has its next batch while this process encodes the answers of the last one.
+    /// Two: PostgreSQL has its next batch while this process encodes the responses of the last one.
     static let batchesInFlight = 2
 
     let connection: Connection
@@ -22,11 +23,11 @@ final class Writer {
     private let bus: Bus
     private let conversationLimit: ConversationLimit
     private let log: Log
-    /// Which conversations are not indexed yet; nil: nobody asks.
+    /// Records which conversations are not indexed yet. Nil if nothing uses the notes.
     var notes: WorkNotes?
-    /// Told what was committed.
+    /// Called after each commit.
     var onCommit: @Reactor (BatchPlan) -> Void = { _ in }
-    /// Told of which slots something may have been committed that nobody is told of.
+    /// Called with slots in which commits may have happened without an announcement.
     var onDoubt: @Reactor (Set<Slot>) -> Void = { _ in }
     private(set) var metrics = WriterMetrics()
     private var queue = CommandQueue()
@@ -56,7 +57,7 @@ final class Writer {
     var waiting: CommandQueue.Size { queue.size }
     var isIdle: Bool { inFlight == 0 && queue.isEmpty }
 
-    /// Takes a command, to be committed with what else arrives in this turn. False when too many are waiting.
+    /// Adds a command, to be committed with others that arrive in this turn. Returns false when too many are waiting.
     func add(_ command: Command) -> Bool {
         guard queue.append(command, limit: Self.waitingLimit) else { return false }
         planKick()
@@ -128,7 +129,7 @@ final class Writer {
     private func finish(_ commands: [Command], _ plan: BatchPlan, _ outcome: BatchOutcome, _ lockCount: Int) {
         switch outcome {
         case .committed(let rows):
-            kick()  // First: PostgreSQL works while the answers are encoded.
+            kick()  // First: PostgreSQL works while the responses are encoded.
             outcomes.announceAndAnswer(commands, plan, rows.dropFirst(lockCount))
             onCommit(plan)
         case .failed(let error, _) where error.isRaceLost:
@@ -138,7 +139,7 @@ final class Writer {
             logFailure(error)
             isolateCulprit(commands)
         case .failed(let error, _), .unknown(let error):
-            // Nobody may be told anything. The repetitions of these commands find out what was committed.
+            // No outcome may be reported. Repetitions of these commands find out what was committed.
             logFailure(error)
             if case .unknown = outcome { onDoubt(Set(commands.map(\.slot))) }
             for command in commands { bus.abandon(command.request) }
@@ -146,7 +147,7 @@ final class Writer {
         kick()
     }
 
-    /// Halves a batch that the database refuses until the culprit stands alone; only that one is refused.
+    /// Halves a batch that the database refuses until the faulty command is alone. Only that one is refused.
     private func isolateCulprit(_ commands: [Command]) {
         guard commands.count > 1 else {
             return bus.answer(commands[0].request, Problem(.invalid, "the database refuses this request"))
@@ -168,12 +169,12 @@ final class Writer {
 }
 
 extension BatchOutcome {
-    /// What the first statement of a committed batch returned.
+    /// The rows of the first statement of a committed batch.
     fileprivate var firstRows: Rows? { if case .committed(let rows) = self { rows.first } else { nil } }
 }
 
 extension DatabaseError {
-    /// Whether the same statement would fail for ever: a value that PostgreSQL cannot take, or a constraint (classes 22
-    /// and 23).
+    /// Whether the statement would always fail: a value that PostgreSQL cannot take, or a constraint (classes 22 and
+    /// 23).
     var isFaultOfData: Bool { sqlState.category == "22" || sqlState.category == "23" }
 }

@@ -1,6 +1,6 @@
 import Reactor
 
-/// What the writer did since the process started.
+/// The writer's counters since the process started.
 struct WriterMetrics {
     var batches = 0
     var rows = 0

@@ -4,10 +4,10 @@ import Models
 import Postgres
 import Wire
 
-// How the commands of an erasure stand in a batch, and how their rows are read.
+// The commands of an erasure in a batch, and the decoding of their rows.
 
 extension EraseStep {
-    /// The conversation it changes.
+    /// The conversation that the step changes.
     var conversation: ConversationID? {
         switch part {
         case .leave(let conversation), .content(let conversation, _), .stays(let conversation): conversation
@@ -15,7 +15,7 @@ extension EraseStep {
         }
     }
 
-    /// Whether it makes changes that others see; then a second statement reads them back.
+    /// Whether it makes changes that others see. A second statement then reads them back.
     var isAnnounced: Bool {
         switch part {
         case .leave, .content: true
@@ -73,12 +73,13 @@ extension ErasureStatements {
         }
     }
 
-    /// Where the part goes on; 0: it is done. Whoever has left already, or never was there, has left.
+    /// The position where the part continues, or 0 when it is done. Leaving is done if the user has left or never was
+    /// there.
     static func next(_ step: EraseStep, _ row: Row) -> Int64 {
         if case .leave = step.part { 0 } else { row[0] }
     }
 
-    /// The positions of the conversation that the step took.
+    /// The conversation positions that the step took.
     static func positions(_ step: EraseStep, _ row: Row) -> Range<Int64>? {
         switch step.part {
         case .leave:
@@ -93,7 +94,7 @@ extension ErasureStatements {
     }
 }
 
-/// How far an erasure is, and what it has erased.
+/// The progress of an erasure, and what it has erased.
 struct ErasureProgress {
     let number: Int64
     let requestedAt: Timestamp

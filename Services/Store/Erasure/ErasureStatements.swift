@@ -3,24 +3,25 @@ import Postgres
 import Slots
 import Wire
 
-/// The SQL of erasures: what begins one, its steps, and what its driver has to know.
+/// The SQL of erasures: their start, their steps, and the queries of their driver.
 ///
-/// Every step may be repeated: it takes what it finds, and counts that in its own transaction. Steps on a conversation
-/// run behind the lock of its row, as all writes do, and first of all the user leaves it: from then on nobody sends,
-/// edits or reacts there in their name, so what a later step does not find is not there.
+/// Every step may be repeated: it processes what it finds, and counts that in its own transaction. Like all writes,
+/// steps on a conversation run under the lock of its row. The first step makes the user leave. From then on no
+/// message, edit or tapback is added there in their name, so later steps do not miss any.
 enum ErasureStatements {
     static let commands = [begin, content, announced, stays, listing, remains]
     static let queries = [ofSlots, names, nextListing, nextMention, isErased]
 
-    /// Messages that one step changes. At some 20 µs each it holds its conversation for as long as a large batch.
+    /// The number of messages that one step changes. At some 20 µs each it holds its conversation for as long as a
+    /// large batch.
     static let hitsLimit = 200
-    /// Messages that one step looks at.
+    /// The number of messages that one step examines.
     static let scanLimit = 5_000
-    /// Rows without a conversation that one step removes.
+    /// The number of rows outside of conversations that one step removes.
     static let rowsLimit = 2_000
 
-    /// $1 slot of the user · $2 user. Alone in the slot: whoever takes a user into a conversation waits, and then finds
-    /// them erased.
+    /// Begins an erasure. $1 slot of the user · $2 user. Runs under the exclusive lock of the slot: a batch that adds
+    /// the user to a conversation waits, and then finds them erased.
     static let begin = Statement(
         "begin_erasure", parameters: [.int2, .text],
         """
@@ -41,10 +42,11 @@ enum ErasureStatements {
         e.hidden, e.private_changes, e.outcomes
         """
 
-    /// $1 slot · $2 conversation · $3 user · $4 the user's slot · $5 after.
+    /// Replaces the user's messages with tombstones, and removes the user's tapbacks and mentions of the user from
+    /// other messages. Each changed message is one change, as if made by the user, so every client that holds it is
+    /// notified.
     ///
-    /// The user's messages become tombstones; tapbacks of the user, and mentions of them, go from the others. Each
-    /// message that changes is one change, as if the user had done it: who holds it learns of it.
+    /// $1 slot · $2 conversation · $3 user · $4 the user's slot · $5 after.
     static let content = Statement(
         "erase_content", parameters: [.int2, .uuid, .text, .int2, .int8],
         """
@@ -119,11 +121,12 @@ enum ErasureStatements {
             (SELECT moved.last_seq FROM moved), (SELECT moved.positions FROM moved)
         """)
 
-    /// Behind `content`: its changes, for the announcement.
+    /// Follows `content` and returns its changes for the announcement.
     static let announced = FeedStatement.latest("announced_erasures", count: hitsLimit)
 
-    /// $1 slot · $2 conversation · $3 user · $4 the user's slot. Receipts are counted here, because `receipt` cannot count
-    /// in the transaction that marks them as counted; they go next.
+    /// Removes the user's stays and settings in a conversation, and their marks on its messages. $1 slot · $2
+    /// conversation · $3 user · $4 the user's slot. Receipts are counted here, because `receipt` cannot count in the
+    /// transaction that marks them as counted. They are removed next.
     static let stays = Statement(
         "erase_stays", parameters: [.int2, .uuid, .text, .int2],
         """
@@ -156,7 +159,7 @@ enum ErasureStatements {
         SELECT CASE WHEN (SELECT count(*) FROM no_hidden) = \(rowsLimit) THEN 1::bigint ELSE 0::bigint END
         """)
 
-    /// $1 the user's slot · $2 user · $3 conversation.
+    /// Removes a conversation from the user's list. $1 the user's slot · $2 user · $3 conversation.
     static let listing = Statement(
         "erase_listing", parameters: [.int2, .text, .uuid],
         """
@@ -166,7 +169,7 @@ enum ErasureStatements {
         SELECT 0::bigint
         """)
 
-    /// $1 the user's slot · $2 user. The user is erased when nothing was left.
+    /// Removes what remains. $1 the user's slot · $2 user. The user is erased when nothing was left.
     static let remains = Statement(
         "erase_remains", parameters: [.int2, .text],
         """
@@ -201,9 +204,9 @@ enum ErasureStatements {
         SELECT CASE WHEN rest.is_left THEN 1::bigint ELSE 0::bigint END FROM rest
         """)
 
-    // MARK: What the driver has to know
+    // MARK: Queries of the driver
 
-    /// $1 slots. Their number of erased users, and who of them is still under way.
+    /// Returns the number of erased users in each slot, and the users whose erasure is in progress. $1 slots.
     static let ofSlots = Statement(
         "erasures_of_slots", parameters: [.array(.int2)],
         """
@@ -212,7 +215,8 @@ enum ErasureStatements {
         LEFT JOIN store.erasures e ON e.user_slot = s.slot AND e.erased_at IS NULL
         """)
 
-    /// $1 slot · $2 after. The first column is the end of the numbers, the second is NULL where there is no name.
+    /// Returns erased users in the order of their numbers. $1 slot · $2 after. The first column is the last number; the
+    /// second is NULL if there is no name.
     static let names = Statement(
         "erased_users", parameters: [.int2, .int8],
         """
@@ -225,7 +229,7 @@ enum ErasureStatements {
         ORDER BY e.number
         """)
 
-    /// $1 the user's slot · $2 user. A conversation that is not finished.
+    /// Returns an unfinished conversation. $1 the user's slot · $2 user.
     static let nextListing = Statement(
         "next_listing", parameters: [.int2, .text],
         """
@@ -233,7 +237,7 @@ enum ErasureStatements {
         ORDER BY i.conversation_id LIMIT 1
         """)
 
-    /// $1 user. A conversation in which they are mentioned, though they never were in it, and the position before.
+    /// Returns a conversation that mentions the user, who never was in it, and the position before. $1 user.
     static let nextMention = Statement(
         "next_mention", parameters: [.text],
         """
@@ -242,12 +246,12 @@ enum ErasureStatements {
         GROUP BY m.conversation_id LIMIT 1
         """)
 
-    /// $1 the user's slot · $2 user.
+    /// Returns a row if the user is erased. $1 the user's slot · $2 user.
     static let isErased = Statement(
         "is_erased", parameters: [.int2, .text],
         "SELECT FROM store.erasures e WHERE e.user_slot = $1 AND e.user_id = $2")
 
-    /// For `isErased`.
+    /// Adds the parameters of `isErased`.
     static func add(_ user: UserID, to parameters: inout Parameters) {
         parameters.add(user.slot)
         parameters.add(user)

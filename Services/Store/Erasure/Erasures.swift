@@ -7,14 +7,15 @@ import ServiceKit
 import Slots
 import Wire
 
-/// The erasures of users whose slots this store owns: it drives those that are under way, and tells the edges how many
-/// users are erased.
+/// The erasures of users whose slots this store owns. It drives those in progress, and reports the number of erased
+/// users to the edges.
 ///
-/// All state is in the database. Whoever comes to own a slot finds there what is under way and goes on with it; that a
-/// former owner may do so still is harmless, because every step may be repeated.
+/// All state is in the database. A new owner of a slot finds the erasures in progress there and continues them. A
+/// former owner may still do so too, which is harmless because every step may be repeated.
 @Reactor
 final class Erasures {
-    /// How often the edges are told: how late one learns of an erasure whose announcement it missed.
+    /// The interval of announcements: the maximum delay until an edge learns of an erasure whose announcement it
+    /// missed.
     private static let announcementInterval = Duration.seconds(1)
     private static let pause = Duration.milliseconds(200)
 
@@ -23,12 +24,12 @@ final class Erasures {
     private let connection: QueryConnections
     private let log: Log
     private let counting: SlotReading
-    /// Erased users of the owned slots, as far as they were counted.
+    /// The numbers of erased users in the owned slots that have been read so far.
     private var counts: [Slot: Int64] = [:]
     private var driven: Set<UserID> = []
     private var isStopped = false
 
-    /// - Parameter connection: those of queries.
+    /// - Parameter connection: the connection for queries.
     init(bus: Bus, slots: OwnedSlots, connection: QueryConnections, log: Log) {
         self.bus = bus
         self.slots = slots
@@ -42,10 +43,10 @@ final class Erasures {
 
     var underWay: Int { driven.count }
 
-    /// Begins nothing new, for the end of the process. The next owners of the slots go on.
+    /// Begins nothing new because the process is about to end. The next owners of the slots continue.
     func stop() { isStopped = true }
 
-    /// An erasure was asked for and is committed.
+    /// Starts to drive an erasure whose request is committed.
     func began(_ user: UserID, _ progress: ErasureProgress) {
         let isNews = progress.number > counts[user.slot] ?? 0
         if isNews, !progress.isDone {
@@ -55,7 +56,7 @@ final class Erasures {
         if !progress.isDone { drive(user) }
     }
 
-    // MARK: Who is erased
+    // MARK: Erased users
 
     private func take(_ row: Row) {
         let slot: Slot = row[0], count: Int64 = row[1]
@@ -81,7 +82,7 @@ final class Erasures {
         }
     }
 
-    /// Asks for one piece after the other until nothing is left, or the slot has another owner.
+    /// Requests one piece after the other until nothing is left, or the slot has another owner.
     private func finish(_ user: UserID) async {
         let erasure = UserErasure(user, bus: bus, connection: connection)
         while !isStopped, slots.contains(user.slot) {

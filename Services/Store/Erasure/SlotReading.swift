@@ -4,7 +4,7 @@ import Reactor
 import ServiceKit
 import Slots
 
-/// Reads something of each slot that comes to this store, once, and again where that failed.
+/// Reads data of each newly acquired slot once, and retries after a failure.
 @Reactor
 final class SlotReading {
     private static let pause = Duration.milliseconds(200)

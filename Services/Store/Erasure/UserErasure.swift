@@ -5,11 +5,11 @@ import Postgres
 import Reactor
 import Wire
 
-/// The erasure of one user, piece by piece. What is to be done next is found in the database each time, so it can stop
-/// anywhere and be taken up by anybody.
+/// The erasure of one user, piece by piece. The next piece is read from the database each time, so the erasure can stop
+/// anywhere and any store can continue it.
 @Reactor
 struct UserErasure {
-    /// Something is away for a moment: to be tried again.
+    /// A temporary failure. The step is to be retried.
     struct Delay: Error {
         let reason: String
     }
@@ -26,7 +26,7 @@ struct UserErasure {
         self.connection = connection
     }
 
-    /// Erases what concerns the user in one conversation; when there is none any more, a piece of what is left.
+    /// Erases the user's data in one conversation. When no conversation is left, erases a piece of the remaining data.
     ///
     /// - Returns: whether the user is erased.
     func advance() async throws(Delay) -> Bool {
@@ -34,7 +34,7 @@ struct UserErasure {
             try await complete(.leave(conversation))
             try await eraseContent(of: conversation, after: 0)
             try await complete(.stays(conversation))
-            // Behind the stays, without which nothing is receipted any more.
+            // After the stays: without them no new receipts are stored.
             try await eraseReceipts(in: conversation)
             try await complete(.listing(conversation))
             return false
@@ -57,7 +57,7 @@ struct UserErasure {
         repeat { after = try await ask(.content(conversation, after: after)) } while after != 0
     }
 
-    /// - Returns: where the part goes on.
+    /// - Returns: the position where the part continues.
     private func ask(_ part: EraseStep.Part) async throws(Delay) -> Int64 {
         let step = EraseStep(user, part)
         let start = MonotonicTime.now
@@ -65,7 +65,7 @@ struct UserErasure {
         guard case .answered(let answer) = outcome, answer.status == 200 else {
             throw Delay(reason: "no store carries out a step")
         }
-        // As long as it took: others get at least half of the time.
+        // Rests for as long as the step took, so others get at least half of the time.
         await Reactor.sleep(for: .now - start)
         var reader = ByteReader(answer.payload.bytes)
         guard let next = try? reader.number(Int64.self) else { throw Delay(reason: "an answer that is none") }
@@ -85,7 +85,7 @@ struct UserErasure {
         }
     }
 
-    // MARK: What is next
+    // MARK: Next piece
 
     private func nextListing() async throws(Delay) -> ConversationID? {
         try await query(ErasureStatements.nextListing) { parameters in

@@ -6,12 +6,12 @@ import Wire
 /// A change of a conversation, the same for every reader.
 struct ChangeFields {
     enum Content {
-        /// Creation, edit or deletion of a message, or a tapback on it: the message. Nil: it is not in a stay of the
-        /// reader, who is told no more than that something changed.
+        /// Creation, edit or deletion of a message, or a tapback on it. Nil if the message is not in a stay of the
+        /// reader, who learns only that something changed.
         case message(MessageFields?)
-        /// The conversation as it was created; only what never depends on the reader.
+        /// The conversation as it was created, without anything that depends on the reader.
         case conversation(kind: ConversationKind, title: String?, createdAt: Timestamp, memberCount: Int)
-        /// Who was added, removed, or has another role now.
+        /// The member who was added, removed, or has a new role.
         case member(user: String, role: MemberRole?)
         case title(String)
     }
@@ -25,13 +25,13 @@ struct ChangeFields {
 }
 
 extension ByteBuffer {
-    /// The `Change` of api.md.
+    /// Appends the `Change` of api.md.
     mutating func append(_ change: ChangeFields) {
         append(head: change)
         append(restOf: change)
     }
 
-    /// What everybody sees of it who sees that position: an object but for its closing brace.
+    /// Appends the part that is the same for every reader of that position: an object without its closing brace.
     mutating func append(head change: ChangeFields) {
         beginObject()
         append(key: "conversationId", json: change.conversation)
@@ -71,7 +71,7 @@ extension ByteBuffer {
 }
 
 extension ChangeFields {
-    /// As it travels to fanout. `user` is who was added or removed.
+    /// Writes the entry for fanout. `user` is the member who was added or removed.
     func writeEntry(about user: String, _ trace: TraceContext? = nil, to buffer: inout ByteBuffer) {
         var messageSeq: Int64?
         if case .message(let message) = content { messageSeq = message?.seq }
@@ -99,16 +99,16 @@ struct PrivateChangeFields {
     var throughSeq: Int64?
     /// `read.moved`: the user has read up to this position.
     var readSeq: Int64?
-    /// `settings.changed`: those in force.
+    /// `settings.changed`: the settings in force.
     var settings: Settings?
-    /// `conversation.joined`: how many are in it. Not for clients.
+    /// `conversation.joined`: the number of members. Not for clients.
     var memberCount = 0
 }
 
 extension PrivateChangeFields {
-    /// The entry for fanout.
+    /// Writes the entry for fanout.
     ///
-    /// - Parameter start: the last position before the stay, of a user who joined.
+    /// - Parameter start: the last position before the stay of a user who joined.
     func write(to buffer: inout ByteBuffer, of user: UserID, joinedAfter start: Int64?) {
         var detail = memberCount
         if case .ofUser(let settings) = settings { detail = settings.presence ? 1 : 0 }
@@ -119,7 +119,7 @@ extension PrivateChangeFields {
 }
 
 extension ByteBuffer {
-    /// The private change of api.md, without the frame's `type`.
+    /// Appends the private change of api.md, without the frame's `type`.
     mutating func append(_ change: PrivateChangeFields) {
         beginObject()
         append(key: "useq", json: change.useq)

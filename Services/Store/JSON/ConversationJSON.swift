@@ -2,7 +2,7 @@ import Bytes
 import JSON
 import Models
 
-/// A conversation as one of its members, present or former, sees it.
+/// A conversation as a present or former member sees it.
 struct ConversationFields {
     /// One stay. `through` is nil for the present one.
     struct Window {
@@ -26,7 +26,7 @@ struct ConversationFields {
 }
 
 extension ByteBuffer {
-    /// The `Conversation` of api.md. `lastMessage` writes the latest message that the reader sees, if there is one.
+    /// Appends the `Conversation` of api.md. `lastMessage` writes the latest message that the reader sees, if any.
     mutating func append(_ conversation: ConversationFields, lastMessage: ((inout ByteBuffer) -> Void)?) {
         beginObject()
         append(key: "id", json: conversation.id)

@@ -2,10 +2,10 @@ import Bytes
 import JSON
 import Models
 
-/// Everything of a message that is the same for all of its readers. Texts lie where they came from: in a frame of the
-/// bus or in a row of the database.
+/// The parts of a message that are the same for all readers. Texts stay where they came from, in a frame of the bus or
+/// in a row of the database.
 struct MessageFields {
-    /// The message that a reply answers. Its position never changes, so it is kept with the reply.
+    /// The message that a reply refers to. Its position never changes, so it is stored with the reply.
     struct Parent {
         var id: MessageID
         var seq: Int64
@@ -20,32 +20,32 @@ struct MessageFields {
     /// Nil when deleted for everyone.
     var text: UnsafeRawBufferPointer?
     var parent: Parent?
-    /// User names with commas between them.
+    /// User names, separated by commas.
     var mentions: UnsafeRawBufferPointer
     var sentAt: Timestamp
     var createdAt: Timestamp
     var editedAt: Timestamp?
     var deletedAt: Timestamp?
-    /// JSON from the database; nil without tapbacks.
+    /// JSON from the database. Nil without tapbacks.
     var tapbacks: UnsafeRawBufferPointer?
     var tapbackCounts: UnsafeRawBufferPointer?
-    /// JSON from the database: what a system message shows.
+    /// JSON from the database: the content of a system message.
     var event: UnsafeRawBufferPointer?
 }
 
-/// What the parent of a reply looks like to one reader.
+/// The parent of a reply as one reader sees it.
 enum ParentView {
     case visible(sender: UserID, text: UnsafeRawBufferPointer)
-    /// Deleted for everyone, or not this reader's to see.
+    /// Deleted for everyone, or not visible to this reader.
     case unavailable
 }
 
-/// How far the recipients of a message are. Only its sender is told.
+/// The delivery progress of a message over its recipients. Only the sender sees it.
 struct Receipts: Equatable {
     var recipients: Int
     var delivered: Int
     var read: Int
-    /// When the latest of those who have it got it, and read it.
+    /// The latest times at which a recipient received it and read it.
     var lastDeliveredAt: Timestamp?
     var lastReadAt: Timestamp?
 
@@ -54,10 +54,10 @@ struct Receipts: Equatable {
     var status: DeliveryStatus { isRead ? .read : isDelivered ? .delivered : .sent }
 }
 
-// The `Message` of api.md is written in three parts, because a new message is encoded once for its change, which all
-// members get, and once for its sender's answer, and only the second and third part differ.
+// The `Message` of api.md is written in three parts. A new message is encoded once for its change, which all members
+// get, and once for the response to its sender. Only the second and third part differ.
 extension ByteBuffer {
-    /// As it stands in a change: a bare reference to the parent, nothing that depends on the reader.
+    /// Appends it for a change: a bare reference to the parent, nothing that depends on the reader.
     mutating func append(change message: MessageFields) {
         append(head: message)
         if let parent = message.parent { append(bareReferenceTo: parent) }
@@ -65,7 +65,7 @@ extension ByteBuffer {
         endObject()
     }
 
-    /// As one reader sees it in an answer. `receipts` is there for the sender only.
+    /// Appends it for a response to one reader. `receipts` is set for the sender only.
     mutating func append(_ message: MessageFields, parent: ParentView, receipts: Receipts?) {
         append(head: message)
         if let reference = message.parent { append(referenceTo: reference, as: parent) }
@@ -142,13 +142,13 @@ extension ByteBuffer {
     }
 }
 
-/// The start of a parent's text, as a reply shows it.
+/// The start of a parent's text that a reply shows.
 enum Preview {
     static let graphemeClusters = 50
-    /// Code points that are looked at: a cluster may have any number, and a text may be one.
+    /// The number of code points examined. A cluster may have any number, and a text may be one cluster.
     static let codePoints = 1_024
 
-    /// The first 50 extended grapheme clusters (UAX #29), so that no emoji or accent is cut in two.
+    /// Returns the first 50 extended grapheme clusters (UAX #29), so no emoji or accent is cut in two.
     static func of(_ text: UnsafeRawBufferPointer) -> String {
         String(String(String(decoding: text, as: UTF8.self).unicodeScalars.prefix(codePoints)).prefix(graphemeClusters))
     }

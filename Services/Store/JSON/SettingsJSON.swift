@@ -2,19 +2,19 @@ import Bytes
 import JSON
 import Postgres
 
-/// How a user decided about themselves.
+/// The settings of a user.
 struct UserSettings: Equatable {
-    /// Others learn what this user has read.
+    /// Whether others learn what this user has read.
     var readReceipts: Bool
-    /// Others learn when this user is online, and this user when others are.
+    /// Whether others learn when this user is online, and this user when others are.
     var presence: Bool
 }
 
-/// How a user decided for one conversation.
+/// The settings of a user for one conversation.
 struct ConversationSettings: Equatable {
-    /// What is in force.
+    /// The value in force.
     var readReceipts: Bool
-    /// It follows the user's own setting.
+    /// Whether it follows the user's own setting.
     var inheritsReadReceipts: Bool
 }
 

@@ -1,16 +1,16 @@
 import Models
 import Postgres
 
-/// How much of a user's private stream is kept: the latest changes, without a gap. Who is further behind loads anew what
-/// the stream tells of, which costs less than the stream.
+/// The part of a user's private stream that is kept: the latest changes, without a gap. A client further behind reloads
+/// the affected data, which costs less than the stream.
 enum PrivateTail {
-    /// So many changes are replayed. A few more may be there.
+    /// The number of changes that are replayed. Slightly more may be stored.
     static let kept: Int64 = 1_000
-    /// Rows that one statement removes.
+    /// The number of rows that one statement removes.
     static let rowsAtOnce: Int64 = 500
 
-    /// The oldest rows up to $3, at most $4 of them. Returns how many went. Whoever does the same at once finds them gone.
-    /// $1 slot · $2 user.
+    /// Removes the oldest rows up to $3, at most $4 of them, and returns their number. A concurrent trim finds them
+    /// gone. $1 slot · $2 user.
     static let trim = Statement(
         "trim_private", parameters: [.int2, .text, .int8, .int8],
         """
@@ -23,11 +23,11 @@ enum PrivateTail {
         SELECT count(*) FROM gone
         """)
 
-    /// The first position that is replayed, an SQL expression.
+    /// An SQL expression for the first replayed position.
     ///
     /// - Parameters:
-    ///   - user: expressions of the user's slot and name.
-    ///   - last: an expression of the stream's last position.
+    ///   - user: expressions for the user's slot and name.
+    ///   - last: an expression for the stream's last position.
     static func first(of user: (slot: String, name: String), last: String) -> String {
         """
         greatest(\(last) - \(kept - 1), (

@@ -2,17 +2,17 @@ import Models
 import Postgres
 import Reactor
 
-/// Removes from private streams what is behind the changes that are kept (`PrivateTail`).
+/// Removes changes from private streams that are older than the kept ones (`PrivateTail`).
 ///
-/// One user at a time, some hundred rows at a time, with a rest behind each, on a connection on which no message waits.
-/// Nothing is remembered elsewhere: what a store that died had still to remove goes with what comes next.
+/// It trims one user at a time, some hundred rows at a time, with a rest after each step, on a connection that carries
+/// no messages. Its queue is only in memory: what a crashed store left over is removed at the stream's next trim.
 @Reactor
 final class StreamTrimmer {
-    /// Changes of a stream between two removals.
+    /// The number of changes to a stream between two trims.
     private static let step: Int64 = 128
-    /// Users who wait. What is beyond it goes `step` changes later.
+    /// The maximum number of waiting users. Any further user is trimmed `step` changes later.
     static let capacity = 16_384
-    /// A quarter of the time at most.
+    /// Limits trimming to a quarter of the time.
     private static let restFactor = 3
 
     private let connection: Connection
@@ -28,7 +28,7 @@ final class StreamTrimmer {
 
     var waitingCount: Int { ends.count }
 
-    /// The stream of a user has got to `useq`.
+    /// Records that a user's stream has reached `useq`.
     func moved(_ user: UserID, to useq: Int64) {
         guard useq > PrivateTail.kept, useq % Self.step == 0 else { return }
         let end = useq - PrivateTail.kept
@@ -62,7 +62,7 @@ final class StreamTrimmer {
         }
     }
 
-    /// What failed goes with what comes next.
+    /// A failed trim is made up for by the next one.
     private func finish(_ outcome: BatchOutcome, _ user: UserID, _ end: Int64, _ begin: MonotonicTime) {
         isRunning = false
         if case .committed(let rows) = outcome, let count: Int64 = rows[0].first?[0] {

@@ -1,20 +1,20 @@
 import Models
 import Reactor
 
-/// For whom a query is answered: those who share turns at the connections. What is asked on nobody's behalf is one asker.
+/// The requester of a query. Requesters share turns at the connections. All queries on nobody's behalf share one.
 enum Asker: Hashable {
     case user(UserID)
     /// The sessions of fanouts, which replay a conversation for all of its members at once.
     case conversation(ConversationID)
     case service
 
-    /// Whom the task that runs works for.
+    /// The requester that the running task works for.
     @TaskLocal static var current = Asker.service
 
-    /// What of it the task that runs has done. Nil: each turn is one of its own.
+    /// The progress of the running task's query. Nil: each turn is a query by itself.
     @TaskLocal static var progress: QueryProgress?
 
-    /// Answers one query of this asker.
+    /// Runs `body` for one query of this requester.
     @Reactor func answer<Answer>(_ body: @Reactor () async throws -> Answer) async rethrows -> Answer {
         try await Asker.$current.withValue(self) {
             try await Asker.$progress.withValue(QueryProgress(), operation: body)
@@ -22,9 +22,9 @@ enum Asker: Hashable {
     }
 }
 
-/// How far a query is.
+/// The progress of a query.
 @Reactor
 final class QueryProgress {
-    /// It had a turn, and may hold its rows.
+    /// The query had a turn, and may hold its rows.
     var hasBegun = false
 }

@@ -1,10 +1,10 @@
 import Models
 
-/// A way back through a conversation, block by block, past those that are known to have nothing. A state machine without
-/// I/O: it says what is to be read, and is told what was found.
+/// A walk back through a conversation, block by block, past blocks that are known to be empty. It is a state machine
+/// without I/O: it returns what to read next, and takes what was found.
 struct BlockWalk {
     enum Purpose {
-        /// How many messages the reader has not read, up to `UnreadStatement.limit`.
+        /// The number of messages that the reader has not read, up to `UnreadStatement.limit`.
         case unread
         /// The last message that the reader sees.
         case latest
@@ -13,9 +13,9 @@ struct BlockWalk {
     struct Step: Equatable {
         let block: Int64
         let seqs: ClosedRange<Int64>
-        /// Whether the whole block is read, and is complete.
+        /// Whether the whole block is read and all its positions exist.
         let isWhole: Bool
-        /// Whether all of it is read that the reader may ever look for.
+        /// Whether the step covers everything in the block that this reader may ever look for.
         let isWholeForReader: Bool
     }
 
@@ -23,17 +23,17 @@ struct BlockWalk {
     private let reader: UserID
     private let purpose: Purpose
     private let windows: [ConversationFields.Window]
-    /// Nothing at or before it is looked for.
+    /// The walk stops here: nothing at or before this position is looked for.
     private let floor: Int64
-    /// The end of what is there: later positions may still come.
+    /// The last position that exists. Later ones may still come.
     private let lastSeq: Int64
-    /// The next position to be looked at, downwards.
+    /// The next position to look at, downwards.
     private var next: Int64
     private(set) var count: Int
     private(set) var latest: Int64?
     private var isEnough = false
 
-    /// - Parameter rest: the lowest position that was looked at already.
+    /// - Parameter rest: the lowest position that has already been looked at.
     init(_ purpose: Purpose, of conversation: ConversationFields, for reader: UserID, before rest: Int64) {
         self.conversation = conversation.id
         self.reader = reader
@@ -49,8 +49,8 @@ struct BlockWalk {
         purpose == .unread ? .unread(reader, conversation) : .visible(reader, conversation)
     }
 
-    /// What is to be read next; nil at the end, or when enough was found. Asked again, it goes on: several steps may be
-    /// read at once.
+    /// Returns what to read next; nil at the end, or when enough was found. Repeated calls return further steps, so
+    /// several can be read at once.
     mutating func step(past known: inout EmptyBlocks) -> Step? {
         while !isEnough, next > floor, let end = endInWindows(next), end > floor {
             let block = Block.number(of: end)
@@ -82,7 +82,7 @@ struct BlockWalk {
         windows.last { $0.from <= seq }.map { min(seq, $0.through ?? .max) }
     }
 
-    // MARK: What was found
+    // MARK: Results
 
     mutating func found(_ count: Int, isEmpty: Bool, in step: Step, _ known: inout EmptyBlocks) {
         self.count = min(UnreadStatement.limit, self.count + count)

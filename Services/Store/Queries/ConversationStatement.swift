@@ -2,8 +2,8 @@ import Models
 import Postgres
 import Wire
 
-/// Conversations as their reader sees them. `list` reads the inbox (which names the user's slot) and from there the
-/// conversations in whatever slots they lie: one of the few statements that fan out over slots.
+/// Conversations as their reader sees them. `list` reads the inbox, which names the user's slot, and then the
+/// conversations in their own slots. It is one of the few statements that fan out over slots.
 enum ConversationStatement {
     static let list = Statement(
         "list_conversations", parameters: [.text, .int2, .timestamptz, .uuid, .int8],
@@ -20,12 +20,12 @@ enum ConversationStatement {
         \(columns(orderedBy: "c.shown_at DESC, c.id DESC"))
         """)
 
-    /// For `sync`, by id: those that transaction $3 (its lower 32 bits) or a later one changed. Ages are taken against one
-    /// counter for the whole transaction, so they compare exactly; a row older than half the number space seems new,
-    /// which only makes it come again. Fans out over slots like `list`.
+    /// Selects for `sync`, by id, the conversations that transaction $3 (its lower 32 bits) or a later one changed.
+    /// Ages are measured against one counter for the whole transaction, so they compare exactly. A row older than half
+    /// the number space looks new, which only means that it is sent again. Fans out over slots like `list`.
     ///
-    /// For a former member a conversation changes with their stay, and with a deletion for everyone of what they see: what
-    /// else happens there is not theirs to know, not even that it does.
+    /// For a former member a conversation changes only when their stay changes, or when a message they see is deleted
+    /// for everyone. They must not learn that anything else happens there.
     static let changed = Statement(
         "changed_conversations", parameters: [.text, .int2, .int8, .uuid, .int8],
         """
@@ -39,8 +39,8 @@ enum ConversationStatement {
         \(columns(orderedBy: "c.id"))
         """)
 
-    /// The inbox of user $1, in the order of the ids, from which each conversation is looked up: left to itself the planner
-    /// goes through all conversations that there are, where it takes inboxes for long.
+    /// The inbox of user $1 in the order of the ids. Each conversation is looked up from it. Otherwise the planner
+    /// scans all conversations whenever it expects long inboxes.
     private static func inbox(where condition: String) -> String {
         """
         (
@@ -65,13 +65,13 @@ enum ConversationStatement {
         \(columns(orderedBy: "c.id"))
         """)
 
-    /// The latest activity in `c` that the reader sees: a former member that of their removal.
+    /// The latest activity in `c` that the reader sees; for a former member, that of their removal.
     private static let shownAt = """
         CASE WHEN \(isMember) THEN c.last_at
             ELSE coalesce(\(FormerView.endedAt("c.slot", "c.id", FormerView.end("c.slot", "c.id", "$1"))), c.created_at) END
         """
 
-    // By scalar subqueries, as in `HiddenMessages`: `EXISTS` may become a table of all that the reader has anywhere.
+    // Scalar subqueries, as in `HiddenMessages`: `EXISTS` may become a table of everything the reader has anywhere.
 
     private static let isMember = """
         (SELECT true FROM store.memberships o
@@ -82,8 +82,8 @@ enum ConversationStatement {
         "age(\(transaction)) <= age(($3 & 4294967295)::text::xid)"
     }
 
-    /// Whether their stay ended, or something they see was deleted for everyone. Of deletions by executables that did not
-    /// note the position the message tells it.
+    /// Whether their stay ended, or a message they see was deleted for everyone. Executables that did not note the
+    /// position of a deletion left it in the message only.
     private static let hasChangedForFormer = """
         (
             SELECT true FROM store.memberships o
@@ -95,7 +95,7 @@ enum ConversationStatement {
             LIMIT 1) IS NOT NULL
         """
 
-    /// Those of late in `c`, behind the stay `o`.
+    /// The recent deletions in `c`, after the stay `o`.
     private static let deletions = """
         FROM store.changes h
                 WHERE h.slot = c.slot AND h.conversation_id = c.id AND h.kind = \(ChangeKind.messageDeleted.rawValue)
@@ -155,12 +155,12 @@ enum ConversationStatement {
         """
     }
 
-    /// Rows at the end of a conversation that one statement looks at. Where none of these is to be shown, or too few of
-    /// them count, `UnreadWalk` looks at what lies before.
+    /// The number of rows at the end of a conversation that one statement looks at. If none of them is shown, or
+    /// too few of them count, `UnreadWalk` looks at earlier ones.
     static let nearbyRows = 256
 
-    /// The last rows of `c` in the stays of the reader, newest first. The nested loop keeps the order of the stays, which
-    /// overlap nowhere.
+    /// The last rows of `c` in the stays of the reader, newest first. The nested loop keeps the order of the stays,
+    /// which never overlap.
     private static func newest(_ limit: String, after floor: String) -> String {
         """
         SELECT m.* FROM (
@@ -177,12 +177,13 @@ enum ConversationStatement {
         """
     }
 
-    /// Whether the reader has not hidden a row `m`. Few hide anything, so there is a look before that of each row.
+    /// Whether the reader has not hidden row `m`. Few readers hide anything, so one check for any hidden message
+    /// precedes the check of each row.
     private static let isVisible = """
         (NOT stay.hides OR \(HiddenMessages.isNone(at: "m.seq", slot: "c.slot", conversation: "c.id", reader: "$1")))
         """
 
-    /// The title of `c`: for who has left the one of then.
+    /// The title of `c`; for a former member, the title at the end of their stay.
     private static func title(asOf position: String) -> String {
         """
         CASE WHEN c.last_seq <= \(position) THEN c.title ELSE (
@@ -193,7 +194,7 @@ enum ConversationStatement {
         """
     }
 
-    /// The changes that bring a title.
+    /// The changes that carry a title.
     private static let titles = [ChangeKind.conversationCreated, .conversationRenamed]
         .map { "\($0.rawValue)" }.joined(separator: ", ")
 
@@ -202,7 +203,7 @@ enum ConversationStatement {
         parameters.add(query.reader.slot)
         parameters.add(query.before.lastActivityAt)
         parameters.add(query.before.conversation)
-        // One more tells whether there are more.
+        // One more row shows whether there are more.
         parameters.add(Int64(query.limit) + 1)
     }
 
@@ -212,7 +213,7 @@ enum ConversationStatement {
         parameters.add(query.conversation)
     }
 
-    /// The lowest position that was looked at for the count and for the latest message, where there is more before it.
+    /// The lowest position looked at for the count and for the latest message, if there are earlier ones.
     static let unreadRest = 14
     static let latestRest = 15
     /// The first column of the latest message.

@@ -2,14 +2,16 @@ import Models
 import Postgres
 import Wire
 
-/// Digests of what a reader sees of a conversation, page by page, all in one snapshot with the positions they are exact
-/// at. A page is a thousand positions of the conversation, whoever reads it, so its place never moves. The lines that go
-/// into a digest are those of `openapi.json` ("Comparing copies"): every client makes the same ones.
+/// Digests of what a reader sees of a conversation, page by page. All pages and the positions they are exact at come
+/// from one snapshot. A page is a thousand positions of the conversation for every reader, so page boundaries never
+/// move. The lines of a digest are those of `openapi.json` ("Comparing copies"), so every client computes the same
+/// ones.
 ///
-/// No row: the reader never was a member. One row without a page: no page ends after the position asked for.
+/// Returns no row if the reader never was a member, and one row without a page if no page ends after the requested
+/// position.
 ///
-/// A page is read and forgotten before the next one, and a text is only there as its hash, so a page takes no more than
-/// its thousand lines of memory, however long its texts are.
+/// A page is read and released before the next one, and a text is present only as its hash. So a page takes no more
+/// memory than its thousand lines, however long its texts are.
 enum DigestStatement {
     static let pagePositions: Int64 = 1_000
 
@@ -43,7 +45,7 @@ enum DigestStatement {
         ORDER BY page.first_seq
         """)
 
-    /// SHA-256 of the lines in the order of their positions, in hexadecimal digits. NULL without a page.
+    /// The SHA-256 of the lines in the order of their positions, in hexadecimal digits. NULL without a page.
     private static func digest(of lines: String) -> String {
         """
         CASE WHEN page.first_seq IS NOT NULL THEN (
@@ -53,7 +55,7 @@ enum DigestStatement {
         """
     }
 
-    /// Every change: position, kind, what it is about, who did it. A message that the reader does not see is not named.
+    /// Every change: position, kind, subject, actor. A message that the reader does not see is not named.
     private static let changes = """
         SELECT m.seq, concat_ws(' ', m.seq, 'message.created', m.id, m.sender_id) AS line
         FROM stays s, LATERAL (
@@ -77,8 +79,8 @@ enum DigestStatement {
         ) h
         """
 
-    /// Every message as history shows it: position, id, sender, parent, when it was edited, mentions, tapbacks, the hash of
-    /// its text.
+    /// Every message as history shows it: position, id, sender, parent, edit time, mentions, tapbacks, hash of its
+    /// text.
     private static let messages = """
         SELECT m.seq, concat_ws(' ', m.seq, m.id, m.sender_id, coalesce(m.reply_to::text, '-'),
             coalesce(to_char(\(MessageRow.editedAt(asOf: "p.last_seq")) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), '-'),
@@ -105,7 +107,7 @@ enum DigestStatement {
     private static let memberKinds = [ChangeKind.memberAdded, .memberRemoved, .memberChanged]
         .map { "\($0.rawValue)" }.joined(separator: ", ")
 
-    /// - Parameter limit: of pages, however many are asked for.
+    /// - Parameter limit: the number of pages, however many the query asks for.
     static func add(_ query: AfterPositionQuery, atMost limit: Int, to parameters: inout Parameters) {
         parameters.add(query.head.conversation.slot)
         parameters.add(query.head.conversation)

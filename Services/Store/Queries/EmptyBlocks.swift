@@ -8,7 +8,7 @@ enum Block {
     static func seqs(_ number: Int64) -> ClosedRange<Int64> { (number * size)...(number * size + size - 1) }
 }
 
-/// Numbers of blocks, as ranges that touch nowhere.
+/// Block numbers, as ranges of which no two touch.
 struct BlockRuns {
     private(set) var runs: [ClosedRange<Int64>] = []
 
@@ -20,7 +20,7 @@ struct BlockRuns {
     mutating func insert(_ block: Int64) {
         var index = index(of: block - 1)
         var merged = block...block
-        // What contains it, or touches it on either side.
+        // The runs that contain the block, or touch it on either side.
         while index < runs.count, runs[index].lowerBound <= block + 1 {
             merged = min(merged.lowerBound, runs[index].lowerBound)...max(merged.upperBound, runs[index].upperBound)
             runs.remove(at: index)
@@ -41,24 +41,24 @@ struct BlockRuns {
     }
 }
 
-/// Blocks that are known to have nothing a reader looks for, so that nobody walks through them twice.
+/// Blocks that are known to hold nothing that a reader looks for, so that they are walked through only once.
 ///
-/// What does not count for a reader never will: one's own messages and those of the system stay what they are, deletions
-/// for everyone and for oneself are for ever, and no later stay begins before its own first position. So such knowledge
-/// never goes out of date, whoever writes meanwhile, and what is forgotten is found again. Only a restored database is
-/// another history.
+/// What does not count for a reader never will. One's own messages and system messages stay what they are, deletions
+/// for everyone and for oneself are permanent, and no later stay begins before its own first position. So this
+/// knowledge never goes out of date, whatever is written meanwhile, and what is forgotten is found again. Only a
+/// restored database is another history.
 ///
-/// What was used last is kept: when there are too many runs of blocks, those are forgotten that were not used since that
-/// happened last.
+/// Recently used knowledge is kept. When there are too many runs of blocks, those not used since the last cleanup are
+/// forgotten.
 struct EmptyBlocks {
     enum Key: Hashable {
-        /// Nothing counts, whoever reads.
+        /// Blocks in which nothing counts, for any reader.
         case forAnybody(ConversationID)
         case unread(UserID, ConversationID)
         case visible(UserID, ConversationID)
     }
 
-    /// Runs and keys that are kept: twice as many at most.
+    /// The limit of runs and keys before a cleanup. At most twice as many are kept.
     static let limit = 65_536
 
     private var young: [Key: BlockRuns] = [:]

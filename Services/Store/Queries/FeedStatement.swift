@@ -2,12 +2,12 @@ import Models
 import Postgres
 import Wire
 
-/// The changes of a conversation in a range of positions, in one snapshot with the position the conversation is at. The
+/// The changes of a conversation in a range of positions, and the position of the conversation, in one snapshot. The
 /// feed is the union of created messages and all other changes.
 enum FeedStatement {
-    /// For fanout, which cuts by the windows of its sessions: everything, each change with its message as it is now, or
-    /// was when the next member left. Whoever sees the change left there at the earliest, so nobody gets a text from after
-    /// that. No row: there is no such conversation.
+    /// Selects everything for fanout, which cuts by the windows of its sessions. Each change has its message in the
+    /// present state, or in the state when the next member left. Anyone who sees the change left at that time or later,
+    /// so nobody gets a text from after their stay. Returns no row if there is no such conversation.
     static let replay = Statement(
         "replay", parameters: [.int2, .uuid, .int8, .int8, .int8],
         """
@@ -21,11 +21,11 @@ enum FeedStatement {
          ORDER BY r.seq LIMIT 1)
         """
 
-    /// For a write that was just carried out, behind it in the same transaction: the latest changes, the latest last,
-    /// with their message as the write left it.
+    /// Selects the latest changes for a write that was just carried out, in the same transaction. The latest one comes
+    /// last. Messages are in the state that the write left.
     static let latest = latest("latest_changes", count: 2)
 
-    /// As above, for what changes up to `count` messages at once.
+    /// The same for a write that changes up to `count` messages at once.
     static func latest(_ name: String, count: Int) -> Statement {
         Statement(
             name, parameters: [.int2, .uuid],
@@ -43,8 +43,9 @@ enum FeedStatement {
         stays AS MATERIALIZED (SELECT 1::bigint AS first_seq, 9223372036854775807 AS last_seq)
         """
 
-    /// For a client: what its windows cover, each change with its message as it is now, or was when the reader left, and
-    /// without a message that came before, between or after their stays. No row: the reader never was a member.
+    /// Selects for a client what its windows cover. Each change has its message in the present state, or in the state
+    /// when the reader left, and no message if that was created before, between or after their stays. Returns no row if
+    /// the reader never was a member.
     static let changes = Statement(
         "changes", parameters: [.int2, .uuid, .int8, .int8, .int8, .text],
         """
@@ -55,7 +56,8 @@ enum FeedStatement {
         \(feed(after: "$3", through: "$4", limit: "$5", asOf: "p.last_seq"))
         """)
 
-    /// `countsMembers`: as of the position, for the creation of the conversation, where that may be among the changes.
+    /// - Parameter countsMembers: adds the member count as of the position, for ranges that may hold the conversation's
+    ///   creation.
     private static func feed(
         after: String, through: String, limit: String, asOf position: String, countsMembers: Bool = true
     ) -> String {
@@ -121,12 +123,12 @@ enum FeedStatement {
     /// Whether the outer join found no change.
     static func isEmpty(_ row: Row) -> Bool { row.isNull(4) }
 
-    /// The name of the user a change of the members is about.
+    /// The name of the user whom a membership change is about.
     static func user(_ row: Row) -> String { row[8] ?? "" }
 }
 
 extension ChangeFields {
-    /// Reads a row of the feed; nil where the outer join found no change, and for kinds that came with a later version.
+    /// Reads a row of the feed. Nil if the outer join found no change, and for kinds of a later version.
     init?(_ row: Row, conversation: ConversationID) {
         guard !FeedStatement.isEmpty(row), let kind = ChangeKind(rawValue: UInt8(row[5] as Int16)) else { return nil }
         self.conversation = conversation

@@ -2,12 +2,13 @@ import Models
 import Postgres
 import Wire
 
-/// How far the recipients of a former member's messages were when that member left: who got to a message later is not
-/// told. These look at every stay of the conversation, which the statements for present members need not: so they are heavy.
+/// How far the recipients of a former member's messages were when that member left. Later receipts are not shown. These
+/// statements look at every stay of the conversation, which those for present members do not, so they are heavy.
 enum FormerReceipts {
     static let statements = [end, counts, dates, single]
 
-    /// Where and when the last stay of user $3 in conversation $2 of slot $1 ended. No row: it lasts, or there is none.
+    /// Selects where and when the last stay of user $3 in conversation $2 of slot $1 ended. Returns no row if it lasts,
+    /// or if there is none.
     static let end = Statement(
         "former_end", parameters: [.int2, .uuid, .text],
         """
@@ -30,7 +31,7 @@ enum FormerReceipts {
 
     // MARK: Counts and dates of many messages
 
-    /// The stays of all but $3 between positions $6 and $4, with how far each was at time $5; equal ones as one row.
+    /// The stays of all but $3 between positions $6 and $4, and how far each was at time $5. Equal stays are one row.
     private static let counts = Statement(
         "former_receipt_counts", parameters: [.int2, .uuid, .text, .int8, .timestamptz, .int8],
         """
@@ -60,7 +61,7 @@ enum FormerReceipts {
         return ReceiptCounts.sum(spans, messageCount: messages.seqs.count)
     }
 
-    /// As `ReceiptDates`, without what came after time $5.
+    /// Like `ReceiptDates`, without receipts after time $5.
     private static let dates = ReceiptDates.statement("former_receipt_dates", [.timestamptz], and: "AND r.at <= $5")
 
     static func addDates(_ messages: SentMessages, sender: UserID, asOf end: End, to parameters: inout Parameters) {
@@ -77,7 +78,7 @@ enum FormerReceipts {
 
     // MARK: One message
 
-    /// As `ReceiptsStatement`, of a former member's own message.
+    /// Like `ReceiptsStatement`, for a former member's own message.
     static let single = Statement(
         "former_receipts", parameters: [.int2, .uuid, .text, .uuid, .text, .int8],
         """
@@ -102,9 +103,9 @@ enum FormerReceipts {
         """)
 }
 
-// In conversations of any size, in two round trips.
+// Conversations of any size, in two round trips.
 extension Queries {
-    /// Counts what is nil so far, where the sender has left.
+    /// Fills in the counts that are still nil, if the sender has left.
     func countForFormer(_ sent: [SentMessages], by sender: UserID, _ receipts: inout [[Receipts]?]) async throws {
         let uncounted = sent.indices.filter { receipts[$0] == nil }
         guard !uncounted.isEmpty else { return }

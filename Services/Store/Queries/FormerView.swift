@@ -2,11 +2,11 @@ import Models
 import Postgres
 import Wire
 
-/// SQL of what stands still for a reader with their last stay: everything that has no position of its own to be cut at.
-/// Positions are SQL expressions; that of a present member is the highest there is.
+/// SQL for everything that is frozen at the end of a former member's last stay and has no position of its own to be cut
+/// at. Positions are SQL expressions; for a present member it is the highest possible one.
 enum FormerView {
-    /// The position up to which a reader sees the conversation, whose slot, id and reader are SQL expressions. NULL: they
-    /// never were a member.
+    /// The position up to which a reader sees the conversation. The slot, the conversation and the reader are SQL
+    /// expressions. NULL if the reader never was a member.
     static func end(_ slot: String, _ conversation: String, _ reader: String) -> String {
         """
         (SELECT max(coalesce(e.left_seq, \(Int64.max))) FROM store.memberships e
@@ -14,7 +14,7 @@ enum FormerView {
         """
     }
 
-    /// When a former member left: the time of their removal. NULL: a present member.
+    /// The time of a former member's removal. NULL for a present member.
     static func endedAt(_ slot: String, _ conversation: String, _ end: String) -> String {
         """
         (SELECT e.at FROM store.changes e
@@ -22,8 +22,8 @@ enum FormerView {
         """
     }
 
-    /// How many members there were, as the removal at `end` tells. Where it was not noted, or `end` is none: the present ones,
-    /// less who joined behind it, and those who left behind it.
+    /// The member count, as noted with the removal at `end`. If it was not noted, or `end` is none, it is the present
+    /// count less the members who joined after `end`, plus those who left after it.
     static func memberCount(_ slot: String, _ conversation: String, present: String, asOf end: String) -> String {
         func changes(_ kind: ChangeKind) -> String {
             """
@@ -38,7 +38,7 @@ enum FormerView {
             """
     }
 
-    /// The role that the stay `s` had. There are two roles, so the next change of it tells the one before.
+    /// The role of the stay `s`. There are two roles, so the next role change implies the one before.
     static func role(asOf end: String) -> String {
         """
         coalesce((SELECT (3 - n.role)::smallint FROM store.changes n
@@ -48,7 +48,8 @@ enum FormerView {
         """
     }
 
-    /// How far the user of the stay `s` was then: runs of a kind (1 delivered, 2 shown as read) or of kind 3, which is both.
+    /// How far the user of the stay `s` was at that time: runs of a kind (1 delivered, 2 shown as read) or of kind 3,
+    /// both.
     static func horizon(ofKind kind: Int, _ end: String, _ endedAt: String) -> String {
         func last(_ kind: Int) -> String {
             """

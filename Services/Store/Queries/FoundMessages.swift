@@ -3,7 +3,7 @@ import Models
 import Postgres
 import Wire
 
-/// The messages that a page of history is made of, ascending. They stay in their rows until they are written.
+/// The messages of a page of history, ascending. They stay in their rows until they are written.
 struct FoundMessages {
     let seqs: [Int64]
     private let places: [Place]
@@ -48,7 +48,7 @@ struct FoundMessages {
     /// Appends the JSON of a message as the reader sees it.
     func append(_ index: Int, _ receipts: Receipts?, to buffer: inout ByteBuffer) {
         let row = row(index)
-        defer { extendLifetime(row) }  // The texts lie in it.
+        defer { extendLifetime(row) }  // The texts point into it.
         if isWhole(index) {
             let columns = WholeMessages.statement.columns
             let fields = MessageFields(row, columns.message, in: head.conversation)!
@@ -59,7 +59,7 @@ struct FoundMessages {
         }
     }
 
-    /// Whether the reader sent it, and so is told how far its recipients are.
+    /// Whether the reader sent the message, and so sees its receipts.
     func hasReceipts(_ index: Int) -> Bool {
         let own = isWhole(index) ? WholeMessages.statement.columns.message.own : columns.own
         return MessageFields.hasReceipts(row(index), own, for: head.reader)

@@ -1,6 +1,6 @@
 import Postgres
 
-/// Messages that a user has deleted for themselves alone: for statements that stand in no file yet.
+/// Messages that a user has deleted for themselves, for statements that are not in a file yet.
 enum HiddenMessages {
     static func isNone(at seq: String, slot: String, conversation: String, reader: String) -> String {
         SQLNames.store.sql(

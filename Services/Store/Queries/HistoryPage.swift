@@ -2,22 +2,23 @@ import Bytes
 import JSON
 import Models
 
-/// A page of history cut to its limits: so many messages on either side of the pivot, and `pageBytes` in all.
+/// A page of history cut to its limits: a number of messages on either side of the pivot, and `pageBytes` in all.
 ///
-/// Messages are taken from the pivot outwards, the later side first, so what is cut is what is farthest from where the
-/// reader looks. One message is always in the page.
+/// Messages are taken from the pivot outwards, the later side first, so the messages farthest from the reader's
+/// position are cut. A page holds at least one message.
 struct HistoryPage: ~Copyable {
-    /// What a message takes, so that most pages are written without growing.
+    /// The usual size of a message, so that most pages are written without growing the buffer.
     private static let usualMessage = 512
 
-    /// The JSON of each message, ascending, as it lies in `encoded`.
+    /// The JSON of each message, ascending, as ranges of `encoded`.
     private let messages: [Range<Int>]
     private let encoded: ByteBuffer
     let hasMoreBefore: Bool
     let hasMoreAfter: Bool
 
-    /// `seqs` are the found messages, ascending, up to one more on either side than the bounds ask for; `encode` writes
-    /// the JSON of one by its index.
+    /// - Parameters:
+    ///   - seqs: the found messages, ascending, with up to one more on either side than the bounds ask for.
+    ///   - encode: writes the JSON of the message at an index.
     init(_ bounds: HistoryBounds, seqs: [Int64], encode: (Int, inout ByteBuffer) -> Void) {
         let middle = seqs.firstIndex { $0 >= bounds.pivot } ?? seqs.count
         let first = max(0, middle - bounds.older)
@@ -31,7 +32,7 @@ struct HistoryPage: ~Copyable {
         hasMoreAfter = end < seqs.count || newer.count < end - middle
     }
 
-    /// As many as fit.
+    /// Takes as many as fit.
     private static func take(
         _ indices: some Sequence<Int>, into buffer: inout ByteBuffer, _ encode: (Int, inout ByteBuffer) -> Void
     ) -> [Range<Int>] {

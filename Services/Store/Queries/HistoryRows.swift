@@ -2,23 +2,23 @@ import Models
 import Postgres
 import Wire
 
-/// The rows that a page of history is made of, and the position that it is exact at.
+/// The rows of a page of history, and the position that the page is exact at.
 ///
-/// Nearly every reader sees all there is around the pivot, so that is asked for first: what lies there, whoever reads, and
-/// beside it what this reader may see. These are statements of few nodes, which PostgreSQL prepares in half the time of
-/// the one that finds its way between stays and past hidden messages (`HistoryStatement`; Tests/Load/PROFILE.md).
+/// Nearly every reader sees everything around the pivot, so this is requested first: the rows there, for any reader,
+/// and the range that this reader may see. These statements have few plan nodes. PostgreSQL prepares them in half the
+/// time of `HistoryStatement`, which handles stays and hidden messages (Tests/Load/PROFILE.md).
 struct HistoryRows {
     let position: Int64
-    /// In no order. What lies before `first` or behind `position` is not the reader's to see.
+    /// The rows, in no order. The reader may not see those before `first` or after `position`.
     let sides: [Rows]
     let first: Int64
-    /// The recipients of what the reader sent, where they were asked for at once.
+    /// The recipients of the reader's own messages, if they were requested in the same batch.
     let recipients: Rows?
 
-    /// Of the rows of the sides.
+    /// The columns of the rows in `sides`.
     let columns: PlainMessageColumns
 
-    // MARK: For who sees everything
+    // MARK: Readers who see everything
 
     static let statements = [stays.untyped, before.untyped, from.untyped]
 
@@ -43,7 +43,8 @@ struct HistoryRows {
     private static let before = Side("messages_before", PackageResources.messages_before_sql, .store)
     private static let from = Side("messages_from", PackageResources.messages_from_sql, .store)
 
-    /// The stays first: what is found behind them has everything that they tell of, and perhaps something newer.
+    /// Adds the statements, the stays first: rows read after the stays include everything within them, and perhaps
+    /// something newer.
     static func add(_ head: ConversationQuery, _ bounds: HistoryBounds, to batch: inout Batch) {
         batch.execute(stays) { parameters, input in parameters.set(input, to: head) }
         add(before, head.conversation, bounds.pivot, bounds.older, to: &batch)
@@ -57,12 +58,12 @@ struct HistoryRows {
             parameters.set(input.slot, to: conversation.slot)
             parameters.set(input.conversation, to: conversation)
             parameters.set(input.pivot, to: pivot)
-            parameters.set(input.limit, to: Int64(limit) + 1)  // One more tells whether there are more.
+            parameters.set(input.limit, to: Int64(limit) + 1)  // One more shows whether there are more.
         }
     }
 
-    /// What `add` has brought, and the recipients. Nil where the reader does not see everything from the pivot on, in either
-    /// direction, up to where nothing more is theirs to see.
+    /// Reads the results of `add`, and the recipients. Nil if the reader does not see everything from the pivot on, in
+    /// either direction, up to the ends of what they may see.
     init?(_ results: [Rows]) {
         let stayed = Self.stays.columns
         guard results[0].count == 1, let stay = results[0].first, !stay[stayed.hides] else { return nil }
@@ -76,9 +77,9 @@ struct HistoryRows {
         if sides.count > 1, let nearest = sides[1].first?[seq], nearest < first { return nil }
     }
 
-    // MARK: For everybody
+    // MARK: All readers
 
-    /// What `HistoryStatement` has found; nil when the reader never was a member.
+    /// Reads the result of `HistoryStatement`. Nil if the reader never was a member.
     init?(_ rows: Rows) {
         guard let row = rows.first else { return nil }
         let found = HistoryStatement.statement.columns
@@ -91,15 +92,15 @@ struct HistoryRows {
 
     func isVisible(_ seq: Int64) -> Bool { seq >= first && seq <= position }
 
-    /// Nil where there is no message in the row.
+    /// Nil if the row has no message.
     func seq(_ row: Row) -> Int64? { row.isNull(columns.own.seq) ? nil : row[columns.own.seq] }
 
-    /// Whether a visible message has more to it than its row.
+    /// Whether a visible message has parts outside its row.
     func hasMore(_ row: Row) -> Bool {
         row[columns.hasMore] || row[columns.own.changedSeq] > position
     }
 
-    /// The visible messages that have.
+    /// The visible messages that have such parts.
     var seqsWithMore: [Int64] {
         sides.flatMap { rows in
             rows.compactMap { row in

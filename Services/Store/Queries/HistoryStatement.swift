@@ -2,7 +2,7 @@ import Models
 import Postgres
 import Wire
 
-/// Whose view of which conversation: the first parameters of most queries.
+/// The conversation and its reader: the first parameters of most queries.
 struct ReaderInput: NamedFields {
     let slot: Parameter<Slot>
     let conversation: Parameter<ConversationID>
@@ -17,7 +17,7 @@ extension Parameters {
     }
 }
 
-/// The messages of a page of history, whatever the reader's stays and whatever they hid.
+/// The messages of a page of history, for any stays and hidden messages of the reader.
 enum HistoryStatement {
     struct Input: NamedFields {
         let head: ReaderInput
@@ -38,13 +38,13 @@ enum HistoryStatement {
     ) {
         parameters.set(input.head, to: head)
         parameters.set(input.pivot, to: bounds.pivot)
-        // One more on either side tells whether there are more.
+        // One more on either side shows whether there are more.
         parameters.set(input.older, to: Int64(bounds.older + 1))
         parameters.set(input.newer, to: Int64(bounds.newer + 1))
     }
 }
 
-/// Messages that a reader sees, with all that belongs to them.
+/// Messages that a reader sees, with all their parts.
 enum WholeMessages {
     struct Input: NamedFields {
         let head: ReaderInput
@@ -64,7 +64,7 @@ enum WholeMessages {
     }
 }
 
-/// Where a page lies: up to `older` messages before `pivot`, up to `newer` from it on.
+/// The position of a page: up to `older` messages before `pivot`, up to `newer` from it on.
 struct HistoryBounds: Equatable {
     var pivot: Int64
     var older: Int

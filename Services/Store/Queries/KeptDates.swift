@@ -1,8 +1,8 @@
 import Models
 import Postgres
 
-/// The dates that `receipt` keeps of messages in large conversations, so that not every page of history reads the runs of
-/// all members. A message that has none here may still have one: see `ReceiptDates`.
+/// The dates that `receipt` keeps of messages in large conversations, so that a page of history need not read the runs
+/// of all members. A message without a kept date may still have one: see `ReceiptDates`.
 enum KeptDates {
     static let statement = Statement(
         "kept_dates", parameters: [.int2, .uuid, .array(.int8)],
@@ -16,7 +16,7 @@ enum KeptDates {
         WHERE c.from_seq <= $3[cardinality($3)] AND c.at IS NOT NULL
         """)
 
-    /// `seqs` ascending.
+    /// - Parameter seqs: ascending.
     static func add(_ conversation: ConversationID, seqs: [Int64], to parameters: inout Parameters) {
         parameters.add(conversation.slot)
         parameters.add(conversation)
@@ -36,6 +36,6 @@ enum KeptDates {
 }
 
 extension Receipts {
-    /// Whether all have it, or have read it, and it is not known since when.
+    /// Whether all recipients have the message, or have read it, without a known date.
     var lacksDate: Bool { isDelivered && lastDeliveredAt == nil || isRead && lastReadAt == nil }
 }

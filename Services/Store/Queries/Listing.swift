@@ -1,10 +1,11 @@
-/// What is in a user's list of conversations: SQL conditions on rows `i` of `store.inbox`.
+/// The contents of a user's list of conversations: SQL conditions on rows `i` of `store.inbox`.
 enum Listing {
-    /// Not what the user has taken out after leaving. For counting, under the lock of the user's stream.
+    /// Leaves out what the user has removed from the list after leaving. For counting, under the lock of the user's
+    /// stream.
     static let isListed = "NOT i.is_removed"
 
-    /// For reading. Executables that know nothing of it take users back in and leave the row as it is: who is a member sees
-    /// the conversation, whatever the row says.
+    /// For reading. Executables that do not know the column add users again without changing the row, so a member sees
+    /// the conversation whatever the row says.
     static func shows(to user: String) -> String {
         """
         (\(isListed) OR (

@@ -2,10 +2,11 @@ import Models
 import Postgres
 import Wire
 
-/// The members of a conversation by name, as of the reader's last position: a former member sees those of the end of
-/// their stay, with the roles and as far as they were by then. Readers see their own reading; of others what these show.
+/// The members of a conversation by name, as of the reader's last position. A former member sees the members at the end
+/// of their own stay, with the roles and receipts of that time. Readers see their own read positions, and those that
+/// others show.
 enum MembersStatement {
-    /// A page. No row: the reader never was a member. One row with no name: the page is empty.
+    /// Selects a page. Returns no row if the reader never was a member, and one row with no name if the page is empty.
     static let statement = Statement(
         "members", parameters: [.int2, .uuid, .text, .text, .int8],
         """
@@ -22,8 +23,8 @@ enum MembersStatement {
         ORDER BY s.user_id
         """)
 
-    /// One member by the last stay that the reader knows of: the repetition of an addition is answered, though the one who
-    /// was added, or the reader, has left.
+    /// Selects one member by the last stay that the reader knows of. So a repeated addition gets its response even if
+    /// the added user, or the reader, has left.
     static let single = Statement(
         "member", parameters: [.int2, .uuid, .text, .text],
         """
@@ -59,7 +60,7 @@ enum MembersStatement {
         parameters.add(query.head.conversation)
         parameters.add(query.head.reader)
         parameters.add(query.after)
-        // One more tells whether there are more.
+        // One more row shows whether there are more.
         parameters.add(Int64(query.limit) + 1)
     }
 }

@@ -2,10 +2,10 @@ import Models
 import Postgres
 import Wire
 
-/// The texts a message had, and its tapbacks: for those who see the message.
+/// The texts of a message and its tapbacks, for readers who see the message.
 enum RevisionsStatement {
-    /// One row per text, oldest first, the present one last. No row: there is no such message for this reader, or it was
-    /// deleted for everyone. Who has left is told of the texts that came before.
+    /// Selects one row per text, oldest first, the present one last. Returns no row if this reader sees no such
+    /// message, or it was deleted for everyone. A former member sees the texts up to their removal.
     static let statement = Statement(
         "revisions", parameters: [.int2, .uuid, .text, .uuid],
         """
@@ -26,8 +26,8 @@ enum RevisionsStatement {
 }
 
 enum TapbacksStatement {
-    /// A page of tapbacks by user name, and how many there are of each kind (JSON). No row: there is no such message for
-    /// this reader. One row without a user: the page is empty.
+    /// Selects a page of tapbacks by user name, and the count of each kind (JSON). Returns no row if this reader sees
+    /// no such message, and one row without a user if the page is empty.
     static let statement = Statement(
         "tapbacks", parameters: [.int2, .uuid, .text, .uuid, .text, .int8],
         """

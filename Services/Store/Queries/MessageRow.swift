@@ -2,7 +2,7 @@ import Models
 import Postgres
 import Wire
 
-/// The columns of a message that all its forms have: {plain_message} and {whole_message}.
+/// The columns common to all forms of a message: {plain_message} and {whole_message}.
 struct MessageColumns: NamedFields {
     let seq: Column<Int64>
     let id: Column<MessageID>
@@ -40,15 +40,15 @@ struct MessageWithParentColumns: NamedFields {
     let parentText: Column<UnsafeRawBufferPointer?>
 }
 
-/// The same for statements that stand in no file yet: a row `m` of `store.messages`, and its parent's row `parent` where the
-/// reader sees it.
+/// The same for statements that are not in a file yet: a row `m` of `store.messages`, and its parent's row `parent` if
+/// the reader sees it.
 enum MessageRow {
-    /// The columns without a parent's: for changes, which refer to it barely and have no reader.
+    /// The columns without the parent's, for changes, which carry a bare reference and have no reader.
     static func bareColumns(asOf position: String) -> String {
         SQLNames.store.sql("whole_message", ["reader": "NULL", "position": position])
     }
 
-    /// The columns for a reader, named by an SQL expression; of the parent's text what a preview needs.
+    /// The columns for a reader, named by an SQL expression, with as much of the parent's text as a preview needs.
     static func columns(for reader: String, asOf position: String) -> String {
         SQLNames.store.sql("message_with_parent", ["reader": reader, "position": position])
     }
@@ -56,7 +56,7 @@ enum MessageRow {
     static let bareColumnCount = 16
     static let columnCount = bareColumnCount + 2
 
-    /// The row `parent` of a reply `m`, where the reader sees it.
+    /// The row `parent` of a reply `m`, if the reader sees it.
     static func parent(for reader: String, asOf position: String) -> String {
         SQLNames.store.sql("parent_of_reply", ["reader": reader, "position": position])
     }
@@ -70,7 +70,7 @@ enum MessageRow {
         SQLNames.store.sql("edited_at_as_of", ["position": position])
     }
 
-    /// How many of each kind as digests have it: `kind:count` in the order of the kinds' bytes, with commas between them.
+    /// The tapback counts in the form of digests: `kind:count` in the order of the kinds' bytes, separated by commas.
     static func tapbackCountsText(asOf position: String) -> String {
         """
         SELECT string_agg(t.kind || ':' || t.count, ',' ORDER BY t.kind COLLATE "C") FROM (
@@ -83,7 +83,7 @@ enum MessageRow {
 }
 
 extension MessageFields {
-    /// Nil where an outer join found no message. Texts live as long as the rows.
+    /// Nil if an outer join found no message. Texts live as long as the rows.
     init?(_ row: Row, _ columns: MessageColumns, in conversation: ConversationID) {
         guard !row.isNull(columns.seq) else { return nil }
         self.conversation = conversation
@@ -131,10 +131,10 @@ extension MessageFields {
 }
 
 extension MessageFields {
-    /// Whether its sender, if that is the reader, is told how far its recipients are.
+    /// Whether its sender, if that is the reader, sees how far its recipients are.
     func hasReceipts(for reader: UserID) -> Bool { sender == reader && kind != .system }
 
-    /// As above, of the message in a row.
+    /// The same for the message in a row.
     static func hasReceipts(_ row: Row, _ columns: MessageColumns, for reader: UserID) -> Bool {
         row.bytes(columns.senderId).elementsEqual(reader.name.utf8) && row[columns.kind] != .system
     }

@@ -2,12 +2,12 @@ import Models
 import Postgres
 import Wire
 
-/// One message as its reader sees it. No row: there is none for this reader.
+/// One message as its reader sees it. Returns no row if there is none for this reader.
 enum MessageStatement {
     static let statement = select("message", visible)
 
-    /// A message for who did something to it, also when they hid or cleared it since: the answer to the repetition of a
-    /// write, which tells what became of it. No row: it is in no stay of this reader.
+    /// Selects a message for a user who changed it, even if they have since hidden or cleared it. It is the response to
+    /// a repeated write, and shows the outcome. Returns no row if the message is in none of this reader's stays.
     static let ofWriter = select(
         "message_of_writer",
         """
@@ -34,7 +34,7 @@ enum MessageStatement {
             """)
     }
 
-    /// CTEs: the stretches that reader $3 sees of conversation $2 in slot $1, and message $4 if it is in one of them and
+    /// CTEs: the ranges of conversation $2 in slot $1 that reader $3 sees, and message $4 if it is in one of them and
     /// not hidden.
     static let visible = """
         \(stays), visible AS MATERIALIZED (

@@ -2,9 +2,9 @@ import Models
 import Postgres
 import Wire
 
-/// A user's private changes after a position, with the position the stream is at, in one snapshot. Always at least one
-/// row; its change is missing when there is none. What is no longer kept is left out, so the first one may lie higher than
-/// asked for.
+/// A user's private changes after a position, and the position of the stream, in one snapshot. Returns at least one
+/// row, without a change if there is none. Changes that are no longer kept are left out, so the first one may lie
+/// higher than requested.
 enum PrivateFeedStatement {
     static let statement = Statement(
         "private_feed", parameters: [.int2, .text, .int8, .int8],
@@ -43,14 +43,14 @@ enum PrivateFeedStatement {
 
     static func lastUseq(_ row: Row) -> Int64 { row[0] }
 
-    /// Whether the stream cannot be followed from `useq`: what came next is not kept, or too much came.
+    /// Whether the stream cannot be followed from `useq`, because the next changes are no longer kept or are too many.
     static func isTooOld(_ useq: Int64, _ rows: Rows) -> Bool {
         guard let row = rows.first else { return false }
         let first: Int64? = row[1]
         return lastUseq(row) - useq > PrivateTail.kept || first ?? 0 > useq + 1
     }
 
-    /// The last position before the stay, of who joined.
+    /// The last position before the stay, for a user who joined.
     static func start(_ row: Row) -> Int64? { row[5] }
 }
 
@@ -61,7 +61,7 @@ extension PrivateChangeFields {
         useq = row[1]
         at = row[3]
         conversation = row[4]
-        // Replayed, a joining tells where the conversation is by now: the session of a client that was away has it from
+        // A replayed join carries the conversation's present position. A client that was away has the conversation from
         // `welcome` on, and what came before is history.
         lastSeq = kind == .conversationJoined ? row[6] : nil
         message = row[7]
@@ -73,7 +73,7 @@ extension PrivateChangeFields {
 }
 
 extension PrivateChangeFields.Settings {
-    /// Replayed, a change of settings tells those in force now, as replayed changes of conversations do.
+    /// A replayed change of settings carries those in force now, as replayed changes of conversations do.
     fileprivate init(_ row: Row) {
         let own: Bool? = row[9]
         if row.isNull(4) {

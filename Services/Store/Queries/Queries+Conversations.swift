@@ -12,7 +12,7 @@ extension Queries {
             ConversationStatement.add(query, to: &$0)
         }
         let listed = try await listed(Array(rows), of: query.reader)
-        defer { extendLifetime((rows, listed)) }  // The texts lie in them.
+        defer { extendLifetime((rows, listed)) }  // The texts point into them.
         guard let conversation = listed.first else { throw Problem.unknownConversation }
         let receipts = try await receipts(of: [conversation].compactMap(\.message), for: query.reader)
         var buffer = ByteBuffer(capacity: 1024)
@@ -36,7 +36,7 @@ extension Queries {
         return buffer.array
     }
 
-    /// `[Conversation]`, latest activity first, and what it holds.
+    /// Returns `[Conversation]`, latest activity first, and the fields of each.
     private func latestConversations(_ query: ListConversations) async throws -> ConversationPage {
         let rows = try await connection.query(ConversationStatement.list, .heavy) {
             ConversationStatement.add(query, to: &$0)
@@ -46,10 +46,10 @@ extension Queries {
 
     typealias ConversationPage = (json: [UInt8], conversations: [ConversationFields], hasMore: Bool)
 
-    /// `[Conversation]` from the rows of a statement that gives one more than `limit` where there are more.
+    /// Returns `[Conversation]` from the rows of a statement that selects one more than `limit` if there are more.
     func conversations(_ rows: Rows, of reader: UserID, limit: Int) async throws -> ConversationPage {
         let listed = try await listed(Array(rows.prefix(limit)), of: reader)
-        defer { extendLifetime((rows, listed)) }  // The texts lie in them.
+        defer { extendLifetime((rows, listed)) }  // The texts point into them.
         let receipts = try await receipts(of: listed.compactMap(\.message), for: reader)
         var buffer = ByteBuffer(capacity: 4096)
         buffer.beginArray()
@@ -61,7 +61,7 @@ extension Queries {
         return (buffer.array, listed.map(\.conversation), rows.count > limit)
     }
 
-    /// What the rows tell, and what lies too far back for the statement that found them.
+    /// Combines what the rows hold with what lies too far back for their statement.
     private func listed(_ rows: [Row], of reader: UserID) async throws -> [ListedConversation] {
         var listed = rows.map(ListedConversation.init)
         var budget = UnreadWalk.Budget()
@@ -131,12 +131,12 @@ extension Queries {
     }
 }
 
-/// A row of the list. The texts of its message live as long as the row, or as the rows it was found in later.
+/// A row of the list. The texts of its message live as long as the row, or the rows that it was later found in.
 private struct ListedConversation {
     var conversation: ConversationFields
     private(set) var message: MessageFields?
     private(set) var parent: ParentView
-    /// The lowest position that was looked at, where there is more before it.
+    /// The lowest position that was looked at, if there are earlier ones.
     let unreadRest: Int64?
     let latestRest: Int64?
     private var laterRows: Rows?

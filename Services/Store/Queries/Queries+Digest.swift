@@ -6,17 +6,18 @@ import Reactor
 import Wire
 
 extension Queries {
-    /// Digests at once. Beyond it one is refused as overload.
+    /// The number of digests at once. A further one is refused as overload.
     static let digestsLimit = 16
-    /// Pages that one statement reads: thousands of rows, and yet no search waits long behind them.
+    /// The number of pages that one statement reads: thousands of rows, yet no search waits long for it.
     private static let digestStep = 4
-    /// When so much time has passed an answer ends, with the pages that it has.
+    /// A response ends after this time, with the pages that it has.
     private static let digestTime = Duration.milliseconds(250)
 
     /// `{lastSeq, useq, pages: [{fromSeq, toSeq, changes, state}], more}`
     ///
-    /// Reads many rows, so it goes beside the searches, where no message and no page of history waits for it. All pages
-    /// are exact at the same positions: where the reader's move meanwhile, the answer ends before.
+    /// This reads many rows, so it uses the connection of searches, where no message and no page of history waits for
+    /// it. All pages are exact at the same positions: if the reader's position moves meanwhile, the response ends
+    /// before that page.
     func digest(_ query: AfterPositionQuery) async throws -> [UInt8] {
         guard digestsInWork.enter(.current) else { throw Problem(.overloaded, "too many digests are in work") }
         defer { digestsInWork.leave(.current) }
@@ -68,7 +69,7 @@ private struct Digest {
         }
     }
 
-    /// Where the next pages begin.
+    /// The position that the next pages begin after.
     var after: Int64 { pages.last?.last ?? lastSeq }
     var hasMore: Bool { after < lastSeq }
 

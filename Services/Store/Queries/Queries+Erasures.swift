@@ -4,7 +4,7 @@ import Postgres
 import Wire
 
 extension Queries {
-    /// The end of the numbers, and the names behind one of them.
+    /// Returns the highest number, and the names after a given number.
     func erasedUsers(_ query: ErasedUsersQuery) async throws -> [UInt8] {
         let rows = try await connection.query(ErasureStatements.names) { parameters in
             parameters.add(query.slot)
@@ -16,7 +16,7 @@ extension Queries {
         return buffer.array
     }
 
-    /// Refuses what an erased user asks about themselves, however it got past the edge.
+    /// Refuses requests of an erased user about themselves, however they got past the edge.
     func refuseErased(_ user: UserID) async throws {
         let rows = try await connection.query(ErasureStatements.isErased) { ErasureStatements.add(user, to: &$0) }
         if !rows.isEmpty { throw Problem.erasedUser }

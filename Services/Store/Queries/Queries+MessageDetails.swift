@@ -53,7 +53,7 @@ extension Queries {
         return buffer.array
     }
 
-    /// What a write that succeeded says, as it is now: also for its repetitions.
+    /// Responds to a successful write with the present state, also when it is repeated.
     func answerWrite(_ request: RequestKey, _ write: Write) async {
         let head = ConversationQuery(write.conversation, reader: write.actor)
         await finish(request, for: .user(write.actor)) { [self] in

@@ -13,7 +13,7 @@ extension Queries {
 
     func message(_ query: MessageQuery, by statement: Statement) async throws -> [UInt8] {
         let rows = try await connection.query(statement) { MessageStatement.add(query, to: &$0) }
-        defer { extendLifetime(rows) }  // The texts lie in them.
+        defer { extendLifetime(rows) }  // The texts point into them.
         guard let row = rows.first, let message = MessageFields(row, conversation: query.head.conversation) else {
             throw Problem(.notFound, "there is no such message")
         }
@@ -56,7 +56,7 @@ extension Queries {
         }
     }
 
-    /// The receipts of those messages that the reader sent, by index.
+    /// The receipts of the messages that the reader sent, by index.
     private func receipts(
         of found: FoundMessages, _ head: ConversationQuery, _ recipients: Rows?
     ) async throws -> [Receipts?] {

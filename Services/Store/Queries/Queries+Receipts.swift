@@ -24,7 +24,7 @@ extension Queries {
         return buffer.array
     }
 
-    /// Only who is no member any more, and who did not send the message, costs a second statement.
+    /// Only a former member, and a user who did not send the message, cost a second statement.
     private func receiptRows(_ query: AfterUserQuery) async throws -> Rows {
         let rows = try await connection.query(ReceiptsStatement.statement) { ReceiptsStatement.add(query, to: &$0) }
         guard let first = rows.first, !(first[0] as Bool) else { return rows }
@@ -33,7 +33,7 @@ extension Queries {
 }
 
 extension ByteBuffer {
-    /// `[{userId, at}]` of the rows that have a time.
+    /// Appends `[{userId, at}]` of the rows that have a time.
     fileprivate mutating func append(_ key: StaticString, _ page: Slice<Rows>, timeColumn: Int) {
         append(key: key)
         beginArray()

@@ -3,7 +3,7 @@ import JSON
 import Models
 import Wire
 
-// Receipts in conversations that are too large to name who is where.
+// Receipts in conversations that are too large to name members.
 extension Queries {
     /// `SenderCounts`
     func senderCounts(_ query: SenderCountsQuery) async throws -> [UInt8] {

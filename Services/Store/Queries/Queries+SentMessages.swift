@@ -8,10 +8,10 @@ struct SentMessages {
     var seqs: [Int64]
 }
 
-// How far the recipients of a reader's own messages are.
+// The receipts of a reader's own messages.
 extension Queries {
-    /// The receipts of those messages that the reader sent, in one round trip whatever conversations they are in; those
-    /// of large ones take a second, and dates that are kept nowhere a further one.
+    /// Returns the receipts of the messages that the reader sent, in one round trip for any number of conversations.
+    /// Large ones take a second round trip, and dates that are not kept a third.
     func receipts(of messages: [MessageFields], for reader: UserID) async throws -> [MessageKey: Receipts] {
         let own = messages.filter { $0.hasReceipts(for: reader) }
         guard !own.isEmpty else { return [:] }
@@ -26,7 +26,7 @@ extension Queries {
         return byMessage
     }
 
-    /// As above, for each of the messages. `listed` are their recipients, where they were asked for before.
+    /// The same for each of the messages. `listed` holds their recipients, if those were already requested.
     func receipts(
         of sent: [SentMessages], by sender: UserID, _ listed: [Rows]? = nil
     ) async throws -> [[Receipts]] {
@@ -51,7 +51,7 @@ extension Queries {
         }
     }
 
-    /// Counts what is nil so far.
+    /// Fills in the counts that are still nil.
     private func countInLargeOnes(_ sent: [SentMessages], by sender: UserID, _ receipts: inout [[Receipts]?])
         async throws
     {
@@ -75,7 +75,7 @@ extension Queries {
         }
     }
 
-    /// Adds the dates that are kept nowhere. After the counts: whoever is counted has a date by then.
+    /// Adds the dates that are not kept. It runs after the counts, so every counted recipient has a date.
     private func addDates(to receipts: inout [[Receipts]?], of sent: [SentMessages], by sender: UserID) async throws {
         let lacking = sent.indices.compactMap { index in
             let places = (receipts[index] ?? []).indices.filter { receipts[index]![$0].lacksDate }
@@ -97,7 +97,7 @@ extension Queries {
         }
     }
 
-    /// A message by its place.
+    /// Identifies a message by its conversation and position.
     struct MessageKey: Hashable {
         let conversation: ConversationID
         let seq: Int64

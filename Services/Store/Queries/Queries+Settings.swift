@@ -36,7 +36,7 @@ extension Queries {
         return buffer.array
     }
 
-    /// The settings in force, also for a repetition.
+    /// Responds with the settings in force, also when the request is repeated.
     func answerSettings(_ request: RequestKey, of user: UserID) async {
         await finish(request, for: .user(user)) { [self] in try await settings(SettingsQuery(user)) }
     }

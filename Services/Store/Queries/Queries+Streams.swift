@@ -5,11 +5,11 @@ import Postgres
 import Reactor
 import Wire
 
-// Changes by position: for clients that page through a gap, and for the sessions and streams of fanout.
+// Changes by position, for clients that page through a gap and for the sessions and streams of fanout.
 extension Queries {
     /// `{changes, lastSeq, more}`
     func changes(_ query: AfterPositionQuery) async throws -> [UInt8] {
-        // One more tells whether there are more.
+        // One more row shows whether there are more.
         let limit = Int(query.limit)
         let rows = try await connection.query(FeedStatement.changes) { parameters in
             FeedStatement.add(
@@ -64,11 +64,11 @@ extension Queries {
         return buffer.array
     }
 
-    /// How many conversations `welcome` brings.
+    /// The number of conversations in `welcome`.
     static let welcomeConversations: UInt16 = 100
 
-    /// All in one round trip, because a crowd that comes back asks for nothing else; and in one snapshot: behind the end of
-    /// a stay that it takes to last, a session would be told what does not concern it.
+    /// Reads everything in one round trip, because a reconnecting crowd sends nothing else, and in one snapshot. If a
+    /// stay had ended by a later snapshot, a session would be sent changes from after its end.
     func bootstrap(_ query: BootstrapQuery) async throws -> [UInt8] {
         let listing = ListConversations(reader: query.user, limit: Self.welcomeConversations, before: .start)
         let results = try await connection.transaction(.heavy) { batch in
@@ -91,7 +91,7 @@ extension Queries {
         return buffer.array
     }
 
-    /// Rows read in a turn: about a millisecond's work. A user may have very many conversations.
+    /// The number of rows read in a turn, about a millisecond's work. A user may have very many conversations.
     private static let staysPerTurn = 2_000
 
     private func staysByTurns(_ rows: Rows) async throws -> [Bootstrap.Stay] {

@@ -5,18 +5,20 @@ import Postgres
 import Wire
 
 extension Queries {
-    /// Conversations, and private changes, of one answer to `sync`.
+    /// The number of conversations, and of private changes, in one response to `sync`.
     static let syncConversations = 200
     static let syncPrivateChanges: UInt32 = 500
-    /// A cursor this many transactions old is answered with all conversations: transaction numbers are compared within
-    /// half their space.
+    /// A cursor this many transactions old gets all conversations, because transaction numbers compare only within half
+    /// their space.
     private static let oldestTransaction: Int64 = 1 << 30
 
     /// `{conversations, private, reload?, cursor, more}`
     ///
-    /// A cursor whose private changes are no longer kept begins anew, with all conversations, and the answer says so.
+    /// If the private changes after a cursor are no longer kept, the sync starts over with all conversations, and the
+    /// response says so.
     ///
-    /// The position is read first and the contents second, so what changes in between comes again with the next cursor.
+    /// The position is read before the contents, so anything that changes in between is sent again with the next
+    /// cursor.
     func sync(_ query: SyncQuery) async throws -> [UInt8] {
         try await refuseErased(query.user)
         var cursor = try await begin(query)
@@ -35,7 +37,7 @@ extension Queries {
         return buffer.array
     }
 
-    /// The cursor that the answer starts from. Within a round its snapshot stays that of the first page.
+    /// The cursor that the response starts from. Within a round its snapshot stays that of the first page.
     private func begin(_ query: SyncQuery) async throws -> SyncCursor {
         let rows = try await connection.query(SyncStatement.position) { parameters in
             parameters.add(query.user)
@@ -77,11 +79,11 @@ extension Queries {
         return PrivateChanges(json: buffer.array, hasMore: cursor.useq < last)
     }
 
-    /// The private changes of one answer.
+    /// The private changes of one response.
     private struct PrivateChanges {
         var json = Array("[]".utf8)
         var hasMore = false
-        /// There is more than can be told of one by one.
+        /// There are more changes than can be sent one by one.
         var isReload = false
     }
 
@@ -107,7 +109,7 @@ extension Queries {
 }
 
 extension SyncCursor {
-    /// All conversations are to come, from the first one on.
+    /// Makes all conversations due, from the first one on.
     fileprivate mutating func beginAnew(useq: Int64) {
         self.useq = useq
         transaction = 0

@@ -6,12 +6,12 @@ import Reactor
 import ServiceKit
 import Wire
 
-/// Answers queries, on connections of their own so that a long page never waits for a commit or delays one, and by turns
-/// so that no asker waits for another's pages.
+/// Responds to queries. They use separate connections, so a long page neither waits for a commit nor delays one. They
+/// take turns, so no requester waits for another's pages.
 @Reactor
 final class Queries {
-    /// Queries being answered at once, and bytes of them; an asker gets no more than is still free. Beyond it a query is
-    /// refused as overload.
+    /// The limit of queries in flight, and of their bytes. A requester gets no more than what is still free. A further
+    /// query is refused as overload.
     static let limit = 4_096
     static let byteLimit = 64 * 1024 * 1024
 
@@ -41,7 +41,7 @@ final class Queries {
     private(set) var answered = 0
     private(set) var lastAnswer = MonotonicTime(nanoseconds: 0)
     var digestsInWork = SharedRoom(limit: Queries.digestsLimit)
-    /// Where more stays are to be looked at, receipts are counted without a list of them.
+    /// With more stays than this, receipts are counted without listing the recipients.
     var recipientLimit = ContractLimits.namedMembers
 
     init(_ configuration: StoreConfiguration, bus: Bus, log: Log) {
@@ -54,10 +54,10 @@ final class Queries {
 
     typealias Body = @Reactor () async throws -> [UInt8]
 
-    /// A decoded query, ready to be answered.
+    /// A decoded query, ready to run.
     struct Query {
         let asker: Asker
-        /// Of its fields.
+        /// The size of its fields.
         let byteCount: Int
         let body: Body
     }
@@ -99,7 +99,7 @@ final class Queries {
         }
     }
 
-    /// Begins to answer. False when too many queries are being answered, by and large or for this asker.
+    /// Starts answering a query. Returns false if too many queries are in flight, in all or for this requester.
     func answer(_ request: RequestKey, _ query: Query) -> Bool {
         guard room.enter(query.asker, bytes: query.byteCount) else { return false }
         Reactor.spawn { [self] in
@@ -109,8 +109,8 @@ final class Queries {
         return true
     }
 
-    /// Answers `request` with what `body` makes. When the database fails, the request is given back: its repetition
-    /// finds it working again, here or at another store, or runs into its deadline.
+    /// Responds to `request` with the result of `body`. If the database fails, the request is released. Its repetition
+    /// finds a working database, here or at another store, or reaches its deadline.
     func finish(_ request: RequestKey, status: UInt16 = 200, for asker: Asker, _ body: @escaping Body) async {
         inWork += 1
         defer { inWork -= 1 }
@@ -129,7 +129,8 @@ final class Queries {
 
     // MARK: For commands
 
-    /// A created conversation as its creator sees it: 201 when it is new, 200 when it existed with them as a member.
+    /// Responds with a created conversation as its creator sees it: 201 if it is new, 200 if it already existed with
+    /// them as a member.
     func answerCreation(
         _ request: RequestKey, _ creation: CreateConversation, _ obstacle: CreateStatement.Obstacle?
     ) async {
@@ -142,7 +143,7 @@ final class Queries {
         }
     }
 
-    /// A sent message as it is now; nil when it cannot be read at the moment.
+    /// Returns a sent message in its present state; nil if it cannot be read at the moment.
     func message(_ id: MessageID, in conversation: ConversationID, of sender: UserID) async -> [UInt8]? {
         let head = ConversationQuery(conversation, reader: sender)
         return try? await Asker.user(sender).answer {

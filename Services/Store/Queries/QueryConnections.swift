@@ -1,9 +1,9 @@
 import Postgres
 import Reactor
 
-/// The connections on which queries read, shared by turns among those for whom they are answered (`QueryTurns`).
+/// The connections for queries, shared in turns among requesters (`QueryTurns`).
 ///
-/// A turn ends when its rows are there, so at most two answers a connection are on their way at once, whoever asks for how
+/// A turn ends when its rows have arrived, so each connection has at most two results in flight, whoever requests how
 /// much.
 @Reactor
 final class QueryConnections {
@@ -11,7 +11,7 @@ final class QueryConnections {
     private var turns: QueryTurns
     private var waiting: [QueryTurns.Ticket: UnsafeContinuation<QueryTurns.Turn?, Never>] = [:]
 
-    /// - Parameter depth: turns on their way at one connection.
+    /// - Parameter depth: the turns in flight on one connection.
     init(_ configuration: ConnectionConfiguration, count: Int, depth: Int = 2) {
         connections = (0..<count).map { _ in Connection(configuration) }
         turns = QueryTurns(connections: count, depth: depth)
@@ -21,7 +21,7 @@ final class QueryConnections {
         }
     }
 
-    /// Whether there is a connection to read on.
+    /// Whether any connection is up.
     var isUp: Bool { connections.contains(where: \.isUp) }
 
     var waitingCount: Int { waiting.count }
@@ -29,10 +29,10 @@ final class QueryConnections {
     func open() { for connection in connections { connection.open() } }
     func close() { for connection in connections { connection.close() } }
 
-    /// Calls `body` each time one of the connections has come up.
+    /// Calls `body` each time one of the connections comes up.
     func onUp(_ body: @escaping @Reactor () -> Void) { for connection in connections { connection.onUp(body) } }
 
-    /// Calls `body` each time one of the connections was lost.
+    /// Calls `body` each time one of the connections is lost.
     func onLoss(_ body: @escaping @Reactor () -> Void) {
         for connection in connections { connection.onLoss { _ in body() } }
     }
@@ -52,7 +52,7 @@ final class QueryConnections {
         try await transaction(weight) { $0.execute(prepared, build) }[0]
     }
 
-    /// Runs a batch, in a turn of whom the task works for, and returns the rows of each statement.
+    /// Runs a batch in a turn of the task's requester, and returns the rows of each statement.
     func transaction(
         _ weight: QueryTurns.Weight = .light, _ build: (inout Batch) -> Void
     ) async throws(DatabaseError) -> [Rows] {
@@ -75,7 +75,7 @@ final class QueryConnections {
 
     // MARK: Turns
 
-    /// Nil when there is no connection.
+    /// Waits for a turn. Returns nil when no connection is up.
     private func turn(of asker: Asker, _ weight: QueryTurns.Weight) async -> QueryTurns.Turn? {
         guard isUp else { return nil }
         let ticket = turns.wait(asker, weight, goesOn: Asker.progress?.hasBegun ?? false)
@@ -84,7 +84,7 @@ final class QueryConnections {
         return await withUnsafeContinuation { waiting[ticket] = $0 }
     }
 
-    /// Gives all turns that can be given now. The one of `ticket`, who does not wait yet, is returned.
+    /// Grants all turns that can be granted now. Returns the turn of `ticket`, which is not waiting yet.
     @discardableResult
     private func giveTurns(except ticket: QueryTurns.Ticket? = nil) -> QueryTurns.Turn? {
         var own: QueryTurns.Turn?
@@ -109,7 +109,7 @@ final class QueryConnections {
         giveTurns()
     }
 
-    /// Who waits learns at once that there is no connection: their request is repeated, here or at another store.
+    /// Ends all waits at once if no connection is up. The requests are repeated, here or at another store.
     private func dismissIfDown() {
         guard !isUp else { return }
         for ticket in turns.dismissAll() { waiting.removeValue(forKey: ticket)?.resume(returning: nil) }

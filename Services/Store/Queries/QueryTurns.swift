@@ -1,19 +1,21 @@
 import Reactor
 
-/// Who of those that wait has the next turn at the connections of the queries: one statement, or a few in one round trip.
+/// Decides which requester has the next turn at the connections for queries. A turn is one statement, or a few in one
+/// round trip.
 ///
-/// Each asker has one turn at a time; its others wait behind it. The askers go round. Heavy turns, those that may read
-/// thousands of rows, go round among themselves and never have more than half of the connections, so that the light ones
-/// always find one. An asker whose last turn took long is heavy, too, until a quick one, and rests as long as that took
-/// before the next of its queries begins: it has no more than half of one connection's time, however often it asks.
+/// Each requester has one turn at a time, and its other queries wait. Requesters are served round robin. Heavy turns,
+/// which may read thousands of rows, have a separate round and never take more than half of the connections, so
+/// light turns always find one. A requester whose last turn was long is also heavy, until a quick turn. It rests for
+/// the length of that turn before its next query begins, so it gets at most half of one connection's time, however
+/// often it asks.
 ///
-/// A query that has begun holds the rows of its turns, so it goes on before others of its asker begin: about two of them
-/// hold any. It does not wait for a rest, either, which would bring it to its deadline, with all that was done for it
-/// wasted. The rests are made up for before the next one. A state machine without I/O.
+/// A query that has begun holds the rows of its turns, so it continues before others of its requester begin. About two
+/// of them hold rows at a time. It does not wait for a rest either: that could exceed its deadline and waste the work
+/// done. The rests are made up for before the next query. This is a state machine without I/O.
 struct QueryTurns {
     enum Weight { case light, heavy }
 
-    /// Stands for one wish for a turn.
+    /// Identifies one request for a turn.
     struct Ticket: Hashable {
         fileprivate let number: UInt64
     }
@@ -24,23 +26,23 @@ struct QueryTurns {
         let connection: Int
     }
 
-    /// Whose turn took longer is heavy from then on.
+    /// A requester is heavy after a turn longer than this.
     static let longTurn = Duration.milliseconds(50)
-    /// The longest rest: less than a query has until its deadline.
+    /// The longest rest, shorter than the deadline of a query.
     static let longestRest = Duration.seconds(2)
-    /// Askers that are remembered to be heavy; when there are more, all of them are forgotten.
+    /// The limit of requesters remembered as heavy. Beyond it all of them are forgotten.
     private static let slowLimit = 4_096
 
     private typealias Wish = (ticket: Ticket, weight: Weight)
 
     private struct Lane {
-        /// Of queries that have begun.
+        /// Wishes of queries that have begun.
         var goingOn = FIFO<Wish>()
         var waiting = FIFO<Wish>()
         var isServed = false
-        /// Stands in a ring.
+        /// Whether the requester is in a ring.
         var isInLine = false
-        /// No query begins before then.
+        /// No query begins before this time.
         var restsUntil: MonotonicTime?
 
         var isEmpty: Bool { goingOn.isEmpty && waiting.isEmpty }
@@ -50,16 +52,16 @@ struct QueryTurns {
     private struct Station {
         var light = 0
         var isHeavy = false
-        /// When it was free for the turn that it has now.
+        /// The time when it became free for its current turn.
         var since = MonotonicTime(nanoseconds: 0)
     }
 
-    /// Light turns on their way at one connection: the next one is there when the one before ends.
+    /// The light turns in flight on one connection, so that the next one is there when the one before ends.
     private let depth: Int
     private let heavyLimit: Int
     private var stations: [Station]
     private var lanes: [Asker: Lane] = [:]
-    /// Askers with a turn to wait for and none under way, by the weight of that turn.
+    /// Requesters with a waiting turn and none in flight, by the weight of that turn.
     private var rings: [Weight: FIFO<Asker>] = [.light: FIFO(), .heavy: FIFO()]
     private var weights: [Ticket: Weight] = [:]
     private var slow: Set<Asker> = []
@@ -72,10 +74,10 @@ struct QueryTurns {
         heavyLimit = max(1, connections / 2)
     }
 
-    /// Turns that are waited for.
+    /// The number of waiting turns.
     var waitingCount: Int { lanes.values.reduce(0) { $0 + $1.goingOn.count + $1.waiting.count } }
 
-    /// - Parameter goesOn: it is not the first turn of its query.
+    /// - Parameter goesOn: this is not the first turn of its query.
     mutating func wait(_ asker: Asker, _ weight: Weight, goesOn: Bool = false) -> Ticket {
         lastNumber += 1
         let ticket = Ticket(number: lastNumber)
@@ -98,9 +100,9 @@ struct QueryTurns {
 
     // MARK: Giving turns
 
-    /// The next turn, nil while nobody waits or no connection has room. Connections that are not up get none.
+    /// Returns the next turn; nil while none waits or no connection has room. Connections that are down get none.
     mutating func next(at now: MonotonicTime, isUp: (Int) -> Bool) -> Turn? {
-        // Heavy and light ones in turn, so that neither waits for the other's end.
+        // Alternate heavy and light turns, so that neither starves the other.
         for weight in wasHeavy ? [Weight.light, .heavy] : [.heavy, .light] {
             guard !rings[weight]!.isEmpty, let connection = connection(for: weight, isUp) else { continue }
             return turn(weight, at: connection, now)
@@ -124,8 +126,8 @@ struct QueryTurns {
         return Turn(ticket: first.ticket, asker: asker, connection: connection)
     }
 
-    /// What the asker stands in this ring for. Where that is the beginning of a query, one that goes on may have come since,
-    /// of the other weight; and where one goes on, its asker may have been forgotten to be heavy.
+    /// Takes the wish for which the requester is in this ring. If it begins a query, a continuation of the other weight
+    /// may have arrived since. If it continues one, the requester may no longer be remembered as heavy.
     private mutating func takeNext(of asker: Asker, _ weight: Weight) -> Wish? {
         let lane = lanes[asker]!
         let canBegin = !lane.waiting.isEmpty && lane.restsUntil == nil
@@ -135,7 +137,7 @@ struct QueryTurns {
         return lanes[asker]!.waiting.popFirst()
     }
 
-    /// The least busy one. Nothing goes behind a heavy turn.
+    /// Returns the least busy connection. Nothing is queued after a heavy turn.
     private func connection(for weight: Weight, _ isUp: (Int) -> Bool) -> Int? {
         if weight == .heavy, stations.count(where: \.isHeavy) >= heavyLimit { return nil }
         return stations.indices
@@ -143,9 +145,9 @@ struct QueryTurns {
             .min { stations[$0].light < stations[$1].light }
     }
 
-    /// A turn has ended, however it did.
+    /// Ends a turn, whatever its outcome.
     ///
-    /// - Returns: when the asker has rested, if it is to rest. Call `rested` then.
+    /// - Returns: the end of the requester's rest, if it has to rest. Call `rested` at that time.
     mutating func ended(_ turn: Turn, at now: MonotonicTime) -> MonotonicTime? {
         guard let weight = weights.removeValue(forKey: turn.ticket) else {
             preconditionFailure("a turn ends once")
@@ -166,7 +168,7 @@ struct QueryTurns {
         return took > Self.longTurn ? lanes[turn.asker]?.restsUntil : nil
     }
 
-    /// The rest of an asker may be over.
+    /// Notes that the rest of a requester may be over.
     mutating func rested(_ asker: Asker, at now: MonotonicTime) {
         guard let end = lanes[asker]?.restsUntil, end <= now else { return }
         lanes[asker]!.restsUntil = nil
@@ -187,7 +189,7 @@ struct QueryTurns {
         slow.insert(asker)
     }
 
-    /// Nobody waits any more: those who did, in no order.
+    /// Ends all waits. Returns the tickets in no order.
     mutating func dismissAll() -> [Ticket] {
         defer {
             rings = [.light: FIFO(), .heavy: FIFO()]

@@ -1,15 +1,16 @@
 import Models
 import Postgres
 
-/// How far the recipients of some messages of one conversation are, as far as others are told, in one pass over its
-/// horizons.
+/// Counts how far the recipients of some messages of one conversation are, as far as others may see, in one pass over
+/// the conversation's horizons.
 ///
-/// A horizon never lies beyond the end of its user's last stay, so it counts for all messages before it, but for those of
-/// before a stay began: these, and the sender, are taken off. That needs no look at members who were there all the time,
-/// which in a large conversation are nearly all. Everything is a range over the sorted positions of the messages, found by
-/// binary search (`width_bucket`), and equal ranges come as one row: the work does not grow with messages times members.
+/// A horizon never lies beyond the end of its user's last stay. So it counts for all messages before it, except those
+/// from before a stay began: these, and the sender, are subtracted. Members who were there all the time, nearly all in
+/// a large conversation, need no lookup. Everything is a range over the sorted positions of the messages, found by
+/// binary search (`width_bucket`). Equal ranges are one row, so the work does not grow with messages times members.
 ///
-/// For an instant of the erasure of a user, between that of their stays and that of their horizon, they are counted.
+/// During the erasure of a user, between the removal of their stays and that of their horizon, they are counted for a
+/// moment.
 enum ReceiptCounts {
     static let statement = Statement(
         "receipt_counts", parameters: [.int2, .uuid, .text, .array(.int8)],
@@ -17,8 +18,8 @@ enum ReceiptCounts {
         SELECT first, member_end, delivered_end, read_end, sum(count)::bigint FROM (\(spans)) spans GROUP BY 1, 2, 3, 4
         """)
 
-    /// Of the messages $4, ascending, of sender $3 in conversation $2 of slot $1: `first`, `member_end`, `delivered_end`,
-    /// `read_end`, `count`, as in `Span`.
+    /// For the messages $4, ascending, of sender $3 in conversation $2 of slot $1: `first`, `member_end`,
+    /// `delivered_end`, `read_end`, `count`, as in `Span`.
     static let spans = [present, left, reached, notYet, sender].joined(separator: " UNION ALL ")
 
     private static let present = """
@@ -26,7 +27,7 @@ enum ReceiptCounts {
         FROM store.conversations c WHERE c.slot = $1 AND c.id = $2
         """
 
-    /// Who left behind the first message, and did not come back.
+    /// Members who left after the first message and did not come back.
     private static let left = """
         SELECT 0, width_bucket(s.left_seq, $4), 0, 0, 1 FROM store.memberships s
         WHERE s.slot = $1 AND s.conversation_id = $2 AND s.left_seq >= $4[1] AND (
@@ -35,8 +36,8 @@ enum ReceiptCounts {
             LIMIT 1) IS NULL
         """
 
-    /// Grouped before they are looked up, and cut to the messages, because most members are at the same few positions. By
-    /// two sets, because these are always hashed: a sort would cost more than all the rest.
+    /// Grouped before the lookup, and cut to the messages, because most members are at the same few positions. There
+    /// are two sets because these are always hashed: a sort would cost more than all the rest.
     private static let reached = """
         SELECT 0, 0, coalesce(width_bucket(delivered_seq, $4), 0), coalesce(width_bucket(shown_seq, $4), 0), count
         FROM (
@@ -50,7 +51,7 @@ enum ReceiptCounts {
         ) alike
         """
 
-    /// Less who joined, or came back, behind the first message, for what came while they were away.
+    /// Subtracts those who joined, or came back, after the first message, for the messages from their absence.
     private static let notYet = """
         SELECT width_bucket(coalesce(left_before, 0), $4), width_bucket(joined_seq - 1, $4),
             width_bucket(least(joined_seq - 1, coalesce(delivered_seq, 0)), $4),
@@ -75,7 +76,9 @@ enum ReceiptCounts {
         WHERE s.slot = $1 AND s.conversation_id = $2 AND s.user_id = $3
         """
 
-    /// `seqs` ascending. Without a sender everybody is counted.
+    /// - Parameters:
+    ///   - sender: nil counts everybody.
+    ///   - seqs: ascending.
     static func add(_ conversation: ConversationID, sender: UserID?, seqs: [Int64], to parameters: inout Parameters) {
         parameters.add(conversation.slot)
         parameters.add(conversation)
@@ -84,8 +87,8 @@ enum ReceiptCounts {
         for seq in seqs { parameters.append(seq) }
     }
 
-    /// What is counted alike: from message `first`, counted from 0, up to, not including, each end; an end before it is
-    /// none. A negative count is taken off.
+    /// Stays that are counted alike, from message `first`, counted from 0, up to but not including each end. An end
+    /// before `first` is an empty range. A negative count is subtracted.
     struct Span {
         var first: Int
         var memberEnd: Int
@@ -103,7 +106,8 @@ enum ReceiptCounts {
         }
     }
 
-    /// The receipts of each message: each one's differ from those of the one before by the spans that begin and end there.
+    /// Returns the receipts of each message. They differ from those of the message before by the spans that begin and
+    /// end there.
     static func sum(_ spans: [Span], messageCount: Int) -> [Receipts] {
         var steps = Array(repeating: Receipts(recipients: 0, delivered: 0, read: 0), count: messageCount + 1)
         for span in spans {

@@ -1,16 +1,15 @@
 import Models
 import Postgres
 
-/// When the last of its recipients had, and had read, each of some messages of one conversation.
+/// Finds when the last recipient had, and had read, each of some messages of one conversation.
 ///
 /// Each run of a member covers a range of messages at one time. Cut to the member's stay it becomes two bounds in the
-/// sorted positions, as in `ReceiptCounts`, and the latest run over a message is its date. Of each member only the runs
-/// from the first message on are read, and each of these passes a position at least, so the span of the messages bounds
-/// their number.
+/// sorted positions, as in `ReceiptCounts`. The latest run over a message gives its date. Only the runs from the first
+/// message on are read. Each of them passes at least one position, so the span of the messages bounds their number.
 enum ReceiptDates {
     static let statement = statement("receipt_dates")
 
-    /// `condition` on a run `r`, which may name further parameters.
+    /// - Parameter condition: SQL on a run `r`, which may use further parameters.
     static func statement(_ name: String, _ parameters: [PostgresType] = [], and condition: String = "") -> Statement {
         Statement(
             name, parameters: [.int2, .uuid, .text, .array(.int8)] + parameters,
@@ -33,7 +32,7 @@ enum ReceiptDates {
             """)
     }
 
-    /// Notes on each message the latest time at which a recipient got to it.
+    /// Notes on each message the latest time at which a recipient reached it.
     static func note(_ rows: Rows, on receipts: inout [Receipts]) {
         for row in rows {
             let kind: Int16 = row[0], first: Int32 = row[1], end: Int32 = row[2], at: Timestamp = row[3]

@@ -2,15 +2,15 @@ import Models
 import Postgres
 import Wire
 
-/// Who has a message, and who has read it, since when: for its sender.
+/// The recipients who have a message, or have read it, and since when. For its sender.
 enum ReceiptsStatement {
-    /// A page, by user name, of the recipients who have it, and how many there are in all, in one snapshot. No row: there
-    /// is no such message for this reader. A row without a name: the page is empty, or the message is not that of a reader
-    /// who is a member (see `FormerReceipts`).
+    /// Selects a page, by user name, of the recipients who have the message, and the counts of all, in one snapshot.
+    /// Returns no row if this reader sees no such message. Returns a row without a name if the page is empty, or if the
+    /// reader did not send the message or is no longer a member (see `FormerReceipts`).
     ///
-    /// Each name of the page costs the look-ups of a stay and of two runs: the time of a position is that of the one run
-    /// that passes it, the first one of its kinds that ends there or behind. All others of the conversation cost one step
-    /// of the counts, in which nobody is looked up (see `ReceiptCounts`; of one message, all ends are 0 or 1).
+    /// Each name on the page costs the lookups of a stay and of two runs. The time of a position is that of the one run
+    /// that passes it: the first of its kinds that ends at or after it. All others in the conversation cost one step of
+    /// the counts, in which nobody is looked up (see `ReceiptCounts`; for one message, all ends are 0 or 1).
     static let statement = Statement(
         "receipts", parameters: [.int2, .uuid, .text, .uuid, .text, .int8],
         """
@@ -45,10 +45,11 @@ enum ReceiptsStatement {
         ORDER BY page.user_id
         """)
 
-    /// Of this one message.
+    /// The spans of this one message.
     private static let spans = ReceiptCounts.spans.replacing("$4", with: "(SELECT ARRAY[seq] FROM own)")
 
-    /// When user `p` passed the message, by runs `r` of a kind or of kind 3, which is both, where `condition` holds.
+    /// The time at which user `p` passed the message, by runs `r` of a kind or of kind 3, which is both, if `condition`
+    /// holds.
     static func time(ofKinds kind: Int, and condition: String = "") -> String {
         func firstRun(_ kind: Int) -> String {
             """
@@ -64,7 +65,7 @@ enum ReceiptsStatement {
     static func add(_ query: AfterUserQuery, to parameters: inout Parameters) {
         MessageStatement.add(query.message, to: &parameters)
         parameters.add(query.after)
-        // One more tells whether there are more.
+        // One more row shows whether there are more.
         parameters.add(Int64(query.limit) + 1)
     }
 }

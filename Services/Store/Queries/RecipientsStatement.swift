@@ -1,11 +1,11 @@
 import Models
 import Postgres
 
-/// How far each recipient of some messages of a small conversation is, as far as others are told. What is counted from
-/// it is what `ReceiptCounts` counts in a conversation of any size, where no list of members is read.
+/// How far each recipient of some messages of a small conversation is, as far as others may see. The counts made from
+/// it equal those of `ReceiptCounts`, which works for conversations of any size and reads no list of members.
 enum RecipientsStatement {
-    /// The stays of all but $3 in conversation $2 of slot $1, $4 at most; none where there are more members than that, or
-    /// $3 has left: then see `FormerReceipts`.
+    /// Selects the stays of all but $3 in conversation $2 of slot $1, at most $4. Returns no row if there are more
+    /// members than that, or if $3 has left: then see `FormerReceipts`.
     static let statement = Statement(
         "recipients", parameters: [.int2, .uuid, .text, .int8],
         """
@@ -19,7 +19,7 @@ enum RecipientsStatement {
         LIMIT $4
         """)
 
-    /// One stay more than the limit tells that there are more.
+    /// Adds the parameters. One stay more than the limit shows that there are more.
     static func add(
         _ conversation: ConversationID, by sender: UserID, limit: Int, to parameters: inout Parameters
     ) {
@@ -32,12 +32,12 @@ enum RecipientsStatement {
     /// Whether all stays are listed.
     static func isWhole(_ rows: Rows, limit: Int) -> Bool { !rows.isEmpty && rows.count <= limit }
 
-    /// The receipts of each message.
+    /// Returns the receipts of each message.
     static func count(_ rows: Rows, of messages: SentMessages) -> [Receipts] {
         ReceiptCounts.sum(rows.map { span($0, of: messages, count: 1) }, messageCount: messages.seqs.count)
     }
 
-    /// `count` alike stays.
+    /// - Parameter count: the number of equal stays.
     static func span(_ row: Row, of messages: SentMessages, count: Int) -> ReceiptCounts.Span {
         let seqs = messages.seqs
         let joined: Int64 = row[0], left: Int64 = row[1], delivered: Int64 = row[2], read: Int64 = row[3]
@@ -47,7 +47,7 @@ enum RecipientsStatement {
             readEnd: messageCount(seqs, through: min(left, read)), count: count)
     }
 
-    /// How many of the positions, ascending, are not behind `seq`.
+    /// Returns how many of the positions, ascending, are at or before `seq`.
     private static func messageCount(_ seqs: [Int64], through seq: Int64) -> Int {
         var low = 0
         var high = seqs.count

@@ -2,15 +2,15 @@ import Models
 import Postgres
 import Wire
 
-/// The latest messages of a conversation with their senders, and how far these senders are themselves.
+/// The latest messages of a conversation with their senders, and the senders' own horizons.
 enum SenderCountsStatement {
-    /// What lies further back is not counted: it bounds the work, and hardly moves any more.
+    /// Earlier messages are not counted. This bounds the work, and their counts hardly change any more.
     static let latestMessages: Int64 = 1_000
-    /// Rows that are looked at for them, those of deleted and system messages too.
+    /// The number of rows examined for them, including those of deleted and system messages.
     private static let latestRows: Int64 = 4_096
 
-    /// With the position of the conversation's status, read before anything that is counted. No row: nothing ever moved.
-    /// A row without a message: there is none.
+    /// Selects them with the position of the conversation's status, which is read before anything that is counted.
+    /// Returns no row if nothing ever moved, and a row without a message if there is none.
     static let recent = Statement(
         "recent_senders", parameters: [.int2, .uuid, .int8],
         """
@@ -66,10 +66,10 @@ struct SenderReceipts {
         for (sender, indices) in bySender { bySender[sender] = indices.suffix(ContractLimits.countedMessages) }
     }
 
-    /// Takes what all members have, senders among them.
+    /// Takes the receipts of all members, senders included.
     mutating func count(_ everybody: [Receipts]) { receipts = everybody }
 
-    /// Takes off what a sender has of their own messages.
+    /// Subtracts a sender's receipts of their own messages.
     mutating func discount(_ sender: UserID, stay: ClosedRange<Int64>, delivered: Int64, read: Int64) {
         for index in bySender[sender] ?? [] where stay.contains(seqs[index]) {
             if delivered >= seqs[index] { receipts[index].delivered -= 1 }

@@ -1,8 +1,8 @@
-/// Room for so many queries in work, and so many bytes of them, that no asker can take from the others: nobody gets more
-/// of it than is still free.
+/// Room for a limited number of queries in flight, and of their bytes, shared fairly: no requester gets more than is
+/// still free.
 ///
-/// So one alone may hold half of it, two a third each, and whoever has nothing in work finds room unless as many askers
-/// hold one each as there is room for. A state machine without I/O.
+/// So one requester alone may hold half of it, and two a third each. A requester with nothing in flight finds room,
+/// unless as many requesters as there is room for hold one query each. A state machine without I/O.
 struct SharedRoom {
     let limit: Int
     let byteLimit: Int
@@ -15,7 +15,7 @@ struct SharedRoom {
         self.byteLimit = byteLimit
     }
 
-    /// False when there is no room for it; then nothing has changed.
+    /// Takes room for a query. Returns false, and changes nothing, if there is none.
     mutating func enter(_ asker: Asker, bytes size: Int = 0) -> Bool {
         let own = held[asker] ?? (0, 0)
         guard own.count < limit - count, own.bytes + size <= byteLimit - bytes else { return false }
@@ -25,7 +25,7 @@ struct SharedRoom {
         return true
     }
 
-    /// What has entered, with the same size.
+    /// Gives back the room of a query that entered with the same size.
     mutating func leave(_ asker: Asker, bytes size: Int = 0) {
         guard let own = held[asker] else { preconditionFailure("who leaves has entered") }
         held[asker] = own.count == 1 ? nil : (own.count - 1, own.bytes - size)

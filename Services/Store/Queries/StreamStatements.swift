@@ -2,8 +2,8 @@ import Models
 import Postgres
 import Wire
 
-/// Where a user's session starts: everything but the texts, in one snapshot. Fans out over slots, like the list of
-/// conversations. Always at least one row; its stay is missing when there is none.
+/// The state that a user's session starts from: everything but the texts, in one snapshot. Fans out over slots, like
+/// the list of conversations. Returns at least one row, without a stay if there is none.
 enum BootstrapStatement {
     static let statement = Statement(
         "bootstrap", parameters: [.text, .int2],
@@ -59,7 +59,7 @@ enum BootstrapStatement {
     static func firstUseq(_ row: Row) -> Int64 { row[10] }
 }
 
-/// Which of the streams that a subscriber holds are further on in the database.
+/// Selects which of a subscriber's streams have moved on in the database.
 enum PositionsStatement {
     static let conversations = Statement(
         "conversation_positions", parameters: [.int2, .array(.uuid), .array(.int8)],

@@ -1,7 +1,7 @@
 import Models
 import Postgres
 
-/// Where a round of `sync` starts: which history this is, how far the user's private stream is, and the lowest
+/// The start of a round of `sync`: the history's identity, the position of the user's private stream, and the lowest
 /// transaction that is still running.
 enum SyncStatement {
     static let position = Statement(

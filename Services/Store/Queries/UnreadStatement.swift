@@ -1,13 +1,13 @@
 import Models
 import Postgres
 
-/// What lies before the rows that `ConversationStatement` looks at, a few blocks of positions at a time.
+/// Reads the rows before those that `ConversationStatement` looks at, a few blocks of positions at a time.
 enum UnreadStatement {
-    /// Unread messages are counted up to here.
+    /// Unread messages are counted up to this number.
     static let limit = 100
 
-    /// For each range of positions, which lies in one block: its number among them, how many messages count for reader $1,
-    /// and whether none counts for anybody.
+    /// Returns for each range of positions, which lies in one block: its number among the ranges, how many messages
+    /// count for reader $1, and whether none counts for anybody.
     static let blocks = Statement(
         "unread_blocks", parameters: parameters,
         """
@@ -22,7 +22,8 @@ enum UnreadStatement {
         ) m
         """)
 
-    /// For each range its number among them and the position of the last message that reader $1 sees, NULL: there is none.
+    /// Returns for each range its number and the position of the last message that reader $1 sees, NULL if there is
+    /// none.
     static let latest = Statement(
         "latest_visible", parameters: parameters,
         """

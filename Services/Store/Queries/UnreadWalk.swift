@@ -3,14 +3,15 @@ import Postgres
 import Reactor
 import Wire
 
-/// Goes on where `ConversationStatement` has stopped: back through the blocks of a conversation, a few in each turn at a
-/// connection, until enough is found, and past the blocks that are known to have nothing. A bot that wrote a million
-/// messages and read none has them counted once; then a look at the newest of them does.
+/// Continues where `ConversationStatement` has stopped. It walks back through the blocks of a conversation, a few per
+/// turn at a connection, until enough is found, and skips blocks that are known to be empty. For a bot that wrote a
+/// million messages and read none, they are counted once. After that, a look at the newest of them is enough.
 @Reactor
 final class UnreadWalk {
-    /// Blocks of one turn: a few thousand rows.
+    /// The number of blocks in one turn: a few thousand rows.
     private static let blocksPerTurn = 4
-    /// Blocks of one request, whatever conversations they are of. What it has learnt is kept, so its repetition gets further.
+    /// The number of blocks in one request, over all its conversations. What was learnt is kept, so its repetition gets
+    /// further.
     struct Budget {
         private var blocks = 4_096
 
@@ -24,7 +25,7 @@ final class UnreadWalk {
 
     private let connection: QueryConnections
     private var known = EmptyBlocks()
-    /// Blocks that were read.
+    /// The number of blocks that were read.
     private(set) var blocksRead = 0
 
     init(_ connection: QueryConnections) {
@@ -33,7 +34,7 @@ final class UnreadWalk {
         connection.onLoss { [weak self] in self?.known = EmptyBlocks() }
     }
 
-    /// Brings each of the walks to its end.
+    /// Finishes all walks.
     func finish(_ walks: inout [BlockWalk], for reader: UserID, _ budget: inout Budget) async throws {
         while true {
             let steps = steps(of: &walks)
@@ -67,7 +68,7 @@ final class UnreadWalk {
         }
     }
 
-    /// The position of the last message that the reader sees; nil: there is none.
+    /// Returns the position of the last message that the reader sees; nil if there is none.
     func latest(_ walk: BlockWalk, for reader: UserID, _ budget: inout Budget) async throws -> Int64? {
         var walk = walk
         while let step = walk.step(past: &known) {

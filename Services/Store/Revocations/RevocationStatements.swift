@@ -6,10 +6,11 @@ import Wire
 enum RevocationStatements {
     static let queries = [behind, ofSlots]
 
-    /// Revocations in one answer.
+    /// The maximum number of revocations in one response.
     private static let rowsLimit = 2_000
 
-    /// $1 slot of the user · $2 user · $3 moment. Alone in the slot. Returns what is in force, and whether that moved.
+    /// Revokes a user's tokens. $1 slot of the user · $2 user · $3 moment. Runs under the exclusive lock of the slot.
+    /// Returns the moment in force and whether it moved.
     static let revoke = Statement(
         "revoke_tokens", parameters: [.int2, .text, .timestamptz],
         """
@@ -34,7 +35,7 @@ enum RevocationStatements {
         }
     }
 
-    /// $1 slots. The last number of each.
+    /// Returns the last number of each slot. $1 slots.
     static let ofSlots = Statement(
         "revocations_of_slots", parameters: [.array(.int2)],
         """
@@ -42,7 +43,8 @@ enum RevocationStatements {
         FROM unnest($1::smallint[]) AS s(slot)
         """)
 
-    /// $1 slot · $2 after. The first column is the end of the numbers; the others are NULL where there is none behind.
+    /// Returns the revocations after a number. $1 slot · $2 after. The first column is the last number; the others are
+    /// NULL if there are none.
     static let behind = Statement(
         "revocations", parameters: [.int2, .int8],
         """

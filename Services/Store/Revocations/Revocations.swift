@@ -7,19 +7,19 @@ import ServiceKit
 import Slots
 import Wire
 
-/// Tells the edges whose tokens were revoked: at once, and every second the last number of each slot that this store owns.
+/// Reports revoked tokens to the edges: each revocation at once, and the last number of each owned slot every second.
 @Reactor
 final class Revocations {
-    /// How late an edge learns of a revocation whose announcement it missed.
+    /// The maximum delay until an edge learns of a revocation whose announcement it missed.
     private static let announcementInterval = Duration.seconds(1)
 
     private let bus: Bus
     private let slots: OwnedSlots
     private let counting: SlotReading
-    /// The last numbers of the owned slots, as far as they were read.
+    /// The last numbers of the owned slots that have been read so far.
     private var numbers: [Slot: Int64] = [:]
 
-    /// - Parameter connection: those of queries.
+    /// - Parameter connection: the connection for queries.
     init(bus: Bus, slots: OwnedSlots, connection: QueryConnections, log: Log) {
         self.bus = bus
         self.slots = slots
@@ -29,7 +29,7 @@ final class Revocations {
         Reactor.every(Self.announcementInterval) { [weak self] in self?.announceNumbers() }
     }
 
-    /// A revocation is committed.
+    /// Announces a committed revocation.
     func moved(_ revocation: Revocation) {
         hold(revocation.number, of: revocation.user.slot)
         announce(RevocationEntry(revocation))
@@ -37,7 +37,7 @@ final class Revocations {
 
     private func hold(_ number: Int64, of slot: Slot) { numbers[slot] = max(numbers[slot] ?? 0, number) }
 
-    /// Where nobody's tokens were revoked there is nothing to miss.
+    /// A slot without revocations has no number to announce.
     private func announceNumbers() {
         for (slot, number) in numbers where number > 0 && slots.contains(slot) {
             announce(RevocationEntry(slot, number: number))
@@ -50,7 +50,7 @@ final class Revocations {
 }
 
 extension Queries {
-    /// The end of the numbers, and the revocations behind one of them.
+    /// Returns the last number and the revocations after the given one.
     func revocations(_ query: RevocationsQuery) async throws -> [UInt8] {
         let rows = try await connection.query(RevocationStatements.behind) { parameters in
             parameters.add(query.slot)

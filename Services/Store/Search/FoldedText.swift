@@ -1,9 +1,9 @@
 import Bytes
 
-/// The words of a text as they are compared: without case and accents, each with where it stands in the text.
+/// The words of a text in the form used for comparison: without case and accents, each with its range in the text.
 ///
-/// A word is a run of letters and digits; of a script that is written without spaces, a run of its characters; and every
-/// symbol alone. Of a longer word the first 64 characters count.
+/// A word is a run of letters and digits, a run of characters of a script without spaces, or a single symbol. Only the
+/// first 64 characters of a longer word count.
 struct FoldedText {
     enum Kind {
         case word
@@ -20,14 +20,14 @@ struct FoldedText {
     static let wordLimit = 64
 
     private(set) var scalars: [UInt32] = []
-    /// Where each scalar ends in the text, in bytes, with the ignored ones behind it; and where it starts.
+    /// The byte offset in the text where each scalar starts, and where it ends including the ignored ones after it.
     private(set) var starts: [Int32] = []
     private(set) var ends: [Int32] = []
     private(set) var words: [Word] = []
-    /// Whether the next scalar may go on with the last word.
+    /// Whether the next scalar may continue the last word.
     private var isOpen = false
 
-    /// `text` is valid UTF-8.
+    /// `text` must be valid UTF-8.
     init(_ text: UnsafeRawBufferPointer) {
         scalars.reserveCapacity(text.count)
         starts.reserveCapacity(text.count)
@@ -60,7 +60,7 @@ struct FoldedText {
     private mutating func add(_ value: UInt32, to kind: Kind, _ start: Int, _ end: Int) {
         let last = words.count - 1
         if isOpen, words[last].kind == kind, kind != .symbol {
-            // A run without spaces is many words: it is never cut.
+            // A run without spaces contains many words, so it is never cut.
             guard kind == .unspaced || words[last].range.count < Self.wordLimit else { return }
             words[last].range = words[last].range.lowerBound..<(scalars.count + 1)
         } else {
@@ -87,11 +87,11 @@ struct FoldedText {
 // MARK: For the index
 
 extension FoldedText {
-    /// The words with spaces between them.
+    /// The words, separated by spaces.
     var text: String { joined(words.lazy.map(\.range)) }
 
-    /// What the index finds the text by, with spaces between them: words; and of a run without spaces its pairs of
-    /// neighbours and its last character.
+    /// The lexemes of the text in the index, separated by spaces. A run without spaces yields its pairs of neighbours
+    /// and its last character.
     var lexemes: String {
         guard words.contains(where: { $0.kind == .unspaced }) else { return text }
         return joined(words.lazy.flatMap(lexemes))
@@ -104,7 +104,7 @@ extension FoldedText {
 
     func string(_ range: Range<Int>) -> String { joined(CollectionOfOne(range)) }
 
-    /// UTF-8 by hand: strings that grow scalar by scalar took seven microseconds a message.
+    /// Encodes UTF-8 by hand: appending to a string scalar by scalar took seven microseconds a message.
     private func joined(_ ranges: some Sequence<Range<Int>>) -> String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(scalars.count + words.count)

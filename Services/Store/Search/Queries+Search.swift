@@ -29,7 +29,7 @@ extension Queries {
         return buffer.array
     }
 
-    /// Behind the last result, where the page was cut by its size; else behind what was looked at.
+    /// The cursor after the last result if the page was cut by its size, otherwise after the last examined message.
     private func cursor(of page: Search.Page, written: Int) -> SearchCursor? {
         let isCut = written < page.results.count
         guard isCut || page.hasMore,

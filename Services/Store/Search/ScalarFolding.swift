@@ -1,19 +1,18 @@
-/// How a Unicode scalar counts where texts are compared: which one stands for it, without case and accents, and what it
-/// does to words.
+/// The folded form of a Unicode scalar: the scalar that replaces it, without case and accents, and its effect on words.
 ///
-/// Decided here and not by PostgreSQL, so that the index, the query and the highlights agree whatever the locale of the
-/// database. Accents are taken off by name ("… WITH ACUTE"), which also covers letters that Unicode does not decompose,
-/// such as ø and ł.
+/// Folding happens here and not in PostgreSQL, so the index, the query and the highlights agree whatever the locale of
+/// the database. Accents are removed by name ("… WITH ACUTE"), which also covers letters that Unicode does not
+/// decompose, such as ø and ł.
 struct FoldedScalar {
     enum Role: UInt8 {
         /// Ends a word.
         case separator
-        /// Neither ends a word nor counts: accents, apostrophes, joiners, skin tones.
+        /// Does not end a word and is skipped: accents, apostrophes, joiners, skin tones.
         case ignored
         case word
-        /// Of a script that is written without spaces.
+        /// A character of a script that is written without spaces.
         case unspaced
-        /// A word of its own, such as an emoji.
+        /// A separate word, such as an emoji.
         case symbol
     }
 
@@ -27,7 +26,7 @@ struct FoldedScalar {
         case 0x27: self.init(0, .ignored)
         case ..<0x80: self.init(0, .separator)
         case ..<Self.tableEnd: self = Self.table[Int(scalar)]
-        case 0x2E00...0xA63F, 0x1F000...: self = Self.folded(scalar)  // Most of it, and without letters that have case.
+        case 0x2E00...0xA63F, 0x1F000...: self = Self.folded(scalar)  // Most of it, and no letters with case.
         default: self = Self.letters[scalar] ?? Self.folded(scalar)
         }
     }
@@ -40,8 +39,8 @@ struct FoldedScalar {
     private static let tableEnd: UInt32 = 0x2000
     private static let table: [FoldedScalar] = (0..<tableEnd).map(folded)
 
-    /// Beyond the table the letters with case, because their names take microseconds each: a text of nothing else took tens
-    /// of milliseconds.
+    /// The letters with case beyond the table. Their names take microseconds each: a text of nothing else took tens of
+    /// milliseconds.
     private static let letters: [UInt32: FoldedScalar] = {
         let numbers = (tableEnd...0x1EFFF).filter { Unicode.Scalar($0).map(isCased) ?? false }
         return Dictionary(uniqueKeysWithValues: numbers.map { ($0, folded($0)) })
@@ -54,7 +53,7 @@ struct FoldedScalar {
         }
     }
 
-    /// Makes the tables, which takes tens of milliseconds: before anybody waits for a text.
+    /// Builds the tables, which takes tens of milliseconds, before a request needs them.
     static func prepare() {
         _ = table
         _ = letters
@@ -75,7 +74,7 @@ struct FoldedScalar {
         }
     }
 
-    // MARK: What counts
+    // MARK: Significant scalars
 
     private static func isIgnored(_ scalar: UInt32) -> Bool {
         switch scalar {
@@ -105,10 +104,10 @@ struct FoldedScalar {
         return bareLetters[name[..<suffix.lowerBound]] ?? lower
     }
 
-    /// What names do not tell: the final sigma, and Cyrillic letters with a breve or a diaeresis.
+    /// Letters whose names do not help: the final sigma, and Cyrillic letters with a breve or a diaeresis.
     private static let unnamed: [UInt32: UInt32] = [0x3C2: 0x3C3, 0x439: 0x438, 0x451: 0x435, 0x457: 0x456]
 
-    /// The letters that have no accent, by name: Latin, Greek, Cyrillic.
+    /// The letters without an accent, by name: Latin, Greek, Cyrillic.
     private static let bareLetters: [Substring: Unicode.Scalar] = {
         let letters = [0x61...0x24F, 0x370...0x52F].joined().compactMap(Unicode.Scalar.init(_:))
         let named = letters.compactMap { letter in letter.properties.name.map { (Substring($0), letter) } }

@@ -3,11 +3,11 @@ import Postgres
 import Reactor
 import Wire
 
-/// Finds messages, on a connection of its own, and looks through texts in pieces: a slow search delays other searches of the
-/// same user, and hardly anything else.
+/// Finds messages on its own connection and examines texts in pieces. A slow search delays other searches of the same
+/// user, and hardly anything else.
 @Reactor
 final class Search {
-    /// Searches at once. Beyond it a search is refused as overload.
+    /// The maximum number of concurrent searches. Further ones are refused as overload.
     static let limit = 64
 
     let connection: QueryConnections
@@ -18,26 +18,25 @@ final class Search {
 
     nonisolated static let statements = SearchStatements.statements
 
-    /// A found message as the reader sees it. Texts live as long as the rows.
+    /// A matching message as the reader sees it. Texts live as long as the rows.
     struct Result {
         let message: MessageFields
         let parent: ParentView
-        /// Ranges of the bytes of its text.
+        /// Byte ranges of its text.
         let matches: [Range<Int>]
     }
 
     struct Page {
         /// Newest first.
         var results: [Result] = []
-        /// The last message that was looked at.
+        /// The last message that was examined.
         var last: MessageFields?
         var hasMore = false
         var mode = SearchTerms.Mode.words
         fileprivate(set) var rows: Rows?
     }
 
-    /// The next page. What is found as words is all that is found; only where that is nothing, parts of words are looked
-    /// for.
+    /// Returns the next page. Parts of words are searched only if no whole words match.
     func find(_ terms: SearchTerms, _ query: SearchQuery) async throws -> Page {
         guard room.enter(.current) else { throw Problem(.overloaded, "too many searches are in work") }
         defer { room.leave(.current) }
@@ -64,8 +63,8 @@ final class Search {
         return page
     }
 
-    /// Ends before the last one that the index has found, when that is one more than the limit: there may be others between
-    /// it and what is not indexed.
+    /// Fills the page. It ends before the index's last result if there is one more than the limit, because unindexed
+    /// matches may precede that result.
     private func fill(_ page: inout Page, limit: Int, _ terms: SearchTerms) async {
         var fromIndex = 0
         var piece = TextTurns.Piece()
@@ -84,6 +83,6 @@ final class Search {
 }
 
 extension SQLState {
-    /// `statement_timeout`, or an operator.
+    /// Raised by `statement_timeout` or an operator.
     static let queryCanceled = SQLState(rawValue: "57014")
 }

@@ -4,7 +4,7 @@ import Reactor
 import Slots
 import Wire
 
-/// How message texts come into the index and out of it.
+/// The statements that add message texts to the index and remove them.
 ///
 /// `store.search_progress` has how far each conversation is indexed: what was sent or edited at higher positions is not
 /// in the index yet. The same row is a lock: the indexer writes while it holds it, and whoever changes or erases a text
@@ -13,8 +13,8 @@ import Wire
 enum SearchIndex {
     static let notes = NoteStatements(Schema.name, "unindexed", existence: (table: "store.conversations", id: "id"))
 
-    /// After conversation $2, those of the slots $1 that are not indexed completely. Reads the progress of all: for a
-    /// store that takes slots over from one that noted nothing.
+    /// Returns the conversations of slots $1 after conversation $2 that are not fully indexed. It reads the progress of
+    /// all, for a store that takes over slots from one that left no notes.
     static let backlog = Statement(
         "search_backlog", parameters: [.array(.int2), .uuid, .int8],
         """
@@ -25,12 +25,12 @@ enum SearchIndex {
         ORDER BY c.id LIMIT $3
         """)
 
-    /// Bytes of the texts of one batch, about: each conversation of it brings one text at least.
+    /// The approximate size in bytes of the texts of one batch. Each of its conversations adds at least one text.
     static let batchBytes = 1024 * 1024
     private static let leastBytes = 16 * 1024
 
-    /// Of each conversation the texts at its next $3 positions: of messages created there, and of earlier ones that were
-    /// edited there; no further than the one with which they are $4 bytes. A row without a text has the position alone.
+    /// Returns the texts at the next $3 positions of each conversation: of messages created there, and of earlier ones
+    /// edited there. It stops at the text that reaches $4 bytes. A row without a text has only the position.
     static let unindexed = Statement(
         "search_unindexed", parameters: [.array(.int2), .array(.uuid), .int8, .int8],
         """
@@ -68,7 +68,7 @@ enum SearchIndex {
         ) m ON true
         """)
 
-    /// A text that was edited since it was read is passed over: the edit has a higher position, where it comes again.
+    /// Adds texts. A text edited since it was read is skipped: the edit has a higher position and is indexed there.
     static let add = Statement(
         "search_add",
         parameters: [.array(.int2), .array(.uuid), .array(.int8), .array(.text), .array(.text), .array(.text)],
@@ -98,15 +98,15 @@ enum SearchIndex {
         WHERE p.slot = i.slot AND p.conversation_id = i.conversation_id
         """)
 
-    /// Merges what was collected: a search would read all of it.
+    /// Merges the collected texts. A search would otherwise read all of them.
     static let merge = Statement("search_merge", "SELECT store.merge_search_index()")
 
     static let statements = [LockStatement.searches, backlog, unindexed, add, advance, merge] + notes.all
 
-    /// A conversation's texts of one round.
+    /// The texts of one conversation in one round.
     struct Portion {
         let conversation: ConversationID
-        /// Indexed up to there, when the texts are.
+        /// The position up to which the conversation is indexed once the texts are.
         let through: Int64
         let lastSeq: Int64
         var texts: [(seq: Int64, body: UnsafeRawBufferPointer)] = []
@@ -116,7 +116,7 @@ enum SearchIndex {
         }
     }
 
-    /// A text as it comes into the index.
+    /// A text as it is stored in the index.
     struct Entry {
         let conversation: ConversationID
         let seq: Int64
@@ -151,7 +151,7 @@ enum SearchIndex {
         return entries
     }
 
-    /// The texts live as long as the rows.
+    /// Decodes the rows. The texts live as long as the rows.
     static func portions(_ rows: Rows) -> [Portion] {
         var portions: [ConversationID: Portion] = [:]
         for row in rows {
@@ -163,7 +163,7 @@ enum SearchIndex {
         return Array(portions.values)
     }
 
-    /// Puts the texts of `portions` into the index and says so.
+    /// Adds the texts of `portions` to the index and records the progress.
     static func add(_ portions: [Portion], _ entries: [Entry], to batch: inout Batch) {
         batch.execute(LockStatement.searches) { LockStatement.add(portions.lazy.map(\.conversation), to: &$0) }
         if !entries.isEmpty { batch.execute(add) { add(entries, to: &$0) } }

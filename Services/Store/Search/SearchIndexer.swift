@@ -4,31 +4,32 @@ import Reactor
 import ServiceKit
 import Slots
 
-/// Brings message texts into the index behind the writes, in batches, on a connection of its own.
+/// Indexes message texts after their writes, in batches, on its own connection.
 ///
-/// Senders and readers come first: while messages are written or read it waits until what is to be indexed is a second
-/// old, takes small batches, and rests behind each three times as long as that took, a quarter of a core at most, or
-/// fifteen times where so much is written that it takes all there is. When somebody has waited for half a minute in spite
-/// of that, it rests as long as it works, or three times as long. When there is nothing else to do, it goes on without a
-/// pause.
+/// Senders and readers come first. While messages are written or read, it waits until the oldest unindexed text is a
+/// second old, takes small batches, and rests after each for three times its duration: a quarter of a core at most.
+/// Under a write load that takes the whole machine, it rests fifteen times the duration. When a text has waited for
+/// half a minute despite that, it rests one or three times the duration. When the store is otherwise idle, it works
+/// without a pause.
 ///
-/// Where it stands is in the database, so that another store goes on there; here is only which conversations have moved
-/// since.
+/// Its progress is in the database, so another store can continue there. Memory holds only the conversations that have
+/// changed since.
 @Reactor
 final class SearchIndexer {
-    /// How long what was written waits for more.
+    /// The time to collect further writes before a batch.
     private static let pause = Duration.milliseconds(50)
-    /// Nobody writes or reads when nothing was committed or answered for so long.
+    /// The store is quiet when nothing was committed or answered for this long.
     private static let quiet = Duration.milliseconds(250)
-    /// How long what was written may wait for quiet, and be put off by long rests.
+    /// The time that a text may wait for quiet, and the time it may be delayed by long rests.
     private static let patience = Duration.seconds(1)
     private static let patienceWithRests = Duration.seconds(30)
     private static let restFactor = (usual: 3, late: 1)
     private static let restFactorInCrowd = (usual: 15, late: 3)
-    /// Messages of a batch that tell of a crowd: a batch is what arrives while those before it are committed.
+    /// The number of messages in a batch that indicates a crowd. A batch is what arrives while earlier ones are
+    /// committed.
     private static let crowd = 64
     private static let pauseAfterFailure = Duration.seconds(1)
-    /// Positions of one batch, over all of its conversations.
+    /// The number of positions of one batch, over all of its conversations.
     private static let batchPositions = 1_024
     private static let batchPositionsAmongWrites = 256
     private static let batchConversations = 64
@@ -40,21 +41,21 @@ final class SearchIndexer {
     private let isWriterIdle: @Reactor () -> Bool
     private let lastRead: @Reactor () -> MonotonicTime
     private let log: Log
-    /// The conversations that have moved, in the order they did, and since when they wait.
+    /// The conversations with new texts, in order, and the time since when they wait.
     private var waiting = FIFO<(conversation: ConversationID, since: MonotonicTime)>()
     private var isWaiting: Set<ConversationID> = []
     private var takenOver: Set<Slot> = []
-    /// What is noted as not indexed, and which slots are owned under which epochs. Without notes all is looked for.
+    /// The notes of unindexed work, and the epochs of the owned slots. Without notes, a takeover searches everything.
     private var notes: WorkNotes?
     private var epochs: @Reactor (Set<Slot>) -> [Slot: Int64] = { _ in [:] }
-    /// Those that are being indexed.
+    /// The conversations that are being indexed.
     private var underWay: Set<ConversationID> = []
-    /// Conversations that takeovers had to look at.
+    /// The number of conversations that takeovers had to examine.
     private(set) var looked = 0
     private var lastCommit = MonotonicTime.now
-    /// The largest of the latest batches, forgotten by and by: some are small in a crowd, too.
+    /// The largest of the latest batches. It decays slowly because some batches in a crowd are small, too.
     private var batchSize = 0
-    /// Texts were added and not merged yet. That is a step of its own, with a rest before it.
+    /// Whether added texts wait for their merge. The merge is a separate step, with a rest before it.
     private var isMergeDue = false
     private var isPlanned = false
     private var isWorking = false
@@ -62,7 +63,7 @@ final class SearchIndexer {
 
     /// - Parameters:
     ///   - texts: shared with the searches.
-    ///   - lastRead: when a query was answered last.
+    ///   - lastRead: the time when a query was last answered.
     init(
         _ connection: Connection, texts: TextTurns, log: Log, isWriterIdle: @escaping @Reactor () -> Bool,
         lastRead: @escaping @Reactor () -> MonotonicTime
@@ -75,24 +76,24 @@ final class SearchIndexer {
         connection.onUp { [unowned self] in plan() }
     }
 
-    /// Takeovers look at what is noted from now on.
+    /// Makes takeovers use `notes` from now on.
     func follow(_ notes: WorkNotes, epochs: @escaping @Reactor (Set<Slot>) -> [Slot: Int64]) {
         self.notes = notes
         self.epochs = epochs
     }
 
-    /// Whether nothing of a conversation that was committed is to be indexed.
+    /// Whether everything committed in a conversation is indexed.
     func isDone(_ conversation: ConversationID) -> Bool {
         !isWaiting.contains(conversation) && !underWay.contains(conversation)
     }
 
-    /// Conversations with something that may not be indexed yet.
+    /// The number of conversations with texts that may not be indexed yet.
     var waitingCount: Int { isWaiting.count }
 
-    /// How long the one that has waited longest has.
+    /// The wait of the conversation that has waited longest.
     var lag: Duration { waiting.first.map { .now - $0.since } ?? .zero }
 
-    /// A commit has moved these conversations by so many messages.
+    /// Records that a commit added this many messages to these conversations.
     func committed(_ conversations: some Sequence<ConversationID>, messages: Int) {
         lastCommit = .now
         batchSize = max(messages, batchSize - (batchSize + 3) / 4)
@@ -106,13 +107,13 @@ final class SearchIndexer {
         plan()
     }
 
-    /// A slot is this store's now: whatever its former owner left is to be found.
+    /// Looks for everything that the former owner of a newly acquired slot left unindexed.
     func takeOver(_ slot: Slot) {
         takenOver.insert(slot)
         plan()
     }
 
-    // MARK: When
+    // MARK: Schedule
 
     private func plan(after delay: Duration = pause) {
         guard !isPlanned, !isWorking else { return }
@@ -144,9 +145,9 @@ final class SearchIndexer {
         return work * (lag > Self.patienceWithRests ? factor.late : factor.usual)
     }
 
-    // MARK: What
+    // MARK: Work
 
-    /// One step; false when the database failed.
+    /// Does one step. Returns false when the database failed.
     private func work() async -> Bool {
         if isMergeDue { return await merge() }
         let since = waiting.first?.since ?? .now
@@ -191,7 +192,7 @@ final class SearchIndexer {
         takenOver.subtract(slots)
     }
 
-    /// Looks through the progress of all conversations.
+    /// Examines the progress of all conversations.
     private func findEverything(in slots: Set<Slot>, _ notes: WorkNotes?) async throws(DatabaseError) {
         var after = ConversationID(.zero)
         while true {
@@ -210,7 +211,7 @@ final class SearchIndexer {
         }
     }
 
-    /// What of a conversation does not fit into the batch has waited for as long as the rest.
+    /// Indexes one batch. The part of a conversation that does not fit keeps its waiting time.
     private func index(
         _ conversations: [ConversationID], _ since: MonotonicTime, _ isQuiet: Bool
     ) async throws(DatabaseError) {

@@ -2,24 +2,24 @@ import Models
 import Postgres
 import Wire
 
-/// What a search asks the database: one statement that finds out where the reader may look, looks there, and brings the
-/// messages as the reader sees them. Over all conversations of a reader it fans out over slots, like their list.
+/// The queries of a search. One statement finds out where the reader may look, searches there, and returns the messages
+/// as the reader sees them. A search over all conversations of a reader fans out over slots, like their list.
 ///
-/// It looks in two places. The index is gone through in steps of conversations, those with the latest activity first:
-/// when the results so far are newer than the latest activity of all further conversations, these have nothing to add.
-/// What the index does not have yet, of the conversations gone through, comes as it is: whether it is found is decided
-/// by `SearchTerms`, because only that knows how texts are compared.
+/// It looks in two places. The index is searched in steps of conversations, latest activity first. The search stops
+/// when the results so far are newer than the latest activity of all further conversations. Unindexed texts of the
+/// searched conversations are returned as candidates. `SearchTerms` decides whether they match, because only it knows
+/// how texts are compared.
 enum SearchStatements {
-    /// Conversations of the first step; every further one takes twice as many.
+    /// The number of conversations in the first step. Each further step takes twice as many.
     private static let firstStep = 32
-    /// Texts that are not in the index yet and are looked through by one search, the newest ones.
+    /// The number of unindexed texts that one search examines, newest first.
     private static let unindexedLimit = 4_096
-    /// Bytes of these texts.
+    /// The total size of these texts, in bytes.
     private static let unindexedBytes = 1024 * 1024
 
-    /// $1 reader · $2 their slot · $3 one more than the limit, which tells whether there are more · before: $4 time ·
-    /// $5 conversation · $6 position · $7 what to find by · $8 patterns that all must hold · $9 patterns that all hold in
-    /// any text without a character beyond ASCII that is found · of one conversation: $10 its slot · $11 itself.
+    /// $1 reader · $2 their slot · $3 one more than the limit, to detect further results · before: $4 time · $5
+    /// conversation · $6 position · $7 what to find by · $8 patterns that all must hold · $9 patterns that all hold in
+    /// any matching text without a character beyond ASCII · of one conversation: $10 its slot · $11 its id.
     private static let parameters: [PostgresType] = [
         .text, .int2, .int8, .timestamptz, .uuid, .int8, .text, .array(.text), .array(.text),
     ]
@@ -49,7 +49,7 @@ enum SearchStatements {
         return Statement(name, parameters: parameters + [.int2, .uuid], search(in: conversation, condition))
     }
 
-    /// $7 is a `tsquery` with `~` for the name of the block.
+    /// $7 is a `tsquery` in which `~` stands for the name of the block.
     private static let byWords = """
         t.words @@ replace($7, '~', store.search_block(s.conversation_id, block.number << 10))::tsquery
         """
@@ -60,7 +60,7 @@ enum SearchStatements {
             AND t.text LIKE $7
         """
 
-    /// At least one row. Its first columns are those of a message, or NULL.
+    /// Returns at least one row. Its first columns are those of a message, or NULL.
     private static func search(in inbox: String, _ condition: String) -> String {
         """
         WITH RECURSIVE stays AS MATERIALIZED (\(stays(in: inbox))),
@@ -109,8 +109,8 @@ enum SearchStatements {
         """
     }
 
-    /// The stretches of conversations that the reader sees, latest activity first; how far each is indexed; and the last
-    /// position that the reader may see of the conversation, whose texts are those of then.
+    /// The stretches of conversations that the reader sees, latest activity first, with the indexed position of each.
+    /// `position` is the last one of the conversation that the reader may see; texts are read as of it.
     private static func stays(in inbox: String) -> String {
         """
         SELECT c.slot, c.id AS conversation_id, greatest(s.joined_seq, s.cleared_seq + 1) AS first_seq,
@@ -129,9 +129,9 @@ enum SearchStatements {
         """
     }
 
-    /// Goes through the blocks of a stretch `s` from the newest on, no further than there are enough results. The nested
-    /// loops keep that order, which no ORDER BY says: with one, every block would be read. `IS NOT DISTINCT FROM` keeps
-    /// the planner from reading whole conversations by the table's key.
+    /// Searches the blocks of a stretch `s` from the newest on, until there are enough results. The nested loops keep
+    /// that order without an ORDER BY, which would read every block. `IS NOT DISTINCT FROM` keeps the planner from
+    /// reading whole conversations by the table's key.
     private static func indexed(_ condition: String) -> String {
         """
         SELECT b.* FROM generate_series(s.last_seq >> 10, s.first_seq >> 10, -1) AS block(number)
@@ -150,12 +150,12 @@ enum SearchStatements {
         """
     }
 
-    /// What is to be looked through, newest first: what is not in the index yet, and what has got another text there since
-    /// the reader left. What has no character beyond ASCII is folded by taking off its case and apostrophes, so most
-    /// that is not found stays behind here.
+    /// The texts to examine, newest first: those not indexed yet, and those whose indexed text is newer than the
+    /// reader's stay. Texts of ASCII alone are folded by removing case and apostrophes, which filters out most that do
+    /// not match.
     ///
-    /// A message is edited within minutes, so what comes long after the reader left is not looked at for that. A change
-    /// may take a mention of an erased user away and leave the text as it was: then the index has found it.
+    /// Messages are edited within minutes, so edits long after the reader left are not examined. A change may remove a
+    /// mention of an erased user and keep the text. The index has already found such a message.
     private static let unindexed = """
         SELECT u.slot, u.conversation_id, u.seq, u.position
         FROM (
@@ -230,12 +230,12 @@ enum SearchStatements {
         for pattern in patterns { parameters.append(pattern) }
     }
 
-    /// Nil in the only row of a search that has found nothing. Texts live as long as the rows.
+    /// Returns nil for the only row of a search without results. Texts live as long as the rows.
     static func message(_ row: Row) -> MessageFields? {
         (row[MessageRow.columnCount] as ConversationID?).flatMap { MessageFields(row, conversation: $0) }
     }
 
-    /// Whether the index has found the message. Otherwise it is to be looked through.
+    /// Whether the message was found by the index. Otherwise its text has to be examined.
     static func isIndexed(_ row: Row) -> Bool { row[MessageRow.columnCount + 1] }
 
     /// Whether the reader is or was in the conversation, or in any.

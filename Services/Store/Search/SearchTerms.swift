@@ -1,25 +1,25 @@
-/// What a query looks for: all of its words. Its last one is also found at the beginning of longer words; a run of a
-/// script without spaces is found anywhere.
+/// The words that a query looks for; a message must have all of them. The last word also matches at the start of longer
+/// words. A run of a script without spaces matches anywhere.
 ///
-/// Nothing in a query is an operator: only letters, digits and symbols reach the database, and those of ASCII that mean
-/// something to it (`~ ' & | ! : * % _ \`) are in no word.
+/// Nothing in a query is an operator. Only letters, digits and symbols reach the database. ASCII characters with a
+/// meaning to it (`~ ' & | ! : * % _ \`) are never part of a word.
 struct SearchTerms {
     /// How words are compared with those of a text.
     enum Mode {
-        /// As words.
+        /// As whole words.
         case words
-        /// As parts of words: for queries of which nothing is found as words.
+        /// As parts of words, for queries that match no whole words.
         case parts
     }
 
     struct Term: Equatable {
         let kind: FoldedText.Kind
         let scalars: [UInt32]
-        /// Whether it may be the beginning of a longer word.
+        /// Whether it may match the beginning of a longer word.
         let isPrefix: Bool
         let text: String
-        /// How much of the term ends, and begins it, at each of its scalars (Knuth, Morris, Pratt): nothing of a text is
-        /// compared twice, however alike the two are.
+        /// The prefix table of Knuth, Morris and Pratt: the longest proper prefix of the term that ends at each of its
+        /// scalars. With it no part of a text is compared twice, even if text and term are highly repetitive.
         let overlaps: [Int]
 
         init(kind: FoldedText.Kind, scalars: [UInt32], isPrefix: Bool, text: String) {
@@ -42,9 +42,9 @@ struct SearchTerms {
         }
     }
 
-    /// Words and runs that are looked for; further ones are not.
+    /// The maximum number of words and runs. Further ones are ignored.
     static let limit = 32
-    /// A shorter part has no trigram to be found by.
+    /// The shortest part that has a trigram to search by.
     private static let shortestPart = 3
 
     let terms: [Term]
@@ -72,34 +72,33 @@ struct SearchTerms {
         case .word, .symbol: return ["'~\(term.text)'" + (term.isPrefix ? ":*" : "")]
         case .unspaced:
             let scalars = Array(term.text.unicodeScalars)
-            // Alone it is the beginning of a pair, or the last of a run.
+            // A single character is the beginning of a pair, or the last of a run.
             guard scalars.count > 1 else { return ["'~\(term.text)':*"] }
             return zip(scalars, scalars.dropFirst()).map { "'~\($0)\($1)'" }
         }
     }
 
-    /// `LIKE` patterns that hold in every text that is found, once it is without case and what counts for nothing.
+    /// `LIKE` patterns that hold in every matching text after folding.
     var patterns: [String] { terms.map { "%\($0.text)%" } }
 
-    /// `LIKE` patterns for what the pairs of a run do not say: that they are neighbours.
+    /// `LIKE` patterns for runs, because pairs do not say that they are neighbours.
     var runPatterns: [String] {
         terms.filter { $0.kind == .unspaced && $0.scalars.count > 2 }.map { "%\($0.text)%" }
     }
 
-    /// `LIKE` patterns for the parts of words, the longest first; empty where none is long enough to be found by.
+    /// `LIKE` patterns for parts of words, longest first. Empty if none is long enough to search by.
     var partPatterns: [String] {
         let parts = terms.sorted { $0.scalars.count > $1.scalars.count }
         guard let longest = parts.first, longest.scalars.count >= Self.shortestPart else { return [] }
         return parts.map { "%\($0.text)%" }
     }
 
-    // MARK: In a text
+    // MARK: Matching
 
-    /// Places of one term that are looked for in a text: more than a snippet shows behind the first.
+    /// The number of places of one term that are looked for in a text: more than a snippet shows after the first.
     static let placeLimit = 256
 
-    /// Where the terms stand in a text, as ranges of its bytes in ascending order that do not overlap; nil where one of them
-    /// is missing.
+    /// The places of the terms in a text, as ascending byte ranges that do not overlap. Nil if a term is missing.
     func matches(in text: FoldedText, _ mode: Mode) -> [Range<Int>]? {
         var found: [Range<Int>] = []
         for term in terms {
@@ -112,7 +111,7 @@ struct SearchTerms {
 }
 
 extension SearchTerms.Term {
-    /// Where it stands first in a text, as ranges of its scalars.
+    /// The first places of the term in a text, as ranges of its scalars.
     fileprivate func places(in text: FoldedText, _ mode: SearchTerms.Mode) -> [Range<Int>] {
         var places: [Range<Int>] = []
         for word in text.words where word.kind == kind && word.range.count >= scalars.count {
@@ -146,7 +145,7 @@ extension SearchTerms.Term {
 }
 
 extension [Range<Int>] {
-    /// Of ranges in ascending order those that overlap as one.
+    /// The ascending ranges with overlapping ones joined.
     fileprivate var merged: Self {
         var merged: Self = []
         for range in self { merged.appendMerging(range) }

@@ -1,7 +1,7 @@
-/// A piece of a message around what was found in it, in which U+0002 stands before and U+0003 behind every match.
+/// A piece of a message around its matches, with U+0002 before and U+0003 after every match.
 ///
-/// Those two characters mark nothing else: where the text has them they are left out. So a client needs no escaping and
-/// cannot be misled by what somebody wrote. What was cut off is shown by "…".
+/// These two characters mark nothing else: they are removed from the text itself. A client needs no escaping, and
+/// message content cannot mislead it. "…" shows where the text was cut.
 enum Snippet {
     static let matchStart: Unicode.Scalar = "\u{2}"
     static let matchEnd: Unicode.Scalar = "\u{3}"
@@ -10,7 +10,7 @@ enum Snippet {
     private static let length = 160
     private static let lead = 40
 
-    /// `matches` are ranges of the bytes of `text` in ascending order. A mark never divides a grapheme cluster.
+    /// Makes the snippet. `matches` are ascending byte ranges of `text`. A mark never divides a grapheme cluster.
     static func make(_ text: String, matches: [Range<Int>]) -> String {
         let pieces = pieces(text, matches)
         let first = pieces.firstIndex(where: \.isMatch) ?? 0
@@ -38,7 +38,7 @@ enum Snippet {
         }
     }
 
-    /// A little before the first match, behind a space if there is one.
+    /// The start of the snippet: a little before the first match, after a space if there is one.
     private static func beginning(before first: Int, in pieces: [Piece]) -> Int {
         let start = max(0, min(first - lead, pieces.count - length))
         guard start > 0 else { return 0 }

@@ -1,16 +1,16 @@
 import Reactor
 
-/// Divides the work on texts, folding them and finding words in them, into pieces between which everything else goes on:
-/// one piece a millisecond, whoever it is for, and the askers in turn.
+/// Divides text work (folding and matching) into pieces, with other work in between. One piece runs each millisecond
+/// over all requesters, who take turns.
 ///
 /// Pieces are counted in bytes. The smallest is one text, whose limit is 16 KiB.
 @Reactor
 final class TextTurns {
-    /// Whoever works begins another piece when this one would become larger.
+    /// A caller begins another piece when this one would exceed this size.
     nonisolated static let pieceBytes = 16 * 1024
     private static let pause = Duration.milliseconds(1)
 
-    /// What of the present piece was used; the first one has yet to begin.
+    /// The room left in the current piece. The first one has yet to begin.
     struct Piece {
         fileprivate(set) var room = 0
     }
@@ -18,10 +18,10 @@ final class TextTurns {
     private var waiting: [Asker: FIFO<UnsafeContinuation<Void, Never>>] = [:]
     private var ring = FIFO<Asker>()
     private var isPausing = false
-    /// Pieces that were begun.
+    /// The number of pieces begun.
     private(set) var pieces = 0
 
-    /// Takes room for a text from a piece, beginning the next one, when its turn has come, if there is not enough.
+    /// Takes room for a text from the piece. If there is not enough, waits for a turn and begins the next piece.
     func take(_ bytes: Int, into piece: inout Piece) async {
         if bytes > piece.room {
             await turn(of: .current)
@@ -39,7 +39,7 @@ final class TextTurns {
         }
     }
 
-    /// The next turn comes later than whatever is ready by then.
+    /// Delays the next turn, so work that is ready by then runs first.
     private func pauseBehindPiece() {
         isPausing = true
         Reactor.after(Self.pause) { [self] in

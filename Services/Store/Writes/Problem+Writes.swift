@@ -2,7 +2,7 @@ import Models
 import Wire
 
 extension Problem.Code {
-    /// Why a write was refused, in words. The field comes first where one is at fault.
+    /// Explains why a write was refused. The field at fault, if any, comes first.
     func explained(for action: Write.Action) -> Problem {
         switch (self, action) {
         case (.unauthenticated, _): .erasedUser

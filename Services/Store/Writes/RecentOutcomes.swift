@@ -3,19 +3,19 @@ import Postgres
 import Reactor
 import Slots
 
-/// Forgets what became of writes without a key when the bus cannot repeat them any more: a few rows at a time, one slot
-/// after the other.
+/// Forgets outcomes of writes without a key once the bus can no longer repeat them. It deletes a few rows at a time,
+/// slot by slot.
 @Reactor
 final class RecentOutcomes {
-    /// A request is published again for as long as its asker waits, seconds; but a frame may wait in queues, and in a process
-    /// that stands still, for as long as that keeps its slots.
+    /// How long outcomes are kept. A requester repeats a request for seconds only, but a frame may wait in queues, and
+    /// in a stalled process for as long as that process keeps its slots.
     nonisolated private static let keptFor = "interval '15 minutes'"
     nonisolated static let rowsPerStep = 1_000
     private static let pause = Duration.seconds(1)
-    /// While there is more: 20,000 rows a second.
+    /// The pause while more remains: 20,000 rows a second.
     private static let shortPause = Duration.milliseconds(50)
 
-    /// $1 slot. How many went.
+    /// $1 slot. Returns the number of deleted rows.
     nonisolated static let sweep = Statement(
         "sweep_recent_outcomes", parameters: [.int2],
         """
@@ -69,7 +69,7 @@ extension Slot {
 }
 
 extension OwnedSlots {
-    /// The first owned slot at `start` or behind it, around the end.
+    /// The first owned slot at or after `start`, wrapping around at the end.
     fileprivate func next(from start: Slot) -> Slot? {
         (0..<Slot.count).lazy.map { Slot(start.number &+ UInt8($0)) }.first(where: contains)
     }

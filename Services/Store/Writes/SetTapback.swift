@@ -1,7 +1,7 @@
 import Postgres
 import Wire
 
-/// The last tapback of a user on a message stands.
+/// Sets a tapback. The last tapback of a user on a message wins.
 enum SetTapback {
     struct Input: NamedFields {
         let write: WriteStatement.Input

@@ -3,15 +3,15 @@ import Postgres
 import Slots
 import Wire
 
-/// Settings: how users decide about themselves, and for one conversation.
+/// Settings of users, in general and for one conversation.
 enum SettingsStatement {
-    /// A user's own. Returns what became of the request, and, where something changed, the settings and the position on
-    /// the private stream. A row that is there is changed under its lock, so of two devices that decide at once about
-    /// different settings both are heard. The outcome of a repetition is locked, which is a write: its commit, and with it
-    /// the answer, waits for a synchronous standby as the first one did.
+    /// Stores a user's own settings. Returns the outcome of the request and, if something changed, the settings and the
+    /// position on the private stream. An existing row is changed under its lock, so two devices that set different
+    /// settings at once both succeed. A repetition locks the outcome, which is a write. Its commit, and therefore the
+    /// response, waits for a synchronous standby as the first one did.
     ///
-    /// $1 user · $2 their slot · $3 what it is known by (see `WriteStatement`) · $4 read receipts · $5 presence (NULL: as
-    /// it is).
+    /// $1 user · $2 their slot · $3 key or request (see `WriteStatement`) · $4 read receipts · $5 presence (NULL:
+    /// unchanged).
     static let put = Statement(
         "put_settings", parameters: [.text, .int2, .array(.uuid), .bool, .bool],
         """
@@ -72,7 +72,7 @@ enum SettingsStatement {
         }
     }
 
-    /// What became of a `PutSettings`.
+    /// The outcome of a `PutSettings`.
     struct Result {
         let problem: Problem.Code?
         /// Set when something changed.
@@ -95,7 +95,7 @@ enum SettingsStatement {
 
     // MARK: Queries
 
-    /// Always one row.
+    /// Returns exactly one row.
     static let ofUser = Statement(
         "settings", parameters: [.text, .int2],
         """
@@ -103,7 +103,7 @@ enum SettingsStatement {
         FROM (VALUES (1)) one LEFT JOIN store.user_settings s ON s.user_slot = $2 AND s.user_id = $1
         """)
 
-    /// No row for who never was a member.
+    /// Returns no row for a user who never was a member.
     static let inConversation = Statement(
         "conversation_settings", parameters: [.int2, .uuid, .text, .int2],
         """
@@ -118,6 +118,6 @@ enum SettingsStatement {
 }
 
 extension SettingChange {
-    /// Above a user's settings there is nothing but the default.
+    /// A user's own settings inherit only from the default.
     fileprivate var valueForUser: Bool? { self == .inherit ? true : value }
 }

@@ -49,7 +49,7 @@ enum WriteStatement {
     /// What became of a write.
     struct Result {
         let problem: Problem.Code?
-        /// The outcome is that of an earlier request with this key.
+        /// The outcome belongs to an earlier request with this key.
         let isRepeat: Bool
         /// Set when something changed.
         let change: Change?
@@ -58,11 +58,11 @@ enum WriteStatement {
             /// The conversation's position after the write, and the time of the write.
             let seq: Int64
             let at: Timestamp
-            /// How many positions up to there are the write's.
+            /// The number of positions, ending at `seq`, that the write took.
             let positions: Int64
-            /// The new position of the private stream that was told.
+            /// The new position of the notified private stream.
             let useq: Int64?
-            /// The position in the conversation that it was told of; or what else the statement says is told.
+            /// The conversation position that the private change reports, or another value that the statement defines.
             let told: Int64?
 
             init(_ row: Row, _ columns: Columns) {
@@ -89,7 +89,7 @@ extension Parameters {
     }
 }
 
-// MARK: Which statement
+// MARK: Statement of each action
 
 extension WriteStatement {
     static let all = [
@@ -100,7 +100,7 @@ extension WriteStatement {
         PutConversationSettings.statement.untyped,
     ]
 
-    /// The write, and behind it what it changed, for the announcement.
+    /// Adds the write and, after it, a statement that reads its changes for the announcement.
     static func add(_ write: Write, _ request: RequestKey, _ limit: ConversationLimit, to batch: inout Batch) {
         switch write.action {
         case .edit(_, let text): EditMessage.add(write, request, text, to: &batch)
@@ -131,12 +131,12 @@ extension WriteStatement {
 }
 
 extension RequestKey {
-    /// As the database knows it.
+    /// The form that the database stores.
     var uuid: UUIDBytes { UUIDBytes(high: origin.number, low: number.rawValue) }
 }
 
 extension Write {
-    /// On whose private stream it is told.
+    /// The user whose private stream reports the write.
     var toldPrivately: UserID? {
         switch action {
         case .hide, .clearHistory, .putSettings, .unlist: actor
@@ -154,7 +154,7 @@ extension Write.Action {
         }
     }
 
-    /// Whether a text is replaced or erased, which the index has to follow.
+    /// Whether a text is replaced or erased. The index has to follow.
     var changesText: Bool {
         switch self {
         case .edit, .deleteForEveryone: true
@@ -162,7 +162,7 @@ extension Write.Action {
         }
     }
 
-    /// What tells a repetition from another request under the same key.
+    /// Distinguishes a repetition from another request under the same key.
     var subject: UUIDBytes? {
         switch self {
         case .putMember(let user, _), .removeMember(let user): UUIDBytes(hashOf: user.name)
@@ -170,7 +170,7 @@ extension Write.Action {
         }
     }
 
-    /// The message it is about.
+    /// The message that the write concerns.
     var message: MessageID? {
         switch self {
         case .edit(let message, _), .deleteForEveryone(let message), .hide(let message), .setTapback(let message, _),

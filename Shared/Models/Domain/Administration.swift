@@ -1,10 +1,10 @@
-/// How far the erasure of a user is, for the application's backend.
+/// The progress of a user's erasure, for the application's backend.
 public struct Erasure: Hashable, Sendable, Codable {
-    /// What was erased so far.
+    /// The items erased so far.
     public struct Counts: Hashable, Sendable, Codable {
-        /// Messages whose text was erased, …
+        /// Messages whose text was erased.
         public var messages: Int
-        /// … and their former texts.
+        /// Former texts of these messages.
         public var revisions: Int
         public var tapbacks: Int
         /// Messages of others that mentioned the user.
@@ -22,14 +22,14 @@ public struct Erasure: Hashable, Sendable, Codable {
 
     public var userId: UserID
     public var requestedAt: Timestamp
-    /// Nil while it goes on.
+    /// Nil while the erasure is in progress.
     public var erasedAt: Timestamp?
     public var counts: Counts
 }
 
-/// Whether a service takes requests, as `/readyz` tells it.
+/// Whether a service accepts requests, as reported by `/readyz`.
 public struct ServiceReadiness: Hashable, Sendable, Codable {
     public var ready: Bool
-    /// What is missing, by its name.
+    /// The reasons why it does not, by the name of what is missing.
     public var reasons: [String: String]
 }

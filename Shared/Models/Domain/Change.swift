@@ -1,25 +1,25 @@
-/// One step of a conversation. Live it carries the state at that change; replayed, the present state, or that of when a
-/// member left.
+/// A change of a conversation. A live change carries the state at that change. A replayed one carries the present
+/// state, or the state when a member left.
 ///
 /// A change of an unknown kind still moves the cursor.
 public struct Change: Hashable, Sendable, Codable {
     public var conversationId: ConversationID
-    /// Dense, from 1, within each of the reader's windows.
+    /// The position: dense, from 1, within each of the reader's windows.
     public var seq: Int64
     public var kind: Open<ChangeKind>
     public var at: Timestamp
-    /// Who did it.
+    /// The user who made the change.
     public var actorId: UserID
-    /// Of `message.…` and `tapback.…`: as it is for every reader. Nil where the message lies in none of the reader's
-    /// windows: take the position and nothing else.
+    /// The message of a `message.…` or `tapback.…` change, in the form that is the same for every reader. Nil if the
+    /// message lies in none of the reader's windows: then only take the position.
     public var message: Message?
-    /// Of `conversation.created`.
+    /// The conversation of `conversation.created`.
     public var conversation: CreatedConversation?
-    /// Of `member.…`: whom it is about.
+    /// The user whom a `member.…` change is about.
     public var userId: UserID?
-    /// Of `member.…`: the role from then on; of `member.removed` the last one.
+    /// The new role of a `member.…` change; for `member.removed` the last one.
     public var role: Open<MemberRole>?
-    /// Of `conversation.renamed`: the new title.
+    /// The new title of `conversation.renamed`.
     public var title: String?
 
     public init(
@@ -40,13 +40,13 @@ public struct Change: Hashable, Sendable, Codable {
     }
 }
 
-/// A conversation within the change that created it: only what is the same for every reader.
+/// A conversation within the change that created it. It has only fields that are the same for every reader.
 public struct CreatedConversation: Hashable, Sendable, Codable {
     public var id: ConversationID
     public var kind: Open<ConversationKind>
     public var title: String?
     public var createdAt: Timestamp
-    /// The creator included.
+    /// Includes the creator.
     public var memberCount: Int
 
     public init(
@@ -60,29 +60,29 @@ public struct CreatedConversation: Hashable, Sendable, Codable {
     }
 }
 
-/// One step of what concerns one user alone.
+/// A change on a user's private stream.
 ///
 /// A change of an unknown kind still moves the cursor.
 public struct PrivateChange: Hashable, Sendable, Codable {
-    /// Dense, from 1, for each user. The latest 1,000 are kept.
+    /// The position: dense, from 1, for each user. The latest 1,000 are kept.
     public var useq: Int64
     public var kind: Open<PrivateKind>
     public var at: Timestamp
-    /// Of all kinds but `settings.changed` of the user's own settings.
+    /// Set for all kinds except `settings.changed` of the user's own settings.
     public var conversationId: ConversationID?
-    /// Of `message.hidden`.
+    /// The message of `message.hidden`.
     public var messageId: MessageID?
-    /// Of `history.cleared`: everything up to this position.
+    /// The last position cleared by `history.cleared`.
     public var throughSeq: Int64?
-    /// Of `read.moved`: read by the user up to here, on whatever device.
+    /// The position of `read.moved`: the user has read up to here, on any device.
     public var readSeq: Int64?
-    /// Of `conversation.joined`: the session sends the changes after it.
+    /// The last position at `conversation.joined`. The session sends the changes after it.
     public var lastSeq: Int64?
-    /// Of `settings.changed`: what is in force.
+    /// The setting in force after `settings.changed`.
     public var readReceipts: Bool?
-    /// Of `settings.changed` without a conversation: what is in force.
+    /// The setting in force after `settings.changed` without a conversation.
     public var presence: Bool?
-    /// Of `settings.changed` with a conversation: the settings that follow the user's own.
+    /// The settings that follow the user's own, after `settings.changed` with a conversation.
     public var inherited: [Open<InheritedSetting>]?
 
     public init(

@@ -1,7 +1,7 @@
-// The two forms of fields that the compiler's coding does not write. Everything else is coded by it, which is why
-// properties of the domain have the names of the contract's fields, letter by letter.
+// The two forms of fields that the compiler's coding does not support. It codes everything else, so properties of the
+// domain are named exactly like the contract's fields.
 
-/// Required by the contract, and `null` where there is no value.
+/// A field that the contract requires, and that is `null` without a value.
 @propertyWrapper
 public struct ValueOrNull<Value: Codable & Hashable & Sendable>: Codable, Hashable, Sendable {
     public var wrappedValue: Value?
@@ -19,7 +19,7 @@ public struct ValueOrNull<Value: Codable & Hashable & Sendable>: Codable, Hashab
     }
 }
 
-/// Says something by being there, always `true`.
+/// A field that is either `true` or absent.
 @propertyWrapper
 public struct TrueOrAbsent: Codable, Hashable, Sendable {
     public var wrappedValue: Bool
@@ -36,7 +36,7 @@ public struct TrueOrAbsent: Codable, Hashable, Sendable {
     }
 }
 
-// The compiler's coding takes these instead of the general ones, and so leaves the key out.
+// Overloads that the compiler's coding prefers to the general ones, so that it omits the key.
 extension KeyedDecodingContainer {
     func decode(_: TrueOrAbsent.Type, forKey key: Key) throws -> TrueOrAbsent {
         TrueOrAbsent(wrappedValue: try decodeIfPresent(Bool.self, forKey: key) ?? false)

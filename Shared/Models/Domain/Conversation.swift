@@ -1,30 +1,30 @@
 /// A conversation as one user sees it. For a former member everything stops at the end of their last window: title,
-/// `memberCount` and `lastActivityAt` are those of then.
+/// `memberCount` and `lastActivityAt` are from that time.
 public struct Conversation: Hashable, Sendable, Codable, Identifiable {
     public var id: ConversationID
     public var kind: Open<ConversationKind>
-    /// At most 200 Unicode scalars; nil when there is none.
+    /// At most 200 Unicode scalars; nil if there is none.
     public var title: String?
     public var createdAt: Timestamp
     /// The last position that the user may see.
     public var lastSeq: Int64
-    /// When that change happened.
+    /// The time of that change.
     public var lastActivityAt: Timestamp
     /// The last message that the user may see.
     public var lastMessage: Message?
     public var memberCount: Int
-    /// Of the user's last stay.
+    /// The user's role in their last stay.
     public var role: Open<MemberRole>
     /// The user's stays, oldest first; at least one.
     public var windows: [Window]
     /// The user has cleared the history up to here; 0: nothing.
     public var clearedSeq: Int64
-    /// Messages of others after `readSeq` and `clearedSeq`, without system messages and those that are deleted or hidden;
-    /// counted up to 100.
+    /// Messages of others after `readSeq` and `clearedSeq`, counted up to 100. System messages and those that are
+    /// deleted or hidden do not count.
     public var unreadCount: Int
-    /// Read by the user up to here; 0: nothing.
+    /// The user has read up to here; 0: nothing.
     public var readSeq: Int64
-    /// On one of the user's devices up to here; 0: nothing.
+    /// One of the user's devices has everything up to here; 0: nothing.
     public var deliveredSeq: Int64
 
     public init(
@@ -50,7 +50,7 @@ public struct Conversation: Hashable, Sendable, Codable, Identifiable {
 }
 
 extension Conversation {
-    /// Whether the user is a member now: who was one reads their windows and writes nothing.
+    /// Whether the user is a member now. A former member reads their windows and writes nothing.
     public var isMember: Bool { windows.last.map { $0.to == nil } ?? false }
 
     /// Whether the position lies in one of the user's stays.
@@ -71,15 +71,15 @@ public struct Window: Hashable, Sendable, Codable {
     public func contains(_ seq: Int64) -> Bool { seq >= from && to.map { seq <= $0 } ?? true }
 }
 
-/// A member of a conversation and how far they are.
+/// A member of a conversation, with their receipts.
 public struct Membership: Hashable, Sendable, Codable {
     public var userId: UserID
     public var role: Open<MemberRole>
-    /// Where the present stay began.
+    /// The position at which the present stay began.
     public var joinedSeq: Int64
-    /// On one of their devices up to here; 0: nothing.
+    /// One of their devices has everything up to here; 0: nothing.
     public var deliveredSeq: Int64
-    /// Read up to here; of others, as far as they show it by read receipts.
+    /// They have read up to here; for other members, as far as their read receipts show it.
     public var readSeq: Int64
 
     public init(
@@ -93,7 +93,7 @@ public struct Membership: Hashable, Sendable, Codable {
     }
 }
 
-/// Who has received, or has read, a message.
+/// The time at which a user received, or read, a message.
 public struct Receipt: Hashable, Sendable, Codable {
     public var userId: UserID
     public var at: Timestamp

@@ -1,55 +1,55 @@
-/// The limits in force in a deployment, as `GET /v1/limits` tells them: those of `ContractLimits`, some of which it may
-/// set smaller, and its own.
+/// The limits in force in a deployment, as reported by `GET /v1/limits`: those of `ContractLimits`, some of which it
+/// may lower, and its own.
 public struct Limits: Hashable, Sendable, Codable {
-    /// Bytes of UTF-8 of one message's text.
+    /// The size of one message's text in bytes of UTF-8.
     public var textBytes: Int
-    /// Bytes of a request's body, but for a batch.
+    /// The size of a request's body in bytes, except a batch.
     public var bodyBytes: Int
     public var batchBytes: Int
     public var batchMessages: Int
     public var membersPerRequest: Int
     public var membersPerConversation: Int
-    /// In one user's list, those they have left included.
+    /// The conversations in one user's list, including those they have left.
     public var conversationsPerUser: Int
-    /// Unicode scalars.
+    /// The length of a title in Unicode scalars.
     public var titleCharacters: Int
     public var mentionsPerMessage: Int
-    /// A page ends when it is so large.
+    /// The size in bytes at which a page ends.
     public var pageBytes: Int
     public var conversationsPerPage: Int
     public var membersPerPage: Int
     public var messagesPerPage: Int
     public var changesPerPage: Int
     public var pagesPerDigest: Int
-    /// After `createdAt`.
+    /// The time after `createdAt` in which a message may be edited.
     public var editWindowSeconds: Int
-    /// Bytes of a WebSocket message from a client …
+    /// The size of a WebSocket message from a client in bytes, except the first.
     public var frameBytes: Int
-    /// … and of its first.
+    /// The size of a client's first WebSocket message in bytes.
     public var helloBytes: Int
-    /// A gap of more changes is not replayed.
+    /// The longest gap that is replayed, in changes.
     public var replayChanges: Int
-    /// Open WebSockets of one user on one fanout.
+    /// The open WebSockets of one user on one fanout.
     public var sessionsPerUser: Int
     public var framesPerSecond: Int
     public var frameBurst: Int
     public var receiptsPerSecond: Int
-    /// What one user may take in a second, by `costs`, …
+    /// The cost, by `costs`, that one user may use in a second.
     public var costPerSecond: Int
-    /// … at once after a rest, …
+    /// The cost that one user may use at once after a rest.
     public var costBurst: Int
-    /// … and in flight.
+    /// The cost of one user's requests in flight.
     public var costInFlight: Int
-    /// Bytes of the bodies of one user's requests in flight.
+    /// The size of the bodies of one user's requests in flight, in bytes.
     public var bytesInFlight: Int
-    /// By the call's name (`operationId`); what is not named costs 1.
+    /// The costs by the call's name (`operationId`). A call that is not listed costs 1.
     public var costs: [String: Cost]
 
-    /// Of one call.
+    /// The cost of one call.
     public struct Cost: Hashable, Sendable, Codable {
         public var base: Int
         public var perHundredItems: Int?
-        /// How many of one user's are answered at a time.
+        /// How many of one user's requests are handled at a time.
         public var atOnce: Int?
     }
 }

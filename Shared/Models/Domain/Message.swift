@@ -1,49 +1,49 @@
-/// A message as one user sees it; within a change as every reader sees it, without status, dates and counts and with a
-/// bare reference.
+/// A message as one user sees it. Within a change it is the same for every reader: without status, dates and counts,
+/// and with a bare reference.
 ///
 /// Of two states of a message the one with the higher `changeSeq` is newer.
 public struct Message: Hashable, Sendable, Codable, Identifiable {
-    /// Chosen by the sender; of a system message made by the server.
+    /// Chosen by the sender; for a system message by the server.
     public var id: MessageID
     public var conversationId: ConversationID
-    /// Where it was created, from 1; never changes.
+    /// The position where it was created, from 1; never changes.
     public var seq: Int64
-    /// The last change that touched it.
+    /// The position of the last change that touched it.
     public var changeSeq: Int64
-    /// Of a system message, who did what it tells.
+    /// The sender; for a system message, the user who made the change.
     public var senderId: UserID
     public var kind: Open<MessageKind>
-    /// Nil when deleted for everyone and in system messages.
+    /// Nil for a message deleted for everyone and for a system message.
     @ValueOrNull public var text: String?
     /// The sender's clock, for display only.
     public var sentAt: Timestamp
-    /// When it was committed, by the server's clock: never decreasing along `seq`.
+    /// The time of the commit by the server's clock. It never decreases along `seq`.
     public var createdAt: Timestamp
     public var editedAt: Timestamp?
-    /// What is left is a tombstone: no text, tapbacks or mentions.
+    /// Whether only a tombstone is left: no text, tapbacks or mentions.
     @TrueOrAbsent public var deletedForEveryone: Bool
-    /// When it was deleted for everyone.
+    /// The time when it was deleted for everyone.
     public var deletedAt: Timestamp?
-    /// Of system messages: what it tells.
+    /// The event of a system message.
     public var event: SystemEvent?
-    /// Of replies: the immediate parent.
+    /// The immediate parent of a reply.
     public var replyTo: Reference?
-    /// The reader's own and the first 20 others.
+    /// The reader's own tapback and the first 20 others.
     public var tapbacks: [Tapback]
-    /// All of them.
+    /// The counts of all tapbacks.
     public var tapbackCounts: [TapbackKind: Int]
     /// At most 100, in the sender's order.
     public var mentions: [UserID]
 
-    /// Only the sender is told this, the dates and the counts.
+    /// Only the sender sees the status, the dates and the counts.
     public var status: Open<DeliveryStatus>?
-    /// When the last recipient got it, once all have.
+    /// The time when the last recipient got it, once all have.
     public var dateDelivered: Timestamp?
-    /// When the last recipient read it, once all have.
+    /// The time when the last recipient read it, once all have.
     public var dateRead: Timestamp?
     public var deliveredCount: Int?
     public var readCount: Int?
-    /// Members whose window covers `seq`, less the sender.
+    /// The members whose window covers `seq`, without the sender.
     public var recipientCount: Int?
 
     public init(
@@ -81,11 +81,11 @@ public struct Message: Hashable, Sendable, Codable, Identifiable {
 }
 
 extension Message {
-    /// `.none` where nothing is told, or a state of a later version.
+    /// The status; `.none` if there is none, or if it is a state of a later version.
     public var deliveryStatus: DeliveryStatus { status?.known ?? DeliveryStatus.none }
 
-    /// Whether the server would take another text for it: by its sender, within the edit window, unless it is deleted or a
-    /// system message.
+    /// Whether the server would accept a new text for it: from its sender, within the edit window, unless it is deleted
+    /// or a system message.
     ///
     /// - Parameter now: by the server's clock.
     public func isEditable(by user: UserID, at now: Timestamp) -> Bool {
@@ -94,22 +94,22 @@ extension Message {
             && now.milliseconds - createdAt.milliseconds <= window
     }
 
-    /// Whether it is of a kind that can be replied to, and still there. That the parent is in the same conversation and
-    /// within the sender's windows is for the server to know.
+    /// Whether it is of a kind that can be replied to, and not deleted. Only the server checks that the parent is in
+    /// the same conversation and within the sender's windows.
     public var isReplyable: Bool { !deletedForEveryone && (kind == .text || kind == .reply) }
 }
 
-/// The parent of a reply, as the reader may see it.
+/// The parent of a reply, as far as the reader may see it.
 public struct Reference: Hashable, Sendable, Codable {
     public var messageId: MessageID
-    /// The parent's position; nil when it is unavailable.
+    /// The parent's position; nil if it is unavailable.
     public var seq: Int64?
-    /// Nil when the parent is unavailable, and within changes.
+    /// Nil if the parent is unavailable, and within changes.
     public var senderId: UserID?
-    /// The first 50 characters (grapheme clusters) of the parent's present text. Nil when it is unavailable, and within
-    /// changes: there the client finds the parent in its own database, or gets it.
+    /// The first 50 characters (grapheme clusters) of the parent's present text. Nil if it is unavailable, and within
+    /// changes: there the client finds the parent in its own database, or requests it.
     public var preview: String?
-    /// Deleted for everyone, or not this reader's to see.
+    /// Whether the parent is deleted for everyone or not visible to this reader.
     @TrueOrAbsent public var unavailable: Bool
 
     public init(messageId: MessageID, seq: Int64, senderId: UserID? = nil, preview: String? = nil) {
@@ -126,12 +126,12 @@ public struct Reference: Hashable, Sendable, Codable {
     }
 }
 
-/// What a system message tells.
+/// The event of a system message.
 public struct SystemEvent: Hashable, Sendable, Codable {
     public var kind: Open<SystemEventKind>
-    /// Of `member.…`: whom it is about.
+    /// The user whom a `member.…` event is about.
     public var userId: UserID?
-    /// Of `conversation.renamed`: the new title.
+    /// The new title of `conversation.renamed`.
     public var title: String?
 
     public init(kind: SystemEventKind, userId: UserID? = nil, title: String? = nil) {
@@ -141,7 +141,7 @@ public struct SystemEvent: Hashable, Sendable, Codable {
     }
 }
 
-/// One user's reaction to a message; of each user there is at most one.
+/// A user's reaction to a message; each user has at most one.
 public struct Tapback: Hashable, Sendable, Codable {
     public var userId: UserID
     public var kind: TapbackKind
@@ -152,10 +152,10 @@ public struct Tapback: Hashable, Sendable, Codable {
     }
 }
 
-/// One of the texts that a message had.
+/// One of the texts of a message.
 public struct Revision: Hashable, Sendable, Codable {
     public var text: String
-    /// Since when it was the text.
+    /// The time from which this was the text.
     public var at: Timestamp
 
     public init(text: String, at: Timestamp) {

@@ -14,20 +14,20 @@ public struct MemberPage: Hashable, Sendable, Codable {
     public var nextCursor: UserID?
 }
 
-/// A page of messages, of one snapshot.
+/// A page of messages, from one snapshot.
 public struct History: Hashable, Sendable, Codable {
     /// Ascending by `seq`.
     public var messages: [Message]
-    /// The user may see messages before the first of the page.
+    /// Whether the user may see messages before the first one on the page.
     public var hasMoreBefore: Bool
-    /// The user may see messages after the last of the page.
+    /// Whether the user may see messages after the last one on the page.
     public var hasMoreAfter: Bool
-    /// The page shows exactly the changes up to here: continue with the changes after it.
+    /// The page includes exactly the changes up to here: continue with the changes after it.
     public var lastSeq: Int64
 }
 
 public struct ChangePage: Hashable, Sendable, Codable {
-    /// Ascending by `seq`, without holes within a window.
+    /// Ascending by `seq`, without gaps within a window.
     public var changes: [Change]
     /// The last position that the user may see.
     public var lastSeq: Int64
@@ -50,13 +50,13 @@ public struct TapbackPage: Hashable, Sendable, Codable {
 
     /// In byte order of the user ids.
     public var tapbacks: [Entry]
-    /// Of all pages.
+    /// The counts over all pages.
     public var counts: [TapbackKind: Int]
     /// Pass it as `after`; nil on the last page.
     public var nextCursor: UserID?
 }
 
-/// Who has a message of the caller and who has read it.
+/// The recipients who have a message of the caller, and those who have read it.
 public struct ReceiptPage: Hashable, Sendable, Codable {
     public var delivered: [Receipt]
     public var read: [Receipt]
@@ -67,15 +67,15 @@ public struct ReceiptPage: Hashable, Sendable, Codable {
     public var nextCursor: UserID?
 }
 
-/// What changed for the caller since a cursor.
+/// The changes for the caller since a cursor.
 public struct SyncPage: Hashable, Sendable, Codable {
-    /// As they are now. One may come again although nothing changed; none is missed.
+    /// The conversations in their present state. One may repeat without a change; none is missed.
     public var conversations: [Conversation]
     public var `private`: [PrivateChange]
-    /// Private changes since the cursor are no longer kept: all conversations come, and replace what is there.
+    /// Private changes since the cursor are no longer kept. All conversations are sent, and replace the present ones.
     @TrueOrAbsent public var reload: Bool
     public var cursor: String
-    /// Go on at once with the new cursor.
+    /// Continue at once with the new cursor.
     public var more: Bool
 }
 
@@ -87,14 +87,14 @@ public struct SearchPage: Hashable, Sendable, Codable {
 
 public struct SearchResult: Hashable, Sendable, Codable {
     public var message: Message
-    /// A piece of the text around the first match, about 160 characters, with `…` where it is cut. U+0002 stands before and
-    /// U+0003 behind each match, and nowhere else.
+    /// An extract of the text around the first match, about 160 characters, with `…` where it is cut. Each match stands
+    /// between U+0002 and U+0003, which occur nowhere else.
     public var snippet: String
 }
 
-/// What came of each message of a batch, in its order.
+/// The result for each message of a batch, in its order.
 public struct BatchResults: Hashable, Sendable, Codable {
-    /// The status that the message sent alone would have had, with its message below 400, else its problem.
+    /// The status that the message would have had alone, with its message below 400, otherwise its problem.
     public struct Result: Hashable, Sendable, Codable {
         public var status: Int
         public var message: Message?
@@ -104,23 +104,23 @@ public struct BatchResults: Hashable, Sendable, Codable {
     public var results: [Result]
 }
 
-/// Digests of a conversation, page by page, to compare a copy with.
+/// Digests of a conversation, page by page, for comparing a copy.
 public struct HistoryDigest: Hashable, Sendable, Codable {
-    /// Of 1,000 positions: from 1, 1,001, 2,001 and so on; the last page ends at `lastSeq`.
+    /// A page of 1,000 positions, from 1, 1,001, 2,001 and so on; the last page ends at `lastSeq`.
     public struct Page: Hashable, Sendable, Codable {
         public var fromSeq: Int64
         public var toSeq: Int64
-        /// Of what happened there: SHA-256 in 64 hexadecimal digits.
+        /// The digest of the changes on the page: SHA-256 in 64 hexadecimal digits.
         public var changes: String
-        /// Of the messages created there, as the user sees them: SHA-256 in 64 hexadecimal digits.
+        /// The digest of the messages created on the page, as the user sees them: SHA-256 in 64 hexadecimal digits.
         public var state: String
     }
 
-    /// The last position that the user may see: what the digests are exact at.
+    /// The last position that the user may see. The digests are exact at it.
     public var lastSeq: Int64
-    /// Where the user's private stream is: what they hid and cleared up to there is left out of `state`.
+    /// The position of the user's private stream. `state` leaves out what they hid and cleared up to it.
     public var useq: Int64
-    /// Ascending. A page that the user's windows do not touch is left out.
+    /// Ascending. Pages that the user's windows do not touch are left out.
     public var pages: [Page]
     public var more: Bool
 }

@@ -1,4 +1,4 @@
-/// Why a request is refused. Clients get it as `ProblemDetails`.
+/// The reason why a request is refused. Clients get it as `ProblemDetails`.
 ///
 /// The detail names the field at fault. It never holds SQL, a stack trace, a message text or another user's data.
 public struct Problem: Error, Hashable, Sendable {
@@ -74,18 +74,18 @@ public struct Problem: Error, Hashable, Sendable {
         }
     }
 
-    /// Seconds after which a repetition makes sense, for the statuses whose answers carry `Retry-After`.
+    /// The seconds after which to repeat the request, for the statuses whose responses carry `Retry-After`.
     public var retryAfter: Int? { code.status == 429 || code.status == 503 ? 1 : nil }
 }
 
-/// A problem as it stands in a response, in `application/problem+json` (RFC 9457), and in the results of a batch.
+/// A problem in a response, as `application/problem+json` (RFC 9457), and in the results of a batch.
 public struct ProblemDetails: Error, Hashable, Sendable, Codable {
     /// The code in words.
     public var title: String
-    /// The status of the response, from 400 to 599: what to go by where the code is unknown.
+    /// The status of the response, from 400 to 599. Use it if the code is unknown.
     public var status: Int
     public var code: Open<Problem.Code>
-    /// For a developer to read: what is wrong, and where.
+    /// The error and its location, for developers.
     public var detail: String
 
     public init(title: String, status: Int, code: Open<Problem.Code>, detail: String) {

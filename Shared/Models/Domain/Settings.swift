@@ -1,8 +1,8 @@
-/// What a user decided about themselves: what is in force.
+/// The settings in force for a user.
 public struct Settings: Hashable, Sendable, Codable {
-    /// Whether others learn how far the user has read, where nothing else was decided for a conversation.
+    /// Whether others see how far the user has read, unless a conversation has its own setting.
     public var readReceipts: Bool
-    /// Whether others learn when the user is online and was last seen, and the user when others are.
+    /// Whether others see when the user is online and was last seen, and the user sees the same of others.
     public var presence: Bool
 
     public init(readReceipts: Bool, presence: Bool) {
@@ -11,11 +11,11 @@ public struct Settings: Hashable, Sendable, Codable {
     }
 }
 
-/// What a user decided for one conversation: what is in force.
+/// The settings in force for a user in one conversation.
 public struct SettingsInConversation: Hashable, Sendable, Codable {
-    /// Whether the others in this conversation learn how far the user has read.
+    /// Whether the others in this conversation see how far the user has read.
     public var readReceipts: Bool
-    /// The settings that follow the user's own: without a decision here they change with those.
+    /// The settings that follow the user's own. Without a choice here they change with those.
     public var inherited: [Open<InheritedSetting>]
 
     public init(readReceipts: Bool, inherited: [InheritedSetting]) {

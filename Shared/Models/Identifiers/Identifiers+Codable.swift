@@ -1,5 +1,5 @@
-// Identifiers in JSON are strings, and keys of objects. What is none is refused: nothing of this contract's version or a
-// later one gives an identifier another form.
+// Identifiers are strings in JSON, and keys of objects. Anything else is refused: no version of this contract gives an
+// identifier another form.
 
 extension UUIDBytes: Codable, CodingKeyRepresentable {
     public init(from decoder: any Decoder) throws {
@@ -44,7 +44,7 @@ extension UserID: Codable, CodingKeyRepresentable {
     public init?(codingKey: some CodingKey) { self.init(codingKey.stringValue) }
 }
 
-/// The key of an object that has one member for each of something.
+/// A key of an object that has one member per item.
 struct TextKey: CodingKey {
     let stringValue: String
     var intValue: Int? { nil }
@@ -55,7 +55,7 @@ struct TextKey: CodingKey {
 }
 
 extension Decoder {
-    /// The value that a string stands for.
+    /// Returns the value of a string.
     func text<Value>(_ expected: String, _ read: (String) -> Value?) throws -> Value {
         guard let value = read(try singleValueContainer().decode(String.self)) else {
             throw DecodingError.dataCorrupted(.init(codingPath: codingPath, debugDescription: "must be \(expected)"))

@@ -1,13 +1,15 @@
-/// A conversation. Chosen by the client (UUID version 4 or 7), or derived from the pair of users (version 8) when direct.
+/// The identifier of a conversation. The client chooses it (UUID version 4 or 7); for a direct conversation it is
+/// derived from the pair of users (version 8).
 public struct ConversationID: Hashable, Sendable {
     public let uuid: UUIDBytes
     public init(_ uuid: UUIDBytes) { self.uuid = uuid }
 
-    /// The unit of ownership and partitioning the conversation belongs to.
+    /// The unit of ownership and partitioning that the conversation belongs to.
     public var slot: Slot { Slot(uuid.lastByte) }
 }
 
-/// A message, unique within its conversation. Chosen by the client (UUID version 4 or 7): the key of a repetition.
+/// The identifier of a message, unique within its conversation. The client chooses it (UUID version 4 or 7), and it
+/// identifies repetitions.
 public struct MessageID: Hashable, Sendable {
     public let uuid: UUIDBytes
     public init(_ uuid: UUIDBytes) { self.uuid = uuid }
@@ -16,7 +18,7 @@ public struct MessageID: Hashable, Sendable {
 extension ConversationID: CustomStringConvertible { public var description: String { uuid.description } }
 extension MessageID: CustomStringConvertible { public var description: String { uuid.description } }
 
-/// A user, named by the embedding application: 1–64 characters of `A–Z a–z 0–9 . _ - @ : +`.
+/// The name of a user, chosen by the embedding application: 1–64 characters of `A–Z a–z 0–9 . _ - @ : +`.
 public struct UserID: Hashable, Sendable {
     public static let maximumLength = 64
 

@@ -7,8 +7,8 @@ public struct Slot: Hashable, Sendable {
 
     public init(_ number: UInt8) { self.number = number }
 
-    /// FNV-1a over the bytes of the name, folded to eight bits: spread evenly, the same in every process and for ever
-    /// (rows are stored under it). Source: RFC 9923.
+    /// Hashes the name by FNV-1a, folded to eight bits: spread evenly, and the same in every process and for ever,
+    /// because rows are stored under it. Source: RFC 9923.
     public init(ofUserNamed name: String) {
         var hash = UUIDBytes.fnv1a(name.utf8)
         hash ^= hash >> 32
@@ -16,7 +16,7 @@ public struct Slot: Hashable, Sendable {
         number = UInt8(truncatingIfNeeded: hash ^ hash >> 8)
     }
 
-    /// The group of slots whose traffic shares a bus topic.
+    /// The group of slots that share a bus topic.
     public var group: SlotGroup { SlotGroup(number >> 4) }
 
     public static var all: [Slot] { (0...255).map(Slot.init) }

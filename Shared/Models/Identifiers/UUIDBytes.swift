@@ -1,4 +1,5 @@
-/// A UUID (RFC 9562) as two big-endian words: sixteen bytes in a register pair, hashed and compared without memory.
+/// A UUID (RFC 9562) as two big-endian words: sixteen bytes in a register pair, hashed and compared without memory
+/// access.
 public struct UUIDBytes: Hashable, Sendable {
     public var high: UInt64
     public var low: UInt64
@@ -8,16 +9,16 @@ public struct UUIDBytes: Hashable, Sendable {
         self.low = low
     }
 
-    /// No UUID of any version: stands for an absent one where a field has a fixed place.
+    /// The zero UUID, of no version. It stands for an absent one in a fixed field.
     public static let zero = UUIDBytes(high: 0, low: 0)
 
-    /// Sixteen bytes that stand for a name: its FNV-1a forwards and backwards. The same in every process and for ever; no
-    /// defence against names chosen to collide.
+    /// Creates sixteen bytes from a name: its FNV-1a forwards and backwards. They are the same in every process and for
+    /// ever. This is no defence against names chosen to collide.
     public init(hashOf name: String) {
         self.init(high: Self.fnv1a(name.utf8), low: Self.fnv1a(name.utf8.reversed()))
     }
 
-    /// FNV-1a with 64 bits. Source: RFC 9923.
+    /// The 64-bit FNV-1a hash. Source: RFC 9923.
     static func fnv1a(_ bytes: some Sequence<UInt8>) -> UInt64 {
         bytes.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
     }
@@ -25,7 +26,7 @@ public struct UUIDBytes: Hashable, Sendable {
     /// The version digit: 4 random, 7 time-ordered, 8 custom (RFC 9562, 4.2).
     public var version: UInt8 { UInt8(truncatingIfNeeded: high >> 12) & 0xF }
 
-    /// Whether the variant bits say RFC 9562 (4.1).
+    /// Whether the variant bits are those of RFC 9562 (4.1).
     public var isStandardVariant: Bool { low >> 62 == 0b10 }
 
     public var lastByte: UInt8 { UInt8(truncatingIfNeeded: low) }

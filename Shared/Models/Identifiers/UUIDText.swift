@@ -1,6 +1,6 @@
 /// The text form of a UUID, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` in lower case (RFC 9562, 4).
 ///
-/// Every message carries three or four of them, so eight digits are turned at once: measured 37 ns instead of 94 to
+/// Every message carries three or four of them, so eight digits are converted at once. Measured: 37 ns instead of 94 to
 /// append one to a buffer, 14 ns to read one.
 extension UUIDBytes {
     /// Writes the 36 characters.
@@ -20,7 +20,7 @@ extension UUIDBytes {
             of: HexDigits.of(UInt32(truncatingIfNeeded: low)).bigEndian, toByteOffset: 28, as: UInt64.self)
     }
 
-    /// Parses the 36 characters; upper case is not this contract's form.
+    /// Parses the 36 characters. Upper case is not the contract's form.
     public init?(text: UnsafeRawBufferPointer) {
         guard text.count == 36, text[8] == Self.hyphen, text[13] == Self.hyphen, text[18] == Self.hyphen,
             text[23] == Self.hyphen
@@ -57,15 +57,15 @@ private enum HexDigits {
         digits = (digits << 16 | digits) & 0x0000_FFFF_0000_FFFF
         digits = (digits << 8 | digits) & 0x00FF_00FF_00FF_00FF
         digits = (digits << 4 | digits) & 0x0F0F_0F0F_0F0F_0F0F
-        // 1 in the bytes of the digits above 9, which become letters: "a" is 39 further than what follows "9".
+        // 1 in the bytes of digits above 9, which become letters: "a" comes 39 after the character that follows "9".
         let letters = (digits &+ ones &* 6) >> 4 & ones
         return digits &+ ones &* UInt64(UInt8(ascii: "0")) &+ letters &* 39
     }
 
-    /// Nil when a character is not a digit in lower case: then writing the value gives other characters.
+    /// Nil if a character is not a digit in lower case: then writing the value gives other characters.
     @inline(__always)
     static func value(of characters: UInt64) -> UInt32? {
-        // The lower half of a character is the digit, or 9 less for a letter; letters have bit 6.
+        // The lower half of a character is the digit; for a letter, the digit less 9. Letters have bit 6 set.
         let letters = characters >> 6 & ones
         var digits = (characters & 0x0F0F_0F0F_0F0F_0F0F) &+ letters &* 9
         digits = (digits >> 4 | digits) & 0x00FF_00FF_00FF_00FF

@@ -27,14 +27,14 @@ public enum ChangeKind: UInt8, CaseIterable, ContractName {
     }
 }
 
-/// What a system message tells: the changes that also stand in the history, as a message of the same `seq`.
+/// The event of a system message: a kind of change that also appears in the history, as a message with the same `seq`.
 public enum SystemEventKind: CaseIterable, ContractName {
     case memberAdded
     case memberRemoved
     case memberChanged
     case conversationRenamed
 
-    /// The change that the message stands for.
+    /// The change that the message represents.
     public var change: ChangeKind {
         switch self {
         case .memberAdded: .memberAdded

@@ -1,11 +1,11 @@
-/// What the contract names: a kind, a role, a state or a code. The name is what stands in JSON; numbers, where a type has
-/// them, stand in the database and on the bus.
+/// A name of the contract: a kind, a role, a state or a code. JSON has the name. The database and the bus have the
+/// number, if the type has numbers.
 ///
-/// A server may be newer than its client, so whoever reads a name from a server keeps it as `Open`.
+/// A server may be newer than its client, so names from a server are kept as `Open`.
 public protocol ContractName: Hashable, Sendable {
     var name: StaticString { get }
 
-    /// All that the contract has.
+    /// All cases in the contract.
     static var contractCases: [Self] { get }
 }
 
@@ -21,7 +21,7 @@ extension ContractName {
     }
 }
 
-/// A name as a server gave it: one that this version knows, or one of a later version, to be passed over.
+/// A name from a server: one that this version knows, or one of a later version, to be ignored.
 ///
 /// ```
 /// switch change.kind {

@@ -1,8 +1,8 @@
-/// What a conversation is. The numbers stand in the database and in frames of the bus.
+/// The kind of a conversation. The numbers are used in the database and on the bus.
 public enum ConversationKind: UInt8, CaseIterable, ContractName {
-    /// Of any number of members, with a title if they give it one.
+    /// A conversation of any number of members, with an optional title.
     case group = 1
-    /// Of two users for good: nobody is added or leaves, there is no title, and there is one for each pair.
+    /// A permanent conversation of two users: nobody is added or leaves, there is no title, and each pair has one.
     case direct = 2
 
     public var name: StaticString {
@@ -13,7 +13,7 @@ public enum ConversationKind: UInt8, CaseIterable, ContractName {
     }
 }
 
-/// What a member may do. The numbers stand in the database and in frames of the bus.
+/// The role of a member. The numbers are used in the database and on the bus.
 public enum MemberRole: UInt8, CaseIterable, ContractName {
     case member = 1
     /// May remove members and make owners.

@@ -1,10 +1,10 @@
-/// How far a message got, as its sender is told. Each state includes the ones before it.
+/// How far a message got, as shown to its sender. Each state includes the ones before it.
 public enum DeliveryStatus: CaseIterable, ContractName {
-    /// Nothing is told: another's message, or a system message. Never in JSON.
+    /// No status: the message is another's, or a system message. Never in JSON.
     case none
     /// Committed.
     case sent
-    /// One device of every recipient has it.
+    /// One device of every recipient has the message.
     case delivered
     /// Every recipient has read it.
     case read

@@ -1,7 +1,7 @@
 /// Emoji as defined by Unicode Technical Standard #51 that are shown in colour by default: not the digit, letter or
 /// text symbol that some of them begin with.
 ///
-/// A flag of any two letters and any emoji joined to any other are accepted: which of them have a picture changes every
+/// A flag of any two letters and any emoji joined to any other are accepted. Which of them have a picture changes every
 /// year and depends on the device.
 enum EmojiSequence {
     /// Whether the text is exactly one emoji.
@@ -54,7 +54,7 @@ enum EmojiSequence {
 }
 
 extension Unicode.Scalar {
-    /// Whether the scalar is an emoji by itself: digits, `#` and `*` only begin keycaps, regional indicators come in
+    /// Whether the scalar is an emoji by itself. Digits, `#` and `*` only begin keycaps; regional indicators come in
     /// pairs.
     fileprivate var isPictograph: Bool { properties.isEmoji && !isASCII && !isRegionalIndicator }
 

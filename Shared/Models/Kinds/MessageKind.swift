@@ -1,8 +1,8 @@
-/// What a message is. The numbers stand in the database.
+/// The kind of a message. The numbers are used in the database.
 public enum MessageKind: Int16, CaseIterable, ContractName {
     case text = 1
     case reply = 2
-    /// Made by the server, for a change about members or the title.
+    /// A message made by the server, for a change of the members or the title.
     case system = 3
 
     public var name: StaticString {

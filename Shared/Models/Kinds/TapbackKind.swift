@@ -1,9 +1,9 @@
-/// How a user reacts to a message: one of the six classic kinds, or one emoji.
+/// The kind of a reaction to a message: one of the six classic kinds, or one emoji.
 ///
-/// `init?(_:)` checks what a user picked. What a server tells is taken as it is: it may know emoji that this version does
-/// not.
+/// `init?(_:)` checks a user's choice. A value from a server is not checked, since it may know emoji that this version
+/// does not.
 public struct TapbackKind: Hashable, Sendable {
-    /// Bytes of UTF-8 that are kept of it at most; no emoji in use is longer than 35.
+    /// The size limit in bytes of UTF-8. No emoji in use is longer than 35.
     public static let maximumBytes = 64
 
     public static let love = TapbackKind(trusted: "love")
@@ -13,11 +13,11 @@ public struct TapbackKind: Hashable, Sendable {
     public static let emphasize = TapbackKind(trusted: "emphasize")
     public static let question = TapbackKind(trusted: "question")
 
-    /// In the order in which they are offered.
+    /// The classic kinds in the order in which they are offered.
     public static let classic = [love, like, dislike, laugh, emphasize, question]
     private static let classicNames = Set(classic.map(\.name))
 
-    /// Of a classic kind its English name, else the emoji.
+    /// The English name of a classic kind, or the emoji.
     public let name: String
 
     /// Nil unless it is a classic kind or exactly one emoji.
@@ -30,7 +30,7 @@ public struct TapbackKind: Hashable, Sendable {
 
     private init(trusted name: String) { self.name = name }
 
-    /// The emoji, where it is none of the classic kinds.
+    /// The emoji; nil for a classic kind.
     public var emoji: String? { Self.classicNames.contains(name) ? nil : name }
 }
 

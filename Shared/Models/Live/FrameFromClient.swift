@@ -1,16 +1,16 @@
 /// A frame that a client sends on the WebSocket, to be encoded as one JSON object.
 public enum FrameFromClient: Hashable, Sendable {
-    /// The first one, within 10 s.
+    /// Sent first, within 10 s.
     case hello(Hello)
-    /// Stored on this device, up to the positions.
+    /// The messages up to the positions are stored on this device.
     case delivered([ReceiptPosition])
-    /// Read by the user, up to the positions.
+    /// The user has read up to the positions.
     case read([ReceiptPosition])
-    /// Again every few seconds while typing goes on: it expires after 6 s.
+    /// Repeated every few seconds while the user types. It expires after 6 s.
     case typing(conversationId: ConversationID, active: Bool)
     /// A fresh token of the same user.
     case auth(token: String)
-    /// The id, of at most 64 bytes, comes back with the `pong`.
+    /// The `pong` returns the id, of at most 64 bytes.
     case ping(id: String? = nil)
 }
 
@@ -23,9 +23,9 @@ extension FrameFromClient {
         public var useq: Int64?
         /// The last `statusVersion` of each conversation.
         public var statusVersions: [ConversationID: Int64]?
-        /// That of the last `welcome`.
+        /// The `logId` of the last `welcome`.
         public var logId: String?
-        /// Optional features that the client has; none are defined in version 1.
+        /// Optional features that the client supports. None are defined in version 1.
         public var capabilities: [String]?
 
         public init(

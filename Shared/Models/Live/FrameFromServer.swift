@@ -1,27 +1,28 @@
-/// A frame that the server sends on the WebSocket. After `welcome` comes what the client's cursors miss, then everything
-/// as it happens.
+/// A frame that the server sends on the WebSocket. After `welcome` come the changes since the client's cursors, then
+/// live updates.
 public enum FrameFromServer: Hashable, Sendable {
     /// The session is open.
     case welcome(Welcome)
-    /// In order of `seq` within a conversation, each exactly once per session, replay and live together.
+    /// A change, in order of `seq` within a conversation. Each is sent exactly once per session, counting replay and
+    /// live.
     case change(Change)
-    /// In order of `useq`, each exactly once per session.
+    /// A private change, in order of `useq`. Each is sent exactly once per session.
     case `private`(PrivateChange)
     case status(Status)
     case typing(Typing)
     case presence(Presence)
-    /// The gap is too long to replay, and the session goes on after it.
+    /// The gap is too long to replay. The session continues after it.
     case reload(Reload)
-    /// The client knows more than the server, whose database was restored: discard the conversation, or everything, and
-    /// load it anew.
+    /// The client has more than the server, whose database was restored. Discard the conversation, or everything, and
+    /// load it again.
     case reset(conversationId: ConversationID?)
-    /// A minute before the token ends: send a fresh one.
+    /// The token ends in a minute: send a fresh one.
     case tokenExpiring(at: Timestamp)
-    /// The server closes.
+    /// The server closes the session.
     case bye(Bye)
-    /// The answer to a ping, with its id.
+    /// The response to a ping, with its id.
     case pong(id: String?)
-    /// Of a later version: to be passed over.
+    /// A frame of a later version, to be ignored.
     case unknown(type: String)
 }
 
@@ -30,16 +31,17 @@ extension FrameFromServer {
         public var userId: UserID
         public var sessionId: UUIDBytes
         public var serverTime: Timestamp
-        /// Names the database. Another one than before: it was restored, and a `reset` follows.
+        /// The identity of the database. If it differs from the last one, the database was restored, and a `reset`
+        /// follows.
         public var logId: UUIDBytes
-        /// Where the private stream is.
+        /// The position of the private stream.
         public var useq: Int64
-        /// The server pings so often.
+        /// The interval of the server's pings.
         public var heartbeatSeconds: Int
         public var capabilities: [String]
-        /// The 100 latest.
+        /// The 100 latest conversations.
         public var conversations: [Conversation]
-        /// Further ones are listed by `GET /v1/conversations`.
+        /// Whether there are more, which `GET /v1/conversations` lists.
         public var more: Bool
 
         public init(
@@ -58,11 +60,11 @@ extension FrameFromServer {
         }
     }
 
-    /// Receipts of a conversation that moved. In conversations of up to 50 members by user, in larger ones as counts of the
-    /// reader's own last 50 messages. Without any of them it says only how far `statusVersion` is.
+    /// Receipts that moved in a conversation. Conversations of up to 50 members have them by user, larger ones as
+    /// counts for the reader's own last 50 messages. Without receipts it only announces `statusVersion`.
     public struct Status: Hashable, Sendable, Codable {
         public struct Counts: Hashable, Sendable, Codable {
-            /// Of the message.
+            /// The position of the message.
             public var seq: Int64
             public var deliveredCount: Int
             public var readCount: Int
@@ -75,11 +77,11 @@ extension FrameFromServer {
         }
 
         public var conversationId: ConversationID
-        /// Only grows. The latest is all that matters.
+        /// The version, which only grows. Only the latest one matters.
         public var statusVersion: Int64
-        /// Up to which position each user has received …
+        /// The position up to which each user has received.
         public var delivered: [UserID: Int64]?
-        /// … and read.
+        /// The position up to which each user has read.
         public var read: [UserID: Int64]?
         public var counts: [Counts]?
         public var at: Timestamp
@@ -97,7 +99,7 @@ extension FrameFromServer {
         }
     }
 
-    /// Somebody else types, or stopped. Without another one it ends after 6 s.
+    /// Another user types, or has stopped. Typing ends after 6 s without another frame.
     public struct Typing: Hashable, Sendable, Codable {
         public var conversationId: ConversationID
         public var userId: UserID
@@ -110,11 +112,11 @@ extension FrameFromServer {
         }
     }
 
-    /// Somebody is online, or is not. After a reconnection everybody is to be taken as not online until told otherwise.
+    /// A user is online, or is not. After a reconnection every user counts as not online until a frame says otherwise.
     public struct Presence: Hashable, Sendable, Codable {
         public var userId: UserID
         public var online: Bool
-        /// The minute in which the last session ended; nil while online, and where the user does not show it any more.
+        /// The minute in which the last session ended. Nil while online, and if the user no longer shows it.
         public var lastSeen: Timestamp?
 
         public init(userId: UserID, online: Bool, lastSeen: Timestamp? = nil) {
@@ -124,8 +126,8 @@ extension FrameFromServer {
         }
     }
 
-    /// Of a conversation: page through its changes up to `lastSeq`. Of the private stream: changes up to `useq` are no
-    /// longer kept; load what they tell of anew.
+    /// A gap that is not replayed. For a conversation, page through its changes up to `lastSeq`. For the private
+    /// stream, changes up to `useq` are no longer kept: reload the data they affect.
     public struct Reload: Hashable, Sendable, Codable {
         public var conversationId: ConversationID?
         public var lastSeq: Int64?
@@ -139,13 +141,13 @@ extension FrameFromServer {
         public init(useq: Int64) { self.useq = useq }
     }
 
-    /// Why the server closes. After `unauthenticated` get a new token, after `superseded` stay away, otherwise (also after
-    /// an unknown code) come back with the cursors.
+    /// The end of a session by the server. After `unauthenticated` get a new token, after `superseded` do not
+    /// reconnect. Otherwise, and after an unknown code, reconnect with the cursors.
     public struct Bye: Hashable, Sendable, Codable {
         public var code: Open<ByeCode>
-        /// For a developer to read.
+        /// The reason, for developers.
         public var reason: String
-        /// Seconds.
+        /// The delay in seconds.
         public var retryAfter: Int?
 
         public init(code: ByeCode, reason: String, retryAfter: Int? = nil) {

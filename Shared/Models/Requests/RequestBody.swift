@@ -1,11 +1,11 @@
-/// The bodies of requests, by the names that the contract gives them. Where a field is nil it is left out.
+/// The bodies of requests, under the contract's names. Fields that are nil are left out.
 public enum RequestBody {
-    /// `POST /v1/conversations`. Of a group the client chooses the id, a UUID of version 7 or 4; of a direct conversation
-    /// the server derives it from the pair.
+    /// `POST /v1/conversations`. The client chooses the id of a group, a UUID of version 7 or 4. The server derives the
+    /// id of a direct conversation from the pair.
     public struct NewConversation: Hashable, Sendable, Codable {
         public var id: ConversationID?
         public var kind: Open<ConversationKind>
-        /// The others.
+        /// The other members.
         public var members: [UserID]
         public var title: String?
 
@@ -22,9 +22,9 @@ public enum RequestBody {
         }
     }
 
-    /// `POST …/messages`. May be repeated with the same id for ever, and is stored once.
+    /// `POST …/messages`. It may always be repeated with the same id, and is stored once.
     public struct NewMessage: Hashable, Sendable, Codable {
-        /// A UUID of version 7 or 4, drawn before the first attempt.
+        /// A UUID of version 7 or 4, created before the first attempt.
         public var id: MessageID
         /// Not blank, at most 16 KiB of UTF-8.
         public var text: String
@@ -45,7 +45,7 @@ public enum RequestBody {
         }
     }
 
-    /// `POST /v1/messages:batch`: up to 500 messages, the order of each conversation is kept.
+    /// `POST /v1/messages:batch`: up to 500 messages. The order within each conversation is kept.
     public struct Batch: Hashable, Sendable, Codable {
         public var messages: [BatchMessage]
 
@@ -76,7 +76,7 @@ public enum RequestBody {
         public init(title: String) { self.title = title }
     }
 
-    /// `PUT …/members/{userId}`. Without a role a member stays what they are, and who is added becomes a member.
+    /// `PUT …/members/{userId}`. Without a role an existing member keeps theirs, and a new one becomes a member.
     public struct Role: Hashable, Sendable, Codable {
         public var role: Open<MemberRole>?
 
@@ -90,11 +90,11 @@ public enum RequestBody {
         public init(kind: TapbackKind) { self.kind = kind }
     }
 
-    /// `POST …/receipts`. At least one of the two; they only move forward.
+    /// `POST …/receipts`. Requires at least one of the two positions. They only move forward.
     public struct Receipt: Hashable, Sendable, Codable {
-        /// Stored on this device up to here.
+        /// Everything up to here is stored on this device.
         public var deliveredSeq: Int64?
-        /// Read by the user up to here.
+        /// The user has read up to here.
         public var readSeq: Int64?
 
         public init(deliveredSeq: Int64? = nil, readSeq: Int64? = nil) {
@@ -103,7 +103,7 @@ public enum RequestBody {
         }
     }
 
-    /// `PUT /v1/settings`. What is nil stays as it is.
+    /// `PUT /v1/settings`. Nil leaves a setting unchanged.
     public struct NewSettings: Hashable, Sendable, Codable {
         public var readReceipts: SettingChoice?
         public var presence: SettingChoice?
@@ -114,14 +114,14 @@ public enum RequestBody {
         }
     }
 
-    /// `PUT /v1/conversations/{conversationId}/settings`. What is nil stays as it is.
+    /// `PUT /v1/conversations/{conversationId}/settings`. Nil leaves a setting unchanged.
     public struct NewSettingsInConversation: Hashable, Sendable, Codable {
         public var readReceipts: SettingChoice?
 
         public init(readReceipts: SettingChoice? = nil) { self.readReceipts = readReceipts }
     }
 
-    /// What a user decides: yes, no, or no more than what holds without a decision, which is `null` in JSON.
+    /// A user's choice: yes, no, or the value that holds without a choice, which is `null` in JSON.
     public enum SettingChoice: Hashable, Sendable {
         case on, off, byDefault
     }
@@ -135,7 +135,7 @@ extension RequestBody.BatchMessage: Codable {
         message = try RequestBody.NewMessage(from: decoder)
     }
 
-    /// As one object.
+    /// Encodes the request as one object.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: Key.self)
         try container.encode(conversationId, forKey: .conversationId)

@@ -1,6 +1,6 @@
 /// A date of the proleptic Gregorian calendar, as in RFC 3339.
 ///
-/// Source of the arithmetic: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms". In these, years begin in
+/// Source of the arithmetic: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms". There, years begin in
 /// March, so that the leap day is the last of its year.
 struct CivilDate: Equatable {
     var year: Int64
@@ -8,7 +8,7 @@ struct CivilDate: Equatable {
     var day: Int64
 
     private static let daysPerEra: Int64 = 146_097
-    /// From 0000-03-01 to 1970-01-01.
+    /// The days from 0000-03-01 to 1970-01-01.
     private static let daysBeforeEpoch: Int64 = 719_468
 
     init(year: Int64, month: Int64, day: Int64) {

@@ -4,7 +4,7 @@ public struct Timestamp: Hashable, Sendable {
 
     public init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
-    /// PostgreSQL counts microseconds from 2000-01-01 (Documentation, "Date/Time Types").
+    /// Converts from PostgreSQL's microseconds since 2000-01-01 (Documentation, "Date/Time Types").
     public init(postgresMicroseconds: Int64) {
         milliseconds = Self.floorDivide(postgresMicroseconds, by: 1000) + Self.postgresEpoch
     }

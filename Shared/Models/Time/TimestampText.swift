@@ -1,6 +1,6 @@
 /// The text form of a moment, `2026-11-21T10:47:00.123Z` (RFC 3339, 5.6).
 extension Timestamp {
-    /// Of the text that is written.
+    /// The length of the written text.
     public static let textLength = 24
 
     /// Writes the 24 characters, without quotes. Times outside the years 0000 to 9999, which the format cannot represent,
@@ -70,8 +70,8 @@ extension Timestamp {
     fileprivate static let first = CivilDate(year: 0, month: 1, day: 1).daysSinceEpoch * millisecondsPerDay
     fileprivate static let last = CivilDate(year: 10_000, month: 1, day: 1).daysSinceEpoch * millisecondsPerDay - 1
 
-    /// Parses a `date-time` of RFC 3339, 5.6: any offset, any number of fractional digits (beyond milliseconds they are
-    /// dropped), a leap second is read as the following second. Nil when malformed.
+    /// Parses a `date-time` of RFC 3339, 5.6, with any offset. Fractional digits beyond milliseconds are dropped. A
+    /// leap second is read as the following second. Nil if malformed.
     public init?(rfc3339 text: UnsafeRawBufferPointer) {
         var fields = DateTimeFields(text)
         guard let date = fields.date(), fields.take("Tt"), let time = fields.timeOfDay(),

@@ -19,7 +19,7 @@ import Testing
         var times: [MonotonicTime] = []
         let pacer = Pacer(rate: 1000) { times.append($0) }
         let start = MonotonicTime.now
-        while MonotonicTime.now - start < .milliseconds(30) {}  // A reactor that is busy elsewhere.
+        while MonotonicTime.now - start < .milliseconds(30) {}  // The reactor is busy elsewhere.
         await waitUntil { times.count >= 25 }
         pacer.stop()
         for (earlier, later) in zip(times, times.dropFirst()) {

@@ -14,7 +14,7 @@ import Testing
         return change
     }
 
-    // MARK: What a session sees
+    // MARK: Sessions
 
     private func verdicts(_ changes: [ArrivedChange]) -> [StreamCheck.Verdict] {
         var check = StreamCheck(run: 1, conversation: 3, after: 1, tally: Tally())
@@ -60,7 +60,7 @@ import Testing
         #expect(tally([(0, 2), (1, 3)]) != tally([(0, 3), (1, 2)]))
     }
 
-    // MARK: What the history holds
+    // MARK: History
 
     private struct Entry {
         let number: Int

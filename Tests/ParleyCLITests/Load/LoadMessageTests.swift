@@ -10,7 +10,7 @@ import Testing
     private static let conversation = "0199aaaa-bbbb-8ccc-8ddd-eeeeffff0001"
     private static let id = MessageNumber(run: 77, conversation: 5, number: 9).id(milliseconds: 1_795_000_000_000)
 
-    /// As fanout sends it.
+    /// A frame as fanout sends it.
     private static let usual =
         #"{"type":"change","change":{"conversationId":"\#(conversation)","seq":12,"kind":"message.created","at":"2026-11-21T14:00:00.000Z","actorId":"load-a-1","message":{"id":"\#(id)","conversationId":"\#(conversation)","seq":12,"changeSeq":12,"senderId":"load-a-1","kind":"text","text":"00000000000000ff and words","sentAt":"2026-11-21T14:00:00.000Z","createdAt":"2026-11-21T14:00:00.000Z","tapbacks":[],"tapbackCounts":{},"mentions":[]}}}"#
 

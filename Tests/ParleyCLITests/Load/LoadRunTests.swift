@@ -5,7 +5,7 @@ import Testing
 @testable import CommandSupport
 @testable import ParleyLoad
 
-/// Whole runs against a server that keeps or breaks its promises.
+/// Complete runs against a server that keeps or breaks its promises.
 @Suite struct LoadRunTests {
     init() { ReactorThread.start() }
 

@@ -1,7 +1,7 @@
 import Models
 import Postgres
 
-/// The parameters of a statement, decoded as the statement declares them.
+/// The parameters of a statement, decoded with the types that the statement declares.
 struct Arguments {
     let values: [[UInt8]?]
 
@@ -14,7 +14,7 @@ struct Arguments {
         values[index].map { bytes in bytes.withUnsafeBytes { Value(decoding: $0) } }
     }
 
-    /// See `Parameters` for the layout.
+    /// Decodes an array. See `Parameters` for the layout.
     func array<Value: PostgresValue>(_ index: Int) -> [Value] {
         optionals(index).map { (element: Value?) -> Value in
             guard let element else { preconditionFailure("parameter \(index) has NULLs") }
@@ -22,7 +22,7 @@ struct Arguments {
         }
     }
 
-    /// The same where elements may be NULL.
+    /// Decodes an array whose elements may be NULL.
     func optionals<Value: PostgresValue>(_ index: Int) -> [Value?] {
         guard let bytes = values[index] else { preconditionFailure("parameter \(index) is NULL") }
         return bytes.withUnsafeBytes { bytes in
@@ -40,5 +40,5 @@ struct Arguments {
 
 typealias SimulatedRow = [SimulatedValue]
 
-/// A NULL of a type.
+/// Returns a typed NULL.
 func null<Value: PostgresValue>(_: Value.Type) -> SimulatedValue { SimulatedValue(nil as Value?) }

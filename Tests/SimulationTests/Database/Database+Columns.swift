@@ -1,9 +1,9 @@
 import Models
 import Postgres
 
-/// The columns of a message, as `MessageRow` has them.
+/// The columns of a message, in the order of `MessageRow`.
 enum MessageColumns {
-    /// `MessageRow.bareColumns`; of no message, all NULL.
+    /// `MessageRow.bareColumns`. All are NULL without a message.
     static func bare(_ message: Tables.Message?, asOf position: Int64) -> SimulatedRow {
         guard let message else { return nothing }
         return [

@@ -5,12 +5,12 @@ import Wire
 // Members, clearing and settings: `PutMember`, `RemoveMember`, `ClearHistory`, `UnlistConversation`,
 // `PutConversationSettings`, `SettingsStatement`, `ReadStatement`.
 extension Database {
-    /// $8 user · $9 their slot · $10 role · $11 how many conversations they may have, which nobody has here
+    /// $8 user · $9 their slot · $10 role · $11 limit of the user's conversations, which no user reaches here
     func putMember(_ arguments: Arguments) -> [SimulatedRow] {
         write(arguments) { writing in
             let user: UserID = arguments.value(7)
             let role: Int16? = arguments.value(9)
-            guard !writing.stored.isMember(user) else { return .void }  // No roles are changed here.
+            guard !writing.stored.isMember(user) else { return .void }  // Roles never change here.
             guard role ?? 1 == 1 || isOwner(writing) else { return .refused(.forbidden) }
             let entry = append(.added(user, role: role ?? 1), writing)
             show(entry, #"{"kind":"member.added","userId":"\#(user)"}"#, writing)
@@ -27,7 +27,7 @@ extension Database {
         }
     }
 
-    /// $8 user · $9 their slot. The owners of the simulation stay, so nobody inherits.
+    /// $8 user · $9 their slot. The owners never leave in the simulation, so nobody inherits ownership.
     func removeMember(_ arguments: Arguments) -> [SimulatedRow] {
         write(arguments) { writing in
             let user: UserID = arguments.value(7)
@@ -44,7 +44,7 @@ extension Database {
         }
     }
 
-    /// Of who has left.
+    /// Removes a conversation from a former member's list.
     func unlist(_ arguments: Arguments) -> [SimulatedRow] {
         write(arguments, byFormer: true) { writing in
             let isNew = tables.conversations[writing.conversation]!.removedBy.insert(writing.actor).inserted
@@ -56,7 +56,7 @@ extension Database {
         writing.stored.stays[writing.actor]?.last.map { $0.through == nil && $0.role == 2 } ?? false
     }
 
-    /// The message of history that shows a change of members.
+    /// Adds the system message that shows a change of members.
     private func show(_ entry: Tables.Entry, _ event: String, _ writing: Writing) {
         insert(
             Tables.Message(
@@ -82,12 +82,12 @@ extension Database {
 
     // MARK: Settings
 
-    /// $8 whether to set anything · $9 read receipts (NULL: inherited)
+    /// $8 whether anything is set · $9 read receipts (NULL: inherited)
     func putConversationSettings(_ arguments: Arguments) -> [SimulatedRow] {
         write(arguments) { writing in
             let isSet: Bool = arguments.value(7)
             let receipts: Bool? = arguments.value(8)
-            // Without a row, what is inherited is no change.
+            // Without a row, inheriting changes nothing.
             guard isSet, writing.stored.readReceipts[writing.actor] ?? nil != receipts else { return .void }
             tables.conversations[writing.conversation]!.readReceipts.updateValue(receipts, forKey: writing.actor)
             let inForce = receipts ?? tables.users[writing.actor]?.settings?.readReceipts ?? true
@@ -98,7 +98,7 @@ extension Database {
         }
     }
 
-    /// $1 user · $2 their slot · $3 name · $4 read receipts · $5 presence (NULL: as it is)
+    /// $1 user · $2 their slot · $3 name · $4 read receipts · $5 presence (NULL: unchanged)
     func putSettings(_ arguments: Arguments) -> [SimulatedRow] {
         let user: UserID = arguments.value(0)
         let name = WriteName(arguments.optionals(2))

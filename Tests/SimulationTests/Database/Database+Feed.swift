@@ -4,8 +4,8 @@ import Wire
 
 // Changes by position: `FeedStatement`.
 extension Database {
-    /// $1 slot · $2 conversation · $3 after · $4 through · $5 limit. Each change with its message as it is now, or was
-    /// when the next member left.
+    /// $1 slot · $2 conversation · $3 after · $4 through · $5 limit. Each change has the current state of its message,
+    /// or its state when the next member left.
     func replay(_ arguments: Arguments) -> [SimulatedRow] {
         guard let conversation = tables.conversations[arguments.value(1)] else { return [] }
         let removals = conversation.entries.compactMap { $0.isRemoval ? $0.seq : nil }
@@ -15,7 +15,7 @@ extension Database {
         }
     }
 
-    /// As above · $6 reader. What their windows cover, each change with its message as it is now, or was when they left.
+    /// As above · $6 reader. Changes in the reader's windows, each with its message now, or as it was when they left.
     func changes(_ arguments: Arguments) -> [SimulatedRow] {
         let reader: UserID = arguments.value(5)
         guard let conversation = tables.conversations[arguments.value(1)], conversation.stays[reader] != nil else {
@@ -27,7 +27,7 @@ extension Database {
         }
     }
 
-    /// $1 slot · $2 conversation. The latest two, each with its message as it was then.
+    /// $1 slot · $2 conversation. Returns the latest two changes, each with its message as of that change.
     func latestChanges(_ arguments: Arguments) -> [SimulatedRow] {
         guard let conversation = tables.conversations[arguments.value(1)] else { return [] }
         return feed(Array(conversation.entries.suffix(2)), of: conversation, lastSeq: conversation.lastSeq, asOf: \.seq)
@@ -89,7 +89,7 @@ extension Database {
 }
 
 extension Tables.Entry {
-    /// The message that it is about.
+    /// The message that the entry is about.
     var message: MessageID? {
         switch content {
         case .message(let id, _, _), .edited(let id, _), .deleted(let id), .tapback(let id, _): id

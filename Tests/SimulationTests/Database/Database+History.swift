@@ -1,7 +1,7 @@
 import Models
 import Postgres
 
-// Messages as their readers see them: `HistoryRows`, `HistoryStatement`, `WholeMessages`, `MessageStatement`, `MessageDetails`.
+// Messages for readers: `HistoryRows`, `HistoryStatement`, `WholeMessages`, `MessageStatement`, `MessageDetails`.
 extension Database {
     /// $1 slot · $2 conversation · $3 reader
     func readerStays(_ arguments: Arguments) -> [SimulatedRow] {
@@ -60,14 +60,14 @@ extension Database {
         }
     }
 
-    /// $1 slot · $2 conversation · $3 reader · $4 message. `ofWriter`: also when they hid or cleared it.
+    /// $1 slot · $2 conversation · $3 reader · $4 message. `ofWriter` includes hidden and cleared messages.
     func message(_ arguments: Arguments, ofWriter: Bool) -> [SimulatedRow] {
         guard let found = find(arguments, ofWriter: ofWriter) else { return [] }
         let parent = found.conversation.parent(of: found.message, for: found.reader)
         return [MessageColumns.all(found.message, parent, asOf: found.position)]
     }
 
-    /// As above. The texts it had, the oldest first.
+    /// As above. Returns the earlier texts, oldest first.
     func revisions(_ arguments: Arguments) -> [SimulatedRow] {
         guard let found = find(arguments, ofWriter: false), let text = found.message.text else { return [] }
         var came: Int64 = 0
@@ -82,7 +82,7 @@ extension Database {
         return rows
     }
 
-    /// As above · $5 after this user · $6 limit
+    /// As above · $5 after user · $6 limit
     func tapbacks(_ arguments: Arguments) -> [SimulatedRow] {
         guard let found = find(arguments, ofWriter: false) else { return [] }
         let after: String = arguments.value(4)
@@ -98,7 +98,7 @@ extension Database {
         let conversation: Tables.Conversation
         let message: Tables.Message
         let reader: UserID
-        /// The last one that the reader may see.
+        /// The last position that the reader may see.
         let position: Int64
     }
 
@@ -115,12 +115,12 @@ extension Database {
 }
 
 extension Tables.Conversation {
-    /// Whether a page of history has the message.
+    /// Whether a page of history contains the message.
     func shows(_ message: Tables.Message, to reader: UserID) -> Bool {
         stays[reader]!.contains { $0.shows(message.seq) } && !hidden[reader, default: []].contains(message.seq)
     }
 
-    /// The message that a reply answers, where the reader sees it.
+    /// The message being replied to, if the reader can see it.
     func parent(of message: Tables.Message, for reader: UserID) -> Tables.Message? {
         guard let id = message.parent, let parent = self.message(id), parent.deletedAt == nil,
             shows(parent, to: reader)

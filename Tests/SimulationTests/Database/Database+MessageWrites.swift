@@ -97,7 +97,7 @@ extension Database {
         }
     }
 
-    // MARK: What they do
+    // MARK: Effects
 
     func append(_ content: Tables.Entry.Content, _ writing: Writing) -> Tables.Entry {
         append(content, by: writing.actor, to: writing.conversation, key: writing.name.key ?? writing.name.request)
@@ -111,7 +111,7 @@ extension Database {
         body(&tables.conversations[writing.conversation]!.messages[place])
     }
 
-    /// Tells a user alone.
+    /// Adds a change to one user's private stream.
     func tell(
         _ user: UserID, _ kind: PrivateKind, _ conversation: ConversationID, _ seq: Int64? = nil,
         _ message: MessageID? = nil, told: Int64? = nil

@@ -1,7 +1,7 @@
 import Models
 import Postgres
 
-// What follows a commit and may not be done yet: `NoteStatements`.
+// Notes of work that follows a commit and may still be pending: `NoteStatements`.
 extension Database {
     /// $1 slots · $2 conversations · $3 numbers
     func note(_ table: String, _ arguments: Arguments) -> [SimulatedRow] {
@@ -23,7 +23,7 @@ extension Database {
         return zip(conversations, numbers).map { Tables.Note(conversation: $0, number: $1) }
     }
 
-    /// $1 slot · behind $2 conversation, $3 number. There are never enough for a second page.
+    /// $1 slot · after $2 conversation, $3 number. There are never enough for a second page.
     func noted(_ table: String, _ arguments: Arguments) -> [SimulatedRow] {
         let slot: Slot = arguments.value(0)
         return tables.notes[table, default: []].filter { $0.conversation.slot == slot }

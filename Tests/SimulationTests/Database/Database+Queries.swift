@@ -30,7 +30,7 @@ extension Database {
         return rows.isEmpty ? [head + nothing] : rows
     }
 
-    /// $1 slot · $2 conversation · $3 reader · $4 user. Not played: that a former reader is told of then.
+    /// $1 slot · $2 conversation · $3 reader · $4 user. Not simulated: the earlier state that a former reader sees.
     func member(_ arguments: Arguments) -> [SimulatedRow] {
         let user: UserID = arguments.value(3)
         guard let conversation = tables.conversations[arguments.value(1)], let stay = conversation.stays[user]?.last

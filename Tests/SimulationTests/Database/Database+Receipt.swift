@@ -3,14 +3,14 @@ import Postgres
 
 // The statements of receipt.
 extension Database {
-    /// $1 slots · $2 conversations · of each signal: $3 conversation, $4 user, $5 delivered, $6 read
+    /// $1 slots · $2 conversations · per signal: $3 conversation, $4 user, $5 delivered, $6 read
     func advanceHorizons(_ arguments: Arguments) -> [SimulatedRow] {
         let conversations: [ConversationID] = arguments.array(1)
         let conversationOfSignal: [Int32] = arguments.array(2)
         let users: [UserID] = arguments.array(3)
         let delivered: [Int64] = arguments.array(4)
         let read: [Int64] = arguments.array(5)
-        // One version and one time for all advances of a conversation.
+        // All advances of a conversation share one version and one time.
         let versions = conversations.map { (tables.conversations[$0]?.statusVersion ?? -1) + 1 }
         let times = conversations.map { max(clock, tables.conversations[$0]?.statusAt ?? clock) }
         let memberCounts = conversations.map { Int32(tables.conversations[$0]?.memberCount ?? 0) }
@@ -89,7 +89,7 @@ extension Database {
         }
     }
 
-    /// $1 slot · $2 conversation · behind $3 user
+    /// $1 slot · $2 conversation · after $3 user
     func untoldOfOne(_ arguments: Arguments) -> [SimulatedRow] {
         let id: ConversationID = arguments.value(1), after: String = arguments.value(2)
         let horizons = tables.conversations[id]?.horizons.filter { $0.key.name > after } ?? [:]
@@ -99,7 +99,7 @@ extension Database {
         }
     }
 
-    /// $1, $2 behind this conversation and user · $3 slots
+    /// after $1 conversation, $2 user · $3 slots
     func untoldReads(_ arguments: Arguments) -> [SimulatedRow] {
         let slots = Set(arguments.array(2) as [Slot])
         var rows: [SimulatedRow] = []

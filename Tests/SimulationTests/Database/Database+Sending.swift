@@ -2,16 +2,16 @@ import Models
 import Postgres
 import Wire
 
-// Messages that are sent: `SendStatement`, `SendOneStatement`.
+// Sending messages: `SendStatement`, `SendOneStatement`.
 extension Database {
-    /// One message of a run.
+    /// A message of a batch.
     private struct Sent {
         let id: MessageID
         let text: String
         let sentAt: Timestamp
         let sender: UserID
         let conversation: ConversationID
-        /// The conversation's place in the run, from 1.
+        /// The index of the conversation in the batch, from 1.
         let number: Int64
         let parent: MessageID?
     }
@@ -25,8 +25,8 @@ extension Database {
         ])
     }
 
-    /// $1 slots · $2 conversations · … · of streams $4 conversations · $5 senders · of messages $6 streams · $7 ids ·
-    /// $8 texts · $9 sent · of replies $10 places · $11 parents
+    /// $1 slots · $2 conversations · … · of streams $4 conversations, $5 senders · of messages $6 streams, $7 ids, $8
+    /// texts, $9 sent · of replies $10 indexes, $11 parents
     func send(_ arguments: Arguments) -> [SimulatedRow] {
         let conversations: [ConversationID] = arguments.array(1)
         let streamConversations: [Int32] = arguments.array(3)
@@ -48,8 +48,8 @@ extension Database {
             })
     }
 
-    /// What a run of messages returns. The position of a message is its conversation's base, and its place less the
-    /// refused ones up to there.
+    /// The result of a batch. A message's position is the base of its conversation plus its index, less the refused
+    /// messages up to that index.
     private struct Outcomes {
         var conversations: [Int64] = []
         var bases: [Int64] = []
@@ -58,7 +58,7 @@ extension Database {
         var refused: [Int64] = []
         var refusals: [Int16] = []
         var deleted: [Int64] = []
-        /// Of replies: their places, and what there is of their parents, whose texts are only for who has not hidden them.
+        /// The indexes of replies and the data of their parents. Without the text if the sender has hidden the parent.
         var replies: [Int64] = []
         var parents: [Tables.Message?] = []
         var parentTexts: [String] = []
@@ -75,7 +75,7 @@ extension Database {
         }
     }
 
-    /// Judges all of them by what was there before, and then stores.
+    /// Checks all messages against the state before the batch, then stores them.
     private func store(_ run: [Sent]) -> [SimulatedRow] {
         var outcomes = Outcomes()
         let parents = run.map(parent)
@@ -100,7 +100,7 @@ extension Database {
         return [outcomes.row]
     }
 
-    /// Nil also where there is none that this sender may reply to.
+    /// Returns the parent, or nil if there is none that this sender may reply to.
     private func parent(of message: Sent) -> Tables.Message? {
         guard let id = message.parent, let stored = tables.conversations[message.conversation],
             let parent = stored.message(id), parent.kind != .system,
@@ -110,7 +110,7 @@ extension Database {
         return parent
     }
 
-    /// Nil: the message is to be stored.
+    /// Returns nil if the message is to be stored.
     private func refusal(of message: Sent, _ parent: Tables.Message?) -> Int16? {
         guard let stored = tables.conversations[message.conversation], stored.stays[message.sender] != nil else {
             return 1
@@ -145,7 +145,7 @@ extension Database {
         outcomes.memberCounts.append(memberCount)
     }
 
-    // MARK: For all writes
+    // MARK: Common to all writes
 
     /// Takes the next position of a conversation.
     func append(

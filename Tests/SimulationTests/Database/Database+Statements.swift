@@ -2,7 +2,7 @@ import Models
 import Postgres
 
 extension Database {
-    /// Carries out one statement. What each returns has to be what the service's own statement of this name returns.
+    /// Executes a statement. Each case must return what the service's statement of this name returns.
     func execute(_ statement: SimulatedStatement, by session: ServerSideSession) -> [SimulatedRow] {
         let arguments = Arguments(values: statement.parameters)
         switch statement.name {
@@ -30,7 +30,7 @@ extension Database {
         case "trim_private": return [[SimulatedValue(0 as Int64)]]  // It always keeps less.
         // store: queries
         case "bootstrap": return bootstrap(arguments)
-        case "list_conversations": return []  // A client that has cursors needs none.
+        case "list_conversations": return []  // A client that has cursors does not list conversations.
         case "replay": return replay(arguments)
         case "private_feed": return privateFeed(arguments)
         case "conversation_positions": return conversationPositions(arguments)
@@ -77,14 +77,14 @@ extension Database {
         }
     }
 
-    /// The time of the database.
+    /// The time of the database server.
     var clock: Timestamp { Timestamp(milliseconds: 1_700_000_000_000 + Int64(world.elapsed.milliseconds)) }
 }
 
 // MARK: Ownership
 
 extension Database {
-    /// The statements of `OwnershipStatements` and of a session's setup, which have no names.
+    /// Executes the unnamed statements: those of `OwnershipStatements` and of a session's setup.
     fileprivate func own(_ sql: String, _ arguments: Arguments, _ session: ServerSideSession) -> [SimulatedRow] {
         if sql.hasPrefix("SELECT set_config") { return [] }
         if sql.hasPrefix("SELECT pg_advisory_lock") { return join(arguments, session) }
@@ -125,7 +125,7 @@ extension Database {
         }
     }
 
-    /// The owners of the slots that are not simulated: so many that each simulated one has an even share of the others.
+    /// The owners of slots that are not simulated, so many that each simulated owner has an even share.
     private func others(_ schema: String, besides count: Int) -> [Int64] {
         let share = (tables.epochs[schema]!.count + max(1, count) - 1) / max(1, count)
         return (0..<max(0, Slot.count / share - count)).map { -Int64($0) }
@@ -154,7 +154,7 @@ extension Database {
     private func acquire(_ schema: String, _ arguments: Arguments, _ session: ServerSideSession) -> [SimulatedRow] {
         let lockClass: Int32 = arguments.value(1)
         let wanted: Int64 = arguments.value(2)
-        // An element is its length in four bytes, then the slot in two. A session may take what it has already.
+        // Each element is a four-byte length and a two-byte slot. A session may take a lock that it already holds.
         let candidates = arguments.values[0]!
         let isCandidate = Set(stride(from: 25, to: candidates.count, by: 6).map { candidates[$0] })
         var rows: [SimulatedRow] = []

@@ -2,9 +2,9 @@ import Models
 import Postgres
 import Wire
 
-// What is the same of all writes: `WriteStatement`.
+// What all writes have in common: `WriteStatement`.
 extension Database {
-    /// What a write is known by when it comes again: its client's key, or its request.
+    /// The name by which a repeated write is recognized: the client's key, or the request.
     struct WriteName {
         let key: UUIDBytes?
         let request: UUIDBytes?
@@ -12,7 +12,7 @@ extension Database {
         init(_ elements: [UUIDBytes?]) { (key, request) = (elements[0], elements[1]) }
     }
 
-    /// A write, and what it is about as the statement sees it.
+    /// A write and the stored state that its statement sees.
     struct Writing {
         let conversation: ConversationID
         let actor: UserID
@@ -20,39 +20,39 @@ extension Database {
         let subject: UUIDBytes?
         let stored: Tables.Conversation
 
-        /// The message that it names, where its actor may see it.
+        /// The message named by the write, if its actor can see it.
         var visibleTarget: Tables.Message? {
             target.flatMap { stored.hidden[actor, default: []].contains($0.seq) ? nil : $0 }
         }
 
-        /// The same, also where its actor has hidden it.
+        /// The message named by the write, even if its actor has hidden it.
         var target: Tables.Message? {
             existingTarget.flatMap { message in
                 stored.stays[actor]!.contains { $0.shows(message.seq) } ? message : nil
             }
         }
 
-        /// The same, whoever may see it.
+        /// The message named by the write, regardless of who can see it.
         var existingTarget: Tables.Message? { subject.flatMap { stored.message(MessageID($0)) } }
     }
 
-    /// What is to become of a write.
+    /// The decision about a write.
     enum Verdict {
         case refused(Problem.Code)
-        /// There is nothing to do.
+        /// Nothing to do.
         case void
         case due(Effect)
     }
 
-    /// What a write did.
+    /// The effect of a write.
     struct Effect {
         var positions: Int64 = 0
-        /// The new position of the private stream that is told, and what it is told of.
+        /// The new position of the private stream that gets a change, and the value that the change reports.
         var useq: Int64?
         var told: Int64?
     }
 
-    /// $1 slot · $2 conversation · $3 actor · $4 their slot · $5 name · $6 action · $7 subject · those of the action.
+    /// $1 slot · $2 conversation · $3 actor · $4 their slot · $5 name · $6 action · $7 subject · then the action's own
     func write(
         _ arguments: Arguments, byFormer: Bool = false, _ carryOut: (Writing) -> Verdict
     ) -> [SimulatedRow] {
@@ -81,7 +81,7 @@ extension Database {
         return carryOut(stored)
     }
 
-    /// The problem, or 0, that an earlier request under the name was answered with; a conflict when that was another one.
+    /// Returns the problem of the earlier request with this name, or 0. A different request makes it a conflict.
     func priorProblem(_ user: UserID, _ name: WriteName, _ outcome: Tables.Outcome) -> Int16? {
         if let request = name.request { return tables.recentOutcomes[request] }
         guard let key = name.key, let prior = tables.outcomes[Tables.OutcomeKey(user: user, key: key)] else {
@@ -105,7 +105,7 @@ extension Database {
         case new(Verdict)
     }
 
-    /// Problem · is repeated · is due · position · its time · positions taken · private position · told.
+    /// Problem · is repeated · is due · position · its time · positions taken · private position · reported value.
     private func row(_ result: Result, _ conversation: ConversationID) -> SimulatedRow {
         var problem: Int16 = 0
         var isRepeat = false

@@ -2,11 +2,11 @@ import Models
 import Postgres
 import Reactor
 
-/// PostgreSQL, as far as the services rely on it: a batch is a transaction, its outcome may stay unknown, locks of a
-/// session end with it, and whoever comes second to a conversation sees what the first one did.
+/// PostgreSQL, as far as the services rely on it. A batch is a transaction whose outcome may remain unknown. The locks
+/// of a session end with it. The second transaction on a conversation sees the effects of the first.
 ///
-/// Transactions take place one at a time, each at one moment between its arrival and its answer. That is what the row
-/// locks at the beginning of every batch make of concurrent ones.
+/// Transactions run one at a time, each at one moment between its arrival and its response. The row locks at the start
+/// of every batch have the same effect on concurrent transactions.
 @Reactor
 final class Database {
     unowned let world: World
@@ -14,13 +14,13 @@ final class Database {
     var locks = AdvisoryLocks()
     private var sessions: [ServerSideSession] = []
     private var sessionCount: Int32 = 0
-    /// Of members that others took for silent.
+    /// The number of sessions ended because other members considered them silent.
     var sessionsEnded = 0
     private(set) var isUp = true
-    /// Chances of a batch to fail, and of a connection to break while it is on its way.
+    /// The probability that a batch fails, and that a connection breaks during it.
     var failure = 0.0
     var breakage = 0.0
-    /// In milliseconds, of slow commits.
+    /// The delay of slow commits, in milliseconds.
     var slowness = 0
 
     init(_ world: World, _ tables: Tables) {
@@ -35,7 +35,7 @@ final class Database {
         return sessionCount
     }
 
-    /// Ends without a word.
+    /// Ends the sessions of a process that died without closing them.
     func processDied(_ node: Node) {
         for session in sessions where session.node === node {
             session.lose()
@@ -54,8 +54,8 @@ final class Database {
         end(session, after: world.fault(0.3) ? world.milliseconds(10...1500) : world.milliseconds(0...5))
     }
 
-    /// What the sessions of a process hold is free for others to take, and the process goes on as if it were its own. After
-    /// a while all sessions of its kind end, and ownership begins anew.
+    /// Frees the locks of a process for others while it still believes that it holds them. After `time`, all sessions
+    /// of its kind end, and ownership starts over.
     func forgetLocks(of node: Node, for time: Duration) {
         for session in sessions where session.node === node { locks.forget(session) }
         world.after(time) { [self] in
@@ -63,7 +63,7 @@ final class Database {
         }
     }
 
-    /// The client has closed its end in good order.
+    /// Handles a client that closed its end properly.
     func closed(_ session: ServerSideSession) {
         session.lose()
         end(session, after: world.milliseconds(0...5))
@@ -77,7 +77,7 @@ final class Database {
         }
     }
 
-    /// Everything that is committed survives.
+    /// Restarts the server. Committed data survives.
     func restart(after pause: Duration) {
         isUp = false
         for session in sessions {
@@ -90,7 +90,7 @@ final class Database {
     }
 }
 
-/// How a process reaches the database.
+/// The connection of a process to the database.
 @Reactor
 final class DatabasePort: SimulatedServer {
     private let database: Database
@@ -131,9 +131,9 @@ final class DatabasePort: SimulatedServer {
 @Reactor
 final class ServerSideSession {
     let node: Node
-    /// As the id of the process that serves it.
+    /// The process ID of the backend.
     let number: Int32
-    /// Gone when the process has closed its end.
+    /// Nil once the process has closed its end.
     private(set) weak var client: SimulatedSession?
     private let database: Database
     private var world: World { database.world }
@@ -153,10 +153,10 @@ final class ServerSideSession {
         lastWork = database.world.now
     }
 
-    /// Whether nothing was begun or ended for so long, and the server waits for its client.
+    /// Whether the server has been idle for `bound`, waiting for its client.
     func isSilent(for bound: Duration) -> Bool { !isWorking && waiting.isEmpty && world.now - lastWork > bound }
 
-    /// The connection is gone; the server goes on until it notices.
+    /// Breaks the connection. The server continues until it notices.
     func lose() { isConnected = false }
 
     func end() {
@@ -198,7 +198,7 @@ final class ServerSideSession {
             Rows(simulating: database.execute(statement, by: self))
         }
         if let before { database.tables = before }
-        // The wait for a standby was cancelled behind the commit: nobody learns of it.
+        // The wait for a standby was cancelled after the commit, so the outcome stays unknown.
         let isDoubtful = world.fault(database.failure / 4)
         world.note("\(node.kind) \(node.number) commits \(batch.map { $0.name.prefix(20) })")
         answer(rows, isDoubtful ? DatabaseError(SQLState(rawValue: "57014"), "by chance") : nil)
@@ -220,19 +220,19 @@ struct AdvisoryLocks {
     }
 
     private var holders: [Key: ServerSideSession] = [:]
-    /// Who believes to hold what anybody may take.
+    /// Sessions that believe they hold a lock that others may take.
     private var believers: [Key: ServerSideSession] = [:]
-    /// How often something was taken that another session believes to hold.
+    /// The number of locks taken while another session believed that it held them.
     private(set) var doubled = 0
 
     func holder(_ key: Key) -> ServerSideSession? { holders[key] }
 
-    /// In order of the numbers.
+    /// The holders, ordered by number.
     func holders(ofClass lockClass: Int32) -> [(Int32, ServerSideSession)] {
         holders.filter { $0.key.lockClass == lockClass }.map { ($0.key.number, $0.value) }.sorted { $0.0 < $1.0 }
     }
 
-    /// False when another session has it.
+    /// Returns false if another session holds the lock.
     mutating func take(_ key: Key, _ session: ServerSideSession) -> Bool {
         if let holder = holders[key], holder !== session { return false }
         holders[key] = session

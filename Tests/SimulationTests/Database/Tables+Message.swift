@@ -5,7 +5,7 @@ extension Tables {
     struct Message {
         enum Kind: Int16 { case text = 1, reply, system }
 
-        /// A text that the change at `replaced` replaced.
+        /// A text that was replaced by the change at `replaced`.
         struct Revision {
             let replaced: Int64
             let text: String?
@@ -33,16 +33,16 @@ extension Tables {
         var changed: Int64
         var revisions: [Revision] = []
         var tapbacks: [Tapback] = []
-        /// JSON: what a system message shows.
+        /// JSON that a system message shows.
         var event: String?
     }
 }
 
-// As `MessageRow` reads it: as of a position, the last one that the reader may see.
+// Columns of `MessageRow`, as of the last position that the reader may see.
 extension Tables.Message {
     private func nextRevision(asOf position: Int64) -> Revision? { revisions.first { $0.replaced > position } }
 
-    /// Whether there is more to the message than its row.
+    /// Whether the message has data beyond its row.
     var hasMore: Bool { kind != .text || !tapbacks.isEmpty }
 
     func text(asOf position: Int64) -> String? {
@@ -57,14 +57,14 @@ extension Tables.Message {
         return revisions.contains { $0.replaced <= position } ? next.at : nil
     }
 
-    /// `[{"userId":…,"kind":…}]`; nil: none.
+    /// `[{"userId":…,"kind":…}]`, or nil if there are none.
     func tapbacksJSON(asOf position: Int64) -> String? {
         let shown = tapbacks.filter { $0.seq <= position }.sorted { ($0.at, $0.user) < ($1.at, $1.user) }
         guard !shown.isEmpty else { return nil }
         return "[" + shown.map { #"{"userId":"\#($0.user)","kind":"\#($0.kind)"}"# }.joined(separator: ",") + "]"
     }
 
-    /// `{kind: n}`; nil: none.
+    /// `{kind: n}`, or nil if there are none.
     func tapbackCountsJSON(asOf position: Int64) -> String? {
         let shown = tapbacks.filter { $0.seq <= position }
         return shown.isEmpty ? nil : Self.countsJSON(shown)

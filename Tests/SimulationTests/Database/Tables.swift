@@ -1,7 +1,7 @@
 import Models
 import Wire
 
-/// The tables of both services, as far as the simulation uses them.
+/// The tables of both services, as far as the simulation needs them.
 struct Tables {
     /// `store.memberships`, one row per stay.
     struct Stay {
@@ -12,11 +12,11 @@ struct Tables {
 
         func contains(_ seq: Int64) -> Bool { from <= seq && seq <= through ?? .max }
 
-        /// Whether a page of history shows what came at `seq`.
+        /// Whether a page of history shows the message at `seq`.
         func shows(_ seq: Int64) -> Bool { contains(seq) && seq > cleared }
     }
 
-    /// `store.changes`, and what was done at the creation of messages: also the log that the checks rest on.
+    /// `store.changes` and the data of new messages. The checks read it as their log.
     struct Entry {
         enum Content {
             case created
@@ -32,14 +32,14 @@ struct Tables {
         let at: Timestamp
         let actor: UserID
         let content: Content
-        /// Of the write that it comes from.
+        /// The key of the write that caused the change.
         var key: UUIDBytes?
     }
 
     struct Horizon {
         var delivered: Int64 = 0
         var read: Int64 = 0
-        /// What others are told of `read`.
+        /// The read position that others see.
         var shown: Int64 = 0
         var version: Int64 = 0
     }
@@ -54,18 +54,18 @@ struct Tables {
         var lastAt: Timestamp
         var createdAt: Timestamp
         var entries: [Entry] = []
-        /// In the order of their positions.
+        /// In order of position.
         var messages: [Message] = []
-        /// Where in `messages`.
+        /// Indexes into `messages`.
         var places: [MessageID: Int] = [:]
         var stays: [UserID: [Stay]] = [:]
         var hidden: [UserID: Set<Int64>] = [:]
         var earlyDeletions: Set<EarlyDeletion> = []
-        /// `store.conversation_settings`; nil in it: inherited.
+        /// `store.conversation_settings`. A nil value is inherited.
         var readReceipts: [UserID: Bool?] = [:]
-        /// Former members who do not want to see it in their list.
+        /// Former members who removed the conversation from their list.
         var removedBy: Set<UserID> = []
-        // Of receipt:
+        // Owned by receipt:
         var horizons: [UserID: Horizon] = [:]
         var statusVersion: Int64 = 0
         var statusAt: Timestamp
@@ -81,7 +81,7 @@ struct Tables {
         /// Whether `user` may see the change at `seq`.
         func isVisible(_ seq: Int64, to user: UserID) -> Bool { stays[user]?.contains { $0.contains(seq) } ?? false }
 
-        /// The last position that `user` may see; 0: none.
+        /// The last position that `user` may see, or 0.
         func end(for user: UserID) -> Int64 {
             guard let last = stays[user]?.last else { return 0 }
             return last.through ?? lastSeq
@@ -106,16 +106,16 @@ struct Tables {
     }
 
     struct User {
-        /// So few that sessions that were away miss some.
+        /// Kept small, so that sessions that were away miss some.
         static let kept: Int64 = 2
 
         var useq: Int64 = 0
-        /// All there ever were, for the checks; the database has the latest of them.
+        /// All changes ever made, for the checks. The database keeps only the latest.
         var changes: [PrivateChange] = []
         var first: Int64 { max(1, useq - Self.kept + 1) }
-        /// `store.inbox`: the conversations, and the position of reading the user's devices were told.
+        /// `store.inbox`: the conversations, with the read position sent to the user's devices.
         var told: [ConversationID: Int64] = [:]
-        /// Nil: they never decided.
+        /// Nil if the user never set any.
         var settings: UserSettings?
 
         mutating func tell(
@@ -144,19 +144,19 @@ struct Tables {
     var conversations: [ConversationID: Conversation] = [:]
     var users: [UserID: User] = [:]
     var outcomes: [OutcomeKey: Outcome] = [:]
-    /// `store.recent_outcomes`: the problems of writes without a key, by their requests.
+    /// `store.recent_outcomes`: the problems of writes without a key, by request.
     var recentOutcomes: [UUIDBytes: Int16] = [:]
-    /// Of `store.unindexed` and `receipt.untold`.
+    /// A row of `store.unindexed` or `receipt.untold`.
     struct Note: Hashable {
         let conversation: ConversationID
         let number: Int64
     }
 
     var notes: [String: Set<Note>] = [:]
-    /// `noted_epoch`, by the table of the notes.
+    /// `noted_epoch`, by table of notes.
     var notedEpochs: [String: [Slot: Int64]] = [:]
-    /// Of each schema: the slots that there are, and their epochs …
+    /// The existing slots and their epochs, by schema.
     var epochs: [String: [Slot: Int64]] = [:]
-    /// … and the services that have been seen, and when.
+    /// The services seen and when, by schema.
     var services: [String: [Int64: Timestamp]] = [:]
 }

@@ -1,10 +1,10 @@
 import Models
 import Reactor
 
-/// What must be so in the end.
+/// Conditions that must hold at the end.
 @Reactor
 enum Checks {
-    /// Every request is answered, and every session has had everything.
+    /// Whether every request has its response and every session has received everything.
     static func haveClientsEverything(_ system: System) -> Bool {
         system.clients.allSatisfy { client in
             client.unanswered == 0 && client.isConnected && client.useq == privateEnd(client, system)
@@ -34,8 +34,8 @@ enum Checks {
 
     // MARK: Receipts
 
-    /// Every member has read everything, alice and bob, who were there all the time, know of all members, and everybody's
-    /// devices were told how far their user has read.
+    /// Whether every member has read everything. Alice and bob, who never left, must see everyone's receipts, and all
+    /// devices must know their user's read position.
     static func areReceiptsEverywhere(_ system: System) -> Bool {
         system.conversations.allSatisfy { id in
             let conversation = system.database.tables.conversations[id]!
@@ -64,7 +64,7 @@ enum Checks {
 
     // MARK: Tables
 
-    /// Positions without a hole, and everything that was acknowledged is done, once.
+    /// Checks that positions have no gaps and that everything acknowledged was done exactly once.
     static func checkTables(_ system: System) {
         for (id, conversation) in system.database.tables.conversations {
             if conversation.entries.map(\.seq) != Array(1...conversation.lastSeq) {

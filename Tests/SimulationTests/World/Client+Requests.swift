@@ -4,16 +4,16 @@ import Reactor
 
 @testable import ParleyClient
 
-/// What a user decided about telling others what they read.
+/// A user's choices about showing others what they read.
 struct Decisions {
     var everywhere = true
     var here: [ConversationID: Bool] = [:]
-    /// A decision is on its way: nobody knows which one is in force.
+    /// A change is in flight, so it is unknown which choice applies.
     var isDeciding = false
-    /// What was read when others were not to learn of it.
+    /// What was read while others were not to see it.
     var readUnseen: [ConversationID: Int64] = [:]
 
-    /// Whether others may learn what is read from now on.
+    /// Whether others may see what is read from now on.
     func mayShow(_ conversation: ConversationID) -> Bool { isDeciding || here[conversation] ?? everywhere }
 
     mutating func take(_ operation: Operation) {
@@ -25,13 +25,13 @@ struct Decisions {
     }
 }
 
-// What a client asks of ingest, and what it is answered.
+// Requests of a client to ingest, and their responses.
 extension Client {
     func perform(_ operation: Operation) {
         if operation.isAboutSettings {
             guard !decisions.isDeciding else { return }
             decisions.isDeciding = true
-            // What of it is still on its way is stored, and then shown, as is decided by then.
+            // What is still in flight is stored first, then shown according to the choice in force at that time.
             for (conversation, seq) in decisions.readUnseen { willRead(seq, conversation) }
         }
         if case .read(let seq) = operation.kind { willRead(seq, operation.conversation) }
@@ -65,7 +65,7 @@ extension Client {
                 last: system.lastSeq(operation.conversation)))
     }
 
-    /// Each message of a batch is refused or stored by itself.
+    /// Handles a batch. Each of its messages is refused or stored on its own.
     private func finish(
         _ messages: [(id: MessageID, text: String)], _ answer: IngestConnection.Answer, _ batch: Operation,
         _ first: Int64
@@ -78,7 +78,7 @@ extension Client {
         }
     }
 
-    /// Whether it is refused; nil: there is no such answer.
+    /// Whether the request was refused. Nil means that no such response exists.
     private func verdict(_ answer: IngestConnection.Answer) -> Bool? {
         switch answer.status {
         case 200, 201, 202, 204: return false
@@ -95,7 +95,7 @@ extension Client {
         }.ask()
     }
 
-    /// Others may be told of it, unless the user does not want that.
+    /// Notes that others may see a read position, unless the user does not want that.
     func willRead(_ seq: Int64, _ conversation: ConversationID) {
         guard decisions.mayShow(conversation) else {
             return decisions.readUnseen[conversation] = max(decisions.readUnseen[conversation] ?? 0, seq)
@@ -105,7 +105,7 @@ extension Client {
 
     // MARK: Reading
 
-    /// Reads the conversation as it is, and looks at all of it.
+    /// Reads the current conversation and checks all of it.
     func readHistory(_ conversation: ConversationID) {
         let promises = system.promises
         get("/v1/conversations/\(conversation)/messages?limit=200") { [self] body in
@@ -126,7 +126,7 @@ extension Client {
         }
     }
 
-    /// The texts a message had, and its tapbacks: what is read when all is done.
+    /// Reads the earlier texts and the tapbacks of a message. Used when all work is done.
     func readDetails(_ message: MessageID, in conversation: ConversationID) {
         let path = "/v1/conversations/\(conversation)/messages/\(message)"
         get("\(path)/revisions") { [self] body in
@@ -141,7 +141,7 @@ extension Client {
         }
     }
 
-    /// Who never was a member is told that there is nothing.
+    /// Sends a GET request. A user who was never a member gets an empty result.
     private func get(_ path: String, then: @escaping @Reactor ([UInt8]) -> Void) {
         ask(HTTPText.request("GET", path, token: token)) { [weak self] answer, _ in
             switch answer.status {

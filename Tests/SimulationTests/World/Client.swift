@@ -6,7 +6,7 @@ import Wire
 
 @testable import ParleyClient
 
-/// A client of the system: asks, comes back with its cursors, and looks at everything it is told.
+/// A client of the system. It sends requests, resumes from its cursors, and checks everything it receives.
 @Reactor
 final class Client {
     let user: UserID
@@ -14,7 +14,7 @@ final class Client {
     var world: World { system.world }
     let token: String
     var unanswered = 0
-    /// How its user decided: here, and everywhere. `isDeciding`: a decision is on its way.
+    /// The user's choices, per conversation and in general. `isDeciding` means that a change is in flight.
     var decisions = Decisions()
 
     private var connection: ClientConnection?
@@ -64,7 +64,7 @@ final class Client {
             """
     }
 
-    /// Says that everything is read, and again whenever it comes back: what was said to a dead fanout is lost.
+    /// Reports everything as read, and again after each reconnect: what was sent to a dead fanout is lost.
     func readEverything() {
         readsEverything = true
         for conversation in system.conversations { say("read", conversation) }
@@ -78,7 +78,7 @@ final class Client {
         connection.say("{\"type\":\"\(kind)\",\"conversationId\":\"\(conversation)\",\"seq\":\(seq)}")
     }
 
-    // MARK: What it is told
+    // MARK: Events
 
     func receive(_ text: UnsafeRawBufferPointer) {
         world.note("\(user) hears \(String(decoding: text, as: UTF8.self).prefix(500))")
@@ -101,7 +101,7 @@ final class Client {
         }
     }
 
-    /// The next change that this user may see, once.
+    /// Takes the next change visible to this user. Each comes once.
     private func take(_ change: ChangeState) {
         guard let id = change.conversation, let ledger = system.ledger(id) else {
             return world.violated("\(user) was told of an unknown conversation")
@@ -116,11 +116,11 @@ final class Client {
         if let fault = system.fault(in: change, of: id, toldTo: user) {
             world.violated("\(user) was told change \(change.seq) \(fault)")
         }
-        // What was refused before may come late, by a repetition.
+        // A message that was refused before may still arrive late through a repetition.
         if readsEverything { say("read", id) }
     }
 
-    /// More private changes are missing than are kept.
+    /// Handles a gap in the private changes that is larger than what is kept.
     private func reload(_ reload: ReloadState) {
         system.privateReloads += 1
         if reload.useq - useq <= Tables.User.kept { world.violated("\(user) was told to reload without need") }
@@ -145,7 +145,7 @@ final class Client {
         _ status: StatusView, in conversation: ConversationID, _ text: UnsafeRawBufferPointer
     ) throws(JSONError) {
         let version = try StatusState(document: text).version
-        // Whoever joins is told from then on; a merged frame may tell again what is known.
+        // A new member gets updates from then on. A merged frame may repeat what is known.
         statusVersions[conversation] = max(statusVersions[conversation] ?? 0, version)
         merge(status.delivered, into: &delivered[conversation, default: [:]], "delivered")
         merge(status.read, into: &read[conversation, default: [:]], "read")

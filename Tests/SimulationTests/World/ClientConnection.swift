@@ -5,7 +5,7 @@ import Reactor
 @testable import Fanout
 @testable import ReactorTransport
 
-/// A WebSocket from a client to a fanout: in order, with delays, and broken at times, when what was on its way is lost.
+/// A WebSocket from a client to a fanout. It is ordered, delayed, and sometimes broken, which loses what is in flight.
 @Reactor
 final class ClientConnection: SessionSocket {
     private weak var client: Client?
@@ -16,7 +16,7 @@ final class ClientConnection: SessionSocket {
     private var towards = Line()
     private var back = Line()
     private var isBroken = false
-    /// What the client said while the server read nothing; nil: it reads.
+    /// What the client sent while the server was not reading. Nil means that the server is reading.
     private var unread: [String]?
 
     // SessionSocket
@@ -44,7 +44,7 @@ final class ClientConnection: SessionSocket {
         watch()
     }
 
-    /// A client learns of a dead server some time later.
+    /// Lets the client notice a dead server after some time.
     private func watch() {
         world.after(.milliseconds(300)) { [weak self] in
             guard let self, !isBroken else { return }
@@ -70,7 +70,7 @@ final class ClientConnection: SessionSocket {
         if isOpen { gateway.decoded(otherFrames: 0, from: self as any SessionSocket) }
     }
 
-    /// The connection breaks; each side learns of it by itself.
+    /// Breaks the connection. Each side notices on its own.
     func abort() {
         guard !isBroken else { return }
         isBroken = true
@@ -95,7 +95,7 @@ final class ClientConnection: SessionSocket {
         world.at(back.arrival(world.now + delay)) { [weak self] in self?.arrive(frame) }
     }
 
-    /// At times the client reads slowly, and takes everything a while later.
+    /// Sometimes makes the client read slowly, then take everything later.
     private func congest() {
         guard !isCongested, world.fault(0.05) else { return }
         isCongested = true

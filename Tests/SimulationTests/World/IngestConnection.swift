@@ -3,8 +3,8 @@ import Reactor
 @testable import Edge
 @testable import Ingest
 
-/// One request to ingest and its answer. The request is parsed as from a socket; the answer is what the socket would be
-/// given. Both take their time, and whose process ends is never answered.
+/// One request to ingest and its response. The request is parsed as if read from a socket, and the response is what the
+/// socket would be given. Both take time. If the process ends, there is no response.
 @Reactor
 final class IngestConnection: RequestConnection {
     struct Answer {
@@ -55,7 +55,7 @@ final class IngestConnection: RequestConnection {
         }
     }
 
-    /// False when the request is refused by its head.
+    /// Returns false if the request is refused because of its head.
     private func admit(to ingest: IngestService) -> Bool {
         switch ingest.admit(Request(connection: self, parser: parser)) {
         case .admitted(let bodyBytes, let account):

@@ -1,13 +1,13 @@
 import Reactor
 
-/// One request of a client, repeated until it is answered, and sometimes beyond that: by whichever ingest there is, while
-/// the attempt before is still on its way or its answer is lost.
+/// One client request, repeated until its response arrives and sometimes after that. Each attempt goes to any ingest,
+/// while the previous attempt may still be in flight or its response lost.
 @Reactor
 final class Inquiry {
     private let request: [UInt8]
     private unowned let system: System
     private var world: World { system.world }
-    /// Called with the first answer, and with those to its repetitions.
+    /// Called with the first response and with the responses to repetitions.
     private let answered: @Reactor (IngestConnection.Answer, _ isRepetition: Bool) -> Void
     private var isDone = false
     private var attempts = 0
@@ -24,7 +24,7 @@ final class Inquiry {
     func ask() {
         attempts += 1
         let attempt = attempts
-        // Mostly longer than ingest waits: whoever hears nothing by then has lost the connection.
+        // Mostly longer than ingest waits: a client without a response by then has lost the connection.
         let patience = world.fault(0.1) ? world.milliseconds(20...2000) : .seconds(6)
         world.after(patience) { [self] in
             if !isDone, attempts == attempt { ask() }

@@ -1,17 +1,17 @@
 import Models
 
-/// What a conversation is, from nothing but the log of what was done in it: no table, no statement, no service. What
-/// clients are told is compared with it.
+/// The expected state of a conversation, derived only from the log of its changes, without tables, statements or
+/// services. What clients receive is compared with it.
 struct Ledger {
     struct Message {
         let seq: Int64
         let sender: UserID
         let parent: MessageID?
         fileprivate(set) var texts: [(seq: Int64, text: String)]
-        /// Nil kind: removed.
+        /// A nil kind is a removal.
         fileprivate(set) var tapbacks: [(seq: Int64, user: UserID, kind: String?)] = []
         fileprivate(set) var deleted: Int64?
-        /// The positions of all changes of it.
+        /// The positions of all changes to the message.
         fileprivate(set) var changes: [Int64]
 
         func text(at seq: Int64) -> String { (texts.last { $0.seq <= seq } ?? texts[0]).text }
@@ -33,19 +33,19 @@ struct Ledger {
 
     private(set) var messages: [MessageID: Message] = [:]
     private(set) var stays: [UserID: [(from: Int64, through: Int64?)]]
-    /// Where history shows that a member came or went.
+    /// Positions where history shows that a member joined or left.
     private(set) var events: [Int64] = []
-    /// The writes that took a position.
+    /// The keys of the writes that took a position.
     private(set) var keys: Set<UUIDBytes> = []
     private(set) var lastSeq: Int64 = 0
-    /// What must not have been done.
+    /// The first change that must not have happened.
     private(set) var violation: String?
 
     init(members: [UserID]) {
         stays = Dictionary(uniqueKeysWithValues: members.map { ($0, [(from: 1, through: nil)]) })
     }
 
-    /// The message that this user may see.
+    /// Returns the message if this user may see it.
     func message(_ id: MessageID?, for user: UserID) -> Message? {
         id.flatMap { messages[$0] }.flatMap { isVisible($0.seq, to: user) ? $0 : nil }
     }
@@ -56,7 +56,7 @@ struct Ledger {
         stays[user]?.contains { $0.from <= seq && seq < $0.through ?? .max } ?? false
     }
 
-    /// The last position that a user may see in the stay that covers `seq`; nil: none does.
+    /// Returns the last position visible to a user in the stay that covers `seq`, or nil if no stay does.
     func endOfStay(around seq: Int64, of user: UserID) -> Int64? {
         stays[user]?.first { $0.from <= seq && seq <= $0.through ?? .max }.map { $0.through ?? lastSeq }
     }
@@ -122,11 +122,11 @@ struct Ledger {
     }
 }
 
-// MARK: What is told
+// MARK: Checking what clients receive
 
 extension Ledger {
-    /// What is wrong with a state of a message that `user` is told; nil: nothing. The state must be one between `first` and
-    /// `last`. `mayBeEmpty`: somebody has asked to delete it.
+    /// Returns what is wrong with a state of a message that `user` received, or nil. The state must lie between `first`
+    /// and `last`. `mayBeEmpty`: a deletion of the message was requested.
     func fault(
         in state: MessageState, toldTo user: UserID, from first: Int64, through last: Int64, mayBeEmpty: Bool
     ) -> String? {
@@ -149,7 +149,7 @@ extension Ledger {
             return "\(state.isEdited ? "" : "not ")edited at \(at)"
         }
         let counts = message.counts(at: at)
-        // As of when somebody left: what was replaced since is not kept.
+        // The state is as of when a member left. Tapbacks replaced since then are not kept.
         let isCut = !message.changes.contains(at)
         let isRight =
             isCut ? state.tapbackCounts.allSatisfy { $0.value <= counts[$0.key] ?? 0 } : state.tapbackCounts == counts

@@ -3,7 +3,7 @@ import Models
 
 @testable import ParleyClient
 
-/// A message as a client is told of it, as far as the checks look at it.
+/// A message as a client receives it, with the fields that the checks need.
 struct MessageState: JSONObject {
     var id: MessageID?
     var seq: Int64 = 0
@@ -37,7 +37,7 @@ struct MessageState: JSONObject {
     }
 }
 
-/// What a reply shows of the message that it answers.
+/// What a reply shows of its parent message.
 struct ParentState: JSONObject {
     var id: MessageID?
     var preview: String?
@@ -53,7 +53,7 @@ struct ParentState: JSONObject {
     }
 }
 
-/// A change as a client is told of it.
+/// A change as a client receives it.
 struct ChangeState: JSONObject {
     var conversation: ConversationID?
     var seq: Int64 = 0
@@ -79,7 +79,7 @@ struct PrivateState: JSONObject {
     var kind = ""
     var conversation: ConversationID?
     var message: MessageID?
-    /// Of the positions there can be, the one that this kind has.
+    /// The position that this kind has, out of several possible ones.
     var seq: Int64?
 
     mutating func read(_ key: JSONString, _ reader: inout JSONReader) throws(JSONError) {
@@ -94,7 +94,7 @@ struct PrivateState: JSONObject {
     }
 }
 
-/// That private changes are missing up to a position.
+/// A notice that private changes are missing up to a position.
 struct ReloadState: JSONObject {
     var useq: Int64 = 0
 
@@ -142,7 +142,7 @@ struct DetailState: JSONObject {
     }
 }
 
-/// The answer to a batch; nil: of another request.
+/// The response to a batch. Nil for other requests.
 struct BatchState: JSONObject {
     var statuses: [Int64]?
 
@@ -158,7 +158,7 @@ struct BatchState: JSONObject {
     }
 }
 
-/// A `status` frame's position.
+/// The position of a `status` frame.
 struct StatusState: JSONObject {
     var version: Int64 = 0
 

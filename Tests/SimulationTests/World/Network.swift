@@ -3,7 +3,7 @@ import Bytes
 import Reactor
 import Wire
 
-/// The bus between the processes: frames are lost, repeated, delayed, overtake each other, and do not pass partitions.
+/// The bus between the processes. Frames are lost, repeated, delayed and reordered, and do not cross partitions.
 @Reactor
 final class Network {
     private unowned let world: World
@@ -11,9 +11,9 @@ final class Network {
     var loss = 0.0
     var repetition = 0.0
     var overtaking = 0.0
-    /// In milliseconds, of frames that are late.
+    /// The delay of late frames, in milliseconds.
     var delay = 0
-    /// Pairs of processes that do not hear each other.
+    /// Pairs of processes that cannot reach each other.
     var partitions: Set<Set<ObjectIdentifier>> = []
 
     init(_ world: World) { self.world = world }
@@ -23,7 +23,7 @@ final class Network {
 
     func heal() { partitions = [] }
 
-    /// How long it takes until a publisher knows of a subscription.
+    /// Returns how long a publisher takes to learn of a subscription.
     func subscriptionDelay() -> Duration {
         world.fault(0.3) ? world.milliseconds(1...300) : world.microseconds(50...500)
     }
@@ -74,7 +74,7 @@ final class Medium: FramePublisher, FrameSubscriber {
     var isOpen = true
     private let instance: Instance
     private unowned let network: Network
-    /// By the first two bytes of a frame.
+    /// Counts of subscriptions by the first two bytes of a frame.
     private var wanted: [UInt16: Int] = [:]
     private var heard: Set<UInt16> = []
     private var lines: [ObjectIdentifier: Line] = [:]
@@ -115,7 +115,7 @@ final class Medium: FramePublisher, FrameSubscriber {
         lines[ObjectIdentifier(sender), default: Line()].arrival(time)
     }
 
-    /// Nil: answers, which everybody hears who is meant.
+    /// Returns nil for responses, which reach their requester without a subscription.
     private static func key(_ topic: Topic) -> UInt16? {
         if case .response = topic { return nil }
         var prefix = ByteBuffer(capacity: 16)

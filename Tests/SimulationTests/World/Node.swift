@@ -3,7 +3,7 @@ import Reactor
 import TestSupport
 import Wire
 
-/// One process from its start to its end.
+/// One process, from start to end.
 @Reactor
 final class Node {
     enum Kind: Int, CaseIterable { case ingest, store, receipt, fanout }
@@ -54,7 +54,7 @@ final class Node {
         turn {}
     }
 
-    /// Ends it where it is, as by SIGKILL.
+    /// Kills the process immediately, as SIGKILL does.
     func kill() {
         isAlive = false
         bus.onFrame = { _ in }

@@ -1,6 +1,6 @@
 import Models
 
-/// What a user asks of the system, under a key of its own: one request of the client contract, however often it is
+/// An operation that a user requests under its own key: one request of the client contract, however often it is
 /// repeated.
 struct Operation {
     enum Kind {
@@ -15,7 +15,7 @@ struct Operation {
         case remove(UserID)
         case clearHistory(through: Int64)
         case unlist
-        /// For this conversation; nil: as everywhere.
+        /// Applies to this conversation. Nil means the general setting.
         case showReadingHere(Bool?)
         case showReading(Bool)
         case read(Int64)
@@ -24,11 +24,11 @@ struct Operation {
     let conversation: ConversationID
     let key: UUIDBytes
     let kind: Kind
-    /// Whether the client leaves its key away, where it may: then each time it asks is a request of its own.
+    /// Whether the client omits its key where that is allowed. Each repetition is then a separate request.
     var leavesKeyAway = false
 
-    /// Whether it is done once under its key. The others are the same however often they are done, or done as often as
-    /// they are asked for.
+    /// Whether the operation is done once per key. The others are idempotent, or are done as often as they are
+    /// requested.
     var isKeyed: Bool {
         switch kind {
         case .send, .sendBatch, .read: false
@@ -44,7 +44,7 @@ struct Operation {
         }
     }
 
-    // MARK: As a request
+    // MARK: Encoding as a request
 
     private var base: String { "/v1/conversations/\(conversation)" }
 
@@ -78,7 +78,7 @@ struct Operation {
     }
 }
 
-/// Requests as bytes.
+/// Encodes requests as bytes.
 enum HTTPText {
     static func request(
         _ method: String, _ path: String, _ body: String = "", token: String, key: UUIDBytes? = nil

@@ -1,18 +1,18 @@
 import Models
 
-/// What users were promised by the answers to what they asked, and what they asked at all.
+/// What responses promised to users, and what users requested at all.
 struct Promises {
     struct Done {
         let operation: Operation
         let user: UserID
         let isRefused: Bool
-        /// The positions of the conversation between which it was decided.
+        /// The positions of the conversation before and after the decision.
         let first: Int64
         let last: Int64
     }
 
     struct Personal {
-        /// Messages hidden, and the position cleared up to.
+        /// Hidden messages, and the position up to which history is cleared.
         var hidden: Set<MessageID> = []
         var cleared: Int64 = 0
     }
@@ -28,13 +28,13 @@ struct Promises {
     }
 
     private(set) var done: [Done] = []
-    /// Messages that users want deleted for everyone, and those of which that is promised. Of another's message, which is
-    /// not there yet, it means nothing.
+    /// Messages that users asked to delete for everyone, and those for which that is promised. Deleting another user's
+    /// message before it exists has no effect.
     private(set) var deletionsAsked: Set<Deletion> = []
     private(set) var deleted: Set<Deletion> = []
     private(set) var personalAsked: [Place: Personal] = [:]
     private(set) var personal: [Place: Personal] = [:]
-    /// How far users have told that they have read where others may know of it.
+    /// The positions up to which users reported reading while others may see it.
     private(set) var openlyRead: [Place: Int64] = [:]
 
     mutating func asked(_ operation: Operation, _ user: UserID) {
@@ -73,7 +73,7 @@ struct Promises {
 }
 
 extension Promises.Done {
-    /// What is wrong with the answer, by all that was done in the conversation; nil: nothing.
+    /// Returns what is wrong with the response, given all changes of the conversation, or nil.
     func fault(in ledger: Ledger) -> String? {
         if isRefused {
             return operation.isKeyed && ledger.keys.contains(operation.key) ? "was refused and is done" : nil
@@ -100,6 +100,6 @@ extension Promises.Done {
         ledger.messages[id].map { $0.sender == user && $0.texts[0].text == text } ?? false
     }
 
-    /// Whether it was so at some time between the question and the answer.
+    /// Whether the condition held at some time between the request and its response.
     private func was(_ condition: (Int64) -> Bool) -> Bool { (first...max(first, last)).contains(where: condition) }
 }

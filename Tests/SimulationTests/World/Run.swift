@@ -1,19 +1,19 @@
 import Models
 import Reactor
 
-/// One run: a while of work and faults, then the end of all faults, then what was promised must be so.
+/// One run: some time with work and faults, then the end of all faults, then a check of everything promised.
 @Reactor
 struct Run {
     let system: System
     private let work: Work
     private var world: World { system.world }
 
-    /// How long the faults last.
+    /// The time with faults.
     private let trouble: Duration
-    /// By then everything must be right again: deadlines of 10 s and pauses of a second lie behind it.
+    /// The time until everything must be right again, in seconds. It covers deadlines of 10 s and pauses of 1 s.
     private static let patience = 60
 
-    /// - Returns: what was broken; nothing in a correct system.
+    /// - Returns: the violations; none in a correct system.
     static func violations(seed: UInt64, _ mutation: Mutation? = nil, _ tally: Tally? = nil) -> [String] {
         let run = Run(System(World(seed: seed, mutation: mutation)))
         defer { run.system.end() }
@@ -89,7 +89,7 @@ struct Run {
     }
 }
 
-/// What happens to processes and connections.
+/// Faults of processes and connections.
 @Reactor
 enum Faults {
     static func strike(_ system: System) {
@@ -109,7 +109,7 @@ enum Faults {
                 restart(node, system)
             }
         case 4:
-            // So long now and then that the others end its sessions.
+            // Sometimes so long that the others end its sessions.
             let pause = world.chance(0.2) ? world.milliseconds(5500...9000) : world.milliseconds(10...1500)
             node.pausedUntil = world.now + pause
         case 5: partition(node, system)

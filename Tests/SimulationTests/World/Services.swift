@@ -8,7 +8,7 @@ import Reactor
 @testable import ServiceKit
 @testable import Store
 
-/// What runs in a process besides its bus.
+/// The service that runs in a process next to its bus.
 @Reactor
 enum Service {
     case ingest(IngestService)
@@ -19,7 +19,7 @@ enum Service {
     static let secret = "a secret of the simulation, long enough for HS256"
     private static let log = Log(service: "simulation", level: .error)
 
-    /// Starts a service as its `Main` does, but for the parts that listen to HTTP.
+    /// Starts a service as its `Main` does, without the parts that listen for HTTP.
     static func start(_ kind: Node.Kind, on node: Node, _ database: Database) -> Service {
         var service: Service?
         node.turn { service = make(kind, node, database) }
@@ -52,10 +52,10 @@ enum Service {
         }
     }
 
-    /// With work cut into small pieces, so that much comes between them; at times with little patience for its clients.
+    /// Cuts work into small pieces so that much can happen between them. Sometimes limits clients tightly.
     private static func fanoutSettings(_ world: World) -> Fanout.Settings {
         var settings = Fanout.Settings()
-        // A question for each slot there could be.
+        // It would query every possible slot.
         settings.queriesRefusals = false
         settings.turns = Turns.Size(steps: world.pick(1...3), share: 1, pause: world.microseconds(20...2_000))
         if world.fault(0.3) {
@@ -65,7 +65,7 @@ enum Service {
         return settings
     }
 
-    /// At times with so little room that clients are refused for now.
+    /// Sometimes has so little room that clients are refused temporarily.
     private static func ingest(_ node: Node, _ world: World) -> IngestService {
         var variables = ["PARLEY_JWT_SECRET": secret]
         if world.fault(0.2) {
@@ -77,11 +77,11 @@ enum Service {
         guard let settings = try? ServiceSettings(name: "ingest", environment: &environment),
             let configuration = try? IngestConfiguration(environment: &environment)
         else { fatalError() }
-        // All but whose tokens are refused, as of fanout.
+        // Without the lists of refused tokens, as in fanout.
         return IngestService(ServiceKit.Service(settings, log: log), configuration, bus: node.bus)
     }
 
-    /// Begins the end that SIGTERM brings.
+    /// Starts the shutdown that SIGTERM causes.
     func drain(_ node: Node) {
         node.turn {
             switch self {

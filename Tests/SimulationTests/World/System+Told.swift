@@ -1,9 +1,9 @@
 import Models
 import Reactor
 
-// What is wrong with what users are told; nil: nothing.
+// Each check returns what is wrong with what a user received, or nil.
 extension System {
-    /// `last`: the message may be as it was up to there; nil: up to the end of the stay in which the change lies.
+    /// `last`: the latest state that the message may have. Nil means the end of the stay that contains the change.
     func fault(
         in change: ChangeState, of id: ConversationID, toldTo user: UserID, through last: Int64? = nil
     ) -> String? {
@@ -42,7 +42,7 @@ extension System {
         return nil
     }
 
-    /// `before`: what was promised when it was asked for.
+    /// `before`: what was promised at the time of the request.
     func fault(
         inHistory page: PageState, of id: ConversationID, toldTo user: UserID, _ before: Promises
     ) -> String? {

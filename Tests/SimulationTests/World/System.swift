@@ -6,7 +6,7 @@ import ServiceKit
 @testable import Fanout
 @testable import Ingest
 
-/// The processes of a deployment, its database, and its users.
+/// The processes of a deployment, its database and its users.
 @Reactor
 final class System {
     static let signer = TokenSigner(secret: Service.secret)
@@ -18,7 +18,7 @@ final class System {
     let conversations: [ConversationID]
     let users: [UserID]
     var promises = Promises()
-    /// Clients that were told that private changes they missed are not kept.
+    /// The number of times that clients learned that missed private changes are no longer kept.
     var privateReloads = 0
     private var ledgers: [ConversationID: (ledger: Ledger, read: Int)] = [:]
     private var processes: [(node: Node, service: Service)] = []
@@ -29,7 +29,7 @@ final class System {
         self.world = world
         network = Network(world)
         conversations = (0..<2).map { number in
-            // One of them shares a group of slots with the other, half of the time.
+            // Half of the time, one of them shares a group of slots with the other.
             let slot: UInt64 = number == 0 ? 0x11 : world.chance(0.5) ? 0x12 : 0x51
             return ConversationID(
                 UUIDBytes(high: 0x0190_0000_0000_7000 + UInt64(number), low: 0x8000_0000_0000_0000 | slot))
@@ -43,7 +43,7 @@ final class System {
         clients = users.map { Client($0, in: self) }
     }
 
-    /// Alice and bob are in both conversations and stay there; carol and dave come and go.
+    /// The initial tables. Alice and bob stay in both conversations. Carol and dave come and go.
     private func tables() -> Tables {
         var tables = Tables()
         let at = Timestamp(milliseconds: 1_699_999_999_000)
@@ -65,16 +65,16 @@ final class System {
         return tables
     }
 
-    // MARK: What was done
+    // MARK: Log
 
     func lastSeq(_ conversation: ConversationID) -> Int64 { database.tables.conversations[conversation]!.lastSeq }
 
-    /// What a conversation is by now.
+    /// The current expected state of a conversation.
     func ledger(_ id: ConversationID) -> Ledger? {
         guard let entries = database.tables.conversations[id]?.entries else { return nil }
         let members = users.prefix(2 + (conversations.firstIndex(of: id) ?? 0))
         var known = ledgers[id] ?? (Ledger(members: Array(members)), 0)
-        // Where commits are lost, it begins anew.
+        // The ledger starts over if commits were lost.
         if known.read > entries.count { known = (Ledger(members: Array(members)), 0) }
         ledgers[id] = nil
         for entry in entries[known.read...] { known.ledger.read(entry) }
@@ -93,7 +93,7 @@ final class System {
         processes.append((node, Service.start(kind, on: node, database)))
     }
 
-    /// Any that is alive.
+    /// Returns any live process of this kind.
     func node(_ kind: Node.Kind) -> Node? {
         let alive = processes.filter { $0.node.kind == kind && $0.node.isAlive }
         return alive.isEmpty ? nil : alive[world.pick(0...alive.count - 1)].node
@@ -121,7 +121,7 @@ final class System {
 
     func drain(_ node: Node) { service(of: node)?.drain(node) }
 
-    /// Brings the processes back that are missing, and ends what separates them. Who is stopped goes on by itself.
+    /// Restarts missing processes and removes all partitions. Stopped processes continue on their own.
     func heal() {
         world.note("all faults end")
         world.isFaulty = false
@@ -135,7 +135,7 @@ final class System {
 
     func isMissing(_ kind: Node.Kind) -> Bool { processes.count { $0.node.kind == kind } < counts[kind]! }
 
-    /// Lets go of everything.
+    /// Releases everything.
     func end() {
         world.end()
         for (node, _) in processes { node.kill() }

@@ -1,7 +1,7 @@
 import Models
 import Reactor
 
-/// What happened in some runs: a simulation in which nothing happens finds nothing.
+/// Counts of events over some runs. A simulation in which nothing happens finds nothing.
 @Reactor
 final class Tally {
     private var done = 0

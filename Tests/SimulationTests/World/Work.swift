@@ -1,7 +1,7 @@
 import Models
 import Reactor
 
-/// What the users of a run do.
+/// The actions of the users in a run.
 @Reactor
 final class Work {
     private let system: System
@@ -37,7 +37,7 @@ final class Work {
         }
     }
 
-    /// Everybody reads all that they may see, and some of the details.
+    /// Lets every user read all that they may see, and some of the details.
     func readEverything() {
         for client in system.clients {
             for conversation in system.conversations {
@@ -47,7 +47,7 @@ final class Work {
         }
         for (conversation, message, _) in sent.suffix(4) {
             guard let known = system.ledger(conversation)?.messages[message], known.deleted == nil else { continue }
-            // Alice is always there.
+            // Alice is always a member.
             if system.promises.isWhole(known.seq, message, system.users[0], conversation) {
                 system.clients[0].readDetails(message, in: conversation)
             }
@@ -60,7 +60,7 @@ final class Work {
         let sender = world.pick(0...3)
         let id = newMessage(number, conversation, sender)
         perform(.send(id, text: "message \(number)", replyTo: nil), conversation, by: sender)
-        // Before the server has it, maybe.
+        // Possibly before the server has the message.
         if world.chance(0.1) { perform(.deleteForEveryone(id), conversation, by: sender) }
     }
 
@@ -93,7 +93,7 @@ final class Work {
         sent.isEmpty ? nil : sent[world.pick(max(0, sent.count - 6)...sent.count - 1)]
     }
 
-    /// Mostly by its sender, who alone may.
+    /// Changes a message, mostly by its sender, the only one allowed to.
     private func change(_ kind: (MessageID) -> Operation.Kind) {
         guard let target = anyMessage else { return }
         perform(kind(target.message), target.conversation, by: world.chance(0.1) ? world.pick(0...3) : target.sender)

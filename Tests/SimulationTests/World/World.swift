@@ -2,10 +2,10 @@ import Glibc
 import Reactor
 import TestSupport
 
-/// A whole system in one process: what happens, when, and with what chance. Everything follows from the seed.
+/// A whole system in one process: what happens, when, and with what probability. Everything follows from the seed.
 ///
-/// The services are the real ones, from the reactor's timers up. Simulated are the clock, the bus, PostgreSQL, the
-/// clients' connections, and the clients.
+/// The services are real, from the reactor's timers up. The clock, the bus, PostgreSQL, the clients and their
+/// connections are simulated.
 @Reactor
 final class World {
     var random: SeededRandom
@@ -13,9 +13,9 @@ final class World {
     private var agenda: [Appointment] = []
     private var appointments: UInt64 = 0
     let mutation: Mutation?
-    /// Whether faults happen by themselves.
+    /// Whether faults occur on their own.
     var isFaulty = true
-    /// What was broken, in words; nothing in a correct system.
+    /// The broken promises, in words. Empty in a correct system.
     private(set) var violations: [String] = []
 
     init(seed: UInt64, mutation: Mutation? = nil) {
@@ -27,7 +27,7 @@ final class World {
         if violations.count < 5 { violations.append("\(what) (at \(elapsed))") }
     }
 
-    /// What happens, for who looks for the cause of a failure (`PARLEY_TRACE=1`).
+    /// Whether events are printed, to find the cause of a failure (`PARLEY_TRACE=1`).
     private let isTraced = getenv("PARLEY_TRACE") != nil
 
     func note(_ what: @autoclosure () -> String) { if isTraced { print("\(elapsed): \(what())") } }
@@ -40,7 +40,7 @@ final class World {
         probability > 0 && Double(random.next() >> 11) * 0x1p-53 < probability
     }
 
-    /// Of faults: never once the world has healed.
+    /// Whether a fault happens. Never true once the world has healed.
     func fault(_ probability: Double) -> Bool { isFaulty && chance(probability) }
 
     func pick(_ range: ClosedRange<Int>) -> Int {
@@ -100,7 +100,7 @@ final class World {
         }
     }
 
-    /// Forgets what was to happen, and with it everything that takes part. Who goes with it may want something to happen still.
+    /// Drops all pending events and every participant. Releasing a participant may schedule further events.
     func end() {
         while !agenda.isEmpty {
             let forgotten = agenda
@@ -110,45 +110,45 @@ final class World {
     }
 }
 
-/// Something that the simulation must find: each breaks what a promise rests on, in what surrounds the services.
+/// Mutations that the simulation must detect. Each breaks something outside the services that a promise relies on.
 enum Mutation: String, CaseIterable {
-    /// No digest arrives: a change whose announcement is lost stays lost.
+    /// No digests arrive, so a change whose announcement is lost stays lost.
     case digestsAreLost
-    /// Who takes a slot over has the epoch of its predecessor: what that one did not announce stays unknown.
+    /// A new slot owner keeps its predecessor's epoch, so changes that were never announced stay unknown.
     case epochsStay
     /// A commit is reported and then lost, as with `synchronous_commit=off`.
     case commitsAreLost
-    /// A message is stored again when it is sent again.
+    /// A repeated send stores the message again.
     case repetitionsAreStored
     /// Two writers take the same position.
     case positionsAreShared
-    /// Horizons are set, not moved forward.
+    /// Horizons are set instead of advanced.
     case horizonsAreSet
-    /// A write is done again when it is repeated under its key.
+    /// A write is done again when repeated under its key.
     case keysAreForgotten
-    /// A write without a key is done again when its request comes again on the bus.
+    /// A write without a key is done again when its request is repeated on the bus.
     case requestsAreForgotten
-    /// A deletion of what is not there yet is forgotten.
+    /// A deletion of a message that does not exist yet is forgotten.
     case earlyDeletionsAreForgotten
-    /// What was deleted can be edited.
+    /// Deleted messages can be edited.
     case deletedMessagesAreEditable
-    /// What was deleted can be replied to.
+    /// Deleted messages can be replied to.
     case deletedMessagesAreReplyable
-    /// A deletion leaves the text …
+    /// A deletion leaves the text in place.
     case deletedTextsStay
-    /// … or hiding the message.
+    /// Hiding a message leaves it visible.
     case hiddenMessagesStay
-    /// An edit leaves no trace of what it replaced.
+    /// An edit leaves no record of the previous text.
     case revisionsAreLost
-    /// A user's tapback does not replace the one before.
+    /// A user's new tapback does not replace the previous one.
     case tapbacksAddUp
-    /// Who has left is sent the texts of later.
+    /// A former member is sent later texts.
     case textsAreOfNow
-    /// Others are told what is read, whoever does not want that.
+    /// Others see what a user reads even if the user does not want that.
     case settingsAreIgnored
 }
 
-/// Times along a connection that keeps order.
+/// Delivery times on an ordered connection.
 struct Line {
     private var last = MonotonicTime(nanoseconds: 0)
 
