@@ -46,6 +46,16 @@ public struct PreparedStatement<Input: NamedFields, Columns: NamedFields>: Senda
     }
 }
 
+extension SQLNames {
+    /// The columns that a fragment declares, for the statements that return these and no others.
+    public func columns<Columns: NamedFields>(_ type: Columns.Type, of fragment: String) -> Columns {
+        guard case .fragment(let file)? = meanings[fragment] else { preconditionFailure("there is no {\(fragment)}") }
+        do {
+            return try FieldDecoder.decode(type, Statement.fields(file.columns(self), in: file))
+        } catch { preconditionFailure("\(fragment).sql: \(error)") }
+    }
+}
+
 extension Batch {
     /// Executes a statement of the connection's configuration with the parameters that `build` sets. It must set all of
     /// them, in any order.

@@ -32,7 +32,7 @@ public struct Statement: Sendable {
         parameters = parameterFields.map(\.type)
     }
 
-    private static func fields(_ fields: [SQLFile.Field], in file: SQLFile) throws(SQLFileError) -> [Field] {
+    static func fields(_ fields: [SQLFile.Field], in file: SQLFile) throws(SQLFileError) -> [Field] {
         var typed: [Field] = []
         for field in fields {
             guard let type = PostgresType(named: field.type) else {

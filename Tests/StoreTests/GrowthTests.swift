@@ -157,7 +157,7 @@ struct GrowthTests {
     @Reactor func earlyDeletions() async throws {
         try await withConversation { store in
             var drafts: [Draft] = []
-            for _ in 0..<MessageWrites.earlyDeletionsLimit {
+            for _ in 0..<DeleteMessage.waitingLimit {
                 drafts.append(Draft(text: "never seen"))
                 let status = await store.write(.deleteForEveryone(drafts.last!.id), by: "bob", in: conversation)?.status
                 #expect(status == 204)
@@ -177,8 +177,8 @@ struct GrowthTests {
             #expect(await store.write(.deleteForEveryone(beyond.id), by: "bob", in: conversation)?.status == 204)
             #expect(await store.write(.deleteForEveryone(Draft().id), by: "bob", in: conversation)?.status == 409)
             let rows = try store.database.query("SELECT count(*) FROM store.early_deletions WHERE user_id = 'bob'")
-            #expect(rows[0][0] as Int64 == Int64(MessageWrites.earlyDeletionsLimit))
-            // Repeating the send leaves the message deleted, though its early deletion is forgotten.
+            #expect(rows[0][0] as Int64 == Int64(DeleteMessage.waitingLimit))
+            // A repetition of the message whose deletion is forgotten is still deleted.
             let again = await store.send(drafts[0], from: "bob", to: conversation)[0]
             #expect(again.status == 200 && again.field("deletedForEveryone") as? Bool == true)
         }

@@ -29,6 +29,14 @@ import Testing
         #expect(try Self.names(in: "Services/Store/SQL/Fragments") == SQLNames.store.fragments)
     }
 
+    @Test("all writes return the same columns in the same order, so they are decoded alike")
+    func columnsOfWrites() throws {
+        let columns = WriteStatement.all.map(\.columnFields)
+        let first = try #require(columns.first)
+        #expect(first.count == 8)
+        #expect(columns.allSatisfy { $0 == first })
+    }
+
     private static func statements(of url: String) throws -> [Statement] {
         var environment = Environment(["PARLEY_DATABASE_URL": url])
         let store = try StoreConfiguration(environment: &environment)

@@ -54,7 +54,7 @@ struct WindowTests {
     @Reactor func manyStays() async throws {
         try await withStore { store, _ in
             let bob = UserID("bob")!
-            for _ in 1..<ConversationWrites.staysLimit { await write(store, .removeMember(bob), .putMember(bob, nil)) }
+            for _ in 1..<PutMember.staysLimit { await write(store, .removeMember(bob), .putMember(bob, nil)) }
             await write(store, .putMember(bob, .owner), .removeMember(bob))
             let last = try #require(await store.write(.putMember(bob, nil), by: "alice", in: conversation))
             guard case .problem(let problem) = last else {

@@ -51,7 +51,8 @@ final class Writer {
             SendStatement.statement.untyped, SendOneStatement.statement.untyped, CreateStatement.statement,
             ReadStatement.statement, SettingsStatement.put, PrivateTail.trim, RecentOutcomes.sweep,
             RevocationStatements.revoke,
-        ] + LockStatement.all + WriteStatement.all + ErasureStatements.commands + SearchIndex.notes.all
+        ] + LockStatement.all + WriteStatement.all + [FeedStatement.latest] + ErasureStatements.commands
+        + SearchIndex.notes.all
 
     var waiting: CommandQueue.Size { queue.size }
     var isIdle: Bool { inFlight == 0 && queue.isEmpty }

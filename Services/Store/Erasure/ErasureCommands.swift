@@ -35,12 +35,7 @@ extension ErasureStatements {
     static func add(_ step: EraseStep, to batch: inout Batch) {
         switch step.part {
         case .leave(let conversation):
-            let leaving = Write(conversation, by: step.user, key: nil, .removeMember(step.user))
-            batch.execute(leave) { parameters in
-                WriteStatement.addCommon(leaving, nil, to: &parameters)
-                parameters.add(step.user)
-                parameters.add(step.user.slot)
-            }
+            RemoveMember.add(ofErased: step.user, in: conversation, to: &batch)
             addChanges(of: conversation, FeedStatement.latest, to: &batch)
         case .content(let conversation, let after):
             batch.execute(content) { parameters in

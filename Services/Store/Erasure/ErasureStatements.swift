@@ -9,7 +9,7 @@ import Wire
 /// steps on a conversation run under the lock of its row. The first step makes the user leave. From then on no
 /// message, edit or tapback is added there in their name, so later steps do not miss any.
 enum ErasureStatements {
-    static let commands = [begin, leave, content, announced, stays, listing, remains]
+    static let commands = [begin, content, announced, stays, listing, remains]
     static let queries = [ofSlots, names, nextListing, nextMention, isErased]
 
     /// The number of messages that one step changes. At some 20 µs each it holds its conversation for as long as a
@@ -41,9 +41,6 @@ enum ErasureStatements {
         e.number, e.requested_at, e.erased_at, e.messages, e.revisions, e.tapbacks, e.mentions, e.receipts, e.memberships,
         e.hidden, e.private_changes, e.outcomes
         """
-
-    /// Makes the user leave, also from direct conversations and although the user is erased.
-    static let leave = ConversationWrites.removal("erase_member", ofErased: true)
 
     /// Replaces the user's messages with tombstones, and removes the user's tapbacks and mentions of the user from
     /// other messages. Each changed message is one change, as if made by the user, so every client that holds it is

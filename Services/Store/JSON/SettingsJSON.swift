@@ -31,10 +31,15 @@ extension ConversationSettings {
         inheritsReadReceipts = row[column + 1]
     }
 
-    /// Decodes the value `told` by `SettingsStatement.putInConversation`.
+    /// The bits of what `PutConversationSettings` tells.
+    enum Told {
+        static let readReceipts: Int64 = 1
+        static let inherited: Int64 = 2
+    }
+
     init(told: Int64) {
-        readReceipts = told & 1 != 0
-        inheritsReadReceipts = told & 2 != 0
+        readReceipts = told & Told.readReceipts != 0
+        inheritsReadReceipts = told & Told.inherited != 0
     }
 }
 

@@ -13,11 +13,7 @@
 WITH {prior_outcome},
 {standing_of_actor},
 {visible_target},
--- The actor's tapback on the message before the write.
-present AS MATERIALIZED (
-    SELECT r.kind FROM store.tapbacks r
-    WHERE r.slot = :slot AND r.conversation_id = :conversation AND r.message_id = :subject AND r.user_id = :actor
-),
+{present_tapback},
 verdict AS MATERIALIZED (
     SELECT d.problem, d.is_repeat,
         d.problem = {Problem.none} AND NOT d.is_repeat

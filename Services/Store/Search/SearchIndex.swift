@@ -6,20 +6,11 @@ import Wire
 
 /// The statements that add message texts to the index and remove them.
 ///
-/// `store.search_progress` records how far each conversation is indexed. Texts sent or edited at higher positions are
-/// not in the index yet. The same row is a lock that the indexer holds while it writes. A write that changes or erases
-/// a text takes the lock first (`LockStatement.searches`) and then deletes the text's row (`forget`). This keeps an
-/// indexer with an older read from restoring an erased text. Sending does not touch any of this.
+/// `store.search_progress` has how far each conversation is indexed: what was sent or edited at higher positions is not
+/// in the index yet. The same row is a lock: the indexer writes while it holds it, and whoever changes or erases a text
+/// takes it first (`LockStatement.searches`) and deletes the text's row afterwards (`unindex_target.sql`), so that an
+/// erased text cannot come back by an indexer that read it before. Sending does not touch any of this.
 enum SearchIndex {
-    /// A CTE, preceded by a comma, that removes message `target` from the index in the transaction that changes or
-    /// erases its text.
-    static let forget = """
-        , unindexed AS (
-            DELETE FROM store.search_texts x USING moved, target
-            WHERE x.slot = $1 AND x.conversation_id = $2 AND x.seq = target.seq
-        )
-        """
-
     static let notes = NoteStatements(Schema.name, "unindexed", existence: (table: "store.conversations", id: "id"))
 
     /// Returns the conversations of slots $1 after conversation $2 that are not fully indexed. It reads the progress of

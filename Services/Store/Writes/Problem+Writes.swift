@@ -19,7 +19,7 @@ extension Problem.Code {
             Problem(
                 self,
                 """
-                messageId: \(MessageWrites.earlyDeletionsLimit) deletions of messages that have not come are remembered for you \
+                messageId: \(DeleteMessage.waitingLimit) deletions of messages that have not come are remembered for you \
                 in this conversation, or the Idempotency-Key was used for another request
                 """)
         case (.conflict, .unlist):
@@ -36,7 +36,7 @@ extension Problem.Code {
                 self,
                 """
                 a direct conversation cannot be changed, the user was erased, is in too many conversations or was in this one \
-                \(ConversationWrites.staysLimit) times, or the Idempotency-Key was used for another request
+                \(PutMember.staysLimit) times, or the Idempotency-Key was used for another request
                 """
             )
         case (.conflict, _):

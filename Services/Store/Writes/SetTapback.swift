@@ -13,7 +13,7 @@ enum SetTapback {
 
     static func add(_ write: Write, _ request: RequestKey, _ kind: String, to batch: inout Batch) {
         batch.execute(statement) { parameters, input in
-            WriteStatement.set(input.write, to: write, request, in: &parameters)
+            parameters.set(input.write, to: write, request)
             parameters.set(input.kind, to: kind)
         }
     }

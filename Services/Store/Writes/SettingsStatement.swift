@@ -65,7 +65,8 @@ enum SettingsStatement {
         batch.execute(put) { parameters in
             parameters.add(command.user)
             parameters.add(command.user.slot)
-            WriteStatement.addName(command.key, request, to: &parameters)
+            parameters.addArray(of: .uuid)
+            for name in WriteStatement.knownBy(command.key, request) { parameters.append(name) }
             parameters.add(command.readReceipts.valueForUser)
             parameters.add(command.presence.valueForUser)
         }
@@ -91,32 +92,6 @@ enum SettingsStatement {
             change: row.isNull(3)
                 ? nil : Result.Change(settings: UserSettings(row, 1), useq: row[3], at: row[4]))
     }
-
-    // MARK: In one conversation
-
-    /// Stores a member's settings. $8 whether to set anything · $9 read receipts (NULL: inherited). `told` is a
-    /// `ConversationSettings`.
-    static let putInConversation = WriteStatement.statement(
-        "put_conversation_settings", parameters: [.bool, .bool], facts: "", problem: "",
-        isVoid: """
-            NOT $8 OR (SELECT s.read_receipts FROM store.conversation_settings s
-                       WHERE s.slot = $1 AND s.conversation_id = $2 AND s.user_id = $3) IS NOT DISTINCT FROM $9
-            """,
-        positions: "0",
-        effects: """
-            , decided AS (
-                INSERT INTO store.conversation_settings (slot, conversation_id, user_id, read_receipts)
-                SELECT $1, $2, $3, $9 FROM moved
-                ON CONFLICT (conversation_id, user_id, slot) DO UPDATE SET read_receipts = excluded.read_receipts
-            )\(WriteStatement.told(
-                .settingsChanged, user: "$3", userSlot: "$4", message: "NULL::uuid", seq: "NULL::bigint"))
-            """,
-        useq: WriteStatement.toldUseq,
-        told: """
-            (CASE WHEN coalesce($9, (SELECT u.read_receipts FROM store.user_settings u
-                                     WHERE u.user_slot = $4 AND u.user_id = $3), true) THEN 1 ELSE 0 END
-             + CASE WHEN $9 IS NULL THEN 2 ELSE 0 END)::bigint
-            """)
 
     // MARK: Queries
 

@@ -2,7 +2,8 @@ import Models
 import Postgres
 import Wire
 
-// Members, clearing and settings: `ConversationWrites`, `SettingsStatement`, `ReadStatement`.
+// Members, clearing and settings: `PutMember`, `RemoveMember`, `ClearHistory`, `UnlistConversation`,
+// `PutConversationSettings`, `SettingsStatement`, `ReadStatement`.
 extension Database {
     /// $8 user · $9 their slot · $10 role · $11 limit of the user's conversations, which no user reaches here
     func putMember(_ arguments: Arguments) -> [SimulatedRow] {

@@ -2,7 +2,7 @@ import Models
 import Postgres
 import Wire
 
-// Edits, deletions and tapbacks: `MessageWrites`.
+// Edits, deletions and tapbacks: `EditMessage`, `DeleteMessage`, `HideMessage`, `SetTapback`, `RemoveTapback`.
 extension Database {
     private static let editWindow = ContractLimits.editWindow.components.seconds * 1000
 

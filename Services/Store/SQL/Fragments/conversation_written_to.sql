@@ -1,0 +1,7 @@
+-- CTE `conversation`: the conversation before the write.
+--
+-- :slot
+-- :conversation
+conversation AS MATERIALIZED (
+    SELECT c.kind, c.last_seq, c.member_count FROM store.conversations c WHERE c.slot = :slot AND c.id = :conversation
+)

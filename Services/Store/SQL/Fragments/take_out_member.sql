@@ -1,0 +1,44 @@
+-- CTEs that end the present stay of a user: `moved`, and all that belongs to it. The removal takes a position, and the
+-- heir's promotion the one behind it.
+--
+-- :slot
+-- :conversation
+-- :actor
+-- :user
+-- :user_slot
+moved AS (
+    UPDATE store.conversations c
+    SET last_seq = c.last_seq + (SELECT 1 + count(*) FROM heir), last_at = greatest({ChangeTime.now}, c.last_at),
+        member_count = c.member_count - 1
+    FROM verdict v
+    WHERE c.slot = :slot AND c.id = :conversation AND v.is_due
+    RETURNING c.last_seq, c.last_at, c.last_at AS told_at
+),
+removal AS (
+    SELECT moved.last_seq - (SELECT count(*) FROM heir) AS seq, moved.last_at AS at FROM moved
+),
+departed AS (
+    UPDATE store.memberships s SET left_seq = removal.seq FROM removal
+    WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :user AND s.left_seq IS NULL
+),
+inherited AS (
+    UPDATE store.memberships s SET role = {MemberRole.owner} FROM heir, moved
+    WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = heir.user_id AND s.left_seq IS NULL
+),
+shown AS (
+    INSERT INTO store.messages (slot, conversation_id, seq, id, changed_seq, sender_id, kind, sent_at, created_at)
+    SELECT :slot, :conversation, p.seq, gen_random_uuid(), p.seq, :actor, {MessageKind.system}, p.at, p.at
+    FROM (SELECT seq, at FROM removal UNION ALL SELECT moved.last_seq, moved.last_at FROM moved, heir) p
+),
+change AS (
+    INSERT INTO store.changes (slot, conversation_id, seq, kind, actor_id, at, user_id, role, member_count)
+    SELECT :slot, :conversation, seq, {ChangeKind.memberRemoved}, :actor, at, :user, (SELECT s.role FROM stay s),
+        (SELECT c.member_count - 1 FROM conversation c)
+    FROM removal
+    UNION ALL
+    SELECT :slot, :conversation, moved.last_seq, {ChangeKind.memberChanged}, :actor, moved.last_at, heir.user_id,
+        {MemberRole.owner}, NULL
+    FROM moved, heir
+),
+{tell_user(
+    kind => {PrivateKind.conversationLeft}, message => NULL::uuid, seq => (SELECT seq FROM removal), unlisted => 0)}

@@ -1,0 +1,51 @@
+-- Replaces the text of a message by its sender, within the edit window. The text that was is kept as a revision; two racing
+-- edits have an order, and both are kept.
+--
+-- :slot         smallint
+-- :conversation uuid
+-- :actor        text
+-- :actor_slot   smallint
+-- :known_by     uuid[]     see prior_outcome
+-- :action       smallint
+-- :subject      uuid       the message
+-- :text         text
+--
+-- > {write_result}
+WITH {prior_outcome},
+{standing_of_actor},
+{visible_target},
+verdict AS MATERIALIZED (
+    SELECT d.problem, d.is_repeat, d.problem = {Problem.none} AND NOT d.is_repeat AS is_due
+    FROM standing, LATERAL (
+        SELECT EXISTS (SELECT FROM prior) AS is_repeat, CASE
+            {problems_of_actor}
+            WHEN NOT standing.is_member THEN {Problem.forbidden}
+            WHEN NOT EXISTS (SELECT FROM target) THEN {Problem.notFound}
+            WHEN (SELECT t.sender_id <> :actor OR t.kind = {MessageKind.system} FROM target t) THEN {Problem.forbidden}
+            WHEN (SELECT t.deleted_at IS NOT NULL FROM target t) THEN {Problem.conflict}
+            -- By the server's clock, under the row lock. A message from further ahead than clocks are apart got its time
+            -- from one that was wrong, and may not be edited for as long as that was.
+            WHEN (
+                SELECT {ChangeTime.now} NOT BETWEEN t.created_at - {TrustedTime.tolerance}
+                    AND t.created_at + {ContractLimits.editWindow} FROM target t) THEN {Problem.editWindowClosed}
+            ELSE {Problem.none}
+        END AS problem
+    ) d
+),
+{move(positions => 1)},
+{keep_outcome},
+revision AS (
+    INSERT INTO store.revisions (slot, conversation_id, message_id, replaced_seq, body, at)
+    SELECT :slot, :conversation, :subject, moved.last_seq, t.body, coalesce(t.edited_at, t.created_at) FROM moved, target t
+),
+edited AS (
+    UPDATE store.messages m SET body = :text, edited_at = moved.last_at, changed_seq = moved.last_seq
+    FROM moved WHERE m.slot = :slot AND m.conversation_id = :conversation AND m.id = :subject
+),
+{unindex_target},
+change AS (
+    INSERT INTO store.changes (slot, conversation_id, seq, kind, actor_id, at, message_id)
+    SELECT :slot, :conversation, moved.last_seq, {ChangeKind.messageEdited}, :actor, moved.last_at, :subject FROM moved
+)
+SELECT {write_result(positions => 1, useq => NULL, told => NULL)}
+FROM verdict v LEFT JOIN moved ON true

@@ -1,0 +1,40 @@
+-- Takes a user out of a conversation: members leave, owners remove. Where the last owner goes, the longest-standing member
+-- becomes one, at a position of its own behind the removal.
+--
+-- :slot         smallint
+-- :conversation uuid
+-- :actor        text
+-- :actor_slot   smallint
+-- :known_by     uuid[]     see prior_outcome
+-- :action       smallint
+-- :subject      uuid       a hash of the user's name
+-- :user         text
+-- :user_slot    smallint
+--
+-- > {write_result}
+WITH {prior_outcome},
+{standing_of_actor},
+{conversation_written_to},
+{stay_of_user},
+{heir},
+verdict AS MATERIALIZED (
+    SELECT d.problem, d.is_repeat,
+        d.problem = {Problem.none} AND NOT d.is_repeat AND EXISTS (SELECT FROM stay) AS is_due
+    FROM standing, LATERAL (
+        SELECT EXISTS (SELECT FROM prior) AS is_repeat, CASE
+            {problems_of_actor}
+            WHEN NOT standing.is_member THEN {Problem.forbidden}
+            WHEN (SELECT c.kind = {ConversationKind.direct} FROM conversation c) THEN {Problem.conflict}
+            WHEN :user <> :actor AND NOT standing.is_owner THEN {Problem.forbidden}
+            WHEN NOT EXISTS (
+                SELECT FROM store.memberships s
+                WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :user) THEN {Problem.notFound}
+            ELSE {Problem.none}
+        END AS problem
+    ) d
+),
+{take_out_member},
+{keep_outcome}
+SELECT {write_result(
+    positions => (SELECT 1 + count(*) FROM heir), useq => (SELECT stream.last_useq FROM stream), told => NULL)}
+FROM verdict v LEFT JOIN moved ON true
