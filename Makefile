@@ -27,6 +27,7 @@ run up down status:
 
 build:
 	@deploy/bootstrap
+	@Clients/web/build
 	swift build --configuration release $(SWIFT_FLAGS)
 
 test:

@@ -2,7 +2,8 @@
 import PackageDescription
 
 // Dependencies point one way: services and clients import shared modules, never each other; `Models` imports nothing;
-// only the wrappers (`Bus`, `Postgres`, `Edge`, `Reactor`, `ServiceKit`) see a C module. `make build` passes
+// a C library has one wrapper (`Bus`, `Postgres`, `Edge`, `Reactor`, `ServiceKit`, `ReactorTransport`, `ParleyStorage`,
+// `ParleyChat`), except for single calls, such as a hash. `make build` passes
 // `--explicit-target-dependency-import-check error`, so an import that is not declared here does not compile.
 
 // With `PARLEY_FUZZ=1`, which `Tests/fuzz` sets, the package is another: the code that reads what strangers send, made to
@@ -24,14 +25,26 @@ let settings: [SwiftSetting] = [
     .unsafeFlags(isForFuzzing ? fuzzing + ["-enable-testing"] : []),
 ]
 
-func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-    .target(name: name, dependencies: dependencies, path: "Shared/\(name)", swiftSettings: settings)
+func module(_ name: String, _ dependencies: [Target.Dependency] = [], resources: [Resource] = []) -> Target {
+    .target(
+        name: name, dependencies: dependencies, path: "Shared/\(name)", resources: resources, swiftSettings: settings)
 }
 
 /// What several programs of `Clients/` are made of.
 func client(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .target(name: name, dependencies: dependencies, path: "Clients/\(name)", swiftSettings: settings)
 }
+
+/// The modules of ParleyKit. They see Foundation, SQLite, `Models` and, for SHA-256, what the platform has, so that Apple
+/// platforms can build them.
+func kit(_ name: String, _ dependencies: [Target.Dependency], also further: [SwiftSetting] = []) -> Target {
+    .target(
+        name: name, dependencies: dependencies, path: "Clients/ParleyKit/\(name)", swiftSettings: settings + further)
+}
+
+/// Optimised in debug builds, too, where thousands of runs of the simulation spend their time. What is checked at run time
+/// stays checked.
+let simulated: [SwiftSetting] = [.unsafeFlags(["-O"], .when(configuration: .debug))]
 
 func executable(
     _ name: String, _ path: String, _ dependencies: [Target.Dependency], exclude: [String] = [],
@@ -59,8 +72,8 @@ func library(_ name: String) -> Target { .systemLibrary(name: name, path: "Share
 /// In `make test` with a generator of damage; with `PARLEY_FUZZ=1` with libFuzzer.
 var fuzzTests: Target {
     let dependencies: [Target.Dependency] = [
-        "Bus", "Bytes", "Edge", "Fanout", "Ingest", "JSON", "Models", "ParleyClient", "Postgres", "ServiceKit",
-        "TestSupport", "Wire",
+        "Archives", "Bus", "Bytes", "Edge", "Fanout", "Ingest", "JSON", "Models", "ParleyClient", "Postgres",
+        "ServiceKit", "TestSupport", "Wire",
     ]
     let path = "Tests/FuzzTests"
     guard isForFuzzing else {
@@ -86,10 +99,13 @@ let package = Package(
             .executable(name: "fanout", targets: ["Fanout"]),
             .executable(name: "parley", targets: ["ParleyCLI"]),
             .executable(name: "parley-load", targets: ["ParleyLoad"]),
+            .library(name: "ParleyKit", targets: ["ParleyKit", "ParleyPresentation"]),
+            .library(name: "ParleyLinuxTransport", targets: ["ParleyLinuxTransport"]),
         ],
     targets: [
         library("CLinux"), library("CZMQ"), library("CPQ"), library("CHTTPParser"), library("CJWT"), library("CCrypto"),
-        library("CTLS"), .systemLibrary(name: "CLibFuzzer", path: "Tests/FuzzTests/CLibFuzzer"),
+        library("CTLS"), library("CSQLite"), library("CNcurses"),
+        .systemLibrary(name: "CLibFuzzer", path: "Tests/FuzzTests/CLibFuzzer"),
 
         module("Models"),
         module("Bytes", ["Models"]),
@@ -98,7 +114,9 @@ let package = Package(
         module("Wire", ["Bytes", "JSON", "Models"]),
         module("Bus", ["CZMQ", "CLinux", "Reactor", "Bytes", "Models", "Wire"]),
         module("Postgres", ["CPQ", "CLinux", "Reactor", "Bytes", "Models"]),
-        module("Slots", ["Bus", "Models", "Postgres", "Reactor", "ServiceKit", "Wire"]),
+        module(
+            "Slots", ["Bus", "Models", "Postgres", "Reactor", "ServiceKit", "Wire"],
+            resources: [.embedInCode("SQL")]),
         module("Edge", ["CHTTPParser", "CCrypto", "CLinux", "Reactor", "Bytes"]),
         module(
             "ServiceKit",
@@ -115,21 +133,49 @@ let package = Package(
         executable(
             "Receipt", "Services/Receipt",
             ["Bus", "Bytes", "Edge", "JSON", "Models", "Postgres", "Reactor", "ServiceKit", "Slots", "Wire"],
-            resources: [.embedInCode("Migrations")]),
+            resources: [.embedInCode("Migrations"), .embedInCode("SQL")]),
         executable(
             "Fanout", "Services/Fanout",
             ["Bus", "Bytes", "Edge", "JSON", "Models", "Reactor", "ServiceKit", "Slots", "Wire"]),
         client(
             "ReactorTransport",
             ["Bytes", "CCrypto", "CHTTPParser", "CLinux", "CTLS", "Models", "Reactor"]),
-        client("ParleyClient", ["Bytes", "CCrypto", "JSON", "Models", "Reactor", "ReactorTransport"]),
+        client("ParleyClient", ["Bytes", "JSON", "Models", "ParleyDigest", "Reactor", "ReactorTransport"]),
+        kit("ParleyDigest", [.byName(name: "CCrypto", condition: .when(platforms: [.linux]))]),
+        kit("ParleyStorage", ["CSQLite", "Models", "ParleyDigest"], also: simulated),
+        kit("ParleySync", ["Models", "ParleyStorage"], also: simulated),
+        kit("ParleyPresentation", ["Models", "ParleyStorage"]),
+        kit("ParleyTransport", []),
+        // Not for Linux: its Foundation has no WebSockets, and its networking comes with libcurl. A test tries it there.
+        kit("ParleyFoundationTransport", ["ParleyTransport"]),
+        kit(
+            "ParleyKit",
+            [
+                "Models", "ParleyStorage", "ParleySync", "ParleyTransport",
+                .byName(name: "ParleyFoundationTransport", condition: .when(platforms: [.iOS, .macOS])),
+            ]),
+        kit(
+            "ParleyKitTesting", ["Models", "ParleyDigest", "ParleyKit", "ParleyStorage", "ParleySync"], also: simulated),
+        // What Foundation has not on Linux. Nothing else of ParleyKit sees it.
+        kit(
+            "ParleyLinuxTransport",
+            ["Bytes", "Models", "ParleyKit", "ParleyTransport", "Reactor", "ReactorTransport"]),
+        // `docs/parleykit.md` quotes it.
+        .executableTarget(
+            name: "ParleyExample", dependencies: ["ParleyKit", "ParleyLinuxTransport"],
+            path: "Clients/ParleyKit/Example", swiftSettings: settings),
+        client(
+            "ParleyChat",
+            ["CNcurses", "Models", "ParleyKit", "ParleyPresentation", "ParleyStorage", "ParleySync", "Reactor"]),
         client(
             "CommandSupport", ["CLinux", "Models", "ParleyClient", "Reactor", "ReactorTransport", "ServiceKit"]),
+        client("Archives", ["Models", "ParleyDigest", "ParleyStorage"]),
         executable(
             "ParleyCLI", "Clients/parley",
             [
-                "Bytes", "CCrypto", "CommandSupport", "JSON", "Models", "ParleyClient", "Postgres", "Reactor",
-                "ReactorTransport", "ServiceKit",
+                "Archives", "Bytes", "CCrypto", "CommandSupport", "JSON", "Models", "ParleyChat", "ParleyClient",
+                "ParleyKit", "ParleyLinuxTransport", "ParleyPresentation", "Postgres", "Reactor", "ReactorTransport",
+                "ServiceKit",
             ]),
         executable(
             "ParleyLoad", "Clients/parley-load",
@@ -148,13 +194,26 @@ let package = Package(
             name: "HotPaths", dependencies: ["Bytes", "Edge", "JSON", "Models", "Postgres", "Wire"],
             path: "Tests/Load/HotPaths", swiftSettings: settings),
         .executableTarget(
+            name: "KitLoad", dependencies: ["Models", "ParleyKit", "ParleyStorage", "ParleyTransport"],
+            path: "Tests/Load/KitLoad", swiftSettings: settings),
+        .executableTarget(
             name: "SignalLoad", dependencies: ["Bus", "Models", "Postgres", "Reactor", "Wire"],
             path: "Tests/Load/SignalLoad", swiftSettings: settings),
         .executableTarget(
+            name: "KitDriver",
+            dependencies: ["ParleyFoundationTransport", "ParleyKit", "ParleyLinuxTransport", "ParleyTransport"],
+            path: "Tests/System/KitDriver", swiftSettings: settings),
+        .executableTarget(
             name: "RecodeModels", dependencies: ["ModelsSupport"], path: "Tests/Contract/RecodeModels",
             swiftSettings: settings),
-        .target(name: "ModelsSupport", dependencies: ["Models"], path: "Tests/ModelsSupport", swiftSettings: settings),
+        .target(
+            name: "ModelsSupport", dependencies: ["Archives", "Models"], path: "Tests/ModelsSupport",
+            swiftSettings: settings),
         .target(name: "TestSupport", dependencies: ["Reactor"], path: "Tests/Support", swiftSettings: settings),
+        // It plays libpq, so it makes results as libpq does.
+        .target(
+            name: "SimulationSupport", dependencies: ["Bytes", "CPQ", "Postgres", "Reactor"],
+            path: "Tests/SimulationSupport", swiftSettings: settings),
         .target(
             name: "PostgresSupport", dependencies: ["Postgres", "Reactor"], path: "Tests/PostgresSupport",
             swiftSettings: settings),
@@ -184,21 +243,46 @@ let package = Package(
                 "ServiceKit", "Slots", "Store",
             ]),
         tests("Fanout", ["Fanout", "Bus", "Edge", "ServiceKit", "Bytes", "JSON", "Models", "Wire", "Reactor"]),
+        tests(
+            "ParleyKit",
+            [
+                "Models", "ParleyDigest", "ParleyKit", "ParleyKitTesting", "ParleyPresentation", "ParleyStorage",
+                "ParleySync", "ParleyTransport",
+            ],
+            exclude: ["Fixtures"]),
+        tests(
+            "ParleyChat", ["Models", "ParleyChat", "ParleyKit", "ParleyPresentation", "ParleyStorage", "ParleySync"]),
+        tests("Archives", ["Archives", "Models"]),
         fuzzTests,
         tests(
             "Simulation",
             [
-                "Bus", "Bytes", "Edge", "Fanout", "Ingest", "JSON", "Models", "ParleyClient", "Postgres", "Reactor",
-                "ReactorTransport", "Receipt", "ServiceKit", "Store", "Wire",
+                "Bus", "Bytes", "Edge", "Fanout", "Ingest", "JSON", "Models", "ParleyClient", "Postgres",
+                "PostgresSupport", "Reactor", "ReactorTransport", "Receipt", "ServiceKit", "SimulationSupport", "Store",
+                "Wire",
             ],
             exclude: ["README.md"]),
         tests(
             "ParleyCLI",
             [
-                "Bytes", "CommandSupport", "Edge", "JSON", "Models", "ParleyCLI", "ParleyClient", "ParleyLoad",
+                "Bytes", "CommandSupport", "Edge", "JSON", "Models", "ParleyCLI", "ParleyClient", "ParleyDigest",
+                "ParleyLoad",
                 "Reactor",
                 "ReactorTransport", "ServiceKit",
             ]),
     ],
     swiftLanguageModes: [.v6]
 )
+
+// `Tests/sanitizers` names the test targets it runs, so that nothing is built but these and what they depend on.
+if let named = Context.environment["PARLEY_TEST_TARGETS"] {
+    var kept = Set(named.split(separator: " ").map(String.init))
+    var waiting = Array(kept)
+    while let name = waiting.popLast(), let target = package.targets.first(where: { $0.name == name }) {
+        for case .byNameItem(let dependency, _) in target.dependencies where kept.insert(dependency).inserted {
+            waiting.append(dependency)
+        }
+    }
+    package.products = []
+    package.targets.removeAll { !kept.contains($0.name) }
+}

@@ -45,9 +45,10 @@ package struct Arguments: Sendable {
         if positional.count < required.count {
             throw UsageError("\(required[positional.count]) is missing; see parley \(command.name) --help")
         }
-        if positional.count > required.count {
+        let most = required.count + (command.optional == nil ? 0 : 1)
+        if positional.count > most {
             throw UsageError(
-                "\"\(positional[required.count])\" is one word too many; see parley \(command.name) --help")
+                "\"\(positional[most])\" is one word too many; see parley \(command.name) --help")
         }
     }
 

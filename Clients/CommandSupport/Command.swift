@@ -29,15 +29,19 @@ package struct CommandDescription: Sendable {
     package let summary: String
     /// The positional arguments, such as `FILE`.
     package let positional: [String]
+    /// A further positional argument that may be left out.
+    package let optional: String?
     package let options: [Option]
     package let details: String
 
     package init(
-        name: String, summary: String, positional: [String] = [], options: [Option] = [], details: String = ""
+        name: String, summary: String, positional: [String] = [], optional: String? = nil, options: [Option] = [],
+        details: String = ""
     ) {
         self.name = name
         self.summary = summary
         self.positional = positional
+        self.optional = optional
         self.options = options
         self.details = details
     }
@@ -45,7 +49,8 @@ package struct CommandDescription: Sendable {
     package func option(named name: String) -> Option? { options.first { $0.name == name } }
 
     package var help: String {
-        let usage = (["parley", name] + positional + (options.isEmpty ? [] : ["[OPTIONS]"])).joined(separator: " ")
+        let words = ["parley", name] + positional + (optional.map { ["[\($0)]"] } ?? [])
+        let usage = (words + (options.isEmpty ? [] : ["[OPTIONS]"])).joined(separator: " ")
         let sections = ["\(summary)", "Usage: \(usage)", optionLines, details]
         return sections.filter { !$0.isEmpty }.joined(separator: "\n\n")
     }

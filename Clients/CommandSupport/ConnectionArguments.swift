@@ -23,7 +23,10 @@ package struct ConnectionArguments: Sendable {
     package let webSocket: [Endpoint]
     package let tokens: TokenSource
 
-    package init(_ arguments: Arguments) throws(UsageError) {
+    /// - Parameter onRefusal: called with a sentence for the user when there can be no TLS with a server.
+    package init(
+        _ arguments: Arguments, onRefusal: @escaping @Sendable (String) -> Void = { Terminal.tell("parley: \($0)") }
+    ) throws(UsageError) {
         var environment = Environment.process
         let system = SystemSettings(environment: environment)
         let named = [arguments.list("http"), environment.list("PARLEY_HTTP", default: ""), system.http]
@@ -34,7 +37,8 @@ package struct ConnectionArguments: Sendable {
         webSocket = try Self.endpoints(sockets.first { !$0.isEmpty } ?? [], "ws")
         tokens = try TokenSource(arguments)
         if (http + webSocket).contains(where: \.isSecure) {
-            try Self.trust(arguments.value("ca-file") ?? environment.optionalString("PARLEY_CA_FILE"))
+            try Self.trust(
+                arguments.value("ca-file") ?? environment.optionalString("PARLEY_CA_FILE"), onRefusal)
         }
     }
 
@@ -50,14 +54,23 @@ package struct ConnectionArguments: Sendable {
         return endpoints
     }
 
-    private static func trust(_ authorities: String?) throws(UsageError) {
+    private static func trust(
+        _ authorities: String?, _ onRefusal: @escaping @Sendable (String) -> Void
+    ) throws(UsageError) {
         do throws(TLSError) {
-            try TLSContext.trust(authorities) { host, reason in
-                Terminal.tell(
-                    "parley: the certificate of \(host) is refused: \(reason). To trust it, name it with --ca-file.")
-            }
+            try TLSContext.trust(authorities) { onRefusal($1.sentence(about: $0)) }
         } catch {
             throw UsageError(error.description)
+        }
+    }
+}
+
+extension TLSRefusal {
+    fileprivate func sentence(about endpoint: Endpoint) -> String {
+        switch self {
+        case .certificate(let reason): "refused the certificate of \(endpoint.host): \(reason) (see --ca-file)"
+        case .absent:
+            "what responds at \(endpoint.host):\(endpoint.port) does not speak TLS: try without the s of \(endpoint.scheme)://"
         }
     }
 }

@@ -1,5 +1,6 @@
 import JSON
 import Models
+import ParleyDigest
 
 /// A client's copy of a conversation, as the lines that its digests are made of: openapi.json, "Comparing copies".
 public struct ConversationCopy {

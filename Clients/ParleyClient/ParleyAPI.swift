@@ -18,7 +18,7 @@ public struct APIError: Error, CustomStringConvertible {
     }
 
     public var description: String {
-        "\(request): \(status == 0 ? "no answer" : "status \(status)")\(detail.isEmpty ? "" : ": \(detail)")"
+        "\(request): \(status == 0 ? "no response" : "status \(status)")\(detail.isEmpty ? "" : ": \(detail)")"
     }
 }
 

@@ -32,14 +32,14 @@ public struct Verification {
         var outcome = Outcome()
         var after: Int64 = 0
         while true {
-            let answer = try await api.digest(of: conversation, after: after, token: token)
-            for entry in answer.entries {
+            let response = try await api.digest(of: conversation, after: after, token: token)
+            for entry in response.entries {
                 outcome.differences += try await differences(from: entry)
                 outcome.pages += 1
                 after = entry.last
             }
-            outcome.positions = answer.lastSeq
-            guard answer.hasMore, !answer.entries.isEmpty else { return outcome }
+            outcome.positions = response.lastSeq
+            guard response.hasMore, !response.entries.isEmpty else { return outcome }
         }
     }
 

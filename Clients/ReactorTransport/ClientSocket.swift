@@ -23,7 +23,10 @@ public final class ClientSocket: DescriptorHandler {
     private var output = ByteBuffer(capacity: 256)
     private var isFlushScheduled = false
     private var watchesWriting = true
+    private var isPaused = false
     public private(set) var isClosed = false
+    /// Why it was closed, if trying again is of no use.
+    public var refusal: TLSRefusal? { tls?.refusal }
 
     /// Shared, because every owner is done with the bytes before the next one reads.
     private static let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 * 1024, alignment: 16)
@@ -33,7 +36,7 @@ public final class ClientSocket: DescriptorHandler {
         guard let descriptor = endpoint.connect() else { return nil }
         tls =
             endpoint.isSecure
-            ? TLSContext.shared.flatMap { TLSSession(descriptor, host: endpoint.bareHost, in: $0) } : nil
+            ? TLSContext.shared.flatMap { TLSSession(descriptor, with: endpoint, in: $0) } : nil
         self.descriptor = descriptor
         self.owner = owner
         guard !endpoint.isSecure || tls != nil else {
@@ -64,8 +67,26 @@ public final class ClientSocket: DescriptorHandler {
         Glibc.close(descriptor)
     }
 
+    /// Leaves what arrives where it is, so that the sender has to wait.
+    public func pause() {
+        guard !isPaused, !isClosed else { return }
+        isPaused = true
+        Reactor.change(descriptor, to: interest)
+    }
+
+    /// Reads again. Not to be called while the owner receives.
+    public func resume() {
+        guard isPaused, !isClosed else { return }
+        isPaused = false
+        Reactor.change(descriptor, to: interest)
+        // What TLS has read already would not be announced.
+        if tls != nil { receive() }
+    }
+
     public func ready(_ readiness: Readiness) {
         guard owner != nil else { return close() }
+        // The end is announced again and again until it is read.
+        if readiness.contains(.hangup) || readiness.contains(.failure) { isPaused = false }
         if readiness.contains(.read) || readiness.contains(.hangup) || readiness.contains(.failure) { receive() }
         // TLS responds to what it read, and may have needed that before it could write.
         if readiness.contains(.write) || tls != nil { flush() }
@@ -73,7 +94,7 @@ public final class ClientSocket: DescriptorHandler {
 
     private func receive() {
         if let tls { return receive(by: tls) }
-        while !isClosed {
+        while !isClosed, !isPaused {
             let count = recv(descriptor, Self.readBuffer.baseAddress, Self.readBuffer.count, 0)
             if count > 0 {
                 owner?.received(UnsafeRawBufferPointer(rebasing: Self.readBuffer[..<count]))
@@ -87,7 +108,7 @@ public final class ClientSocket: DescriptorHandler {
     }
 
     private func receive(by tls: TLSSession) {
-        while !isClosed {
+        while !isClosed, !isPaused {
             switch tls.read(into: Self.readBuffer) {
             case .done(let count): owner?.received(UnsafeRawBufferPointer(rebasing: Self.readBuffer[..<count]))
             case .wait(let forWriting): return forWriting ? watchWriting(true) : ()
@@ -121,7 +142,12 @@ public final class ClientSocket: DescriptorHandler {
     private func watchWriting(_ isNeeded: Bool) {
         guard isNeeded != watchesWriting else { return }
         watchesWriting = isNeeded
-        Reactor.change(descriptor, to: isNeeded ? [.read, .write] : .read)
+        Reactor.change(descriptor, to: interest)
+    }
+
+    private var interest: Interest {
+        let reading: Interest = isPaused ? [] : .read
+        return watchesWriting ? reading.union(.write) : reading
     }
 
     private func end() {

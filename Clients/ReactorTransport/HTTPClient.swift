@@ -5,18 +5,19 @@ import Reactor
 public final class HTTPClient {
     private let connections: [HTTPConnection]
     private var nextConnection = 0
+    private var watchesTimeouts = false
 
     /// Longer than any deadline of the server, which responds with 503 when one passes.
     private static let timeout = Duration.seconds(30)
 
     public init(_ endpoints: [Endpoint], connectionsPerEndpoint: Int = 1) {
         connections = (0..<connectionsPerEndpoint).flatMap { _ in endpoints.map(HTTPConnection.init) }
-        watchTimeouts()
     }
 
     /// Sends a request. `completion` is called with the outcome, never synchronously.
     public func send(_ request: HTTPRequest, _ completion: @escaping @Reactor (HTTPOutcome) -> Void) {
         leastBusy.send(request, completion)
+        if !watchesTimeouts { watchTimeouts() }
     }
 
     /// Sends a request and returns a copy of the outcome.
@@ -25,6 +26,7 @@ public final class HTTPClient {
             send(request) { outcome in
                 switch outcome {
                 case .lost: continuation.resume(returning: .lost)
+                case .refused: continuation.resume(returning: .refused)
                 case .response(let response): continuation.resume(returning: Reply(response))
                 }
             }
@@ -46,9 +48,14 @@ public final class HTTPClient {
         candidate.isResting == best.isResting ? candidate.inFlight < best.inFlight : best.isResting
     }
 
+    /// Once a second for as long as there are requests: a client without any sleeps.
     private func watchTimeouts() {
-        Reactor.every(.seconds(1)) { [weak self] in
-            self?.connections.forEach { $0.checkTimeout(Self.timeout) }
+        watchesTimeouts = true
+        Reactor.after(.seconds(1)) { [weak self] in
+            guard let self else { return }
+            for connection in connections { connection.checkTimeout(Self.timeout) }
+            watchesTimeouts = false
+            if connections.contains(where: { $0.inFlight > 0 }) { watchTimeouts() }
         }
     }
 }
@@ -60,12 +67,17 @@ public struct Reply: Sendable {
     public let retryAfter: Duration?
     public let body: [UInt8]
 
-    public static let lost = Reply(status: 0, retryAfter: nil, body: [])
+    /// Whether there can be no connection, however often it is tried.
+    public let isRefused: Bool
 
-    private init(status: Int, retryAfter: Duration?, body: [UInt8]) {
+    public static let lost = Reply(status: 0, retryAfter: nil, body: [])
+    public static let refused = Reply(status: 0, retryAfter: nil, body: [], isRefused: true)
+
+    private init(status: Int, retryAfter: Duration?, body: [UInt8], isRefused: Bool = false) {
         self.status = status
         self.retryAfter = retryAfter
         self.body = body
+        self.isRefused = isRefused
     }
 
     public init(_ response: HTTPResponse) {
@@ -75,7 +87,7 @@ public struct Reply: Sendable {
     public var isSuccess: Bool { (200..<300).contains(status) }
 
     /// Whether the same request may succeed later: connection lost, rate limited, overloaded or unavailable.
-    public var isTemporary: Bool { Self.isTemporary(status) }
+    public var isTemporary: Bool { !isRefused && Self.isTemporary(status) }
 
     public static func isTemporary(_ status: Int) -> Bool { [0, 429, 502, 503, 504].contains(status) }
 }

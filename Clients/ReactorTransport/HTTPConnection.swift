@@ -5,6 +5,8 @@ public enum HTTPOutcome {
     case response(HTTPResponse)
     /// The connection ended before the response. The request may or may not have been carried out.
     case lost
+    /// There can be no connection. The request was not carried out.
+    case refused(TLSRefusal)
 }
 
 /// A connection that carries many requests at once (pipelining, RFC 9112, 9.3.2) and is reopened when lost.
@@ -84,13 +86,14 @@ final class HTTPConnection: ClientSocketOwner {
     func closed() {
         takeRest()
         let lost = waiting[firstWaiting...]
+        let outcome = socket?.refusal.map(HTTPOutcome.refused) ?? .lost
         waiting = []
         firstWaiting = 0
         socket = nil
         // Kept alive until this returns, as the parser may be the caller.
         let parser = parser
         self.parser = nil
-        for request in lost { request.completion(.lost) }
+        for request in lost { request.completion(outcome) }
         _ = parser
     }
 }

@@ -6,9 +6,9 @@ import Synchronization
 public final class TLSContext: @unchecked Sendable {
     // @unchecked: OpenSSL lets any thread create sessions from a context that no longer changes.
     fileprivate let handle: OpaquePointer
-    fileprivate let onRefusal: @Sendable (_ host: String, _ reason: String) -> Void
+    fileprivate let onRefusal: @Sendable (Endpoint, TLSRefusal) -> Void
 
-    private init(_ handle: OpaquePointer, onRefusal: @escaping @Sendable (String, String) -> Void) {
+    private init(_ handle: OpaquePointer, onRefusal: @escaping @Sendable (Endpoint, TLSRefusal) -> Void) {
         self.handle = handle
         self.onRefusal = onRefusal
     }
@@ -24,9 +24,9 @@ public final class TLSContext: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - authorities: a file of certificates to trust (PEM). Nil means those that the system trusts.
-    ///   - onRefusal: called with the first refused certificate, so that the user can decide to trust it.
+    ///   - onRefusal: called with the first refusal, so that the user can do something about it.
     public static func trust(
-        _ authorities: String?, onRefusal: @escaping @Sendable (_ host: String, _ reason: String) -> Void
+        _ authorities: String?, onRefusal: @escaping @Sendable (Endpoint, TLSRefusal) -> Void
     ) throws(TLSError) {
         guard let handle = SSL_CTX_new(TLS_client_method()) else { throw TLSError(description: "TLS is not to be had") }
         let context = TLSContext(handle, onRefusal: onRefusal)
@@ -41,6 +41,14 @@ public final class TLSContext: @unchecked Sendable {
         }
         current.withLock { $0 = context }
     }
+}
+
+/// Why there can be no TLS with a server, however often it is tried.
+public enum TLSRefusal: Hashable, Sendable {
+    /// The certificate is not trusted, for this reason.
+    case certificate(String)
+    /// The server does not speak TLS.
+    case absent
 }
 
 /// The reason why no server can be trusted.
@@ -61,15 +69,18 @@ final class TLSSession {
     // Unsafe only for `deinit`, when no one else has the session.
     private nonisolated(unsafe) let handle: OpaquePointer
     private let context: TLSContext
-    private let host: String
+    private let endpoint: Endpoint
+    /// Why the session ended, if trying again is of no use.
+    private(set) var refusal: TLSRefusal?
     private static var hasExplained = false
 
-    /// - Parameter host: the name or address that the certificate must match.
-    init?(_ descriptor: CInt, host: String, in context: TLSContext) {
+    /// - Parameter endpoint: has the name or address that the certificate must match.
+    init?(_ descriptor: CInt, with endpoint: Endpoint, in context: TLSContext) {
         guard let handle = SSL_new(context.handle) else { return nil }
         self.handle = handle
         self.context = context
-        self.host = host
+        self.endpoint = endpoint
+        let host = endpoint.bareHost
         SSL_set_fd(handle, descriptor)
         SSL_set_connect_state(handle)
         if X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(handle), host) != 1 {
@@ -96,16 +107,22 @@ final class TLSSession {
         case SSL_ERROR_WANT_READ: return .wait(forWriting: false)
         case SSL_ERROR_WANT_WRITE: return .wait(forWriting: true)
         default:
-            explainFailure()
+            refusal = currentRefusal
+            explainRefusal()
             return .ended
         }
     }
 
-    /// Explains a refusal once. A lost connection is retried, but an untrusted certificate will not become trusted.
-    private func explainFailure() {
+    private var currentRefusal: TLSRefusal? {
         let result = SSL_get_verify_result(handle)
-        guard result != X509_V_OK, !Self.hasExplained else { return }
+        if result != X509_V_OK { return .certificate(String(cString: X509_verify_cert_error_string(result))) }
+        return SSL_is_init_finished(handle) == 0 && parley_tls_is_absent() != 0 ? .absent : nil
+    }
+
+    /// Explains a refusal once. A lost connection is retried, but an untrusted certificate will not become trusted.
+    private func explainRefusal() {
+        guard let refusal, !Self.hasExplained else { return }
         Self.hasExplained = true
-        context.onRefusal(host, String(cString: X509_verify_cert_error_string(result)))
+        context.onRefusal(endpoint, refusal)
     }
 }

@@ -49,6 +49,12 @@ public final class WebSocketConnection: ClientSocketOwner {
         sendFrame(opcode: 0x1, Self.message.bytes)
     }
 
+    /// Leaves what arrives where it is, so that the server has to wait.
+    public func pause() { socket?.pause() }
+
+    /// Reads again. Not to be called while the owner receives.
+    public func resume() { socket?.resume() }
+
     /// Closes the connection without notifying the owner.
     public func close() {
         isClosed = true

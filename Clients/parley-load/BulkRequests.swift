@@ -53,7 +53,7 @@ final class BulkRequests {
     private func send(_ index: Int) {
         http.send(request(index)) { [self] outcome in
             switch outcome {
-            case .lost: again(index, after: Self.pause)
+            case .lost, .refused: again(index, after: Self.pause)
             case .response(let response) where Reply.isTemporary(response.status):
                 again(index, after: response.retryAfter ?? Self.pause)
             case .response(let response): finish(index, response)

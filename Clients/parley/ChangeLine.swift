@@ -1,6 +1,7 @@
 import JSON
 import Models
 import ParleyClient
+import ParleyPresentation
 
 /// A change as a line of text: time, end of the conversation's id, position, event.
 struct ChangeLine {
@@ -13,7 +14,8 @@ struct ChangeLine {
         try reader.end()
         let time = change.at.dropFirst(11).prefix(8)
         let place = change.conversation.map { String($0.description.suffix(8)) } ?? "-"
-        text = "\(time) \(place) \(change.seq) \(change.event)"
+        // Strangers' texts go to a terminal.
+        text = HarmlessText.line("\(time) \(place) \(change.seq) \(change.event)", limit: .max)
     }
 
     private struct Change {

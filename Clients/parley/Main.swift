@@ -7,8 +7,9 @@ enum Main {
     /// The commands in the order of the overview.
     static let commands: [Listed] = [
         .command(TokenCommand.self), .command(SendCommand.self), .command(TailCommand.self),
+        .command(ChatCommand.self),
         .command(VerifyCommand.self), .command(ReplayCommand.self), .program(.load), .command(TraceCommand.self),
-        .command(RestoreCommand.self), .command(ScrubCommand.self),
+        .command(RestoreCommand.self), .command(ScrubCommand.self), .command(ArchiveCommand.self),
     ]
 
     enum Listed: Sendable {

@@ -34,7 +34,7 @@ struct SendCommand: Command {
         api.patience = .seconds(10)
         do throws(APIError) {
             let body = try await api.call(message.request(token: token))
-            Terminal.say(String(decoding: body, as: UTF8.self))
+            Terminal.say(body.withUnsafeBytes(HarmlessJSON.text))
             return 0
         } catch {
             Terminal.tell("parley: \(error)")

@@ -33,7 +33,7 @@ final class Tail: LiveSessionOwner {
     func changed(_ head: ChangeHead, _ encoded: UnsafeRawBufferPointer) {
         if settings.acknowledges { acknowledge(head) }
         guard isShown(head.conversation) else { return }
-        if settings.printsJSON { return Terminal.say(String(decoding: encoded, as: UTF8.self)) }
+        if settings.printsJSON { return Terminal.say(HarmlessJSON.text(encoded)) }
         do throws(JSONError) {
             Terminal.say(try ChangeLine(encoded).text)
         } catch {

@@ -15,7 +15,7 @@ struct TailCommand: Command {
             .init("receipts", nil, "show who received and read how far"),
             .init("typing", nil, "show who is typing"),
             .init("acknowledge", nil, "tell the senders that the messages were delivered"),
-            .init("json", nil, "print the changes as they came"),
+            .init("json", nil, "print the changes as they came, control characters escaped"),
         ] + ConnectionArguments.options,
         details: """
             When the connection is lost it is opened again, and nothing is missed or shown twice.

@@ -91,9 +91,9 @@ final class BusReader {
     /// Subscribes to all groups, because any session may need any of them. An entry without sessions here costs one
     /// lookup.
     func start() {
-        bus.onFrame = { [unowned self] in receive($0) }
-        listeners.rooms.afterBacklog = { [unowned self] in changes.wait($0) }
-        listeners.rooms.afterStatusBacklog = { [unowned self] in statuses.wait($0) }
+        bus.onFrame = { [weak self] in self?.receive($0) }
+        listeners.rooms.afterBacklog = { [weak self] in self?.changes.wait($0) }
+        listeners.rooms.afterStatusBacklog = { [weak self] in self?.statuses.wait($0) }
         for group in SlotGroup.all {
             bus.subscribe(.change(group))
             bus.subscribe(.privateChange(group))
@@ -138,12 +138,15 @@ final class BusReader {
         guard !isTurnPlanned else { return }
         isTurnPlanned = true
         end = counters.handedOut + Self.portion
-        Reactor.atEndOfTurn { [unowned self] in
-            isTurnPlanned = false
-            handle(changes)
-            if changes.isEmpty { handle(statuses) }
-            if !changes.isEmpty || !statuses.isEmpty { planTurn() }
-        }
+        // A fanout of a test may be gone by then.
+        Reactor.atEndOfTurn { [weak self] in self?.takeTurn() }
+    }
+
+    private func takeTurn() {
+        isTurnPlanned = false
+        handle(changes)
+        if changes.isEmpty { handle(statuses) }
+        if !changes.isEmpty || !statuses.isEmpty { planTurn() }
     }
 
     private func handle(_ backlog: Backlog) {

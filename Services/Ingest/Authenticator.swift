@@ -62,10 +62,18 @@ final class Authenticator {
         return identity.user
     }
 
+    /// The token of a request whose body takes long, to be asked about again while it arrives.
+    func token(of request: Request) throws(Problem) -> Identity { try identity(of: request) }
+
+    /// Whether a token that was valid once still is.
+    func isValid(_ token: Identity) -> Bool { TokenRefusal.of(token, tokens, erased, revoked) == nil }
+
     /// The challenge of a 401 response (RFC 6750, 3).
     static func challenge(_ request: Request) -> ResponseHeader {
-        ResponseHeader("WWW-Authenticate", token(of: request) == nil ? "Bearer" : "Bearer error=\"invalid_token\"")
+        token(of: request) == nil ? ResponseHeader("WWW-Authenticate", "Bearer") : tokenIsInvalid
     }
+
+    static let tokenIsInvalid = ResponseHeader("WWW-Authenticate", "Bearer error=\"invalid_token\"")
 
     private func identity(of request: Request) throws(Problem) -> Identity {
         let identity = try verifiedIdentity(of: request)

@@ -15,6 +15,8 @@ struct ClientLimits: Sendable {
     var conversationsPerUser = ContractLimits.conversationsPerUser
     /// Enforced by fanout.
     var sessions = SessionLimits()
+    /// Where the WebSocket is, if not at this service's origin.
+    var socketURL: String?
 
     init() {}
 
@@ -58,6 +60,7 @@ struct ClientLimits: Sendable {
         buffer.append(key: "costBurst", json: user.rate.burst)
         buffer.append(key: "costInFlight", json: user.costInFlight)
         buffer.append(key: "bytesInFlight", json: user.bytesInFlight)
+        if let socketURL { buffer.append(key: "socketUrl", json: socketURL) }
         buffer.append(key: "costs")
         Call.writeCosts(to: &buffer)
         buffer.endObject()

@@ -7,6 +7,7 @@ struct IngestConfiguration: Sendable {
     let bus: BusConfiguration
     let tokens: TokenVerifier
     let limits: ClientLimits
+    let web: WebConfiguration
     let user: UserLimit
     let load: LoadLimit
 
@@ -18,7 +19,10 @@ struct IngestConfiguration: Sendable {
         listen = try environment.address("PARLEY_LISTEN", default: "0.0.0.0:8080")
         bus = try BusConfiguration(.ingest, environment: &environment)
         tokens = try TokenVerifier(environment: &environment)
-        limits = try ClientLimits(environment: &environment)
+        web = try WebConfiguration(environment: &environment)
+        var limits = try ClientLimits(environment: &environment)
+        limits.socketURL = web.socketURL
+        self.limits = limits
         load = try LoadLimit(environment: &environment, batchBytes: limits.batchBytes)
         user = try UserLimit(environment: &environment, load)
         deadline = try environment.duration("PARLEY_REQUEST_DEADLINE", default: .seconds(5))

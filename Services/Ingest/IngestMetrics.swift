@@ -9,8 +9,13 @@ final class IngestMetrics {
     private let responses: [Counter]
     private let otherResponses: Counter
     private let duration: Histogram
+    private let importedLines: Counter
+    private let refusedLines: Counter
+    private let repeatedRequests: Counter
+    /// Imports whose bodies are arriving or whose responses are not complete.
+    private var imports = 0
 
-    private static let statuses = [200, 201, 202, 204, 400, 401, 403, 404, 405, 409, 413, 422, 429, 503]
+    private static let statuses = [200, 201, 202, 204, 304, 400, 401, 403, 404, 405, 409, 413, 422, 429, 503]
 
     init(_ metrics: Metrics) {
         func counter(_ status: String) -> Counter {
@@ -21,6 +26,25 @@ final class IngestMetrics {
         responses = (0..<600).map { known[$0] ?? other }
         otherResponses = other
         duration = metrics.histogram("parley_ingest_request_duration_seconds", "Time from a request to its response")
+        func lines(_ result: String) -> Counter {
+            metrics.counter(
+                "parley_ingest_import_lines_total", "Lines of imports by result", labels: ["result": result])
+        }
+        (importedLines, refusedLines) = (lines("stored"), lines("refused"))
+        repeatedRequests = metrics.counter(
+            "parley_ingest_import_repetitions_total", "Requests to a store that an import repeated")
+        metrics.gauge("parley_ingest_imports", "Imports in progress") { [unowned self] in Double(imports) }
+    }
+
+    func importBegan() { imports += 1 }
+
+    func importEnded() { imports -= 1 }
+
+    func importRepeats() { repeatedRequests.increment() }
+
+    func imported(stored: Int, refused: Int) {
+        importedLines.increment(by: stored)
+        refusedLines.increment(by: refused)
     }
 
     func responded(_ status: Int, after duration: Duration) {

@@ -18,10 +18,12 @@ final class IngestService: HTTPHandler {
     private let userLimit: UserLimit
     let deadline: Duration
     private let service: Service
-    private let authenticator: Authenticator
+    let authenticator: Authenticator
+    private let page: WebPage?
+    private let isPageMissing: Bool
     let erased: ErasedUsers
     let revoked: RevokedTokens
-    private let metrics: IngestMetrics
+    let metrics: IngestMetrics
     private var accounts: UserAccounts
     let load: Load
 
@@ -31,6 +33,8 @@ final class IngestService: HTTPHandler {
         limits = configuration.limits
         userLimit = configuration.user
         deadline = configuration.deadline
+        page = WebPage(configuration.web)
+        isPageMissing = configuration.web.isServed && page == nil
         erased = ErasedUsers(bus: bus)
         revoked = RevokedTokens(bus: bus, longestLifetime: configuration.tokens.longestLifetime)
         authenticator = Authenticator(configuration.tokens, erased, revoked)
@@ -59,15 +63,22 @@ final class IngestService: HTTPHandler {
         erased.start()
         revoked.start()
         authenticator.watchKeys(service.log)
+        if isPageMissing {
+            service.log.warning(
+                "PARLEY_WEB is set, but this executable was built without the web client: no page is served")
+        }
     }
 
     // MARK: By the head
 
     func admit(_ request: Request) -> RequestAdmission {
         switch Route.find(request.method, request.target.path) {
+        case .route(let route) where route.call == .importRecords: admitImport(request)
         case .route(let route): admit(request, route.call)
         case .methodNotAllowed(let allowed): refused(.methodNotAllowed(allowed))
         case .notFound where service.isAdministration(request): .admitted(bodyBytes: 0)
+        case .notFound where page?.resource(at: request.target.path) != nil:
+            request.method == .get ? .admitted(bodyBytes: 0) : refused(.methodNotAllowed("GET, HEAD"))
         case .notFound: refused(Refusal(Problem(.notFound, "there is no such resource")))
         }
     }
@@ -89,7 +100,7 @@ final class IngestService: HTTPHandler {
         return call == .sendBatch ? limits.batchBytes : limits.bodyBytes
     }
 
-    private func account(for request: Request, _ call: Call, bodyBytes: Int) throws(Problem) -> UserAccount {
+    func account(for request: Request, _ call: Call, bodyBytes: Int) throws(Problem) -> UserAccount {
         guard load.hasRoom(bytes: bodyBytes) else { throw .processOverloaded }
         let now = MonotonicTime.now
         let account = accounts.account(of: try caller(of: request, call), at: now)
@@ -111,7 +122,7 @@ final class IngestService: HTTPHandler {
         }
     }
 
-    private func refused(_ refusal: Refusal) -> RequestAdmission {
+    func refused(_ refusal: Refusal) -> RequestAdmission {
         metrics.responded(refusal.status, after: .zero)
         return .refused(refusal)
     }
@@ -120,8 +131,7 @@ final class IngestService: HTTPHandler {
 
     func handle(_ request: Request, _ responder: Responder) {
         guard case .route(let route) = Route.find(request.method, request.target.path) else {
-            _ = service.respondToAdministration(request, responder)
-            return
+            return handleBesideContract(request, responder)
         }
         let exchange = Exchange(request, responder, route.call, metrics, service.log)
         exchange.began()
@@ -138,7 +148,17 @@ final class IngestService: HTTPHandler {
         }
     }
 
-    private func challenges(_ problem: Problem, _ request: Request) -> [ResponseHeader] {
+    /// What is no part of the client contract: health, metrics and the page.
+    private func handleBesideContract(_ request: Request, _ responder: Responder) {
+        guard let resource = page?.resource(at: request.target.path) else {
+            _ = service.respondToAdministration(request, responder)
+            return
+        }
+        let begun = MonotonicTime.now
+        metrics.responded(resource.respond(to: request, responder), after: .now - begun)
+    }
+
+    func challenges(_ problem: Problem, _ request: Request) -> [ResponseHeader] {
         problem.code == .unauthenticated ? [Authenticator.challenge(request)] : []
     }
 
@@ -148,6 +168,8 @@ final class IngestService: HTTPHandler {
         let query = QueryParameters(request.target)
         switch route.call {
         case .limits, .document: preconditionFailure("served without a caller")
+        case .importRecords: preconditionFailure("served as a stream")
+        case .dropImport: dropImport(of: try route.conversation(), exchange)
         case .createConversation: try createConversation(request.body, user, exchange)
         case .listConversations: try listConversations(query, user, exchange)
         case .sync: try sync(query, user, exchange)

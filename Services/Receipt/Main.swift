@@ -27,7 +27,7 @@ enum Main {
         let receipt = ReceiptService(configuration, bus: bus, log: service.log)
         receipt.addHealth(to: service.health)
         receipt.addMetrics(to: service.metrics)
-        service.drain.add("finish what is in work") { await receipt.finish() }
+        service.drain.add("finish what is in flight") { await receipt.finish() }
         service.drain.add("give the slots away") { await receipt.slots.drain() }
         service.drain.add("close the bus") { bus.close() }
         try service.serveAdministration(at: configuration.listen)

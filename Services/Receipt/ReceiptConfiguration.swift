@@ -8,8 +8,8 @@ struct ReceiptConfiguration: Sendable {
     let bus: BusConfiguration
     /// How long signals of one user in one conversation are gathered after the first one.
     let window: Duration
-    /// In a simulation, the stand-in for PostgreSQL.
-    var simulatedServer: (any SimulatedServer)?
+    /// What begins sessions in the place of libpq, in a simulation.
+    var sessionSource: SessionSource?
 
     init(environment: inout Environment) throws(ConfigurationError) {
         databaseURL = try environment.requiredString("PARLEY_DATABASE_URL")
@@ -27,7 +27,7 @@ struct ReceiptConfiguration: Sendable {
                 ("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off"), ("enable_hashjoin", "off"),
                 ("enable_mergejoin", "off"), ("synchronous_commit", "on"),
             ],
-            statements: HorizonStatements.all + ReceiptErasure.statements + [LastSeenStatements.seen])
+            statements: HorizonStatements.all + ReceiptErasure.statements + [LastSeenStatements.seen.untyped])
     }
 
     /// For background work, which must not delay anything else.
@@ -48,7 +48,7 @@ struct ReceiptConfiguration: Sendable {
                 ("default_transaction_read_only", "on"), ("statement_timeout", "5s"),
             ],
             statements: StatusStatements.all + UntoldStatements.all + UntoldStatements.notes.all
-                + [LastSeenStatements.ofPeers])
+                + [LastSeenStatements.ofPeers.untyped])
     }
 
     private func connection(
@@ -56,6 +56,6 @@ struct ReceiptConfiguration: Sendable {
     ) -> ConnectionConfiguration {
         ConnectionConfiguration(
             url: databaseURL, applicationName: name, settings: settings, statements: statements,
-            simulatedServer: simulatedServer)
+            sessionSource: sessionSource)
     }
 }

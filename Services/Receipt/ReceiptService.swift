@@ -64,7 +64,7 @@ final class ReceiptService {
     func finish() async {
         bus.onFrame = { _ in }
         writer.hasten()
-        while !writer.isIdle || queries.answers.inWork > 0 || lastSeen.answers.inWork > 0 {
+        while !writer.isIdle || queries.responder.inFlight > 0 || lastSeen.responder.inFlight > 0 {
             await Reactor.sleep(for: .milliseconds(5))
         }
     }
@@ -111,19 +111,19 @@ final class ReceiptService {
             begin(request) { take(signal, request) }
         case .erase:
             let receipts = try EraseReceipts(from: &reader)
-            begin(request) { erasure.answer(request, receipts) }
+            begin(request) { erasure.respond(to: request, receipts) }
         case .seen:
             let seen = try SeenUsers(from: &reader)
             begin(request) { lastSeen.keep(seen, request) }
         case .lastSeen:
             let query = try LastSeenQuery(from: &reader)
-            begin(request) { lastSeen.answer(request, query) }
+            begin(request) { lastSeen.respond(to: request, query) }
         case .status:
             let query = try StatusQuery(from: &reader)
-            begin(request) { queries.answer(request, query) }
+            begin(request) { queries.respond(to: request, query) }
         case .positions:
             let query = try StreamPositions(from: &reader)
-            begin(request) { queries.answer(request, query, in: entry.slot) }
+            begin(request) { queries.respond(to: request, query, in: entry.slot) }
         }
     }
 
@@ -138,7 +138,7 @@ final class ReceiptService {
 
     private func take(_ signal: ReceiptSignal, _ request: RequestKey) {
         guard signal.delivered >= 0, signal.read >= 0 else {
-            return bus.answer(request, Problem(.invalid, "deliveredSeq and readSeq must not be negative"))
+            return bus.respond(to: request, Problem(.invalid, "deliveredSeq and readSeq must not be negative"))
         }
         writer.add(signal, request)
     }
@@ -162,10 +162,12 @@ final class ReceiptService {
         metrics.counter("parley_receipt_status_frames_total", "Status frames published") { [announcer] in
             Double(announcer.announced)
         }
-        metrics.counter("parley_receipt_reads_told_total", "Read positions told for the user's devices") { [teller] in
-            Double(teller.told)
+        metrics.counter("parley_receipt_reads_announced_total", "Read positions announced to their users' devices") {
+            [teller] in
+            Double(teller.announced)
         }
-        metrics.counter("parley_receipt_reads_searched_total", "Read positions found untold by a search") { [search] in
+        metrics.counter("parley_receipt_reads_searched_total", "Read positions found unannounced by a search") {
+            [search] in
             Double(search.found)
         }
         metrics.counter("parley_receipt_completions_total", "Dates kept of messages that everybody has, or has read") {
@@ -174,14 +176,16 @@ final class ReceiptService {
         metrics.counter("parley_receipt_horizons_searched_total", "Horizons looked at in searches") { [search] in
             Double(search.looked)
         }
-        metrics.counter("parley_receipt_notes_total", "Conversations noted as not told completely") { [notes] in
+        metrics.counter("parley_receipt_notes_total", "Conversations noted as not announced completely") { [notes] in
             Double(notes.written)
         }
-        metrics.gauge("parley_receipt_reads_untold", "Read positions waiting to be told, or told a moment ago") {
+        metrics.gauge(
+            "parley_receipt_reads_unannounced", "Read positions that wait to be announced, or were a moment ago"
+        ) {
             [teller] in Double(teller.count)
         }
         metrics.counter("parley_receipt_queries_total", "Queries answered") { [queries] in
-            Double(queries.answers.given)
+            Double(queries.responder.given)
         }
         metrics.counter("parley_receipt_entries_refused_total", "Entries of no known layout") { [self] in
             Double(entriesRefused)

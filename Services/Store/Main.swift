@@ -8,19 +8,22 @@ import Slots
 ///
 /// Listens to commands and queries of ingest, receipt, fanout and stores for the slots it owns. Publishes responses,
 /// changes, private changes and digests. `store migrate` updates the database schema to this build. `store restored`
-/// marks a database as restored from a backup.
+/// marks a database as restored from a backup. `store statement NAME` prints a statement as PostgreSQL receives it.
 @main
 enum Main {
     static func main() {
-        if CommandLine.arguments.dropFirst().first == "migrate" {
-            var environment = Environment.process
+        let arguments = CommandLine.arguments.dropFirst()
+        var environment = Environment.process
+        switch arguments.first {
+        case "migrate":
             Schema.migrator.runAsCommand(
-                databaseURL: environment.optionalString("PARLEY_DATABASE_URL"),
-                arguments: CommandLine.arguments.dropFirst(2))
-        }
-        if CommandLine.arguments.dropFirst().first == "restored" {
-            var environment = Environment.process
-            RestoredCommand.run(databaseURL: environment.optionalString("PARLEY_DATABASE_URL"))
+                databaseURL: environment.optionalString("PARLEY_DATABASE_URL"), arguments: arguments.dropFirst())
+        case "restored": RestoredCommand.run(databaseURL: environment.optionalString("PARLEY_DATABASE_URL"))
+        case "statement":
+            StatementCommand.run(
+                Writer.statements + Queries.statements + Search.statements + SearchIndex.statements,
+                arguments: arguments.dropFirst())
+        default: break
         }
         Service.run("store", configuredBy: StoreConfiguration.init, start: start)
     }
@@ -33,7 +36,7 @@ enum Main {
         let store = StoreService(configuration, bus: bus, log: service.log)
         store.addHealth(to: service.health)
         store.addMetrics(to: service.metrics)
-        service.drain.add("finish what is in work") { await store.finish() }
+        service.drain.add("finish what is in flight") { await store.finish() }
         service.drain.add("give the slots away") { await store.slots.drain() }
         service.drain.add("close the bus") { bus.close() }
         try service.serveAdministration(at: configuration.listen)

@@ -32,6 +32,7 @@ enum Schema {
                 Migration(13, "former members", sql: PackageResources._013_former_members_sql),
                 Migration(14, "growth", sql: PackageResources._014_growth_sql),
                 Migration(15, "revocations", sql: PackageResources._015_revocations_sql),
+                Migration(16, "imports", sql: PackageResources._016_imports_sql),
             ], publishing: Publications.store)
     }
 }

@@ -9,8 +9,8 @@ struct StoreConfiguration: Sendable {
     /// The number of connections that answer queries.
     let queryConnections: Int
     let conversationLimit: ConversationLimit
-    /// The server that plays PostgreSQL in a simulation.
-    var simulatedServer: (any SimulatedServer)?
+    /// What begins sessions in the place of libpq, in a simulation.
+    var sessionSource: SessionSource?
 
     init(environment: inout Environment) throws(ConfigurationError) {
         databaseURL = try environment.requiredString("PARLEY_DATABASE_URL")
@@ -48,7 +48,7 @@ struct StoreConfiguration: Sendable {
         configuration.applicationName = "parley-store-search"
         configuration.settings.removeAll { $0.name == "statement_timeout" }
         configuration.settings.append(("statement_timeout", "1s"))
-        configuration.statements = Search.statements + [DigestStatement.statement]
+        configuration.statements = Search.statements + [DigestStatement.statement.untyped]
         return configuration
     }
 
@@ -69,6 +69,6 @@ struct StoreConfiguration: Sendable {
     ) -> ConnectionConfiguration {
         ConnectionConfiguration(
             url: databaseURL, applicationName: name, settings: settings, statements: statements,
-            simulatedServer: simulatedServer)
+            sessionSource: sessionSource)
     }
 }

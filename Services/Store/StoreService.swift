@@ -47,9 +47,9 @@ final class StoreService {
         indexer = SearchIndexer(
             Connection(configuration.indexer), texts: queries.searching.texts, log: log,
             isWriterIdle: { [writer] in writer.isIdle },
-            lastRead: { [queries] in queries.lastAnswer })
+            lastRead: { [queries] in queries.lastResponse })
         for writer in [writer, backgroundWriter] {
-            writer.onCommit = { [indexer] in indexer.committed($0.conversationsToLock, messages: $0.items.count) }
+            writer.onCommit = { [indexer] in indexer.committed($0.locks.conversations, messages: $0.items.count) }
             writer.onDoubt = { [slots] in slots.doubt($0) }
         }
         for writer in [writer, backgroundWriter] {
@@ -78,7 +78,7 @@ final class StoreService {
     func finish() async {
         erasures.stop()
         bus.onFrame = { _ in }
-        while !writer.isIdle || !backgroundWriter.isIdle || queries.inWork > 0 {
+        while !writer.isIdle || !backgroundWriter.isIdle || queries.inFlight > 0 {
             await Reactor.sleep(for: .milliseconds(5))
         }
     }
@@ -169,7 +169,7 @@ final class StoreService {
         metrics.gauge(
             "parley_store_clock_difference_seconds", "How far the database's clock is ahead of this machine's"
         ) { [clock] in Double(clock.difference ?? 0) / 1000 }
-        metrics.gauge("parley_store_queries_in_work", "Queries being answered") { [queries] in Double(queries.inWork) }
+        metrics.gauge("parley_store_queries_in_flight", "Queries in flight") { [queries] in Double(queries.inFlight) }
     }
 
     private func receive(_ frame: InboundFrame) {
@@ -195,11 +195,11 @@ final class StoreService {
         let request = RequestKey(origin: frame.origin, number: entry.number)
         if kind.isCommand {
             let command = try Command(entry, kind: kind, request: request, frame: frame.slice(bytes))
-            begin(request) { (kind == .readMoved || kind == .eraseStep ? backgroundWriter : writer).add(command) }
+            begin(request) { (command.isBackgroundWork ? backgroundWriter : writer).add(command) }
         } else {
             var reader = ByteReader(entry.fields)
             let query = try queries.decode(kind, &reader)
-            begin(request) { queries.answer(request, query) }
+            begin(request) { queries.respond(to: request, query) }
         }
     }
 
@@ -209,7 +209,7 @@ final class StoreService {
         case .alreadyInFlight: break
         case .full: break  // There is no response to send here; the requester's deadline expires.
         case .new:
-            if !body() { bus.answer(request, Problem(.overloaded, "the store has too much to do")) }
+            if !body() { bus.respond(to: request, Problem(.overloaded, "too many requests are in flight")) }
         }
     }
 }

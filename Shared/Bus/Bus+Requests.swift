@@ -5,7 +5,7 @@ import Wire
 
 /// How a request ended.
 public enum RequestOutcome: Sendable {
-    case answered(Answer)
+    case response(BusResponse)
     /// The deadline passed. Whether the request had an effect is unknown; repeating it is safe.
     case timedOut
     /// Too many requests are in flight: nothing was sent.
@@ -13,7 +13,7 @@ public enum RequestOutcome: Sendable {
 }
 
 /// The response to a request.
-public struct Answer: Sendable {
+public struct BusResponse: Sendable {
     /// The status code, as in HTTP.
     public let status: UInt16
     /// A slice of the frame it arrived in, which it keeps alive. Below status 400 the request's kind determines its
@@ -126,19 +126,19 @@ extension Bus {
 
     func receiveResponses(_ frame: InboundFrame) {
         for bytes in frame.entries {
-            guard let answer = try? ResponseEntry(bytes) else {
+            guard let response = try? ResponseEntry(bytes) else {
                 counters.framesRefused += 1
                 refuseEntry(of: frame)
                 continue
             }
             guard
                 let request = requests.complete(
-                    answer.number, where: { frame.sender ?? $0.topic.responder == $0.topic.responder })
+                    response.number, where: { frame.sender ?? $0.topic.responder == $0.topic.responder })
             else {
                 counters.lateResponses += 1
                 continue
             }
-            request.completion(.answered(Answer(status: answer.status, payload: frame.slice(answer.payload))))
+            request.completion(.response(BusResponse(status: response.status, payload: frame.slice(response.payload))))
         }
     }
 }
@@ -157,7 +157,7 @@ extension Bus {
     public var inboundRequestsInFlight: Int { inboundRequests.count }
 
     /// Responds to a request at the end of the turn. From now on its repetitions are processed again.
-    public func answer(_ request: RequestKey, status: UInt16, payload: (inout ByteBuffer) -> Void = { _ in }) {
+    public func respond(to request: RequestKey, status: UInt16, payload: (inout ByteBuffer) -> Void = { _ in }) {
         inboundRequests.end(request)
         append(to: .response(request.origin)) { buffer in
             ResponseEntry.write(request.number, status: status, to: &buffer, payload: payload)
@@ -168,7 +168,7 @@ extension Bus {
     /// processed again.
     public func abandon(_ request: RequestKey) { inboundRequests.end(request) }
 
-    public func answer(_ request: RequestKey, _ problem: Problem) {
-        answer(request, status: problem.code.status) { problem.write(to: &$0) }
+    public func respond(to request: RequestKey, _ problem: Problem) {
+        respond(to: request, status: problem.code.status) { problem.write(to: &$0) }
     }
 }

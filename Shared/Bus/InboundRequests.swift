@@ -20,7 +20,7 @@ struct InboundRequests {
 
 /// Whether to process a request that arrived.
 public enum Admission {
-    /// Process it. It stays in flight until `Bus.answer` or `Bus.abandon`.
+    /// Process it. It stays in flight until `Bus.respond` or `Bus.abandon`.
     case new
     /// Drop it: it repeats a request in flight, whose response serves both.
     case alreadyInFlight

@@ -36,6 +36,10 @@ struct Socket: ~Copyable {
     /// reconnected.
     private static let heartbeatMilliseconds: CInt = 5_000
     private static let heartbeatTimeoutMilliseconds: CInt = 15_000
+    /// Of TCP, and of the handshake after it. What answers no longer is tried anew soon, because another host may have
+    /// its address by then: the kernel would ask again after up to a minute, libzmq after half of one.
+    private static let connectMilliseconds: CInt = 3_000
+    private static let handshakeMilliseconds: CInt = 10_000
 
     private let handle: UnsafeMutableRawPointer
     private let context: Context
@@ -67,6 +71,8 @@ struct Socket: ~Copyable {
         try set(handle, ZMQ_MAXMSGSIZE, kind == .publisher ? subscriptionLimit : frameLimit)
         try set(handle, ZMQ_HEARTBEAT_IVL, heartbeatMilliseconds)
         try set(handle, ZMQ_HEARTBEAT_TIMEOUT, heartbeatTimeoutMilliseconds)
+        try set(handle, ZMQ_CONNECT_TIMEOUT, connectMilliseconds)
+        try set(handle, ZMQ_HANDSHAKE_IVL, handshakeMilliseconds)
         // Unlimited for a pair: libzmq's own thread would block while the pair's queue is full.
         try set(handle, ZMQ_RCVHWM, kind == .pair ? 0 : highWaterMark)
         // Unlimited for a subscriber: it sends its subscriptions, and libzmq silently drops those beyond the mark.

@@ -15,10 +15,32 @@ public protocol HTTPHandler: AnyObject {
 public enum RequestAdmission {
     /// Serve it, with a body of up to `bodyBytes`; a longer one gets 413. The account is kept with the request.
     case admitted(bodyBytes: Int, (any RequestAccount)? = nil)
+    /// Serve it, and pass its body on as it arrives, of whatever length.
+    case streamed(any StreamHandler)
     /// Respond 413: the announced body is longer than the call accepts.
     case bodyTooLarge
     /// Send this response at once. A body is not kept.
     case refused(Refusal)
+}
+
+/// Serves one request whose body comes, and whose response goes, in pieces.
+@Reactor
+public protocol StreamHandler: AnyObject {
+    /// Called first: the responses to earlier requests of the connection are sent.
+    func opened(_ stream: RequestStream)
+
+    /// Called with the next bytes of the body, valid until this returns. They are at most
+    /// `ServerLimits.streamPieceBytes`, and have no relation to what the client sent at a time.
+    func received(_ bytes: UnsafeRawBufferPointer)
+
+    /// Called when the body is complete.
+    func bodyEnded()
+
+    /// Called when the client has read on after the stream was congested.
+    func drained()
+
+    /// Called once when the response is complete, or cannot be any more. No call follows.
+    func closed()
 }
 
 /// The account that a request is charged to while its body arrives.

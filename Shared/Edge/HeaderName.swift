@@ -5,6 +5,7 @@ import Glibc
 public enum HeaderName: Int, CaseIterable, Sendable {
     case host, authorization, contentType, idempotencyKey, parleyUser, traceParent, expect, upgrade
     case webSocketKey, webSocketVersion, webSocketProtocol
+    case acceptEncoding, ifNoneMatch
     /// Read only to refuse a repetition: libhttp-parser handles the field, but takes `chunked` twice for once.
     case transferEncoding
 
@@ -21,6 +22,8 @@ public enum HeaderName: Int, CaseIterable, Sendable {
         case .webSocketKey: "sec-websocket-key"
         case .webSocketVersion: "sec-websocket-version"
         case .webSocketProtocol: "sec-websocket-protocol"
+        case .acceptEncoding: "accept-encoding"
+        case .ifNoneMatch: "if-none-match"
         case .transferEncoding: "transfer-encoding"
         }
     }
@@ -29,7 +32,7 @@ public enum HeaderName: Int, CaseIterable, Sendable {
 
     /// Whether the field is a list that may be given in several lines (RFC 9110, 5.3). Any other of these fields given
     /// twice makes the request malformed: two readers of it could use different ones.
-    var isList: Bool { self == .webSocketProtocol }
+    var isList: Bool { self == .webSocketProtocol || self == .acceptEncoding || self == .ifNoneMatch }
 
     /// Finds a field by its name, ignoring case.
     init?(_ name: UnsafeRawBufferPointer) {

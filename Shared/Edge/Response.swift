@@ -8,6 +8,8 @@ public struct ContentType: Sendable {
 
     public static let json = ContentType("application/json")
     public static let problem = ContentType("application/problem+json")
+    /// JSON documents, one a line.
+    public static let lines = ContentType("application/x-ndjson")
     public static let text = ContentType("text/plain; charset=utf-8")
     /// Prometheus' text format.
     public static let metrics = ContentType("text/plain; version=0.0.4; charset=utf-8")
@@ -50,21 +52,40 @@ struct ResponseWriter {
         buffer.reserve(256 + body.count)
         writeStatusLine(status, to: &buffer)
         date.write(to: &buffer)
-        if !body.isEmpty {
-            buffer.append("Content-Type: ")
-            buffer.append(contentType.name)
-            buffer.append("\r\n")
-        }
-        if status != 204 {
+        if !body.isEmpty { write(contentType, to: &buffer) }
+        if status != 204, status != 304 {
             buffer.append("Content-Length: ")
             buffer.append(decimal: Int64(body.count))
             buffer.append("\r\n")
         }
+        endHead(headers, traits, to: &buffer)
+        if !traits.withoutBody, status != 204 { buffer.append(body) }
+    }
+
+    /// Writes the head of a response whose length is not known. Without chunks, its body ends with the connection
+    /// (RFC 9112, 6.3).
+    func writeHead(
+        _ status: Int, _ contentType: ContentType, _ headers: [ResponseHeader], inChunks: Bool,
+        _ traits: ResponseTraits, to buffer: inout ByteBuffer
+    ) {
+        writeStatusLine(status, to: &buffer)
+        date.write(to: &buffer)
+        write(contentType, to: &buffer)
+        if inChunks { buffer.append("Transfer-Encoding: chunked\r\n") }
+        endHead(headers, traits, to: &buffer)
+    }
+
+    private func write(_ contentType: ContentType, to buffer: inout ByteBuffer) {
+        buffer.append("Content-Type: ")
+        buffer.append(contentType.name)
+        buffer.append("\r\n")
+    }
+
+    private func endHead(_ headers: [ResponseHeader], _ traits: ResponseTraits, to buffer: inout ByteBuffer) {
         if traits.closes { buffer.append("Connection: close\r\n") }
         if traits.saysKeepAlive { buffer.append("Connection: keep-alive\r\n") }
         for header in headers { writeHeader(header, to: &buffer) }
         buffer.append("\r\n")
-        if !traits.withoutBody, status != 204 { buffer.append(body) }
     }
 
     private func writeHeader(_ header: ResponseHeader, to buffer: inout ByteBuffer) {
@@ -88,6 +109,7 @@ struct ResponseWriter {
         case 201: "Created"
         case 202: "Accepted"
         case 204: "No Content"
+        case 304: "Not Modified"
         case 400: "Bad Request"
         case 401: "Unauthorized"
         case 403: "Forbidden"

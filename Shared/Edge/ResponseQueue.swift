@@ -32,6 +32,9 @@ struct ResponseQueue {
         return entries[start + position].traits
     }
 
+    /// The traits of the oldest outstanding response.
+    var nextTraits: ResponseTraits { entries[start].traits }
+
     /// Holds a response that is ready before those to earlier requests.
     mutating func hold(_ bytes: [UInt8], for ticket: UInt32) {
         entries[start + Int(ticket &- firstTicket)].early = bytes

@@ -206,7 +206,7 @@ public final class Server {
 
 /// The timeouts of `ServerLimits` in sweeps.
 struct SweepTimeouts {
-    let head, request, firstRequest, bodyGrace, idle, write, close, ping, silence: UInt32
+    let head, request, stream, firstRequest, bodyGrace, idle, write, close, ping, silence: UInt32
     /// The bytes per sweep at the slowest accepted rate.
     private let slowestBytes: Int
 
@@ -219,6 +219,7 @@ struct SweepTimeouts {
         slowestBytes = max(1, Int(Double(limits.slowestRate) * (limits.sweepInterval / .seconds(1))))
         head = limits.sweeps(in: limits.headTimeout)
         request = limits.sweeps(in: limits.requestTimeout)
+        stream = limits.sweeps(in: limits.streamTimeout)
         idle = limits.sweeps(in: limits.idleTimeout)
         write = limits.sweeps(in: limits.writeTimeout)
         close = limits.sweeps(in: limits.closeTimeout)

@@ -48,6 +48,12 @@ public struct ServerLimits: Sendable {
     /// From the first byte of a request to the end of its body.
     public var requestTimeout = Duration.seconds(60)
 
+    /// From one piece of a streamed body to the next. Such a body may take as long as it likes altogether.
+    public var streamTimeout = Duration.seconds(60)
+
+    /// Bytes read at a time of a streamed body: what a handler does with them keeps others waiting.
+    public var streamPieceBytes = 64 * 1024
+
     /// From the acceptance of a connection to the first byte of its first request.
     public var firstRequestTimeout = Duration.seconds(20)
 

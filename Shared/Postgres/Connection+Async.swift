@@ -14,6 +14,12 @@ extension Connection {
         try await transaction { $0.execute(prepared, build) }[0]
     }
 
+    public func query<Columns>(
+        _ prepared: PreparedStatement<NoFields, Columns>
+    ) async throws(DatabaseError) -> Rows {
+        try await transaction { $0.execute(prepared) }[0]
+    }
+
     public func query(
         sql: String, _ build: (inout Parameters) -> Void = { _ in }
     ) async throws(DatabaseError) -> Rows {

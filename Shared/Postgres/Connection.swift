@@ -82,7 +82,7 @@ public final class Connection: DescriptorHandler {
     /// Begins a session on a helper thread, because resolving a name blocks its thread. There is one at a time. While a
     /// resolver hangs, later attempts wait for the same result.
     private func resolve() {
-        if let server = configuration.simulatedServer { return resolved(server.connect()) }
+        if let begin = configuration.sessionSource { return resolved(begin()) }
         guard !isResolving else { return }
         isResolving = true
         let configuration = configuration, number = attemptNumber

@@ -7,18 +7,18 @@ public struct ConnectionConfiguration: Sendable {
     /// Run-time parameters of the session, on top of `defaultSettings`.
     public var settings: [(name: String, value: String)]
     public var statements: [Statement]
-    /// In a simulation, the stand-in for the server.
-    public var simulatedServer: (any SimulatedServer)?
+    /// What begins a session in the place of libpq. Nil, as in every service: libpq does.
+    public var sessionSource: SessionSource?
 
     public init(
         url: String, applicationName: String, settings: [(name: String, value: String)] = [],
-        statements: [Statement] = [], simulatedServer: (any SimulatedServer)? = nil
+        statements: [Statement] = [], sessionSource: SessionSource? = nil
     ) {
         self.url = url
         self.applicationName = applicationName
         self.settings = settings
         self.statements = statements
-        self.simulatedServer = simulatedServer
+        self.sessionSource = sessionSource
     }
 
     /// The server must notice a dead client soon, because it keeps the client's advisory locks, and with them its

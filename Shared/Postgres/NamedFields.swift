@@ -16,6 +16,11 @@ extension Array: StatementValue where Element: StatementValue {
     public static var statementType: PostgresType { .array(Element.statementType) }
 }
 
+/// The type of a column that has no value, because the function it calls returns `void`.
+public enum NoValue: StatementValue {
+    public static var statementType: PostgresType { .void }
+}
+
 /// A parameter of a `PreparedStatement`.
 ///
 ///     struct Input: NamedFields {

@@ -158,9 +158,15 @@ public struct Parameters: ~Copyable {
         return Field(type: .array(array.element), start: array.start, length: CInt(buffer.count - array.start))
     }
 
-    // MARK: For libpq
+    // MARK: For sessions
 
-    var types: [PostgresType] { fields.map(\.type) }
+    public var types: [PostgresType] { fields.map(\.type) }
+
+    /// The parameters in binary form, for sessions that are not libpq's. NULL is nil.
+    public var values: [[UInt8]?] {
+        let bytes = buffer.bytes
+        return fields.map { $0.length < 0 ? nil : Array(bytes[$0.start..<$0.start + Int($0.length)]) }
+    }
 
     /// Ends the last parameter.
     public mutating func finish() {
@@ -191,18 +197,6 @@ public struct Parameters: ~Copyable {
             values.initializeElement(at: index, to: field.length < 0 ? nil : memory + field.start)
             numbers.initializeElement(at: index, to: max(0, field.length))
             numbers.initializeElement(at: fields.count + index, to: 1)
-        }
-    }
-
-    // MARK: For simulations
-
-    /// The parameters that `build` adds, each in binary form.
-    static func encoded(_ build: (inout Parameters) -> Void) -> [[UInt8]?] {
-        var parameters = Parameters(capacity: 256)
-        build(&parameters)
-        parameters.finish()
-        return parameters.fields.map { field in
-            field.length < 0 ? nil : Array(parameters.buffer.bytes[field.start..<field.start + Int(field.length)])
         }
     }
 

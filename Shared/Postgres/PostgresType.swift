@@ -9,6 +9,8 @@ public struct PostgresType: Hashable, Sendable {
     public static let text = PostgresType(oid: 25)
     public static let timestamptz = PostgresType(oid: 1184)
     public static let uuid = PostgresType(oid: 2950)
+    /// What a function without a result returns.
+    public static let void = PostgresType(oid: 2278)
 
     /// The type of one-dimensional arrays of `element`.
     public static func array(_ element: PostgresType) -> PostgresType {
@@ -18,7 +20,7 @@ public struct PostgresType: Hashable, Sendable {
 
     fileprivate static let byName: [String: PostgresType] = [
         "boolean": .bool, "bigint": .int8, "smallint": .int2, "integer": .int4, "text": .text,
-        "timestamptz": .timestamptz, "uuid": .uuid,
+        "timestamptz": .timestamptz, "uuid": .uuid, "void": .void,
     ]
 
     fileprivate static let arrayOIDs: [UInt32: UInt32] = [
@@ -40,6 +42,11 @@ extension PostgresType: CustomStringConvertible {
     init?(named name: String) {
         let element = name.hasSuffix("[]") ? String(name.dropLast(2)) : name
         guard let type = Self.byName[element] else { return nil }
-        self = element == name ? type : .array(type)
+        guard element != name else {
+            self = type
+            return
+        }
+        guard Self.arrayOIDs[type.oid] != nil else { return nil }
+        self = .array(type)
     }
 }

@@ -33,11 +33,12 @@ public struct PreparedStatement<Input: NamedFields, Columns: NamedFields>: Senda
 
     /// - Parameters:
     ///   - name: the name under which it is prepared.
+    ///   - fileName: the name of the file, if that is another one.
     ///   - file: the bytes of the file; see `SQLFile`.
-    public init(_ name: String, _ file: [UInt8], _ names: SQLNames) {
+    public init(_ name: String, file fileName: String? = nil, _ file: [UInt8], _ names: SQLNames) {
         do {
-            let file = try SQLFile(name, file)
-            untyped = try Statement(file, names)
+            let file = try SQLFile(fileName ?? name, file)
+            untyped = try Statement(file, names, name: name)
             input = try FieldDecoder.decode(Input.self, untyped.parameterFields)
             columns = try FieldDecoder.decode(Columns.self, untyped.columnFields)
         } catch let error as FieldError {
@@ -70,5 +71,20 @@ extension Batch {
 
     public mutating func execute<Columns>(_ prepared: PreparedStatement<NoFields, Columns>) {
         execute(prepared.untyped)
+    }
+
+    /// Parses and executes a statement that runs too seldom to be prepared, or where connections have no list of
+    /// statements.
+    public mutating func execute<Input, Columns>(
+        unprepared statement: PreparedStatement<Input, Columns>, _ build: (inout Parameters, Input) -> Void
+    ) {
+        execute(sql: statement.untyped.sql) { parameters in
+            parameters.reserve(statement.untyped.parameters.count)
+            build(&parameters, statement.input)
+        }
+    }
+
+    public mutating func execute<Columns>(unprepared statement: PreparedStatement<NoFields, Columns>) {
+        execute(sql: statement.untyped.sql)
     }
 }

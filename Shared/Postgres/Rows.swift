@@ -7,8 +7,8 @@ public final class Rows: @unchecked Sendable {
     fileprivate let result: OpaquePointer
     public let count: Int
 
-    /// Takes over `result`.
-    init(_ result: OpaquePointer) {
+    /// Takes over `result`, a `PGresult`.
+    public init(_ result: OpaquePointer) {
         self.result = result
         count = Int(PQntuples(result))
     }

@@ -183,12 +183,6 @@ struct SQLFile: Sendable {
         return try expand(body, &scope, names).trimmed
     }
 
-    /// Returns the body of a fragment with these arguments.
-    func expanded(_ arguments: [String: String], _ names: SQLNames) throws(SQLFileError) -> String {
-        var nothing = Scope()
-        return try included(arguments, by: name, &nothing, names)
-    }
-
     private static func splitAtCommas(_ list: String) -> [String] {
         var scanner = SQLScanner(list)
         var parts: [[UInt8]] = [[]]

@@ -32,6 +32,13 @@ public struct SQLNames: Sendable {
             Dictionary(uniqueKeysWithValues: kind.allCases.map { ("\(name).\($0)", .value("\($0.rawValue)")) }))
     }
 
+    /// The names of an enum's cases in the contract, each as `name.case.name`.
+    public static func contractNames<Kind: CaseIterable & ContractName>(of kind: Kind.Type) -> SQLNames {
+        SQLNames(
+            Dictionary(
+                uniqueKeysWithValues: kind.allCases.map { ("\(kind).\($0).name", .value("'\($0.name)'")) }))
+    }
+
     public static func number(_ name: String, _ number: some BinaryInteger) -> SQLNames {
         SQLNames([name: .value("\(number)")])
     }
@@ -59,12 +66,6 @@ public struct SQLNames: Sendable {
         do {
             return SQLNames([name: .fragment(try SQLFile(name, file))])
         } catch { preconditionFailure("\(error)") }
-    }
-
-    /// Returns a fragment with its arguments, for statements that are not in a file yet.
-    public func sql(_ fragment: String, _ arguments: [String: String] = [:]) -> String {
-        guard case .fragment(let file)? = meanings[fragment] else { preconditionFailure("there is no {\(fragment)}") }
-        do { return try file.expanded(arguments, self) } catch { preconditionFailure("\(error)") }
     }
 
     /// The names of all fragments.

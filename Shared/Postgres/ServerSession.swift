@@ -6,6 +6,9 @@ public enum ConnectionStep { case waitToRead, waitToWrite, connected, failed(Dat
 /// One step of the response to a batch.
 public enum SessionEvent { case rows(Rows), error(DatabaseError), skipped, endOfBatch, broken(DatabaseError) }
 
+/// Begins the sessions of a connection.
+public typealias SessionSource = @Reactor @Sendable () -> any ServerSession
+
 /// The session behind a `Connection`: libpq's, or in a simulation one that begins and ends in this process.
 public protocol ServerSession: AnyObject {
     /// The descriptor to watch. Nil: the session calls the handler given to `attach` when there is something for it.

@@ -9,7 +9,8 @@ public struct Statement: Sendable {
     public let name: String
     public let parameters: [PostgresType]
     public let sql: String
-    public let isFromFile: Bool
+    /// The name of the file that it comes from, without `.sql`.
+    public let file: String?
     /// The fields that the file declares; empty without a file.
     public let parameterFields: [Field]
     public let columnFields: [Field]
@@ -18,14 +19,15 @@ public struct Statement: Sendable {
         self.name = name
         self.parameters = parameters
         self.sql = sql
-        isFromFile = false
+        file = nil
         parameterFields = []
         columnFields = []
     }
 
-    init(_ file: SQLFile, _ names: SQLNames) throws(SQLFileError) {
-        name = file.name
-        isFromFile = true
+    /// - Parameter name: the name under which it is prepared; nil: that of the file.
+    init(_ file: SQLFile, _ names: SQLNames, name: String? = nil) throws(SQLFileError) {
+        self.name = name ?? file.name
+        self.file = file.name
         sql = try file.sql(names)
         parameterFields = try Self.fields(file.parameters, in: file)
         columnFields = try Self.fields(file.columns(names), in: file)

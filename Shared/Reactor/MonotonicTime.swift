@@ -7,7 +7,7 @@ public struct MonotonicTime: Hashable, Comparable, Sendable {
     public init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
 
     public static var now: MonotonicTime {
-        if let simulated = SimulatedClock.now { return simulated }
+        if let time = ProcessClock.time { return time }
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
         return MonotonicTime(nanoseconds: UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec))

@@ -5,7 +5,7 @@ public struct SessionLimits: Sendable {
     public var sessions = 100
     /// The sum of the conversations of the user's sessions: about 100 bytes each. Beyond it the oldest session ends
     /// with `superseded`.
-    public var places = 200_000
+    public var conversations = 200_000
     /// The average rate of frames read from the user. A client above it is not refused but waits: nothing is read from
     /// it until it is below the rate again.
     public var framesPerSecond = 100

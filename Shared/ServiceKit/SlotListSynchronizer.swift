@@ -57,7 +57,7 @@ final class SlotListSynchronizer {
 
     private func received(_ outcome: RequestOutcome, _ slot: Slot, _ after: Int64) {
         requested.remove(slot)
-        guard case .answered(let response) = outcome, response.status == 200, let end = try? read(response, slot, after)
+        guard case .response(let response) = outcome, response.status == 200, let end = try? read(response, slot, after)
         else {
             Reactor.after(Self.pause) { [weak self] in self?.request(slot) }
             return
@@ -71,7 +71,7 @@ final class SlotListSynchronizer {
     }
 
     /// - Returns: the slot's last number.
-    private func read(_ response: Answer, _ slot: Slot, _ after: Int64) throws(WireError) -> Int64 {
+    private func read(_ response: BusResponse, _ slot: Slot, _ after: Int64) throws(WireError) -> Int64 {
         var reader = ByteReader(response.payload.bytes)
         let end: Int64 = try reader.position()
         let last = try take(&reader, after)

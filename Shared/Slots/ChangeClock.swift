@@ -65,14 +65,16 @@ public final class ChangeClock {
     private func set(_ connection: Connection) {
         let isFirst = difference == nil
         connection.submit { batch in
-            batch.execute(sql: ChangeTime.setBounds) { parameters in
+            batch.execute(unprepared: ChangeTime.setBounds) { parameters, input in
                 let time = trusted.time(at: .now)
-                parameters.add(time.map { Self.text($0.milliseconds - TrustedTime.tolerance) } ?? "")
-                parameters.add(time.map { Self.text($0.milliseconds + TrustedTime.tolerance) } ?? "")
+                parameters.set(
+                    input.earliest, to: time.map { Self.text($0.milliseconds - TrustedTime.tolerance) } ?? "")
+                parameters.set(
+                    input.latest, to: time.map { Self.text($0.milliseconds + TrustedTime.tolerance) } ?? "")
             }
         } completion: { [weak self] outcome in
             guard case .committed(let rows) = outcome, let row = rows.first?.first else { return }
-            self?.observe(row[2])
+            self?.observe(row[ChangeTime.setBounds.columns.clock])
             if isFirst, connection.isUp { self?.set(connection) }
         }
     }
@@ -112,7 +114,19 @@ public enum ChangeTime {
         "to_timestamp(nullif(current_setting('\(setting)', true), '')::float8)"
     }
 
-    /// $1 earliest, $2 latest value of `now`, in seconds since 1970; empty: no bound.
-    static let setBounds =
-        "SELECT set_config('\(earliest)', $1, false), set_config('\(latest)', $2, false), clock_timestamp()"
+    struct Bounds: NamedFields {
+        let earliest: Parameter<String>
+        let latest: Parameter<String>
+    }
+
+    struct Columns: NamedFields {
+        let earliest: Column<String>
+        let latest: Column<String>
+        let clock: Column<Timestamp>
+    }
+
+    /// Sets the bounds of `now`.
+    static let setBounds = PreparedStatement<Bounds, Columns>(
+        "set_clock_bounds", PackageResources.set_clock_bounds_sql,
+        SQLNames(.string("ChangeTime.earliest", earliest), .string("ChangeTime.latest", latest)))
 }

@@ -1,62 +1,58 @@
 import Models
 import Postgres
 
-/// The SQL of `WorkNotes`. It uses a table `<schema>.<table> (slot, conversation_id, noted_by)`, whose key begins with
-/// the slot, and `<schema>.slots (slot, epoch, noted_epoch)`.
+/// The statements of `WorkNotes`. They use a table `<schema>.<table> (slot, conversation_id, noted_by)`, whose key begins
+/// with the slot, and `<schema>.slots (slot, epoch, noted_epoch)`.
 public struct NoteStatements: Sendable {
-    /// Inserts notes for the conversations that exist, and returns the inserted rows.
-    let note: Statement
-    let forget: Statement
-    /// $1 slot · after $2 conversation, $3 number · $4 limit.
-    let noted: Statement
-    /// Given slots and the epochs under which they are owned, returns those in which all work is done or noted.
-    let complete: Statement
-    /// Records that all work of slots is done or noted.
-    let completed: Statement
+    struct NotesInput: NamedFields {
+        let key: ConversationsInput
+        let numbers: Parameter<[Int64]>
+    }
 
-    public var all: [Statement] { [note, forget, noted, complete, completed] }
+    struct PageInput: NamedFields {
+        let slot: Parameter<Slot>
+        let afterConversation: Parameter<ConversationID>
+        let afterNumber: Parameter<Int64>
+        let limit: Parameter<Int64>
+    }
+
+    struct EpochsInput: NamedFields {
+        let slots: Parameter<[Slot]>
+        let epochs: Parameter<[Int64]>
+    }
+
+    struct NoteColumns: NamedFields {
+        let conversationId: Column<ConversationID>
+        let notedBy: Column<Int64>
+    }
+
+    struct SlotColumns: NamedFields { let slot: Column<Slot> }
+
+    let note: PreparedStatement<NotesInput, NoteColumns>
+    let forget: PreparedStatement<NotesInput, NoFields>
+    let noted: PreparedStatement<PageInput, NoteColumns>
+    let complete: PreparedStatement<EpochsInput, SlotColumns>
+    let completed: PreparedStatement<EpochsInput, NoFields>
+
+    public var all: [Statement] {
+        [note.untyped, forget.untyped, noted.untyped, complete.untyped, completed.untyped]
+    }
 
     /// All names come from code and are not quoted.
     ///
     /// - Parameter existence: the table with one row per conversation, and its id column.
     public init(_ schema: String, _ table: String, existence: (table: String, id: String)) {
-        note = Statement(
-            "note_\(table)", parameters: [.array(.int2), .array(.uuid), .array(.int8)],
-            """
-            INSERT INTO \(schema).\(table) (slot, conversation_id, noted_by)
-            SELECT k.slot, k.id, k.number FROM unnest($1::smallint[], $2::uuid[], $3::bigint[]) AS k(slot, id, number)
-            WHERE (SELECT true FROM \(existence.table) e WHERE e.slot = k.slot AND e.\(existence.id) = k.id) IS NOT NULL
-            ON CONFLICT DO NOTHING
-            RETURNING conversation_id, noted_by
-            """)
-        forget = Statement(
-            "forget_\(table)", parameters: [.array(.int2), .array(.uuid), .array(.int8)],
-            """
-            DELETE FROM \(schema).\(table) n
-            USING unnest($1::smallint[], $2::uuid[], $3::bigint[]) AS k(slot, id, number)
-            WHERE n.slot = k.slot AND n.conversation_id = k.id AND n.noted_by = k.number
-            """)
-        noted = Statement(
-            "noted_\(table)", parameters: [.int2, .uuid, .int8, .int8],
-            """
-            SELECT n.conversation_id, n.noted_by FROM \(schema).\(table) n
-            WHERE n.slot = $1 AND (n.conversation_id, n.noted_by) > ($2, $3)
-            ORDER BY n.conversation_id, n.noted_by LIMIT $4
-            """)
-        complete = Statement(
-            "\(table)_complete", parameters: [.array(.int2), .array(.int8)],
-            """
-            SELECT s.slot FROM unnest($1::smallint[], $2::bigint[]) AS k(slot, epoch)
-            JOIN \(schema).slots s ON s.slot = k.slot
-            WHERE s.noted_epoch >= k.epoch
-            """)
-        completed = Statement(
-            "\(table)_completed", parameters: [.array(.int2), .array(.int8)],
-            """
-            UPDATE \(schema).slots s SET noted_epoch = k.epoch
-            FROM unnest($1::smallint[], $2::bigint[]) AS k(slot, epoch)
-            WHERE s.slot = k.slot AND s.noted_epoch < k.epoch
-            """)
+        let names = SQLNames(
+            .sql("schema", schema), .sql("notes", "\(schema).\(table)"), .sql("conversations", existence.table),
+            .sql("conversations.id", existence.id))
+        note = PreparedStatement("note_\(table)", file: "note", PackageResources.note_sql, names)
+        forget = PreparedStatement(
+            "forget_\(table)", file: "forget_notes", PackageResources.forget_notes_sql, names)
+        noted = PreparedStatement("noted_\(table)", file: "noted", PackageResources.noted_sql, names)
+        complete = PreparedStatement(
+            "\(table)_complete", file: "slots_with_all_noted", PackageResources.slots_with_all_noted_sql, names)
+        completed = PreparedStatement(
+            "\(table)_completed", file: "all_is_noted", PackageResources.all_is_noted_sql, names)
     }
 }
 
@@ -73,24 +69,19 @@ public struct Note: Hashable, Sendable {
         self.number = number
     }
 
-    /// Reads a row of `note` or `noted`.
-    init(_ row: Row) { self.init(conversation: row[0], number: row[1]) }
+    init(_ row: Row, _ columns: NoteStatements.NoteColumns) {
+        self.init(conversation: row[columns.conversationId], number: row[columns.notedBy])
+    }
 }
 
 extension Parameters {
-    mutating func add(_ notes: some Collection<Note>) {
-        addArray(of: .int2)
-        for note in notes { append(note.conversation.slot) }
-        addArray(of: .uuid)
-        for note in notes { append(note.conversation) }
-        addArray(of: .int8)
-        for note in notes { append(note.number) }
+    mutating func set(_ input: NoteStatements.NotesInput, to notes: some Collection<Note>) {
+        set(input.key, to: notes.lazy.map(\.conversation))
+        set(input.numbers, to: notes.lazy.map(\.number))
     }
 
-    mutating func add(_ epochs: [Slot: Int64]) {
-        addArray(of: .int2)
-        for slot in epochs.keys { append(slot) }
-        addArray(of: .int8)
-        for epoch in epochs.values { append(epoch) }
+    mutating func set(_ input: NoteStatements.EpochsInput, to epochs: [Slot: Int64]) {
+        set(input.slots, to: epochs.keys)
+        set(input.epochs, to: epochs.values)
     }
 }

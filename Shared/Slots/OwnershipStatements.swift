@@ -1,110 +1,150 @@
 import Models
 import Postgres
 
-/// The SQL of slot ownership. It runs about twice a second and is not prepared.
+/// The statements of slot ownership. They run about twice a second and are not prepared.
 struct OwnershipStatements {
-    /// An identifier from code, not quoted.
-    let schema: String
-    let lockClass: Int32
+    private struct JoinInput: NamedFields {
+        let lockClass: Parameter<Int32>
+        let member: Parameter<Int32>
+    }
 
+    private struct MemberInput: NamedFields { let member: Parameter<Int64> }
+
+    private struct MembersInput: NamedFields { let lockClass: Parameter<Int64> }
+
+    struct MemberColumns: NamedFields {
+        let id: Column<Int64>
+        let session: Column<Int32>
+        let seenAt: Column<Timestamp>
+        let isRecent: Column<Bool>
+    }
+
+    private struct EndInput: NamedFields {
+        let lockClass: Parameter<Int64>
+        let member: Parameter<Int64>
+        let session: Parameter<Int32>
+        let quiet: Parameter<Int64>
+    }
+
+    struct EndColumns: NamedFields { let isEnded: Column<Bool> }
+
+    private struct AcquireInput: NamedFields {
+        let candidates: Parameter<[Slot]>
+        let lockClass: Parameter<Int32>
+        let wanted: Parameter<Int64>
+    }
+
+    struct SlotColumns: NamedFields {
+        let slot: Column<Slot>
+        let epoch: Column<Int64>
+    }
+
+    private struct UnlockInput: NamedFields {
+        let lockClass: Parameter<Int32>
+        let slots: Parameter<[Slot]>
+    }
+
+    private struct LockedColumns: NamedFields { let isLocked: Column<NoValue> }
+    private struct UnlockedColumns: NamedFields { let isUnlocked: Column<NoValue> }
+    private struct UnlockedSlotColumns: NamedFields { let isUnlocked: Column<Bool> }
+    private struct SettingColumns: NamedFields { let setting: Column<String> }
+
+    private let lockClass: Int32
     private var memberLockClass: Int32 { lockClass + 1 }
 
-    /// Takes the member's lock, by which the others see this session.
+    private let join: PreparedStatement<JoinInput, LockedColumns>
+    private let leave: PreparedStatement<MemberInput, NoFields>
+    private let unlockEverything: PreparedStatement<NoFields, UnlockedColumns>
+    private let renew: PreparedStatement<MemberInput, NoFields>
+    private let members: PreparedStatement<MembersInput, MemberColumns>
+    private let forgetDead: PreparedStatement<NoFields, NoFields>
+    private let endSession: PreparedStatement<EndInput, EndColumns>
+    private let commitWithoutWaiting: PreparedStatement<NoFields, SettingColumns>
+    private let acquire: PreparedStatement<AcquireInput, SlotColumns>
+    private let unlock: PreparedStatement<UnlockInput, UnlockedSlotColumns>
+
+    var all: [Statement] {
+        [
+            join.untyped, leave.untyped, unlockEverything.untyped, renew.untyped, members.untyped, forgetDead.untyped,
+            endSession.untyped, commitWithoutWaiting.untyped, acquire.untyped, unlock.untyped,
+        ]
+    }
+
+    /// The columns of what `heartbeat`, `endSession` and `acquire` return.
+    var memberColumns: MemberColumns { members.columns }
+    var endColumns: EndColumns { endSession.columns }
+    var slotColumns: SlotColumns { acquire.columns }
+
+    /// - Parameter schema: a name from code, which is not quoted.
+    init(schema: String, lockClass: Int32) {
+        self.lockClass = lockClass
+        let names = Self.names(schema)
+        join = PreparedStatement("join_services", PackageResources.join_services_sql, names)
+        leave = PreparedStatement("leave_services", PackageResources.leave_services_sql, names)
+        unlockEverything = PreparedStatement("unlock_everything", PackageResources.unlock_everything_sql, names)
+        renew = PreparedStatement("renew_heartbeat", PackageResources.renew_heartbeat_sql, names)
+        members = PreparedStatement("list_members", PackageResources.list_members_sql, names)
+        forgetDead = PreparedStatement("forget_dead_members", PackageResources.forget_dead_members_sql, names)
+        endSession = PreparedStatement("end_session", PackageResources.end_session_sql, names)
+        commitWithoutWaiting = PreparedStatement(
+            "commit_without_waiting", PackageResources.commit_without_waiting_sql, names)
+        acquire = PreparedStatement("acquire_slots", PackageResources.acquire_slots_sql, names)
+        unlock = PreparedStatement("unlock_slots", PackageResources.unlock_slots_sql, names)
+    }
+
+    static func names(_ schema: String) -> SQLNames {
+        SQLNames(.sql("schema", schema), .fragment("is_member_lock", PackageResources.is_member_lock_sql))
+    }
+
+    // MARK: Members
+
     func join(_ batch: inout Batch, _ member: Int32) {
-        batch.execute(sql: "SELECT pg_advisory_lock($1, $2)") { parameters in
-            parameters.add(memberLockClass)
-            parameters.add(member)
+        batch.execute(unprepared: join) { parameters, input in
+            parameters.set(input.lockClass, to: memberLockClass)
+            parameters.set(input.member, to: member)
         }
     }
 
     /// Releases all locks of this member and deletes its row.
     func leave(_ batch: inout Batch, _ member: Int32) {
-        batch.execute(sql: "DELETE FROM \(schema).services WHERE id = $1") { $0.add(Int64(member)) }
-        batch.execute(sql: "SELECT pg_advisory_unlock_all()")
-        commitWithoutWaiting(&batch)
+        batch.execute(unprepared: leave) { $0.set($1.member, to: Int64(member)) }
+        batch.execute(unprepared: unlockEverything)
+        batch.execute(unprepared: commitWithoutWaiting)
     }
 
-    /// Renews the member's row, then lists the members: the sessions that hold a member's lock. Returns id, backend
-    /// process id, last heartbeat (1970 when there is none), and whether it is within three seconds. Rows of dead
-    /// members are deleted after a minute.
+    /// Renews the member's row, then lists the members, and deletes the rows of dead ones.
     func heartbeat(_ batch: inout Batch, _ member: Int32) {
-        batch.execute(
-            sql: """
-                INSERT INTO \(schema).services (id, seen_at) VALUES ($1, clock_timestamp())
-                ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at
-                """
-        ) { $0.add(Int64(member)) }
-        batch.execute(
-            sql: """
-                SELECT objid::bigint, pid, coalesce(seen_at, 'epoch'),
-                       coalesce(seen_at > clock_timestamp() - interval '3 seconds', false)
-                FROM pg_locks LEFT JOIN \(schema).services ON id = objid::bigint
-                WHERE \(Self.isMemberLock)
-                """
-        ) { $0.add(Int64(memberLockClass)) }
-        batch.execute(
-            sql: "DELETE FROM \(schema).services WHERE seen_at < clock_timestamp() - interval '1 minute'")
-        commitWithoutWaiting(&batch)
+        batch.execute(unprepared: renew) { $0.set($1.member, to: Int64(member)) }
+        batch.execute(unprepared: members) { $0.set($1.lockClass, to: Int64(memberLockClass)) }
+        batch.execute(unprepared: forgetDead)
+        batch.execute(unprepared: commitWithoutWaiting)
     }
 
-    private static let isMemberLock = """
-        locktype = 'advisory' AND classid::bigint = $1 AND objsubid = 2 AND granted
-        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-        """
-
-    /// Ends the session of a silent member, if the server agrees. The session must still hold the member's lock under
-    /// the given process id, belong to this role, have begun and ended nothing within `bound`, and wait for its client.
-    /// A session that runs a long statement, waits for a lock or waits for a standby is left alone: its successor would
-    /// wait there, too. A state change in the future means that the clock was set back since. Returns whether the
-    /// session was ended; no row when none matched.
+    /// Ends the session of a silent member, if the server agrees.
     func endSession(_ batch: inout Batch, of member: Member, silentFor bound: Duration) {
-        batch.execute(
-            sql: """
-                SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_stat_activity USING (pid)
-                WHERE \(Self.isMemberLock) AND objid::bigint = $2 AND pid = $3
-                AND usename = current_user AND wait_event_type = 'Client'
-                AND state_change NOT BETWEEN clock_timestamp() - $4 * interval '1 millisecond' AND clock_timestamp()
-                """
-        ) { parameters in
-            parameters.add(Int64(memberLockClass))
-            parameters.add(Int64(member.id))
-            parameters.add(member.session)
-            parameters.add(Int64(bound.milliseconds))
+        batch.execute(unprepared: endSession) { parameters, input in
+            parameters.set(input.lockClass, to: Int64(memberLockClass))
+            parameters.set(input.member, to: Int64(member.id))
+            parameters.set(input.session, to: member.session)
+            parameters.set(input.quiet, to: Int64(bound.milliseconds))
         }
     }
 
-    /// Heartbeats need not survive a crash. They must not take disk time from messages, nor wait for a standby. `true`
-    /// limits the setting to this transaction.
-    private func commitWithoutWaiting(_ batch: inout Batch) {
-        batch.execute(sql: "SELECT set_config('synchronous_commit', 'off', true)")
-    }
+    // MARK: Slots
 
-    /// Locks up to `wanted` free slots and increments their epochs. Returns slot, epoch. A slot whose work is all noted
-    /// keeps that state (`WorkNotes`): whoever owns the slot, notes are removed only when their work is done.
+    /// Locks up to `wanted` free slots.
     func acquire(_ batch: inout Batch, _ share: SlotShare) {
-        batch.execute(
-            sql: """
-                WITH free AS MATERIALIZED (
-                    SELECT slot FROM unnest($1) AS slot WHERE pg_try_advisory_lock($2, slot::integer) LIMIT $3
-                )
-                UPDATE \(schema).slots SET epoch = epoch + 1,
-                    noted_epoch = CASE WHEN noted_epoch = epoch THEN epoch + 1 ELSE noted_epoch END
-                FROM free WHERE slots.slot = free.slot
-                RETURNING slots.slot, slots.epoch
-                """
-        ) { parameters in
-            parameters.addArray(of: .int2)
-            for slot in share.candidates { parameters.append(slot) }
-            parameters.add(lockClass)
-            parameters.add(Int64(share.wanted))
+        batch.execute(unprepared: acquire) { parameters, input in
+            parameters.set(input.candidates, to: share.candidates)
+            parameters.set(input.lockClass, to: lockClass)
+            parameters.set(input.wanted, to: Int64(share.wanted))
         }
     }
 
     func unlock(_ batch: inout Batch, _ slots: [Slot]) {
-        batch.execute(sql: "SELECT pg_advisory_unlock($1, slot::integer) FROM unnest($2) AS slot") { parameters in
-            parameters.add(lockClass)
-            parameters.addArray(of: .int2)
-            for slot in slots { parameters.append(slot) }
+        batch.execute(unprepared: unlock) { parameters, input in
+            parameters.set(input.lockClass, to: lockClass)
+            parameters.set(input.slots, to: slots)
         }
     }
 }

@@ -98,7 +98,7 @@ public final class SlotOwner {
             statements.heartbeat(&$0, member)
         } completion: { [weak self] outcome in
             guard let self, !isDrained else { return }
-            if case .committed(let rows) = outcome { observe(rows[1].map(Member.init)) }
+            if case .committed(let rows) = outcome { observe(rows[1].map { Member($0, statements.memberColumns) }) }
             if connection.isUp, nextBeat == nil { beat(after: Self.heartbeat) }
         }
     }
@@ -121,7 +121,9 @@ public final class SlotOwner {
         connection.submit {
             statements.endSession(&$0, of: silent, silentFor: quietBound)
         } completion: { [weak self] outcome in
-            guard let self, case .committed(let rows) = outcome, rows[0].contains(where: { $0[0] as Bool }) else {
+            guard let self, case .committed(let rows) = outcome,
+                rows[0].contains(where: { $0[self.statements.endColumns.isEnded] })
+            else {
                 return
             }
             delegate?.ended(session: silent.session)
@@ -164,7 +166,8 @@ public final class SlotOwner {
     private func acquired(_ outcome: BatchOutcome, _ share: SlotShare) {
         switch outcome {
         case .committed(let rows):
-            for row in rows[0] where !isDrained { hold(row[0], epoch: row[1]) }
+            let columns = statements.slotColumns
+            for row in rows[0] where !isDrained { hold(row[columns.slot], epoch: row[columns.epoch]) }
             if rows[0].count < share.wanted { beatSoon() }
         case .failed, .unknown:
             // Session-level advisory locks outlive a failed transaction.
@@ -195,8 +198,9 @@ public final class SlotOwner {
 }
 
 extension Member {
-    /// Reads a row of `OwnershipStatements.heartbeat`.
-    fileprivate init(_ row: Row) {
-        self.init(id: Int32(row[0] as Int64), session: row[1], seenAt: row[2], isRecent: row[3])
+    fileprivate init(_ row: Row, _ columns: OwnershipStatements.MemberColumns) {
+        self.init(
+            id: Int32(row[columns.id]), session: row[columns.session], seenAt: row[columns.seenAt],
+            isRecent: row[columns.isRecent])
     }
 }

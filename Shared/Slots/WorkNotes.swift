@@ -54,14 +54,15 @@ public final class WorkNotes {
     public func begin(_ conversations: some Sequence<ConversationID>, in batch: inout Batch) -> Int {
         let missing = work.begin(conversations, at: .now)
         guard !missing.isEmpty else { return 0 }
-        batch.execute(statements.note) { $0.add(missing) }
+        batch.execute(statements.note) { $0.set($1, to: missing) }
         return 1
     }
 
     /// Ends a batch. `rows` is the result of the statement of `begin`; nil when there was none, or when the batch is
     /// not committed.
     public func end(_ conversations: some Sequence<ConversationID>, _ rows: Rows?) {
-        let written = rows.map { $0.map(Note.init) } ?? []
+        let columns = statements.note.columns
+        let written = rows.map { $0.map { Note($0, columns) } } ?? []
         self.written += written.count
         work.end(conversations, written: written, at: .now)
     }
@@ -74,7 +75,7 @@ public final class WorkNotes {
         let done = work.takeDone(at: .now, isDone: isDone)
         guard !done.isEmpty else { return }
         // A failure is repaired at the slot's next takeover.
-        background.submit({ $0.execute(statements.forget) { $0.add(done) } }, completion: { _ in })
+        background.submit({ $0.execute(statements.forget) { $0.set($1, to: done) } }, completion: { _ in })
     }
 
     // MARK: Takeover
@@ -94,11 +95,12 @@ public final class WorkNotes {
         searches += 1
         defer { searches -= 1 }
         work.release(in: Set(epochs.keys))
-        let complete = Set(try await connection.query(statements.complete) { $0.add(epochs) }.map { $0[0] as Slot })
+        let slots = try await connection.query(statements.complete) { $0.set($1, to: epochs) }
+        let complete = Set(slots.map { $0[statements.complete.columns.slot] })
         let incomplete = epochs.filter { !complete.contains($0.key) }
         if !incomplete.isEmpty {
             try await everything(Set(incomplete.keys))
-            _ = try await background.query(statements.completed) { $0.add(incomplete) }
+            _ = try await background.query(statements.completed) { $0.set($1, to: incomplete) }
         }
         for slot in epochs.keys.sorted() { try await search(slot, on: connection, body) }
     }
@@ -109,12 +111,12 @@ public final class WorkNotes {
     ) async throws(DatabaseError) {
         var cursor: Note? = .start
         while let after = cursor {
-            let notes = try await connection.query(statements.noted) { parameters in
-                parameters.add(slot)
-                parameters.add(after.conversation)
-                parameters.add(after.number)
-                parameters.add(Self.pageSize)
-            }.map(Note.init)
+            let notes = try await connection.query(statements.noted) { parameters, input in
+                parameters.set(input.slot, to: slot)
+                parameters.set(input.afterConversation, to: after.conversation)
+                parameters.set(input.afterNumber, to: after.number)
+                parameters.set(input.limit, to: Self.pageSize)
+            }.map { Note($0, statements.noted.columns) }
             work.adopt(notes, at: .now)
             let conversations = Array(Set(notes.map(\.conversation))).sorted { $0.uuid < $1.uuid }
             if !conversations.isEmpty { try await body(conversations) }
@@ -127,6 +129,6 @@ public final class WorkNotes {
         let notes = work.begin(conversations, at: .now)
         var rows: Rows?
         defer { end(conversations, rows) }
-        if !notes.isEmpty { rows = try await background.query(statements.note) { $0.add(notes) } }
+        if !notes.isEmpty { rows = try await background.query(statements.note) { $0.set($1, to: notes) } }
     }
 }

@@ -40,31 +40,68 @@ extension Topic {
 }
 
 extension StoreRequestKind {
-    /// Whether a role may make this request. Clients reach the store through `ingest` only. `fanout` may only read its
-    /// streams, `receipt` only send read positions, `store` only request steps of an erasure. A sender of unknown role
-    /// (see `Bus.follow`) may request everything.
-    public func mayBeRequested(by role: Role?) -> Bool {
-        switch role {
-        case nil: true
-        case .ingest:
-            rawValue < 128 && self != .readMoved && self != .eraseStep || self == .erasedUsers || self == .revocations
-        case .fanout: rawValue >= 128
-        case .receipt: self == .readMoved
-        case .store: self == .eraseStep
+    /// The roles that may make this request. Clients reach the store through `ingest` only.
+    public var askers: Set<Role> {
+        switch self {
+        case .createConversation, .sendMessages, .write, .putSettings, .revokeTokens, .importRecords, .dropImport,
+            .eraseUser:
+            [.ingest]
+        case .readMoved: [.receipt]
+        case .eraseStep: [.store]
+        case .listConversations, .conversation, .members, .history, .message, .changes, .revisions, .tapbacks, .sync,
+            .settings, .conversationSettings, .receipts, .search, .digest:
+            [.ingest]
+        case .bootstrap, .replay, .privateReplay, .positions, .senderCounts: [.fanout]
+        case .erasedUsers, .revocations: [.fanout, .ingest]
         }
     }
+
+    private static let askerTable = AskerTable(Self.self, \.askers)
+
+    /// Whether a role may make this request. A sender of unknown role (see `Bus.follow`) may make every one.
+    public func mayBeRequested(by role: Role?) -> Bool { Self.askerTable.allows(role, rawValue) }
 }
 
 extension ReceiptRequestKind {
-    /// Whether a role may make this request. Both edges accept receipts from clients. Only `fanout` reads the streams,
-    /// only `store` erases.
-    public func mayBeRequested(by role: Role?) -> Bool {
-        switch role {
-        case nil: true
-        case .fanout: self != .erase
-        case .ingest: self == .signal
-        case .store: self == .erase
-        case .receipt: false
+    /// The roles that may make this request. Both edges accept receipts from clients.
+    public var askers: Set<Role> {
+        switch self {
+        case .signal: [.fanout, .ingest]
+        case .seen, .status, .positions, .lastSeen: [.fanout]
+        case .erase: [.store]
+        }
+    }
+
+    private static let askerTable = AskerTable(Self.self, \.askers)
+
+    /// Whether a role may make this request. A sender of unknown role (see `Bus.follow`) may make every one.
+    public func mayBeRequested(by role: Role?) -> Bool { Self.askerTable.allows(role, rawValue) }
+}
+
+/// The roles that may make each kind of request. Every request is looked up, and a `Set` would be made for each.
+private struct AskerTable {
+    /// By number of the kind.
+    private var roles = [UInt8](repeating: 0, count: 1 + Int(UInt8.max))
+
+    init<Kind: CaseIterable & RawRepresentable<UInt8>>(_: Kind.Type, _ askers: (Kind) -> Set<Role>) {
+        for kind in Kind.allCases {
+            for role in askers(kind) { roles[Int(kind.rawValue)] |= role.bit }
+        }
+    }
+
+    func allows(_ role: Role?, _ kind: UInt8) -> Bool {
+        guard let role else { return true }
+        return roles[Int(kind)] & role.bit != 0
+    }
+}
+
+extension Role {
+    fileprivate var bit: UInt8 {
+        switch self {
+        case .ingest: 1
+        case .store: 2
+        case .receipt: 4
+        case .fanout: 8
         }
     }
 }

@@ -29,7 +29,7 @@ public enum SettingChange: UInt8, Hashable, Sendable {
 /// default, yes).
 /// Response: 200 with the settings in force, as JSON, or a `Problem`.
 public struct PutSettings: WireCodable, Hashable {
-    /// Stored with outcomes, in the numbering of `Write.Action`: retired, never reused.
+    /// Stored with outcomes, of no conversation: `Write.Action.unlist` has the same number, and always a conversation.
     public static let number: UInt8 = 11
 
     public var user: UserID

@@ -10,6 +10,8 @@ public enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case readMoved = 4
     case putSettings = 5
     case revokeTokens = 6
+    case importRecords = 7
+    case dropImport = 8
     case eraseUser = 10
     case eraseStep = 11
 

@@ -109,12 +109,12 @@ import Wire
         try fanout.follow(directory.pattern("store"), as: .store)
         var change = FrameWriter(topic: .change(Self.group), origin: .random())
         change.append { $0.append([2]) }
-        var answer = FrameWriter(topic: .response(fanout.instance), origin: .random())
-        answer.append { ResponseEntry.write(RequestNumber(0), status: 200, to: &$0) { _ in } }
+        var response = FrameWriter(topic: .response(fanout.instance), origin: .random())
+        response.append { ResponseEntry.write(RequestNumber(0), status: 200, to: &$0) { _ in } }
         let isHeard = await BusTests.eventually {
             store.append(to: .change(Self.group)) { $0.append([1]) }
             publisher.send(change.bytes)
-            publisher.send(answer.bytes)
+            publisher.send(response.bytes)
             return origins[store.instance, default: 0] >= 50 && fanout.connectedEndpoints.count == 2
         }
         #expect(isHeard)

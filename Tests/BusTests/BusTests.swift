@@ -59,14 +59,15 @@ import Wire
                 return
             }
             admissions.append(bus.admit(key))
-            bus.answer(key, status: 200) { $0.append(fields) }
+            bus.respond(to: key, status: 200) { $0.append(fields) }
         }
     }
 
     @Reactor static func ask(_ bus: Bus, _ text: String, deadline: Duration = .seconds(60)) async -> String {
         let outcome = await bus.request(.history, in: slot, deadline: deadline) { $0.append(utf8: text) }
         switch outcome {
-        case .answered(let answer): return "\(answer.status) \(String(decoding: answer.payload.bytes, as: UTF8.self))"
+        case .response(let response):
+            return "\(response.status) \(String(decoding: response.payload.bytes, as: UTF8.self))"
         case .timedOut: return "timed out"
         case .full: return "full"
         }
@@ -128,7 +129,7 @@ import Wire
             #expect(await Self.ask(client, "late", deadline: .milliseconds(150)) == "timed out")
         }
         let late = try #require(responder.arrivals.first)
-        server.answer(late, status: 200)
+        server.respond(to: late, status: 200)
         #expect(await Self.eventually { client.counters.lateResponses == 1 })
     }
 

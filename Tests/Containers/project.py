@@ -67,8 +67,12 @@ class Project:
             "PARLEY_PROMETHEUS_PORT": str(self.prometheus_port),
         }
 
+    def composing(self, *arguments) -> list[str]:
+        """A command of compose for this project."""
+        return [*self._compose, "--project-name", NAME, *arguments]
+
     def compose(self, *arguments, timeout: float = 300, may_fail: bool = False) -> str:
-        done = run(*self._compose, "--project-name", NAME, *arguments, env=self.environment, timeout=timeout)
+        done = run(*self.composing(*arguments), env=self.environment, timeout=timeout)
         assert may_fail or done.returncode == 0, f"{' '.join(arguments)} failed:\n{done.stdout[-4000:]}"
         return done.stdout
 
@@ -162,7 +166,7 @@ class Project:
         command += [f"--network-alias={alias}" for alias in aliases]
         for name in secrets:
             command += ["-v", f"{self.volume(f'secrets-{name}')}:/keys/{name}:ro"]
-        said = check(*command, f"{NAME}-probe", json.dumps(plan), timeout=200)
+        said = check(*command, f"{NAME}-probe", json.dumps(plan), timeout=300)
         result = json.loads(said.splitlines()[-1])
         assert not result["missing"], result
         return result

@@ -80,7 +80,10 @@ class Contract:
             return
         media_type = response.headers.get("content-type")
         assert media_type in content, f"content type {media_type}, described: {list(content)}"
-        if media_type.endswith("json"):
+        if "x-parley-line" in content[media_type]:
+            for line in response.content.splitlines():
+                self.validate_schema(content[media_type]["x-parley-line"], _strict_json(line))
+        elif media_type.endswith("json"):
             self.validate_schema(content[media_type]["schema"], _strict_json(response.content))
 
     def _check_header(self, response: httpx.Response, name: str, header: dict):

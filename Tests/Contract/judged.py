@@ -13,10 +13,10 @@ from contract import Contract
 from recoder import Recoder
 
 sys.path.append(str(Path(__file__).parents[1] / "System"))
-from system import EXECUTABLES, SECRET, SERVICES, System, is_alive  # noqa: E402
+from system import EXECUTABLES, PATIENCE, SECRET, SERVICES, PatientSystem, is_alive  # noqa: E402
 
 
-class JudgedSystem(System):
+class JudgedSystem(PatientSystem):
     secret = SECRET.encode()
 
     def __init__(self):
@@ -35,7 +35,7 @@ class JudgedSystem(System):
         return httpx.Client(
             base_url=f"http://127.0.0.1:{port or self.http_port}",
             event_hooks={"response": [self.contract.check_response]},
-            timeout=15,
+            timeout=PATIENCE,
             trust_env=False,
             verify=False,  # There is no TLS here, and loading the certificates takes longer than most tests.
             **options,
@@ -72,16 +72,16 @@ class JudgedSystem(System):
             yield port
         finally:
             process.terminate()
-            assert process.wait(20) == 0
+            assert process.wait(PATIENCE) == 0
 
 
 def _await(url: str):
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE
     while True:
         try:
             if httpx.get(url, trust_env=False).status_code == 200:
                 return
         except httpx.TransportError:
             pass
-        assert time.monotonic() < deadline, "not there within 30 s"
+        assert time.monotonic() < deadline, "it does not begin"
         time.sleep(0.05)

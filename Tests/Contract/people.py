@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from judged import JudgedSystem
+from judged import PATIENCE, JudgedSystem
 from tokens import sign
 
 
@@ -76,14 +76,14 @@ class Socket:
         """As it is: what a bad client, or one of the future, sends is not judged."""
         self.connection.send(text)
 
-    def receive(self, timeout=5.0) -> dict:
+    def receive(self, timeout=PATIENCE) -> dict:
         text = self.connection.recv(timeout=timeout)
         assert isinstance(text, str), "a binary frame"
         frame = self.contract.check_frame("serverFrames", text)
         self.frames.append(frame)
         return frame
 
-    def expect(self, kind: str, timeout=5.0, where=lambda frame: True) -> dict:
+    def expect(self, kind: str, timeout=PATIENCE, where=lambda frame: True) -> dict:
         """The next frame of this type that meets the condition; others are judged and passed over."""
         deadline = time.monotonic() + timeout
         while True:
@@ -108,7 +108,7 @@ class Socket:
                 return
             assert frame["type"] not in kinds, frame
 
-    def expect_close(self, code: int, bye: str | None = None, timeout=5.0):
+    def expect_close(self, code: int, bye: str | None = None, timeout=PATIENCE):
         """The server says why, where a reason is due, and closes."""
         try:
             if bye:

@@ -8,13 +8,15 @@ import os
 import socket
 import struct
 
+from system import PATIENCE
+
 CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
 
 
 class Raw:
     """A connection on which nothing is done for the test: what it sends and when is up to it."""
 
-    def __init__(self, port: int, timeout: float = 5):
+    def __init__(self, port: int, timeout: float = PATIENCE):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout)
         # Small writes travel as they are made: some tests send one byte at a time.
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -79,7 +81,7 @@ class _Unclosed:
 class RawSocket(Raw):
     """After the opening handshake; frames are built by hand."""
 
-    def __init__(self, port: int, timeout: float = 5, protocol="parley.v1"):
+    def __init__(self, port: int, timeout: float = PATIENCE, protocol="parley.v1"):
         super().__init__(port, timeout)
         key = base64.b64encode(os.urandom(16)).decode()
         self.send(handshake(key, protocol))

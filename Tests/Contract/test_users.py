@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import pytest
 from tokens import sign
 
+from judged import PATIENCE
 from people import Person, new_id, open_socket
 
 
@@ -16,7 +17,7 @@ def backend(new_person):
 
 def erase(backend, user) -> dict:
     """Asks until it is done, and returns what was erased."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE
     while (response := backend.http.delete(f"/v1/users/{user}")).status_code == 202:
         assert time.monotonic() < deadline, response.text
         time.sleep(0.05)
@@ -48,10 +49,10 @@ def test_the_tokens_of_an_erased_user_are_refused_and_the_sessions_end(system, b
         assert backend.http.delete(f"/v1/users/{ben.name}").status_code in (200, 202)
         refused = ben.get("/v1/conversations")
         assert (refused.status_code, refused.json()["code"]) == (401, "unauthenticated")
-        socket.expect_close(4401, "unauthenticated", timeout=15)
+        socket.expect_close(4401, "unauthenticated")
     with open_socket(system) as late:
         late.send(type="hello", token=ben.token)
-        late.expect_close(4401, "unauthenticated", timeout=15)
+        late.expect_close(4401, "unauthenticated")
     acting = backend.get("/v1/conversations", headers={"X-Parley-User": ben.name})
     assert (acting.status_code, acting.json()["code"]) == (403, "forbidden")
     assert anna.http.put(f"/v1/conversations/{group}/members/{ben.name}").status_code == 409
@@ -142,13 +143,13 @@ def test_sessions_with_revoked_tokens_end_and_their_tokens_begin_none(system, ba
         renewed.send(type="ping", id="before")
         renewed.expect("pong")
         assert backend.http.post(f"/v1/users/{ben.name}/revoke", json={"before": moment(now)}).status_code == 204
-        old.expect_close(4401, "unauthenticated", timeout=15)
+        old.expect_close(4401, "unauthenticated")
         for socket in (renewed, new):
             socket.send(type="ping", id="after")
             socket.expect("pong")
     with open_socket(system) as late:
         late.send(type="hello", token=signed(system, ben, now))
-        late.expect_close(4401, "unauthenticated", timeout=15)
+        late.expect_close(4401, "unauthenticated")
 
 
 def test_a_revocation_survives_and_others_learn_of_it(system, backend, ben):

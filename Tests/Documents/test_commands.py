@@ -14,11 +14,11 @@ from repository import EXECUTABLES, REPOSITORY, Block, blocks, documents, files,
 from services import SERVICES
 from shell import commands, functions
 
-LANGUAGES = {"sh", "text", "json", "sql", "swift"}
+LANGUAGES = {"html", "js", "json", "sh", "sql", "swift", "text"}
 OURS = (*SERVICES, "parley")
 # What a reader has, or knows to install.
 KNOWN = set(
-    "[ callgrind_annotate cat cd createdb curl debootstrap docker echo git head kill kubectl make perf pg_dump "
+    "[ callgrind_annotate cat cd createdb curl debootstrap deno docker echo git head kill kubectl make perf pg_dump "
     "pg_restore psql sleep swift tar ulimit valgrind".split()
 )
 # What is checked in prose, where code is mostly no command.
@@ -111,7 +111,7 @@ def own(name: str, arguments: list[str]) -> list[str]:
         return unknown(f"parley {command}", arguments[1:], usage)
     if command == "migrate" and name in ("store", "receipt"):
         return unknown(f"{name} migrate", arguments[1:], text("Shared/Postgres/Migrator+Command.swift"))
-    if command in ("", "health") or (name, command) == ("store", "restored"):
+    if command in ("", "health") or name == "store" and command in ("restored", "statement"):
         return []
     return [f"{name} has no command {command}"]
 

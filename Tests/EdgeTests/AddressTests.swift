@@ -160,16 +160,16 @@ private final class Addresses {
         for expected in [200, 200, 429] {
             clients.append(try RawClient(port: port))
             for piece in (Self.header() + get).randomPieces(&random) { try clients.last?.send(piece) }
-            #expect(try clients.last?.receiveAnswer().status == expected)
+            #expect(try clients.last?.receiveResponse().status == expected)
         }
         let elsewhere = try RawClient(port: port)
         try elsewhere.send(Self.header([192, 0, 2, 2]) + get)
-        #expect(try elsewhere.receiveAnswer().status == 200)
+        #expect(try elsewhere.receiveResponse().status == 200)
         clients[0].close()
         #expect(await eventually { server.server.openConnections <= 3 })
         let again = try RawClient(port: port)
         try again.send(Self.header() + get)
-        #expect(try again.receiveAnswer().status == 200)
+        #expect(try again.receiveResponse().status == 200)
         #expect(await server.server.statistics.refusedByAddress == 1)
     }
 
@@ -180,7 +180,7 @@ private final class Addresses {
             let clients = try (0..<5).map { _ in try RawClient(port: port) }
             for client in clients {
                 try client.send(get)
-                #expect(try client.receiveAnswer().status == 200)
+                #expect(try client.receiveResponse().status == 200)
             }
         }
     }
@@ -190,7 +190,7 @@ private final class Addresses {
         let (_, port) = await start(["10.0.0.0/8"])
         let client = try RawClient(port: port)
         try client.send(Self.header() + get)
-        #expect(try client.receiveAnswer().status == 400)
+        #expect(try client.receiveResponse().status == 400)
     }
 
     @Test("a broken header closes the connection without a response")
@@ -211,15 +211,15 @@ private final class Addresses {
             """.utf8)
         let client = try RawClient(port: port)
         try client.send(Self.header() + upgrade)
-        #expect(try client.receiveAnswer(withoutBody: true).status == 101)
+        #expect(try client.receiveResponse(withoutBody: true).status == 101)
         let second = try RawClient(port: port)
         try second.send(Self.header() + get)
-        #expect(try second.receiveAnswer().status == 429)
+        #expect(try second.receiveResponse().status == 429)
         client.close()
         #expect(await eventually { server.socketsClosed == 1 })
         let third = try RawClient(port: port)
         try third.send(Self.header() + get)
-        #expect(try third.receiveAnswer().status == 200)
+        #expect(try third.receiveResponse().status == 200)
     }
 
     @Test("an address with many failures is throttled, another one is not")
@@ -229,7 +229,7 @@ private final class Addresses {
             let client = try RawClient(port: port)
             try client.send(Self.header(address) + Array("GET \(path) HTTP/1.1\r\nHost: h\r\n\r\n".utf8))
             defer { client.close() }
-            return try client.receiveAnswer().body
+            return try client.receiveResponse().body
         }
         for _ in 0..<3 {
             #expect(try ask("/trust", from: [192, 0, 2, 1]) == "admitted")

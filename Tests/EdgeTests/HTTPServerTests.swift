@@ -13,7 +13,7 @@ import Testing
         let client = try RawClient(port: port)
         for _ in 0..<3 {
             try client.send("POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\nhi")
-            let response = try client.receiveAnswer()
+            let response = try client.receiveResponse()
             #expect(response.status == 200 && response.body == "post hi")
             #expect(response["Content-Type"] == "text/plain; charset=utf-8")
             #expect(response["Date"]?.hasSuffix(" GMT") == true && response["Date"]?.count == 29)
@@ -28,7 +28,7 @@ import Testing
         try client.send(
             "GET /later HTTP/1.1\r\nHost: h\r\n\r\nGET /a HTTP/1.1\r\nHost: h\r\n\r\n"
                 + "GET /later HTTP/1.1\r\nHost: h\r\n\r\nGET /release HTTP/1.1\r\nHost: h\r\n\r\n")
-        let bodies = try (0..<4).map { _ in try client.receiveAnswer().body }
+        let bodies = try (0..<4).map { _ in try client.receiveResponse().body }
         #expect(bodies == ["later", "get ", "later", "released"])
     }
 
@@ -43,8 +43,8 @@ import Testing
         #expect(await server.server.statistics.requests == 4)
         let other = try RawClient(port: port)
         try other.send("GET /release HTTP/1.1\r\nHost: h\r\n\r\n")
-        #expect(try other.receiveAnswer().body == "released")
-        let bodies = try (0..<504).map { _ in try client.receiveAnswer().body }
+        #expect(try other.receiveResponse().body == "released")
+        let bodies = try (0..<504).map { _ in try client.receiveResponse().body }
         #expect(bodies == Array(repeating: "later", count: 4) + Array(repeating: "get ", count: 500))
     }
 
@@ -53,11 +53,11 @@ import Testing
         let (server, port) = await TestServer.start()
         let client = try RawClient(port: port)
         try client.send("GET /twice HTTP/1.1\r\nHost: h\r\n\r\nGET /later HTTP/1.1\r\nHost: h\r\n\r\n")
-        #expect(try client.receiveAnswer().body == "first")
+        #expect(try client.receiveResponse().body == "first")
         client.close()
         let other = try RawClient(port: port)
         try other.send("GET /release HTTP/1.1\r\nHost: h\r\n\r\n")
-        #expect(try other.receiveAnswer().body == "released")
+        #expect(try other.receiveResponse().body == "released")
         #expect(await eventually { server.server.openConnections == 1 })
     }
 
@@ -68,10 +68,10 @@ import Testing
         try client.send(
             "HEAD /a HTTP/1.1\r\nHost: h\r\n\r\nGET /nothing HTTP/1.1\r\nHost: h\r\n\r\nGET /a HTTP/1.1\r\nHost: h\r\n\r\n"
         )
-        #expect(try client.receiveAnswer(withoutBody: true)["Content-Length"] == "4")
-        let nothing = try client.receiveAnswer()
+        #expect(try client.receiveResponse(withoutBody: true)["Content-Length"] == "4")
+        let nothing = try client.receiveResponse()
         #expect(nothing.status == 204 && nothing["Content-Length"] == nil && nothing["Content-Type"] == nil)
-        #expect(try client.receiveAnswer().body == "get ")
+        #expect(try client.receiveResponse().body == "get ")
     }
 
     @Test(
@@ -85,10 +85,10 @@ import Testing
         let (_, port) = await TestServer.start()
         let client = try RawClient(port: port)
         try client.send(request)
-        let response = try client.receiveAnswer()
+        let response = try client.receiveResponse()
         #expect(response.body == "get " && response["Connection"] == says)
         if ends { #expect(try client.receiveToEnd() == "") } else { try client.send(request) }
-        if !ends { #expect(try client.receiveAnswer().status == 200) }
+        if !ends { #expect(try client.receiveResponse().status == 200) }
     }
 
     @Test("a client that ends its side still gets its responses")
@@ -97,8 +97,8 @@ import Testing
         let client = try RawClient(port: port)
         try client.send("GET /a HTTP/1.1\r\nHost: h\r\n\r\nGET /b HTTP/1.1\r\nHost: h\r\n\r\nGET /half")
         client.endWriting()
-        #expect(try client.receiveAnswer().body == "get ")
-        #expect(try client.receiveAnswer().body == "get ")
+        #expect(try client.receiveResponse().body == "get ")
+        #expect(try client.receiveResponse().body == "get ")
         #expect(try client.receiveToEnd() == "")
     }
 
@@ -107,8 +107,8 @@ import Testing
         let (_, port) = await TestServer.start()
         let client = try RawClient(port: port)
         try client.send("GET /a HTTP/1.1\r\nHost: h\r\n\r\nNONSENSE\r\n\r\n" + String(repeating: "x", count: 300_000))
-        #expect(try client.receiveAnswer().body == "get ")
-        let response = try client.receiveAnswer()
+        #expect(try client.receiveResponse().body == "get ")
+        let response = try client.receiveResponse()
         #expect(response.status == 400 && response["Content-Type"] == "application/problem+json")
         #expect(response["Connection"] == "close")
         #expect(
@@ -138,7 +138,7 @@ import Testing
         let (_, port) = await TestServer.start()
         let client = try RawClient(port: port)
         try client.send(request)
-        let response = try client.receiveAnswer()
+        let response = try client.receiveResponse()
         #expect(response.status == status)
         if status == 413 { #expect(response.body.contains("\"code\":\"tooLarge\"")) }
     }
@@ -150,7 +150,7 @@ import Testing
         try client.send("POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 20000000\r\n\r\n")
         let chunk = [UInt8](repeating: 65, count: 1 << 20)
         for _ in 0..<8 { try client.send(chunk) }
-        #expect(try client.receiveAnswer().status == 413)
+        #expect(try client.receiveResponse().status == 413)
     }
 
     @Test("a client that waits for 100 Continue gets it after earlier responses")
@@ -158,17 +158,17 @@ import Testing
         let (_, port) = await TestServer.start()
         let client = try RawClient(port: port)
         try client.send("POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\nExpect: 100-Continue\r\n\r\n")
-        #expect(try client.receiveAnswer().status == 100)
+        #expect(try client.receiveResponse().status == 100)
         try client.send("hi")
-        #expect(try client.receiveAnswer().body == "post hi")
+        #expect(try client.receiveResponse().body == "post hi")
         try client.send(
             "GET /later HTTP/1.1\r\nHost: h\r\n\r\nPOST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n"
         )
         let other = try RawClient(port: port)
         try other.send("GET /release HTTP/1.1\r\nHost: h\r\n\r\n")
-        _ = try other.receiveAnswer()
-        #expect(try client.receiveAnswer().body == "later")
-        #expect(try client.receiveAnswer().status == 100)
+        _ = try other.receiveResponse()
+        #expect(try client.receiveResponse().body == "later")
+        #expect(try client.receiveResponse().status == 100)
     }
 
     @Test("another expectation is refused")
@@ -176,7 +176,7 @@ import Testing
         let (_, port) = await TestServer.start()
         let client = try RawClient(port: port)
         try client.send("POST /a HTTP/1.1\r\nHost: h\r\nExpect: wonders\r\nContent-Length: 1\r\n\r\n")
-        #expect(try client.receiveAnswer().status == 417)
+        #expect(try client.receiveResponse().status == 417)
     }
 
     // MARK: By the head
@@ -191,7 +191,7 @@ import Testing
         let (server, port) = await TestServer.start()
         let client = try RawClient(port: port)
         try client.send("POST /refused HTTP/1.1\r\nHost: h\r\n\(framing)\r\n\r\n")
-        let response = try client.receiveAnswer()
+        let response = try client.receiveResponse()
         #expect(response.status == 403 && response.body == "no")
         #expect(await server.server.statistics.requests == 0)
     }
@@ -203,9 +203,9 @@ import Testing
         let body = String(repeating: "GET /a HTTP/1.1\r\n", count: 100)
         for _ in 0..<3 {
             try client.send("POST /refused HTTP/1.1\r\nHost: h\r\nContent-Length: \(body.utf8.count)\r\n\r\n")
-            #expect(try client.receiveAnswer().status == 403)
+            #expect(try client.receiveResponse().status == 403)
             try client.send(body + "GET /a HTTP/1.1\r\nHost: h\r\n\r\n")
-            #expect(try client.receiveAnswer().body == "get ")
+            #expect(try client.receiveResponse().body == "get ")
         }
         #expect(await server.server.statistics.requests == 3)
         #expect(await server.server.bufferedBytes == 0)
@@ -221,7 +221,7 @@ import Testing
         let (_, port) = await TestServer.start()
         let client = try RawClient(port: port)
         try client.send("POST /refused HTTP/1.1\r\nHost: h\r\n\(framing)\r\n\r\n")
-        #expect(try client.receiveAnswer()["Connection"] == "close")
+        #expect(try client.receiveResponse()["Connection"] == "close")
         #expect(try client.receiveToEnd() == "")
     }
 
@@ -233,8 +233,8 @@ import Testing
         try client.send("GET /later HTTP/1.1\r\nHost: h\r\n\r\n" + refused + "GET /refused HTTP/1.1\r\nHost: h\r\n\r\n")
         let other = try RawClient(port: port)
         try other.send("GET /release HTTP/1.1\r\nHost: h\r\n\r\n")
-        _ = try other.receiveAnswer()
-        #expect(try (0..<3).map { _ in try client.receiveAnswer().body } == ["later", "no", "no"])
+        _ = try other.receiveResponse()
+        #expect(try (0..<3).map { _ in try client.receiveResponse().body } == ["later", "no", "no"])
     }
 
     @Test("each request is admitted once, however its body arrives")
@@ -245,7 +245,7 @@ import Testing
             "GET /a HTTP/1.1\r\nHost: h\r\n\r\nPOST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\nhi"
                 + "POST /a HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n"
                 + "POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n")
-        #expect(try (0..<4).map { _ in try client.receiveAnswer().body } == ["get ", "post hi", "post hi", "post "])
+        #expect(try (0..<4).map { _ in try client.receiveResponse().body } == ["get ", "post hi", "post hi", "post "])
         #expect(await server.admitted == 4)
     }
 
@@ -259,7 +259,7 @@ import Testing
             #expect(await eventually { server.account.held == 30_000 })
             #expect(await server.server.bufferedBytes == 30_000)
             if isCompleted { try client.send(part) } else { client.close() }
-            if isCompleted { #expect(try client.receiveAnswer().status == 200) }
+            if isCompleted { #expect(try client.receiveResponse().status == 200) }
             #expect(await eventually { server.account.held == 0 && server.server.bufferedBytes == 0 })
         }
     }
@@ -270,7 +270,7 @@ import Testing
         let client = try RawClient(port: port)
         try client.send("POST /held HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n")
         for _ in 0..<20 { try client.send("3a98\r\n" + String(repeating: "x", count: 15_000) + "\r\n") }
-        let response = try client.receiveAnswer()
+        let response = try client.receiveResponse()
         #expect(response.status == 429 && response["Connection"] == "close")
         #expect(await server.account.most <= 100_000)
         #expect(await eventually { server.account.held == 0 })
@@ -283,7 +283,7 @@ import Testing
         for round in 1...3 {
             for client in clients {
                 try client.send("GET /count HTTP/1.1\r\nHost: h\r\n\r\n")
-                #expect(try client.receiveAnswer().body == "\(round)")
+                #expect(try client.receiveResponse().body == "\(round)")
             }
         }
     }
@@ -294,7 +294,7 @@ import Testing
         let client = try RawClient(port: port)
         for _ in 0..<2 {
             try client.send("GET /a HTTP/1.1\r\nHost: h\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n\r\n")
-            #expect(try client.receiveAnswer().body == "get ")
+            #expect(try client.receiveResponse().body == "get ")
         }
     }
 
@@ -304,9 +304,9 @@ import Testing
         let client = try RawClient(port: port, receiveBuffer: 8192)
         try client.send(String(repeating: "GET /big HTTP/1.1\r\nHost: h\r\n\r\n", count: 3))
         await Reactor.sleep(for: .milliseconds(100))
-        for _ in 0..<3 { #expect(try client.receiveAnswer().body.utf8.count == 4_000_000) }
+        for _ in 0..<3 { #expect(try client.receiveResponse().body.utf8.count == 4_000_000) }
         try client.send("GET /a HTTP/1.1\r\nHost: h\r\n\r\n")
-        #expect(try client.receiveAnswer().body == "get ")
+        #expect(try client.receiveResponse().body == "get ")
     }
 
     // MARK: Time
@@ -325,7 +325,7 @@ import Testing
         }
         let client = try RawClient(port: port)
         try client.send(start)
-        #expect(try client.receiveAnswer().status == 408)
+        #expect(try client.receiveResponse().status == 408)
         #expect(try client.receiveToEnd() == "")
     }
 
@@ -341,7 +341,7 @@ import Testing
             try? client.send("X: y\r\n")
             await Reactor.sleep(for: .milliseconds(10))
         }
-        #expect(try client.receiveAnswer().status == 408)
+        #expect(try client.receiveResponse().status == 408)
     }
 
     @Test("a body slower than the slowest rate is refused, one that keeps to it is not")
@@ -355,9 +355,9 @@ import Testing
         let head = "POST /held HTTP/1.1\r\nHost: h\r\nContent-Length: 90000\r\n\r\n"
         try slow.send(head)
         try steady.send(head + String(repeating: "x", count: 80_000))
-        #expect(try slow.receiveAnswer().status == 408)
+        #expect(try slow.receiveResponse().status == 408)
         try steady.send(String(repeating: "x", count: 10_000))
-        #expect(try steady.receiveAnswer().status == 200)
+        #expect(try steady.receiveResponse().status == 200)
         #expect(await eventually { server.account.held == 0 })
     }
 
@@ -387,7 +387,7 @@ import Testing
         #expect(await server.server.bufferedBytes == 0)
         let other = try RawClient(port: port)
         try other.send("GET /a HTTP/1.1\r\nHost: h\r\n\r\n")
-        #expect(try other.receiveAnswer().body == "get ")
+        #expect(try other.receiveResponse().body == "get ")
     }
 
     @Test("an idle connection is closed after a while, one that waits for its response is not")
@@ -404,7 +404,7 @@ import Testing
         #expect(await eventually { server.server.openConnections == 1 })
         let other = try RawClient(port: port)
         try other.send("GET /release HTTP/1.1\r\nHost: h\r\n\r\n")
-        #expect(try waiting.receiveAnswer().body == "later")
+        #expect(try waiting.receiveResponse().body == "later")
     }
 
     @Test("a client that never reads is closed")
@@ -437,7 +437,7 @@ import Testing
         let clients = [try RawClient(port: port), try RawClient(port: port)]
         #expect(await eventually { server.server.openConnections == 2 })
         let third = try RawClient(port: port)
-        let response = try third.receiveAnswer()
+        let response = try third.receiveResponse()
         #expect(
             response.status == 503 && response["Retry-After"] == "1"
                 && response.body.contains("\"code\":\"overloaded\""))
@@ -446,7 +446,7 @@ import Testing
         #expect(await eventually { server.server.openConnections == 1 })
         let fourth = try RawClient(port: port)
         try fourth.send("GET /a HTTP/1.1\r\nHost: h\r\n\r\n")
-        #expect(try fourth.receiveAnswer().status == 200)
+        #expect(try fourth.receiveResponse().status == 200)
     }
 
     @Test("draining sends the outstanding responses and accepts nothing new")
@@ -463,9 +463,9 @@ import Testing
         idle.close()
         #expect(throws: RawClient.Failure.self) { try RawClient(port: port) }
         try half.send("x")
-        let last = try half.receiveAnswer()
+        let last = try half.receiveResponse()
         #expect(last.body == "released" && last["Connection"] == "close")
-        let response = try busy.receiveAnswer()
+        let response = try busy.receiveResponse()
         #expect(response.body == "later" && response["Connection"] == "close")
         half.close()
         busy.close()

@@ -38,6 +38,12 @@ final class TestServer: HTTPHandler, WebSocketHandler {
         switch String(decoding: request.target.path, as: UTF8.self) {
         case "/large": return .admitted(bodyBytes: 100_000)
         case "/held": return .admitted(bodyBytes: 10_000_000, account)
+        case "/stream": return .streamed(stream("echo"))
+        case "/stream/counted": return .streamed(stream("counted"))
+        case "/stream/early": return .streamed(stream("early"))
+        case "/stream/broken": return .streamed(stream("broken"))
+        case "/stream/flood": return .streamed(stream("flood"))
+        case "/stream/paused": return .streamed(stream("paused"))
         case "/refused":
             var body = ByteBuffer()
             body.append("no" as StaticString)
@@ -47,6 +53,13 @@ final class TestServer: HTTPHandler, WebSocketHandler {
             return .admitted(bodyBytes: 0)
         default: return .admitted(bodyBytes: 1000)
         }
+    }
+
+    private(set) var streams: [TestStream] = []
+
+    private func stream(_ behaviour: String) -> TestStream {
+        streams.append(TestStream(behaviour))
+        return streams[streams.count - 1]
     }
 
     func handle(_ request: Request, _ responder: Responder) {
@@ -131,4 +144,64 @@ final class TestAccount: RequestAccount {
     }
 
     func release(bodyBytes: Int) { held -= bodyBytes }
+}
+
+/// A streamed request that does with its body what its name says.
+@Reactor
+final class TestStream: StreamHandler {
+    private let behaviour: String
+    private var stream: RequestStream?
+    private var flooded = 0
+    private(set) var received = 0
+    private(set) var largestPiece = 0
+    private(set) var hasEnded = false
+    private(set) var closings = 0
+
+    init(_ behaviour: String) { self.behaviour = behaviour }
+
+    func opened(_ stream: RequestStream) {
+        self.stream = stream
+        if behaviour == "flood" || behaviour == "broken" { stream.begin(200, .lines) }
+        if behaviour == "flood" { flood() }
+    }
+
+    func received(_ bytes: UnsafeRawBufferPointer) {
+        if received == 0, behaviour == "echo" || behaviour == "early" { stream?.begin(200, .lines) }
+        received += bytes.count
+        largestPiece = max(largestPiece, bytes.count)
+        switch behaviour {
+        case "echo": stream?.write(bytes)
+        case "early": stream?.end()
+        case "broken": stream?.abandon()
+        case "paused": stream?.pause()
+        default: break
+        }
+    }
+
+    func bodyEnded() {
+        hasEnded = true
+        if behaviour == "flood" { return }
+        if received == 0 || behaviour != "echo" { stream?.begin(200, .lines) }
+        if behaviour != "echo" {
+            var count = String(received)
+            count.withUTF8 { stream?.write(UnsafeRawBufferPointer($0)) }
+        }
+        stream?.end()
+    }
+
+    func drained() { flood() }
+
+    func closed() { closings += 1 }
+
+    func resume() { stream?.resume() }
+
+    /// Writes 20 MB, as far as the client reads.
+    private func flood() {
+        let piece = [UInt8](repeating: UInt8(ascii: "x"), count: 20_000)
+        while flooded < 1000, let stream, !stream.isCongested {
+            piece.withUnsafeBytes { stream.write($0) }
+            flooded += 1
+        }
+        if flooded == 1000 { stream?.end() }
+    }
 }

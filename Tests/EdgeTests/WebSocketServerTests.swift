@@ -28,7 +28,7 @@ import Testing
         let (_, port) = await TestServer.start()
         let client = try RawClient(port: port)
         try client.send(RawClient.handshake.replacing("Sec-WebSocket-Protocol: other, parley.v1\r\n", with: ""))
-        let response = try client.receiveAnswer()
+        let response = try client.receiveResponse()
         #expect(response.status == 101 && response["Sec-WebSocket-Protocol"] == nil)
     }
 
@@ -44,7 +44,7 @@ import Testing
         let (_, port) = await TestServer.start()
         let client = try RawClient(port: port)
         try client.send(RawClient.handshake.replacing(part, with: replacement))
-        let response = try client.receiveAnswer()
+        let response = try client.receiveResponse()
         #expect(response.status == status)
         if status == 426 { #expect(response["Sec-WebSocket-Version"] == "13") }
     }
@@ -65,8 +65,8 @@ import Testing
         let client = try RawClient(port: port)
         try client.send(
             Array("GET /a HTTP/1.1\r\nHost: h\r\n\r\n\(RawClient.handshake)".utf8) + clientFrame(1, "early"))
-        #expect(try client.receiveAnswer().body == "get ")
-        #expect(try client.receiveAnswer().status == 101)
+        #expect(try client.receiveResponse().body == "get ")
+        #expect(try client.receiveResponse().status == 101)
         #expect(try client.receiveFrame().text == "welcome")
         #expect(try client.receiveFrame().text == "echo early")
     }
@@ -79,8 +79,8 @@ import Testing
         #expect(await eventually { server.server.statistics.refusedRequests == 1 })
         let other = try RawClient(port: port)
         try other.send("GET /release HTTP/1.1\r\nHost: h\r\n\r\n")
-        #expect(try client.receiveAnswer().body == "later")
-        #expect(try client.receiveAnswer().status == 400)
+        #expect(try client.receiveResponse().body == "later")
+        #expect(try client.receiveResponse().status == 400)
     }
 
     @Test("text, fragments and pings get their replies")
@@ -132,15 +132,15 @@ import Testing
     }
 
     @Test("the server's close waits for the client's, up to the timeout", arguments: [true, false])
-    func serverCloses(answers: Bool) async throws {
+    func serverCloses(responses: Bool) async throws {
         let (server, client) = try await open {
             $0.sweepInterval = .milliseconds(5)
-            $0.closeTimeout = answers ? .seconds(60) : .milliseconds(50)
+            $0.closeTimeout = responses ? .seconds(60) : .milliseconds(50)
         }
         try client.send(clientFrame(1, "close"))
         let frame = try client.receiveFrame()
         #expect(frame.code == 1001 && frame.payload.dropFirst(2).elementsEqual("as asked".utf8))
-        if answers { try client.send(clientFrame(8, [0x03, 0xE9])) }
+        if responses { try client.send(clientFrame(8, [0x03, 0xE9])) }
         #expect(try client.receiveToEnd() == "")
         #expect(await eventually { server.socketsClosed == 1 })
     }

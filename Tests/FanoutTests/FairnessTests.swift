@@ -126,7 +126,7 @@ private final class DeafSocket: SessionSocket {
     @Test("a user's oldest sessions give way when all together are in too many conversations, and the newest stays")
     @Reactor func places() async throws {
         var settings = Fanout.Settings()
-        settings.limits.places = 10
+        settings.limits.conversations = 10
         let system = try await TestSystem(settings: settings)
         defer { system.close() }
         for conversation in Self.conversations.prefix(4) {

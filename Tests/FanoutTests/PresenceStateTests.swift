@@ -88,4 +88,152 @@ private let minute = Timestamp(milliseconds: 60_000)
         let ticket = departures.begin(anna, lastSeen: minute, until: MonotonicTime(nanoseconds: 1))
         #expect(ticket == nil)
     }
+
+    // MARK: State
+
+    private final class Client {}
+    private typealias State = PresenceState<Client, Int>
+
+    private let begins = State.Work(beginsRound: true)
+    private let nothing = State.Work()
+
+    private func time(_ seconds: Double) -> MonotonicTime { MonotonicTime(nanoseconds: UInt64(seconds * 1e9)) }
+
+    /// What a step does, in short.
+    private func text(_ step: State.Step?) -> String {
+        switch step {
+        case .publish(let conversation): "list \(conversation.uuid.low)"
+        case .announce(let announcement, let conversation, let isThere):
+            "\(announcement.user) \(isThere ? "in" : "gone from") \(conversation.uuid.low)"
+        case nil: "end"
+        }
+    }
+
+    @Test("what changes in a moment is one round; what changes during the round is the next one's")
+    func rounds() {
+        var state = State(timing: PresenceTiming())
+        #expect(state.listChanged(first) == begins)
+        #expect(state.listChanged(first) == nothing)
+        #expect(state.appeared(anna, in: first) == nothing)
+        #expect(state.beginRound(at: time(0))?.isEmpty == true)
+        #expect(state.listChanged(second) == begins, "the round has begun, so this is for another one")
+        #expect(state.beginRound(at: time(0))?.count == nil, "rounds do not overlap")
+        #expect(text(state.nextStep()) == "list 1")
+        #expect(state.gone(anna, from: first) == begins)
+        #expect(text(state.nextStep()) == "anna gone from 1", "the user is announced as they are by then")
+        #expect(text(state.nextStep()) == "end")
+        #expect(state.endRound().work == nothing, "the next round is due already")
+        #expect(state.beginRound(at: time(0))?.count == 0)
+        #expect(text(state.nextStep()) == "list 2")
+        #expect(text(state.nextStep()) == "end")
+        #expect(state.endRound().work == nothing, "there is nothing left")
+    }
+
+    @Test("a user is announced in every conversation where they changed, under one number")
+    func announcements() {
+        var state = State(timing: PresenceTiming())
+        _ = state.appeared(anna, in: first)
+        _ = state.gone(anna, from: second)
+        _ = state.appeared(ben, in: second)
+        _ = state.beginRound(at: time(0))
+        var numbers: [Int] = [], texts: [String] = []
+        while let step = state.nextStep() {
+            guard case .announce(let announcement, _, _) = step else { continue }
+            numbers.append(announcement.number)
+            texts.append(text(step))
+            #expect(announcement.isOnline)
+        }
+        #expect(texts == ["anna in 1", "anna gone from 2", "ben in 2"] && numbers == [1, 1, 2])
+        #expect(state.onlineCount == 2 && state.conversations(of: ben) == [second])
+    }
+
+    @Test(
+        "sessions that come during a round are sent who is online at its end, and a new round follows for a departure")
+    func newcomers() throws {
+        var state = State(timing: PresenceTiming())
+        let client = Client()
+        #expect(state.add(newcomer: client, in: [7]) == begins)
+        let (ticket, _) = state.beginDeparture(of: anna, lastSeen: minute, at: time(0))
+        _ = state.left(first, anna, isLast: true, ticket, lastSeen: minute)
+        _ = state.beginRound(at: time(1))
+        while state.nextStep() != nil {}
+        let end = state.endRound()
+        #expect(end.newcomers.count == 1 && end.newcomers[0].session === client && end.newcomers[0].rooms == [7])
+        #expect(end.work == begins && state.departing(from: first) == [anna])
+        let departures = state.beginRound(at: time(6))
+        let over = try #require(departures)
+        #expect(over.map(\.user) == [anna])
+        _ = state.departed(from: first, over[0])
+        #expect(state.departing(from: first).isEmpty)
+        #expect(state.takeDeparted(from: first) == [PresenceList.Departure(anna, lastSeen: minute)])
+    }
+
+    @Test("a user who is gone from a conversation without a departure is in the next list as gone")
+    func goneAtOnce() {
+        var state = State(timing: PresenceTiming())
+        _ = state.left(first, anna, isLast: true, nil, lastSeen: minute)
+        _ = state.left(second, anna, isLast: false, nil, lastSeen: minute)
+        #expect(state.takeDeparted(from: first).map(\.user) == [anna])
+        #expect(state.takeDeparted(from: second) == [], "another session of theirs is still there")
+    }
+
+    @Test("the first change of a setting applies at once, the last of those within its time afterwards")
+    func decisions() {
+        var state = State(timing: PresenceTiming())
+        let client = Client()
+        #expect(state.decide(client, shows: true, isShown: true) == .waits, "nothing changes")
+        #expect(state.decisionIsOver(client) == nil)
+        #expect(state.decide(client, shows: false, isShown: true) == .applies)
+        #expect(state.decide(client, shows: true, isShown: false) == .waits)
+        #expect(state.decide(client, shows: false, isShown: false) == .waits)
+        #expect(state.decide(Client(), shows: true, isShown: false) == .applies, "another session has its own time")
+        #expect(state.decisionIsOver(client) == false)
+        #expect(state.decide(client, shows: true, isShown: false) == .applies)
+    }
+
+    @Test("a process that was silent for too long is lost once, and is new when it is heard again")
+    func processes() {
+        var state = State(timing: PresenceTiming())
+        #expect(state.heard(from: there, at: time(0)) == true)
+        #expect(state.heard(from: there, at: time(5)) == false)
+        #expect(state.beat(at: time(14)).lost == [])
+        #expect(state.beat(at: time(15)).lost == [there])
+        #expect(state.beat(at: time(16)).lost == [])
+        #expect(state.heard(from: there, at: time(17)) == true)
+    }
+
+    @Test("within the time of a refresh, the lists of every slot are published again once")
+    func refresh() {
+        let timing = PresenceTiming()
+        var state = State(timing: timing)
+        let beats = Int(timing.refresh / timing.heartbeat)
+        let slots = (0..<beats).flatMap { _ in state.beat(at: time(0)).slots }
+        #expect(slots.count == Slot.count && Set(slots) == Set(Slot.all))
+    }
+
+    @Test("a congested session gets the latest frame of each user when it has room, and none overtakes those that wait")
+    func outbox() {
+        var outbox = PresenceOutbox<Client>()
+        let client = Client(), other = Client()
+        let (old, new) = (ServerFrame.presence(anna), ServerFrame.presence(anna, lastSeen: minute))
+        #expect(outbox.add(old, about: anna, for: client, isCongested: false) == .send)
+        #expect(outbox.add(old, about: anna, for: client, isCongested: true) == .waits)
+        #expect(outbox.add(new, about: anna, for: client, isCongested: false) == .drops)
+        #expect(outbox.add(old, about: ben, for: other, isCongested: false) == .send)
+        #expect(outbox.sessions.count == 1 && outbox.sessions[0] === client)
+        #expect(outbox.take(for: client).count == 1)
+        #expect(outbox.isEmpty)
+        #expect(outbox.take(for: client).count == 0)
+    }
+
+    @Test("frames about more users than a session may have waiting are dropped")
+    func fullOutbox() {
+        var outbox = PresenceOutbox<Client>()
+        let client = Client()
+        let frame = ServerFrame.presence(anna)
+        let first = (0..<4_096).map { outbox.add(frame, about: UserID("user\($0)")!, for: client, isCongested: true) }
+        #expect(first.allSatisfy { $0 == .waits })
+        #expect(outbox.add(frame, about: anna, for: client, isCongested: true) == .drops)
+        #expect(outbox.take(for: client).count == 4_096)
+    }
 }

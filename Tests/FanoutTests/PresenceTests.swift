@@ -221,10 +221,7 @@ import Wire
         slow.isReading = false
         let fanout = system.fanouts[0].fanout
         let session = try #require(fanout.sessions.all.first { $0.user.name == "anna" })
-        while !session.isCongested {
-            system.store.send(100, to: Self.group)
-            await Reactor.sleep(for: .milliseconds(1))
-        }
+        await system.congest({ session.isCongested }, in: Self.group)
         let carl = await system.session("carl")
         await waitUntil { isOnline("carl", to: ben) == true }
         carl.say(#"{"type":"typing","conversationId":"\#(Self.group)","active":true}"#)

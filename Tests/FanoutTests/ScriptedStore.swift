@@ -231,7 +231,8 @@ final class ScriptedStore {
         let bootstrap = snapshot(of: user)
         behindSnapshot()
         // After later announcements, as on a slow connection.
-        Reactor.after(.milliseconds(20)) { [self] in bus.answer(request, status: 200) { bootstrap.write(to: &$0) } }
+        Reactor.after(.milliseconds(20)) { [self] in bus.respond(to: request, status: 200) { bootstrap.write(to: &$0) }
+        }
     }
 
     private func snapshot(of user: UserID) -> Bootstrap {
@@ -261,7 +262,7 @@ final class ScriptedStore {
     private func answer(_ request: RequestKey, _ query: ReplayQuery) {
         let last = lastSeq(query.conversation)
         let end = min(last, query.through, query.after + Int64(query.limit))
-        bus.answer(request, status: 200) { buffer in
+        bus.respond(to: request, status: 200) { buffer in
             buffer.append(bigEndian: last)
             guard query.after < end else { return }
             for seq in query.after + 1...end { write(query.conversation, seq, to: &buffer) }
@@ -270,7 +271,7 @@ final class ScriptedStore {
 
     private func answer(_ request: RequestKey, _ query: PrivateReplayQuery) {
         let last = Int64(privateChanges[query.user]?.count ?? 0)
-        bus.answer(request, status: 200) { buffer in
+        bus.respond(to: request, status: 200) { buffer in
             buffer.append(bigEndian: last)
             guard query.after < last else { return }
             let first = max(query.after + 1, firstUseq(query.user))
@@ -289,11 +290,11 @@ final class ScriptedStore {
             }
             return last > position.position ? StreamPosition(position.key, last) : nil
         }
-        bus.answer(request, status: 200) { StreamPositions(ahead).write(to: &$0) }
+        bus.respond(to: request, status: 200) { StreamPositions(ahead).write(to: &$0) }
     }
 
     private func answer(_ request: RequestKey, _ query: SenderCountsQuery) {
-        bus.answer(request, status: 200) { buffer in
+        bus.respond(to: request, status: 200) { buffer in
             SenderCounts.writeHead(
                 version: statuses[query.conversation]!, at: Timestamp(milliseconds: 0), to: &buffer)
             guard let (sender, json) = counts[query.conversation] else { return }
@@ -303,7 +304,7 @@ final class ScriptedStore {
 
     private func answer(_ request: RequestKey, _ query: ErasedUsersQuery) {
         let names = erased.filter { $0.slot == query.slot }
-        bus.answer(request, status: 200) { buffer in
+        bus.respond(to: request, status: 200) { buffer in
             buffer.append(bigEndian: Int64(names.count))
             for name in names.dropFirst(Int(query.after)) { buffer.append(name) }
         }
@@ -311,7 +312,7 @@ final class ScriptedStore {
 
     private func answer(_ request: RequestKey, _ query: RevocationsQuery) {
         let all = revocations.filter { $0.user.slot == query.slot }
-        bus.answer(request, status: 200) { buffer in
+        bus.respond(to: request, status: 200) { buffer in
             buffer.append(bigEndian: all.last?.number ?? 0)
             for revocation in all where revocation.number > query.after { revocation.write(to: &buffer) }
         }
@@ -322,27 +323,27 @@ final class ScriptedStore {
         switch ReceiptRequestKind(rawValue: entry.kind)! {
         case .signal:
             signals.append(try! ReceiptSignal(from: &reader))
-            bus.answer(request, status: 202)
+            bus.respond(to: request, status: 202)
         case .seen:
             seen += try! SeenUsers(from: &reader).users
-            bus.answer(request, status: 204)
+            bus.respond(to: request, status: 204)
         case .lastSeen:
             guard !isSilentAboutLastSeen else { return bus.abandon(request) }
-            lastSeenQueries += 1
-            bus.answer(request, status: 200) { LastSeen(lastSeen).write(to: &$0) }
+            if known.insert(request).inserted { lastSeenQueries += 1 }
+            bus.respond(to: request, status: 200) { LastSeen(lastSeen).write(to: &$0) }
         case .status:
-            statusQueries += 1
+            if known.insert(request).inserted { statusQueries += 1 }
             let query = try! StatusQuery(from: &reader)
             let version = statuses[query.conversation] ?? 0
             guard heldStatuses == nil else {
                 heldStatuses?.append { [bus] in
-                    bus.answer(request, status: 200) { buffer in
+                    bus.respond(to: request, status: 200) { buffer in
                         StatusEntry.write(query.conversation, version: version, to: &buffer) { _ in }
                     }
                 }
                 return
             }
-            bus.answer(request, status: 200) { writeStatus(query.conversation, version, to: &$0) }
+            bus.respond(to: request, status: 200) { writeStatus(query.conversation, version, to: &$0) }
         case .erase: preconditionFailure("fanout erases nothing")
         case .positions:
             let ahead = try! StreamPositions(from: &reader).positions.compactMap { position -> StreamPosition? in
@@ -350,7 +351,7 @@ final class ScriptedStore {
                 let version = statuses[conversation] ?? 0
                 return version > position.position ? StreamPosition(position.key, version) : nil
             }
-            bus.answer(request, status: 200) { StreamPositions(ahead).write(to: &$0) }
+            bus.respond(to: request, status: 200) { StreamPositions(ahead).write(to: &$0) }
         }
     }
 

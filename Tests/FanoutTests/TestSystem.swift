@@ -124,6 +124,17 @@ final class TestSystem {
         await waitUntil { client.frames(of: "pong").count > count }
     }
 
+    /// Sends to a conversation until a session is congested for good: the buffers of the kernel take a part of its queue
+    /// a moment later.
+    func congest(_ isCongested: @Reactor () -> Bool, in conversation: ConversationID) async {
+        var checks = 0
+        while checks < 50 {
+            checks = isCongested() ? checks + 1 : 0
+            if checks == 0 { store.send(100, to: conversation) }
+            await Reactor.sleep(for: .milliseconds(1))
+        }
+    }
+
     private final class NoRoutes: HTTPHandler {
         func admit(_: Request) -> RequestAdmission { .admitted(bodyBytes: 0) }
         func handle(_: Request, _ responder: Responder) { responder.respond(404) }

@@ -89,7 +89,7 @@ private final class TestIngest {
     /// Responds with the last number of a slot, and the names after `query.after`.
     private func respond(_ key: RequestKey, _ query: ErasedUsersQuery) {
         let names = erased.filter { $0.slot == query.slot }
-        stores.answer(key, status: 200) { buffer in
+        stores.respond(to: key, status: 200) { buffer in
             buffer.append(bigEndian: Int64(names.count))
             for name in names.dropFirst(Int(query.after)) { buffer.append(name) }
         }
@@ -100,7 +100,7 @@ private final class TestIngest {
     /// Responds with the last number of a slot, and the revocations after `query.after`.
     private func respond(_ key: RequestKey, _ query: RevocationsQuery) {
         let all = revocations.filter { $0.user.slot == query.slot }
-        stores.answer(key, status: 200) { buffer in
+        stores.respond(to: key, status: 200) { buffer in
             buffer.append(bigEndian: all.last?.number ?? 0)
             for revocation in all where revocation.number > query.after { revocation.write(to: &buffer) }
         }
@@ -132,7 +132,7 @@ private final class TestIngest {
             guard let entry = try? RequestEntry(bytes) else { continue }
             let key = RequestKey(origin: frame.origin, number: entry.number)
             if let known = responses[key] {
-                stores.answer(key, status: known.status) { $0.append(known.payload) }
+                stores.respond(to: key, status: known.status) { $0.append(known.payload) }
                 continue
             }
             guard case .new = stores.admit(key) else { continue }
@@ -158,7 +158,7 @@ private final class TestIngest {
         payload(&buffer)
         let key = waiting.removeFirst().key
         responses[key] = (status, buffer.array)
-        stores.answer(key, status: status) { $0.append(buffer.bytes) }
+        stores.respond(to: key, status: status) { $0.append(buffer.bytes) }
     }
 
     func refuseFirst(_ problem: Problem) { respondToFirst(status: problem.code.status) { problem.write(to: &$0) } }
@@ -202,7 +202,7 @@ private func send(_ number: Int, user: String = "anna") -> String {
         let texts = await texts(of: ingest)
         #expect(texts == ["number 1"])
         await respond(ingest, status: 201, "{\"seq\":2}")
-        let response = try client.receiveAnswer()
+        let response = try client.receiveResponse()
         #expect(
             response.status == 201 && response.body == "{\"seq\":2}" && response["Content-Type"] == "application/json")
     }
@@ -214,7 +214,7 @@ private func send(_ number: Int, user: String = "anna") -> String {
         try client.send(TestIngest.head("GET", "/v1/conversations/\(conversation)"))
         #expect(await eventually { ingest.waiting.count == 1 })
         await ingest.refuseFirst(Problem(.notFound, "there is no such conversation"))
-        let response = try client.receiveAnswer()
+        let response = try client.receiveResponse()
         #expect(response.status == 404 && response["Content-Type"] == "application/problem+json")
         #expect(response.body.contains("\"code\":\"notFound\""))
     }
@@ -233,7 +233,7 @@ private func send(_ number: Int, user: String = "anna") -> String {
             .deleteForEveryone(MessageID(UUIDBytes(other)!)))
         #expect(await write(in: ingest) == expected)
         await ingest.respondToFirst(status: 204) { _ in }
-        let response = try client.receiveAnswer()
+        let response = try client.receiveResponse()
         #expect(response.status == 204 && response.body.isEmpty)
         #expect(response["Content-Type"] == nil && response["Content-Length"] == nil)
     }
@@ -244,7 +244,7 @@ private func send(_ number: Int, user: String = "anna") -> String {
         let client = try RawClient(port: ingest.port)
         let head = TestIngest.head("DELETE", "/v1/conversations/\(conversation)/history")
         try client.send(head.replacing("\r\n\r\n", with: "\r\nIdempotency-Key: 7\r\n\r\n"))
-        let response = try client.receiveAnswer()
+        let response = try client.receiveResponse()
         #expect(response.status == 400 && response.body.contains("\"detail\":\"Idempotency-Key: must be a UUID\""))
         #expect(await ingest.received == 0)
     }
@@ -254,13 +254,13 @@ private func send(_ number: Int, user: String = "anna") -> String {
         let ingest = try await TestIngest.start(["PARLEY_REQUEST_DEADLINE": "150ms"])
         let client = try RawClient(port: ingest.port)
         try client.send(send(1))
-        let response = try client.receiveAnswer()
+        let response = try client.receiveResponse()
         #expect(
             response.status == 503 && response["Retry-After"] == "1"
                 && response.body.contains("\"code\":\"unavailable\""))
         await respond(ingest, status: 201, "{}")
         try client.send(TestIngest.head("GET", "/v1/limits"))
-        #expect(try client.receiveAnswer().body.contains("\"textBytes\":16384"))
+        #expect(try client.receiveResponse().body.contains("\"textBytes\":16384"))
     }
 
     @Test("a request beyond the limit in flight is refused at once, without a request to the stores")
@@ -271,11 +271,11 @@ private func send(_ number: Int, user: String = "anna") -> String {
         try client.send(send(1) + send(2))
         #expect(await eventually { ingest.waiting.count == 2 })
         try third.send(send(3))
-        let refused = try third.receiveAnswer()
+        let refused = try third.receiveResponse()
         #expect(
             refused.status == 503 && refused["Retry-After"] == "1" && refused.body.contains("\"code\":\"overloaded\""))
         await respond(ingest, status: 201, "{\"n\":1}")
-        #expect(try client.receiveAnswer().body == "{\"n\":1}")
+        #expect(try client.receiveResponse().body == "{\"n\":1}")
         try third.send(send(3))
         #expect(await eventually { ingest.waiting.count == 2 })
         #expect(await ingest.received == 3)
@@ -287,11 +287,11 @@ private func send(_ number: Int, user: String = "anna") -> String {
         await ingest.respondAtOnce("{}")
         let client = try RawClient(port: ingest.port)
         for _ in 0..<4 { try client.send(TestIngest.head("GET", "/v1/settings")) }
-        let responses = try (0..<4).map { _ in try client.receiveAnswer() }
+        let responses = try (0..<4).map { _ in try client.receiveResponse() }
         #expect(responses.map(\.status) == [200, 200, 200, 429])
         #expect(responses[3]["Retry-After"] == "1" && responses[3].body.contains("\"code\":\"rateLimited\""))
         try client.send(TestIngest.head("GET", "/v1/settings", user: "ben"))
-        #expect(try client.receiveAnswer().status == 200)
+        #expect(try client.receiveResponse().status == 200)
     }
 
     @Test("a batch is one request per conversation, and its response is in the order of its items")
@@ -307,7 +307,7 @@ private func send(_ number: Int, user: String = "anna") -> String {
             for _ in 0..<2 { SendResponse.append(status: 201, to: &buffer) { $0.append("{}" as StaticString) } }
         }
         await ingest.refuseFirst(Problem(.notFound, "there is no such conversation"))
-        let response = try client.receiveAnswer()
+        let response = try client.receiveResponse()
         #expect(response.status == 200)
         #expect(response.body.split(separator: "{\"status\":").dropFirst().map { $0.prefix(3) } == statuses)
     }
@@ -325,7 +325,7 @@ private func send(_ number: Int, user: String = "anna") -> String {
         let ingest = try await TestIngest.start()
         let client = try RawClient(port: ingest.port)
         try client.send("GET /v1/conversations HTTP/1.1\r\nHost: h\r\n\(line)\r\n")
-        let response = try client.receiveAnswer()
+        let response = try client.receiveResponse()
         #expect(response.status == 401 && response["WWW-Authenticate"] == challenge)
     }
 
@@ -336,14 +336,14 @@ private func send(_ number: Int, user: String = "anna") -> String {
         try client.send(TestIngest.head("DELETE", "/v1/users/anna", user: "backend", isAdministrator: true))
         #expect(await eventually { ingest.waiting.count == 1 })
         await ingest.respondToFirst(status: 202) { $0.append(utf8: "{}") }
-        let response = try client.receiveAnswer()
+        let response = try client.receiveResponse()
         #expect(response.status == 202 && response.body == "{}")
         try client.send(send(1))
-        let refused = try client.receiveAnswer()
+        let refused = try client.receiveResponse()
         #expect(refused.status == 401 && refused["WWW-Authenticate"] == "Bearer error=\"invalid_token\"")
         let head = TestIngest.head("GET", "/v1/conversations", user: "backend", isAdministrator: true)
         try client.send(head.replacing("\r\n\r\n", with: "\r\nX-Parley-User: anna\r\n\r\n"))
-        #expect(try client.receiveAnswer().status == 403)
+        #expect(try client.receiveResponse().status == 403)
         #expect(await ingest.received == 1)
     }
 
@@ -352,7 +352,7 @@ private func send(_ number: Int, user: String = "anna") -> String {
         let ingest = try await TestIngest.start()
         let client = try RawClient(port: ingest.port)
         try client.send(TestIngest.head("DELETE", "/v1/users/anna"))
-        let response = try client.receiveAnswer()
+        let response = try client.receiveResponse()
         #expect(response.status == 403 && response.body.contains("\"code\":\"forbidden\""))
         #expect(await ingest.received == 0)
     }
@@ -365,12 +365,12 @@ private func send(_ number: Int, user: String = "anna") -> String {
         await ingest.respondAtOnce("{}")
         let client = try RawClient(port: ingest.port)
         try client.send(TestIngest.head("GET", "/v1/conversations", user: "anna"))
-        #expect(try client.receiveAnswer().status == 200)
+        #expect(try client.receiveResponse().status == 200)
         await ingest.erase(UserID("anna")!, isAnnounced: isAnnounced)
         let isRefused = try await refused("anna", by: ingest)
         #expect(isRefused)
         try client.send(TestIngest.head("GET", "/v1/conversations", user: "ben"))
-        #expect(try client.receiveAnswer().status == 200)
+        #expect(try client.receiveResponse().status == 200)
     }
 
     @Test("after the acknowledgement revoked tokens are refused, and newer ones are not")
@@ -381,7 +381,7 @@ private func send(_ number: Int, user: String = "anna") -> String {
         let issued = Timestamp(milliseconds: Timestamp.now.milliseconds / 1000 * 1000 - 60_000)
         let old = TestIngest.head("GET", "/v1/conversations", user: "anna", issuedAt: issued)
         try client.send(old)
-        #expect(try client.receiveAnswer().status == 200)
+        #expect(try client.receiveResponse().status == 200)
         await ingest.respondAtOnce(nil)
 
         try client.send(TestIngest.head("POST", "/v1/users/anna/revoke", user: "backend", isAdministrator: true))
@@ -389,7 +389,7 @@ private func send(_ number: Int, user: String = "anna") -> String {
         await ingest.respondToFirst(status: 200) {
             Revocation(number: 1, UserID("anna")!, before: issued).write(to: &$0)
         }
-        #expect(try client.receiveAnswer().status == 204)
+        #expect(try client.receiveResponse().status == 204)
         await ingest.respondAtOnce("{}")
         let newer = Timestamp(milliseconds: issued.milliseconds + 1000)
         for (head, status) in [
@@ -398,7 +398,7 @@ private func send(_ number: Int, user: String = "anna") -> String {
             (TestIngest.head("GET", "/v1/conversations", user: "ben"), 200),
         ] {
             try client.send(head)
-            #expect(try client.receiveAnswer().status == status)
+            #expect(try client.receiveResponse().status == status)
         }
     }
 
@@ -407,11 +407,11 @@ private func send(_ number: Int, user: String = "anna") -> String {
         let ingest = try await TestIngest.start()
         let client = try RawClient(port: ingest.port)
         try client.send(TestIngest.head("POST", "/v1/users/anna/revoke"))
-        #expect(try client.receiveAnswer().status == 403)
+        #expect(try client.receiveResponse().status == 403)
         for body in [#"{"before":"2999-01-01T00:00:00Z"}"#, #"{"before":7}"#, #"{"before":"yesterday"}"#, "[]"] {
             try client.send(
                 TestIngest.head("POST", "/v1/users/anna/revoke", user: "backend", isAdministrator: true, body: body))
-            let response = try client.receiveAnswer()
+            let response = try client.receiveResponse()
             #expect(
                 response.status == 400 && (response.body.contains("before") || body == "[]"),
                 "\(body): \(response.body)")
@@ -430,7 +430,7 @@ private func send(_ number: Int, user: String = "anna") -> String {
         #expect(isRefused)
         let client = try RawClient(port: ingest.port)
         try client.send(TestIngest.head("GET", "/v1/conversations", user: "ben"))
-        #expect(try client.receiveAnswer().status == 200)
+        #expect(try client.receiveResponse().status == 200)
     }
 
     /// Whether a user's token is refused within some seconds.
@@ -438,7 +438,7 @@ private func send(_ number: Int, user: String = "anna") -> String {
         let client = try RawClient(port: ingest.port)
         for _ in 0..<500 {
             try client.send(TestIngest.head("GET", "/v1/conversations", user: user))
-            if try client.receiveAnswer().status == 401 { return true }
+            if try client.receiveResponse().status == 401 { return true }
             try await Task.sleep(for: .milliseconds(10))
         }
         return false
@@ -454,13 +454,13 @@ private func send(_ number: Int, user: String = "anna") -> String {
         // When the response to another request is here, the head was admitted.
         let other = try RawClient(port: ingest.port)
         try other.send(TestIngest.head("GET", "/v1/conversations", user: "ben"))
-        #expect(try other.receiveAnswer().status == 200)
+        #expect(try other.receiveResponse().status == 200)
         if isErased { await ingest.erase(anna) } else { await ingest.revoke(anna, before: .now) }
         let isRefused = try await refused("anna", by: ingest)
         #expect(isRefused)
         let before = await ingest.received
         try client.send(String(request.suffix(5)))
-        let response = try client.receiveAnswer()
+        let response = try client.receiveResponse()
         #expect(response.status == 401 && response["WWW-Authenticate"] != nil)
         #expect(await ingest.received == before)
     }
@@ -483,7 +483,7 @@ private func send(_ number: Int, user: String = "anna") -> String {
         async let drained: Void = ingest.server.drain(deadline: .seconds(60))
         #expect(await eventually { ingest.server.isDraining })
         await respond(ingest, status: 201, "{}")
-        let response = try client.receiveAnswer()
+        let response = try client.receiveResponse()
         #expect(response.status == 201 && response["Connection"] == "close")
         client.close()
         await drained

@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from system import EXECUTABLES, REPOSITORY, System
+from system import EXECUTABLES, System
 
 TITLES = {
     "rows": "pgbench: rows/s, batch statement, 200 rows a batch",
@@ -23,8 +23,6 @@ WRITER_SETTINGS = (
     "enable_hashjoin=off",
     "enable_mergejoin=off",
 )
-
-COMMANDS = REPOSITORY / "Services" / "Store" / "Commands"
 
 
 def measure(system: System, seconds: int) -> dict:
@@ -107,11 +105,9 @@ def batch_script(rows: int, senders: int) -> str:
     """
 
 
-def statement(file: str, name: str) -> str:
-    """A prepared statement of store, as it stands in the sources."""
-    found = re.search(rf'"{name}".*?"""\n(.*?)"""', (COMMANDS / file).read_text(), re.DOTALL)
-    assert found, f"{file} has another shape than this script expects"
-    return found[1]
+def statement(name: str) -> str:
+    """A prepared statement of store, as PostgreSQL receives it."""
+    return subprocess.run([EXECUTABLES / "store", "statement", name], check=True, capture_output=True, text=True).stdout
 
 
 def functions() -> str:
@@ -119,11 +115,11 @@ def functions() -> str:
     return f"""
         CREATE OR REPLACE FUNCTION public.floor_lock(smallint[], uuid[]) RETURNS void LANGUAGE plpgsql AS $f$
             DECLARE row record;
-            BEGIN FOR row IN {statement("LockStatement.swift", "lock_conversations")} LOOP END LOOP; END $f$;
+            BEGIN FOR row IN {statement("lock_conversations")} LOOP END LOOP; END $f$;
         CREATE OR REPLACE FUNCTION public.floor_send(smallint[], uuid[], bigint[], integer[], text[], integer[],
             uuid[], text[], timestamptz[], bigint[], uuid[], bigint[], text[]) RETURNS void LANGUAGE plpgsql AS $f$
             DECLARE row record;
-            BEGIN FOR row IN {statement("SendStatement.swift", "send_messages")} LOOP END LOOP; END $f$;
+            BEGIN FOR row IN {statement("send_messages")} LOOP END LOOP; END $f$;
         CREATE OR REPLACE FUNCTION public.floor_arrays(first bigint, rows bigint, OUT slots smallint[],
             OUT conversations uuid[], OUT ordinals integer[], OUT senders text[], OUT ids uuid[],
             OUT texts text[], OUT times timestamptz[])

@@ -42,6 +42,8 @@ def test_where_the_command_line_is_installed_its_load_generator_is_too(script):
 def test_each_is_a_role_on_the_bus():
     [cases] = re.findall(r"enum Role: String.*?case ([a-z, ]+)\n", text("Shared/Wire/Role.swift"), re.DOTALL)
     assert set(cases.split(", ")) == set(SERVICES)
+    ports = re.findall(r"case \.(\w+): (71\d\d)", text("Shared/ServiceKit/BusConfiguration.swift"))
+    assert dict(ports) == {service.name: str(service.bus_port) for service in ALL}
 
 
 @pytest.mark.parametrize("service", ALL, ids=lambda service: service.name)

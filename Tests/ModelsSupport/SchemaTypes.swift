@@ -1,3 +1,4 @@
+import Archives
 import Foundation
 import Models
 
@@ -28,6 +29,14 @@ public enum SchemaTypes {
         "Erasure": Erasure.self,
         "ErasureCounts": Erasure.Counts.self,
         "History": History.self,
+        "ImportEnd": ImportRecord.self,
+        "ImportRecord": ImportRecord.self,
+        "ImportResult": ImportResult.self,
+        "ImportedConversation": ImportRecord.self,
+        "ImportedMemberChange": ImportRecord.self,
+        "ImportedMessage": ImportRecord.self,
+        "ImportedTapback": ImportRecord.self,
+        "ImportedTitle": ImportRecord.self,
         "Limits": Limits.self,
         "Member": Membership.self,
         "MemberPage": MemberPage.self,
@@ -71,6 +80,7 @@ public enum SchemaTypes {
         "ConversationKind": Open<ConversationKind>.self,
         "Cursor": String.self,
         "DeliveryStatus": Open<DeliveryStatus>.self,
+        "ImportedChangeKind": ImportRecord.MemberChange.Change.self,
         "InheritedSetting": Open<InheritedSetting>.self,
         "MessageKind": Open<MessageKind>.self,
         "NewText": String.self,
@@ -103,6 +113,7 @@ public enum SchemaTypes {
         "ChangeKind": names(ChangeKind.self),
         "ConversationKind": names(ConversationKind.self),
         "DeliveryStatus": names(DeliveryStatus.self),
+        "ImportedChangeKind": ImportRecord.MemberChange.Change.allCases.map(\.rawValue),
         "InheritedSetting": names(InheritedSetting.self),
         "MessageKind": names(MessageKind.self),
         "PrivateKind": names(PrivateKind.self),

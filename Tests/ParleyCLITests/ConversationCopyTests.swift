@@ -17,8 +17,8 @@ import Testing
         changes = try #require(example["changes"] as? [Any]).map {
             Array(try JSONSerialization.data(withJSONObject: $0))
         }
-        let answer = try JSONSerialization.data(withJSONObject: try #require(example["answer"]))
-        page = try #require(try DigestPage(document: Array(answer)).entries.first)
+        let response = try JSONSerialization.data(withJSONObject: try #require(example["answer"]))
+        page = try #require(try DigestPage(document: Array(response)).entries.first)
     }
 
     private func copy(_ changes: [[UInt8]]) throws -> ConversationCopy {

@@ -2,6 +2,7 @@ import Bytes
 import Edge
 import JSON
 import Models
+import ParleyDigest
 import Reactor
 
 @testable import ParleyClient

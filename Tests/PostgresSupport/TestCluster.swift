@@ -80,7 +80,7 @@ package final class TestCluster: Sendable {
 
     /// Returns when the server accepts connections, with the end of the pipe that keeps it alive.
     private static func runScript(directory: String, settings: [String]) -> CInt {
-        let (input, lifeline) = closeOnExecPipe(), (answer, output) = closeOnExecPipe()
+        let (input, lifeline) = closeOnExecPipe(), (response, output) = closeOnExecPipe()
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
@@ -96,8 +96,8 @@ package final class TestCluster: Sendable {
         close(input)
         close(output)
         var reply = [UInt8](repeating: 0, count: 6)
-        guard read(answer, &reply, 6) == 6 else { fatalError("PostgreSQL did not start; see \(directory)/*.log") }
-        close(answer)
+        guard read(response, &reply, 6) == 6 else { fatalError("PostgreSQL did not start; see \(directory)/*.log") }
+        close(response)
         return lifeline
     }
 

@@ -73,21 +73,21 @@ import PostgresSupport
     @Reactor func order() async throws {
         let select = Statement("number", parameters: [.int8], "SELECT $1")
         let connection = await connect(database, statements: [select])
-        var answers: [Int64] = []
+        var responses: [Int64] = []
         func submit(_ number: Int64) {
             connection.submit {
                 $0.execute(select) { $0.add(number) }
             } completion: { outcome in
                 if number < 10 { submit(number + 2) }
                 guard case .committed(let rows) = outcome else { return }
-                answers.append(rows[0][0][0])
+                responses.append(rows[0][0][0])
             }
         }
         submit(1)
         submit(2)
-        #expect(connection.inFlightCount == 2 && answers.isEmpty)
-        await waitUntil { answers.count == 11 }
-        #expect(answers == Array(1...11))
+        #expect(connection.inFlightCount == 2 && responses.isEmpty)
+        await waitUntil { responses.count == 11 }
+        #expect(responses == Array(1...11))
     }
 
     @Test("a batch with a failing statement is rolled back and names the culprit; the next batch is not touched")

@@ -29,7 +29,7 @@ import Testing
             -- :second text    a text
             -- :first  bigint[]
             --
-            -- > answer text
+            -- > response text
             SELECT :second::text || ':second' || a[1:2] -- not :this
             FROM t WHERE /* nor :that */ n = ANY (:first) AND ":second" > $tag$:first$tag$
             """)
@@ -39,7 +39,7 @@ import Testing
                 FROM t WHERE   n = ANY ($2) AND ":second" > $tag$:first$tag$
                 """)
         #expect(statement.parameters == [.text, .array(.int8)])
-        #expect(statement.columnFields == [Statement.Field(name: "answer", type: .text)])
+        #expect(statement.columnFields == [Statement.Field(name: "response", type: .text)])
     }
 
     @Test("what stands in braces is a value or a fragment, and in strings nothing")

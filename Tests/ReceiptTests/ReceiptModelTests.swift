@@ -29,7 +29,7 @@ import Wire
             try receipt.create(conversation, members: Self.users, lastSeq: Self.lastSeq)
         }
         var expected: [HorizonKey: Horizons] = [:]
-        var answers: [UInt16?] = []
+        var responses: [UInt16?] = []
         let count = 600
         for number in 0..<count {
             let conversation = conversations.randomElement(using: &random)!
@@ -40,14 +40,14 @@ import Wire
             let key = HorizonKey(conversation: conversation, user: UserID(user)!)
             expected[key, default: .none].merge(clamped(told))
             Reactor.spawn {
-                answers.append(
+                responses.append(
                     await receipt.signal(conversation, user, delivered: told.delivered, read: told.read))
             }
             if number % 20 == 0 { await Reactor.sleep(for: .milliseconds(3)) }
             if breaksConnections, number % 200 == 100 { try receipt.database.endSessions(of: "parley-receipt-writer") }
         }
-        await waitUntil { answers.count == count }
-        #expect(answers.allSatisfy { $0 == 202 }, "seed \(seed)")
+        await waitUntil { responses.count == count }
+        #expect(responses.allSatisfy { $0 == 202 }, "seed \(seed)")
         for (key, horizons) in expected where horizons != .none {
             #expect(try receipt.horizons(key.conversation, key.user.name) == horizons, "seed \(seed)")
             #expect(try tiles(receipt, key, horizons), "seed \(seed)")

@@ -5,6 +5,7 @@ import Models
 import Postgres
 import Reactor
 import ServiceKit
+import Slots
 import TestSupport
 import Testing
 import Wire
@@ -146,7 +147,7 @@ private final class ReceiptSchedule {
 
     /// Keeps dates even though the conversation is small. Kept and computed dates must be the same.
     func keepDates() async throws {
-        for kind in [1, 2] as [Int16] {
+        for kind in [RunKind.delivered, .read] {
             while try await receipt.services[0].completions.keepPage(conversation, kind) {}
         }
     }

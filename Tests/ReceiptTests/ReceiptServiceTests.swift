@@ -126,13 +126,13 @@ import Wire
             let service = receipt.services[0]
             receipt.tellMovements(of: conversation)
             await waitUntil { service.traffic.isFlowing }
-            var answers: [UInt16?] = []
+            var responses: [UInt16?] = []
             for seq in Int64(1)...100 {
-                Reactor.spawn { answers.append(await receipt.signal(conversation, "bob", read: seq)) }
+                Reactor.spawn { responses.append(await receipt.signal(conversation, "bob", read: seq)) }
                 if seq % 10 == 0 { await Reactor.sleep(for: .milliseconds(1)) }
             }
-            await waitUntil { answers.count == 100 }
-            #expect(answers.allSatisfy { $0 == 202 })
+            await waitUntil { responses.count == 100 }
+            #expect(responses.allSatisfy { $0 == 202 })
             #expect(try receipt.horizons(conversation, "bob")?.read == 100)
             receipt.movesOn = false
             await waitUntil { !service.traffic.isFlowing }
@@ -199,10 +199,10 @@ import Wire
             try receipt.create(conversation, members: ["ann", "bob"], lastSeq: 9)
             _ = await receipt.signal(conversation, "ann", delivered: 9)
             try receipt.sendReadReceipts(false, "bob", in: nil)
-            receipt.answersReads = false
+            receipt.respondsToReads = false
             _ = await receipt.signal(conversation, "bob", read: 3)
             await Reactor.sleep(for: .milliseconds(200))
-            receipt.answersReads = true
+            receipt.respondsToReads = true
             await waitUntil { !receipt.told.isEmpty }
             #expect(receipt.told == [.init(UserID("bob")!, conversation, readSeq: 3)])
             for seq in Int64(4)...8 { _ = await receipt.signal(conversation, "bob", read: seq) }
@@ -228,7 +228,7 @@ import Wire
             _ = await receipt.signal(conversation, "ann", delivered: 9)
             _ = await receipt.signal(ConversationID(UUIDBytes(high: 9, low: 9)), "ann", read: 9)
             #expect(try receipt.noted() == 0)
-            receipt.answersReads = false
+            receipt.respondsToReads = false
             for seq in Int64(1)...3 { #expect(await receipt.signal(conversation, "bob", read: seq) == 202) }
             #expect(try receipt.noted() == 1)
             // Like a killed service: what is in its memory is not announced, and what it considered noted is forgotten.
@@ -271,13 +271,13 @@ import Wire
                 SELECT DISTINCT slot, conversation_id FROM receipt.horizons;
                 UPDATE receipt.slots SET noted_epoch = noted_epoch - 1
                 """)
-            receipt.answersReads = false
+            receipt.respondsToReads = false
             try receipt.database.endSessions(of: "parley-receipt-writer")
             await waitUntil { receipt.services[0].search.found >= untold.count && receipt.services[0].search.isDone }
             // What the search finds is noted before the search is reported complete.
             let noted = try receipt.noted()
             #expect(noted == 1)
-            receipt.answersReads = true
+            receipt.respondsToReads = true
             await waitUntil { receipt.told.count >= untold.count }
             #expect(Set(receipt.told.map(\.user.name)) == Set(untold))
             #expect(receipt.told.allSatisfy { $0.readSeq == 5 && $0.conversation == conversation })
@@ -297,12 +297,12 @@ import Wire
     @Reactor func coalescing() async throws {
         try await withReceipt(window: 300) { receipt in
             try receipt.create(conversation, members: ["ann", "bob"], lastSeq: 100)
-            var answers: [UInt16?] = []
+            var responses: [UInt16?] = []
             for seq in Int64(1)...100 {
-                Reactor.spawn { answers.append(await receipt.signal(conversation, "bob", read: seq)) }
+                Reactor.spawn { responses.append(await receipt.signal(conversation, "bob", read: seq)) }
             }
-            await waitUntil { answers.count == 100 }
-            #expect(answers.allSatisfy { $0 == 202 })
+            await waitUntil { responses.count == 100 }
+            #expect(responses.allSatisfy { $0 == 202 })
             #expect(try receipt.horizons(conversation, "bob")?.read == 100)
             await waitUntil { receipt.statuses.last?.version == 2 }
             #expect(receipt.statuses.count == 2)
@@ -358,16 +358,16 @@ import Wire
         try await withReceipt(window: 10_000) { receipt in
             try receipt.create(conversation, members: ["ann", "bob"], lastSeq: 9)
             for user in ["ann", "bob"] { _ = await receipt.signal(conversation, user, read: 1) }
-            var answers: [UInt16?] = []
+            var responses: [UInt16?] = []
             for seq in [3, 2] as [Int64] {
                 for user in ["ann", "bob"] {
-                    Reactor.spawn { answers.append(await receipt.signal(conversation, user, read: seq)) }
+                    Reactor.spawn { responses.append(await receipt.signal(conversation, user, read: seq)) }
                 }
             }
             await waitUntil { receipt.requestsInFlight == 4 }
             await receipt.services[0].finish()
-            await waitUntil { answers.count == 4 }
-            #expect(answers.allSatisfy { $0 == 202 })
+            await waitUntil { responses.count == 4 }
+            #expect(responses.allSatisfy { $0 == 202 })
             await waitUntil { receipt.statuses.count == 3 }
             #expect(receipt.statuses.last?.json.contains(#""read":{"ann":3,"bob":3}"#) == true)
         }

@@ -23,7 +23,7 @@ final class ReceiptUnderTest {
     private(set) var digests: [DigestEntry] = []
     /// The read positions sent to the store, and whether the store responds.
     private(set) var told: [ReadPositions.Entry] = []
-    var answersReads = true
+    var respondsToReads = true
     var movesOn = true
     let client: Bus
     private var buses: [Bus] = []
@@ -75,7 +75,7 @@ final class ReceiptUnderTest {
         case .receiptDigest:
             if let entry = try? DigestEntry(from: &reader) { digests.append(entry) }
         case .command:
-            if answersReads, let entry = try? RequestEntry(bytes) { hear(entry, from: origin) }
+            if respondsToReads, let entry = try? RequestEntry(bytes) { hear(entry, from: origin) }
         default: break
         }
     }
@@ -87,7 +87,7 @@ final class ReceiptUnderTest {
         var reader = ByteReader(entry.fields)
         guard let positions = try? ReadPositions(from: &reader) else { return }
         told += positions.entries
-        client.answer(request, status: 204)
+        client.respond(to: request, status: 204)
     }
 
     /// Requests that the first service has accepted but not yet responded to.
@@ -116,8 +116,8 @@ final class ReceiptUnderTest {
 
     /// Returns the version and the frame's JSON.
     func status(_ conversation: ConversationID, after version: Int64) async -> (Int64, String)? {
-        let answer = await ask(.status, in: conversation.slot, StatusQuery(conversation, after: version))
-        return answer?.payload.withUnsafeBytes { bytes in
+        let response = await ask(.status, in: conversation.slot, StatusQuery(conversation, after: version))
+        return response?.payload.withUnsafeBytes { bytes in
             var reader = ByteReader(bytes)
             guard let entry = try? StatusEntry(from: &reader) else { return nil }
             return (entry.version, String(decoding: entry.json, as: UTF8.self))
@@ -126,8 +126,8 @@ final class ReceiptUnderTest {
 
     /// Returns the held positions that are behind, with their current positions.
     func positions(_ held: [StreamPosition], in slot: Slot) async -> [StreamPosition]? {
-        let answer = await ask(.positions, in: slot, StreamPositions(held))
-        return answer?.payload.withUnsafeBytes { bytes in
+        let response = await ask(.positions, in: slot, StreamPositions(held))
+        return response?.payload.withUnsafeBytes { bytes in
             var reader = ByteReader(bytes)
             return try? StreamPositions(from: &reader).positions
         }
@@ -137,8 +137,8 @@ final class ReceiptUnderTest {
         _ kind: ReceiptRequestKind, in slot: Slot, _ fields: some WireCodable
     ) async -> (status: UInt16, payload: [UInt8])? {
         let outcome = await client.request(kind, in: slot, deadline: .seconds(60)) { fields.write(to: &$0) }
-        guard case .answered(let answer) = outcome else { return nil }
-        return (answer.status, Array(answer.payload.bytes))
+        guard case .response(let response) = outcome else { return nil }
+        return (response.status, Array(response.payload.bytes))
     }
 
     // MARK: The database

@@ -60,14 +60,33 @@ import Testing
 
     private var chosenSeed: UInt64? { getenv("PARLEY_SEED").flatMap { UInt64(String(cString: $0)) } }
 
-    /// Uses a seed that a correct system passes.
+    /// A mutation is found by one of the seeds that `faults` runs, and that a correct system passes.
     @Test("a broken promise is found", arguments: Mutation.allCases)
     @Reactor func mutations(mutation: Mutation) {
-        for seed in 0..<600 as Range<UInt64> {
+        for seed in [mutation.likelySeed] + (0..<500) {
             let violations = Run.violations(seed: seed, mutation)
             guard !violations.isEmpty, Run.violations(seed: seed).isEmpty else { continue }
             return print("simulation: \(mutation) is found by seed \(seed): \(violations[0])")
         }
         Issue.record("\(mutation) went unnoticed")
+    }
+}
+
+extension Mutation {
+    /// The seed by which it was found last, as printed: tried first, because a search from 0 takes minutes. What changes
+    /// the course of runs makes it wrong, and the search long, until it is set anew.
+    fileprivate var likelySeed: UInt64 {
+        switch self {
+        case .commitsAreLost, .earlyDeletionsAreForgotten, .repetitionsAreStored: 0
+        case .positionsAreShared, .requestsAreForgotten, .revisionsAreLost: 1
+        case .deletedTextsStay, .digestsAreLost, .settingsAreIgnored: 4
+        case .hiddenMessagesStay, .keysAreForgotten: 10
+        case .horizonsAreSet: 24
+        case .deletedMessagesAreReplyable: 39
+        case .deletedMessagesAreEditable: 40
+        case .tapbacksAddUp: 61
+        case .epochsStay: 93
+        case .textsAreOfNow: 370
+        }
     }
 }

@@ -20,21 +20,24 @@ private func send(_ conversation: UInt64, _ messages: NewMessage...) -> Command.
             messages: messages))
 }
 
-private func create(_ conversation: UInt64) -> Command.Action {
-    .create(
-        CreateConversation(
-            conversation: ConversationID(UUIDBytes(high: 1, low: conversation)), kind: .group,
-            creator: UserID("alice")!,
-            title: "", members: []))
+private func creation(_ conversation: UInt64) -> CreateConversation {
+    CreateConversation(
+        conversation: ConversationID(UUIDBytes(high: 1, low: conversation)), kind: .group, creator: UserID("alice")!,
+        title: "", members: [])
 }
+
+private func create(_ conversation: UInt64) -> Command.Action { .step(creation(conversation)) }
 
 extension Run: Equatable {
     fileprivate static func send(_ items: Range<Int>) -> Run { .send(items, SendLayout([])) }
 
+    fileprivate static func create(_ command: Int) -> Run { .step(creation(0), of: command) }
+
     public static func == (left: Run, right: Run) -> Bool {
         switch (left, right) {
         case (.send(let left, _), .send(let right, _)): left == right
-        case (.create(let left), .create(let right)): left == right
+        case (.step(let left, let index), .step(let right, let other)):
+            index == other && type(of: left) == type(of: right)
         case (.read, .read): true
         default: false
         }
@@ -82,13 +85,13 @@ extension Run: Equatable {
             .read(ReadPositions([entry("bob", 1, 3), entry("bob", 2, 4), entry("alice", 1, 2)])),
         ])
         #expect(plan.runs == [.send(0..<1), .read])
-        #expect(plan.reads == [entry("alice", 1, 2), entry("bob", 1, 3), entry("bob", 2, 5)])
+        #expect(plan.reads.entries == [entry("alice", 1, 2), entry("bob", 1, 3), entry("bob", 2, 5)])
     }
 
     @Test("the conversations of all commands are locked, each once")
     func locks() {
         let plan = BatchPlan([send(2, message(1)), create(3), send(1, message(1)), send(2, message(2))])
-        #expect(plan.conversationsToLock.map(\.uuid.low).sorted() == [1, 2, 3])
+        #expect(plan.locks.conversations.map(\.uuid.low).sorted() == [1, 2, 3])
     }
 
     @Test("messages of a conversation stand side by side, in order, with each sender's stream named once")

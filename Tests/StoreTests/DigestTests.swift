@@ -26,7 +26,7 @@ import Wire
     @Reactor private func insertExample(into store: StoreUnderTest) throws {
         try store.database.execute(
             """
-            WITH c(slot, id, question, tombstone, answer, at) AS (SELECT \(conversation.slot.number)::smallint,
+            WITH c(slot, id, question, tombstone, response, at) AS (SELECT \(conversation.slot.number)::smallint,
                 '\(conversation)'::uuid, '0198c2a5-0f3a-7b52-8d11-6c2f9e4a7b01'::uuid,
                 '0198c2a5-1c44-7a90-b3d2-90e1f2c3d4e5'::uuid, '0198c2a6-77f0-7d11-8a6b-0c1d2e3f4a5b'::uuid,
                 timestamptz '2026-03-07T17:00:11.250Z')
@@ -43,7 +43,7 @@ import Wire
                 SELECT slot, id, 2, question, 6, 'anna', 1, 'Sunday, ten?', NULL::uuid, NULL::bigint, '{ben}'::text[], at, at,
                     at + interval '4 minutes', NULL::timestamptz, 2 FROM c
                 UNION ALL SELECT slot, id, 3, tombstone, 8, 'ben', 2, NULL, question, 2, NULL, at, at, NULL, at, 0 FROM c
-                UNION ALL SELECT slot, id, 7, answer, 7, 'ben', 2, E'Yes!\\nCafé 🧗', question, 2, NULL, at, at, NULL, NULL, 0
+                UNION ALL SELECT slot, id, 7, response, 7, 'ben', 2, E'Yes!\\nCafé 🧗', question, 2, NULL, at, at, NULL, NULL, 0
                 FROM c
                 UNION ALL SELECT slot, id, 9, gen_random_uuid(), 9, 'anna', 3, NULL, NULL, NULL, NULL, at, at, NULL, NULL, 0
                 FROM c
@@ -73,12 +73,12 @@ import Wire
         let store = try await StoreUnderTest()
         defer { store.close() }
         try insertExample(into: store)
-        let answer = await digest(of: "anna", store)
+        let response = await digest(of: "anna", store)
         let expected = (Self.example["answer"] as? [String: Any])?["pages"] as? [[String: Any]]
         for (name, value) in try #require(expected?.first) {
-            #expect("\(answer?.field("pages", "0", name) ?? "-")" == "\(value)", "\(name)")
+            #expect("\(response?.field("pages", "0", name) ?? "-")" == "\(value)", "\(name)")
         }
-        #expect(answer?.field("lastSeq") as? Int == 9 && answer?.field("more") as? Bool == false)
+        #expect(response?.field("lastSeq") as? Int == 9 && response?.field("more") as? Bool == false)
         #expect(await digest(of: "dora", store)?.status == 404)
     }
 
@@ -93,11 +93,11 @@ import Wire
         try insertExample(into: store)
         let question = MessageID(UUIDBytes("0198c2a5-0f3a-7b52-8d11-6c2f9e4a7b01")!)
         #expect(await store.write(.removeTapback(question), by: "anna", in: conversation)?.status == 204)
-        let answer = await digest(of: "carla", store)
-        #expect(answer?.field("pages", "0", "fromSeq") as? Int == 1)
+        let response = await digest(of: "carla", store)
+        #expect(response?.field("pages", "0", "fromSeq") as? Int == 1)
         let changes = try sha256("9 member.added carla anna\n10 tapback.removed - anna\n", store)
-        #expect(answer?.field("pages", "0", "changes") as? String == changes)
-        #expect(answer?.field("pages", "0", "state") as? String == (try sha256("", store)))
+        #expect(response?.field("pages", "0", "changes") as? String == changes)
+        #expect(response?.field("pages", "0", "state") as? String == (try sha256("", store)))
         #expect((await digest(of: "carla", after: 10, store)?.field("pages") as? [Any])?.isEmpty == true)
     }
 

@@ -41,8 +41,8 @@ struct ErasureTests {
     /// Returns the rows, by table, that contain the user's name, except in the conversations' own records.
     @Reactor private func rows(of user: String, in store: StoreUnderTest) throws -> [String] {
         let tables = [
-            "store.memberships", "store.inbox", "store.tapbacks", "store.hidden", "store.early_deletions",
-            "store.outcomes",
+            "store.memberships", "store.import_stays", "store.inbox", "store.tapbacks", "store.hidden",
+            "store.early_deletions", "store.outcomes",
             "store.user_streams", "store.user_changes", "store.user_settings", "store.conversation_settings",
             "receipt.horizons", "receipt.receipt_runs",
         ]
@@ -93,7 +93,7 @@ struct ErasureTests {
     }
 
     @Reactor private func expectTombstones(
-        _ store: StoreUnderTest, _ own: MessageID, _ other: MessageID, _ answer: MessageID
+        _ store: StoreUnderTest, _ own: MessageID, _ other: MessageID, _ response: MessageID
     ) async throws {
         let tombstone = await store.message(own, for: "alice", in: conversation)
         #expect(tombstone?.field("seq") as? Int == 2 && tombstone?.field("text") is NSNull)
@@ -103,7 +103,7 @@ struct ErasureTests {
         #expect(mentioning?.field("mentions") as? [String] == ["carol"])
         #expect((mentioning?.field("tapbackCounts") as? [String: Int])?.isEmpty == true)
         #expect(
-            await store.message(answer, for: "alice", in: conversation)?.field("replyTo", "unavailable") as? Bool
+            await store.message(response, for: "alice", in: conversation)?.field("replyTo", "unavailable") as? Bool
                 == true)
         // The longest-standing member is now the owner.
         #expect(await store.conversation(conversation, for: "alice")?.field("role") as? String == "owner")

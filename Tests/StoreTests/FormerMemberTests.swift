@@ -40,12 +40,13 @@ struct FormerMemberTests {
     }
 
     /// Returns how many rows of changes and messages a statement reads.
-    @Reactor private func rowsRead(
-        by statement: Statement, _ store: StoreUnderTest, _ build: (inout Parameters) -> Void
+    @Reactor private func rowsRead<Input, Columns>(
+        by statement: PreparedStatement<Input, Columns>, _ store: StoreUnderTest,
+        _ build: (inout Parameters, Input) -> Void
     ) throws -> Int {
         let connection = try store.database.connect()
         try connection.execute("SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off")
-        let plan = try connection.query("EXPLAIN (ANALYZE) \(statement.sql)", build)
+        let plan = try connection.query(statement, prefix: "EXPLAIN (ANALYZE) ", build)
         return plan.map { $0[0] as String }.reduce(0) { sum, line in
             if let removed = line.firstMatch(of: /Rows Removed by Filter: (\d+)/) { return sum + Int(removed.1)! }
             guard line.contains(" on changes ") || line.contains(" on messages "),
@@ -76,8 +77,8 @@ struct FormerMemberTests {
         try await withStore { store, _ in
             try insertChanges(.memberAdded, store)
             #expect(try await memberCount(store) == 3)
-            let rows = try rowsRead(by: ConversationStatement.single, store) {
-                ConversationStatement.add(ConversationQuery(conversation, reader: UserID("bob")!), to: &$0)
+            let rows = try rowsRead(by: ConversationStatement.single, store) { parameters, input in
+                parameters.set(input, to: ConversationQuery(conversation, reader: UserID("bob")!))
             }
             #expect(rows <= 20, "\(rows) rows")
         }
@@ -86,15 +87,14 @@ struct FormerMemberTests {
     /// Returns the conversations that `sync` sends bob, who has seen everything up to a transaction.
     @Reactor private func changed(since transaction: Int64, _ store: StoreUnderTest) throws -> Int {
         let connection = try store.database.connect()
-        return try connection.query(ConversationStatement.changed.sql) { add(transaction, to: &$0) }.count
+        return try connection.query(ConversationStatement.changed) { set(transaction, of: $1, in: &$0) }.count
     }
 
-    private func add(_ transaction: Int64, to parameters: inout Parameters) {
-        parameters.add(UserID("bob")!)
-        parameters.add(UserID("bob")!.slot)
-        parameters.add(transaction)
-        parameters.add(ConversationID(.zero))
-        parameters.add(Int64(10))
+    private func set(
+        _ transaction: Int64, of input: ConversationStatement.ChangedInput, in parameters: inout Parameters
+    ) {
+        ConversationStatement.set(
+            UserID("bob")!, since: transaction, after: ConversationID(.zero), limit: 10, of: input, in: &parameters)
     }
 
     @Reactor private func nextTransaction(_ store: StoreUnderTest) throws -> Int64 {
@@ -123,7 +123,7 @@ struct FormerMemberTests {
         try await withStore { store, _ in
             let before = try nextTransaction(store)
             try insertChanges(.messageDeleted, store)
-            let rows = try rowsRead(by: ConversationStatement.changed, store) { add(before, to: &$0) }
+            let rows = try rowsRead(by: ConversationStatement.changed, store) { set(before, of: $1, in: &$0) }
             #expect(rows <= 20, "\(rows) rows")
         }
     }

@@ -81,21 +81,16 @@ struct GrowthTests {
             let connection = store.store.backgroundWriter.connection
             #expect(await store.eventually { connection.isUp })
             for expected in [500, 200, 0] as [Int64] {
-                let rows = try await connection.query(PrivateTail.trim) { parameters in
-                    parameters.add(bob.slot)
-                    parameters.add(bob)
-                    parameters.add(700 as Int64)
-                    parameters.add(PrivateTail.rowsAtOnce)
-                }
-                #expect(rows[0][0] as Int64 == expected)
+                let results = try await connection.transaction { PrivateTail.addTrim(of: bob, through: 700, to: &$0) }
+                #expect(PrivateTail.trimmedCount(results[0]) == expected)
             }
             #expect(try kept(store, bob) == (1_000, 701))
         }
     }
 
     @Reactor private func bootstrap(_ store: StoreUnderTest, _ user: UserID) async throws -> Bootstrap {
-        let answer = await store.ask(.bootstrap, in: user.slot) { BootstrapQuery(user).write(to: &$0) }
-        return try (answer?.payload ?? []).withUnsafeBytes { bytes in
+        let response = await store.ask(.bootstrap, in: user.slot) { BootstrapQuery(user).write(to: &$0) }
+        return try (response?.payload ?? []).withUnsafeBytes { bytes in
             var reader = ByteReader(bytes)
             return try Bootstrap(from: &reader)
         }

@@ -73,7 +73,7 @@ private final class ManyWriters {
         for (index, (kind, slot, fields)) in commands.enumerated() {
             clients[index % clients.count].request(kind, in: slot, deadline: .seconds(20), fields: fields) { outcome in
                 open -= 1
-                if case .answered = outcome { self.answered += 1 } else { self.unanswered.append(kind) }
+                if case .response = outcome { self.answered += 1 } else { self.unanswered.append(kind) }
             }
         }
         while open > 0 { await Reactor.sleep(for: .milliseconds(1)) }

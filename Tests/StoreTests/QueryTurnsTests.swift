@@ -8,7 +8,7 @@ import Testing
 /// Tests the turns at the query connections, without any connections.
 @Suite
 struct QueryTurnsTests {
-    private static func user(_ number: Int) -> Asker { .user(UserID("user-\(number)")!) }
+    private static func user(_ number: Int) -> Requester { .user(UserID("user-\(number)")!) }
 
     /// Turns, including those in progress.
     private struct Table {
@@ -35,9 +35,9 @@ struct QueryTurnsTests {
         }
 
         /// Advances time until the last rest is over.
-        mutating func rest(of asker: Asker) {
+        mutating func rest(of requester: Requester) {
             now = max(now, rests.max() ?? now)
-            turns.rested(asker, at: now)
+            turns.rested(requester, at: now)
         }
     }
 
@@ -52,7 +52,7 @@ struct QueryTurnsTests {
         #expect(next.map(\.ticket) == [ticket])
     }
 
-    @Test("an asker has one turn at a time, however many connections there are")
+    @Test("a requester has one turn at a time, however many connections there are")
     func oneAtATime() {
         var table = Table(connections: 4)
         for _ in 0..<10 { _ = table.turns.wait(Self.user(1), .light) }
@@ -107,7 +107,7 @@ struct QueryTurnsTests {
         #expect(table.underWay.count == 2, "both were quick")
     }
 
-    @Test("an asker who asks again and again for what takes long has half of one connection's time")
+    @Test("a requester who asks again and again for what takes long has half of one connection's time")
     func rest() {
         var table = Table(connections: 2)
         var served = Duration.zero
@@ -118,7 +118,7 @@ struct QueryTurnsTests {
             table.endFirst(after: .milliseconds(300))
             served += .milliseconds(300)
             let early = table.give()
-            #expect(early.isEmpty, "the asker rests")
+            #expect(early.isEmpty, "the requester rests")
             table.turns.rested(Self.user(1), at: table.now)
             let still = table.give()
             #expect(still.isEmpty, "and goes on resting")
@@ -147,7 +147,7 @@ struct QueryTurnsTests {
         #expect(again.count == 1)
     }
 
-    @Test("a query goes on though its asker was forgotten to be heavy while it waited")
+    @Test("a query goes on though its requester was forgotten to be heavy while it waited")
     func forgotten() {
         var table = Table(connections: 2)
         _ = table.turns.wait(Self.user(1), .heavy)
@@ -168,7 +168,7 @@ struct QueryTurnsTests {
         #expect(next.map(\.ticket) == [ticket])
     }
 
-    @Test("a query that has begun goes on before others of its asker begin, and does not rest")
+    @Test("a query that has begun goes on before others of its requester begin, and does not rest")
     func depthFirst() {
         var table = Table(connections: 2)
         for _ in 0..<10 { _ = table.turns.wait(Self.user(1), .heavy) }
@@ -218,11 +218,12 @@ struct QueryTurnsTests {
             connections: Int.random(in: 1...5, using: &random), depth: Int.random(in: 1...3, using: &random))
         let weights: [QueryTurns.Weight] = (0..<6).map { _ in Bool.random(using: &random) ? .light : .heavy }
         var waiting: [QueryTurns.Ticket: Int] = [:]
-        var passes: [Int: [Asker: Int]] = [:]
+        var passes: [Int: [Requester: Int]] = [:]
 
         func give() {
             // Requesters that stand in a ring.
-            for number in Set(waiting.values) where !table.underWay.contains(where: { $0.asker == Self.user(number) }) {
+            for number in Set(waiting.values)
+            where !table.underWay.contains(where: { $0.requester == Self.user(number) }) {
                 passes[number] = passes[number] ?? [:]
             }
             for turn in table.give() {
@@ -231,8 +232,8 @@ struct QueryTurnsTests {
                 guard let given else { continue }
                 passes[given] = nil
                 for number in passes.keys where weights[number] == weights[given] {
-                    passes[number]![turn.asker, default: 0] += 1
-                    #expect(passes[number]![turn.asker]! <= 2)
+                    passes[number]![turn.requester, default: 0] += 1
+                    #expect(passes[number]![turn.requester]! <= 2)
                 }
             }
         }
@@ -245,7 +246,7 @@ struct QueryTurnsTests {
                 _ = table.turns.ended(ended, at: table.now)
             }
             give()
-            #expect(Set(table.underWay.map(\.asker)).count == table.underWay.count)
+            #expect(Set(table.underWay.map(\.requester)).count == table.underWay.count)
         }
         while !table.underWay.isEmpty {
             table.endFirst()
@@ -256,8 +257,8 @@ struct QueryTurnsTests {
 
     // MARK: Room
 
-    private func expectEntry(_ expected: Bool, _ asker: Asker, bytes: Int = 0, _ room: inout SharedRoom) {
-        let entered = room.enter(asker, bytes: bytes)
+    private func expectEntry(_ expected: Bool, _ requester: Requester, bytes: Int = 0, _ room: inout SharedRoom) {
+        let entered = room.enter(requester, bytes: bytes)
         #expect(entered == expected)
     }
 

@@ -32,6 +32,20 @@ struct RepeatedRequestTests {
             self.behind = behind
         }
 
+        init(
+            importing records: @escaping @Sendable () -> [ImportRecord], into conversation: ConversationID,
+            behind: @escaping @Reactor () async -> Void
+        ) {
+            kind = .importRecords
+            slot = conversation.slot
+            fields = { buffer in
+                let records = records()
+                ImportRecords.writeHead(conversation, count: records.count, to: &buffer)
+                for record in records { record.write(to: &buffer) }
+            }
+            self.behind = behind
+        }
+
         /// Creates two messages. The second one mentions somebody.
         init(
             sending ids: [MessageID], by sender: UserID, to conversation: ConversationID,
@@ -57,6 +71,8 @@ struct RepeatedRequestTests {
 
     private static func name(_ user: String) -> UserID { UserID(user)! }
 
+    private static let past = Timestamp(milliseconds: 1_000_000_000_000)
+
     /// - Parameter conversation: alice's, with bob and carol as members and one message from alice.
     @Reactor private static func cases(
         _ store: StoreUnderTest, _ conversation: ConversationID, _ message: MessageID
@@ -72,6 +88,7 @@ struct RepeatedRequestTests {
         }
         let lone = MessageID(.random), several = [MessageID(.random), MessageID(.random)]
         let other = MessageID(.random), fresh = ConversationID(.random), direct = ConversationID(.random)
+        let imported = ConversationID(.random)
         return [
             once(.edit(message, text: "second")) { await write(.edit(message, text: "third")) },
             once(.setTapback(message, "love"), by: "bob") { await write(.setTapback(message, "like"), by: "bob") },
@@ -133,6 +150,24 @@ struct RepeatedRequestTests {
                 let further = ReadPositions([.init(name("bob"), conversation, readSeq: 3)])
                 _ = await store.ask(.readMoved, in: name("bob").slot, further)
             },
+            Case(
+                importing: {
+                    [
+                        .conversation(
+                            ImportRecord.Conversation(
+                                kind: .group, createdAt: past, title: "", members: [name("alice"), name("heidi")])),
+                        .title(ImportRecord.Title("one", at: past, by: nil)),
+                        .member(ImportRecord.MemberChange(.memberAdded, of: name("ivan"), at: past, by: nil)),
+                    ]
+                }, into: imported
+            ) {
+                _ = await store.ask(.importRecords, in: imported.slot) { buffer in
+                    ImportRecords.writeHead(imported, count: 1, to: &buffer)
+                    ImportRecord.end.write(to: &buffer)
+                }
+                _ = await store.write(.removeMember(name("heidi")), by: "alice", in: imported)
+            },
+            Case(importing: { [.end] }, into: imported) {},
             // An erasure step may be requested by anyone at any time. Nobody is being erased here.
             Case(.eraseStep, in: conversation.slot, EraseStep(name("zoe"), .leave(conversation))),
             Case(.eraseStep, in: conversation.slot, EraseStep(name("zoe"), .content(conversation, after: 0))),
@@ -144,7 +179,7 @@ struct RepeatedRequestTests {
         let tables = [
             "conversations", "memberships", "messages", "changes", "revisions", "tapbacks", "hidden", "early_deletions",
             "inbox", "user_streams", "user_changes", "user_settings", "conversation_settings", "outcomes",
-            "recent_outcomes", "revocations",
+            "recent_outcomes", "revocations", "imports", "import_stays", "import_events",
         ]
         return try tables.map { table in
             let row = try store.database.query(

@@ -64,8 +64,8 @@ struct SettingsTests {
             await expect(true, ["readReceipts"])
             _ = await store.put(readReceipts: .no, by: "bob")
             await expect(false, ["readReceipts"])
-            let answer = await store.write(.putSettings(readReceipts: .yes), by: "bob", in: conversation)
-            #expect(answer?.status == 200 && answer?.field("readReceipts") as? Bool == true)
+            let response = await store.write(.putSettings(readReceipts: .yes), by: "bob", in: conversation)
+            #expect(response?.status == 200 && response?.field("readReceipts") as? Bool == true)
             await expect(true, [])
             _ = await store.write(.putSettings(readReceipts: .leave), by: "bob", in: conversation)
             await expect(true, [])
@@ -119,6 +119,20 @@ struct SettingsTests {
             #expect(late?.field("readReceipts") as? Bool == true)
             #expect(await store.put(presence: .no, by: "alice", key: here)?.status == 409)
             #expect(await store.write(.rename("Plans"), by: "alice", in: conversation, key: own)?.status == 409)
+        }
+    }
+
+    /// Both are stored with the same number.
+    @Test("a key that took a conversation from the list is in use, for settings, too; and the other way round")
+    @Reactor func keyOfUnlisting() async throws {
+        try await withStore { store in
+            let (first, second) = (UUIDBytes.random, UUIDBytes.random)
+            _ = await store.write(.removeMember(UserID("bob")!), by: "bob", in: conversation)
+            #expect(await store.write(.unlist, by: "bob", in: conversation, key: first)?.status == 204)
+            #expect(await store.put(presence: .no, by: "bob", key: first)?.status == 409)
+            #expect(values(await store.put(by: "bob"))["presence"] == true)
+            #expect(await store.put(presence: .no, by: "bob", key: second)?.status == 200)
+            #expect(await store.write(.unlist, by: "bob", in: conversation, key: second)?.status == 409)
         }
     }
 

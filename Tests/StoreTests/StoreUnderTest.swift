@@ -185,7 +185,7 @@ final class StoreUnderTest {
         _ = await client.request(StoreRequestKind.positions, in: Slot(0), deadline: .seconds(60)) {
             $0.append(bigEndian: UInt32(0))
         }
-        while !store.writer.isIdle || !store.backgroundWriter.isIdle || store.queries.inWork > 0 {
+        while !store.writer.isIdle || !store.backgroundWriter.isIdle || store.queries.inFlight > 0 {
             await Reactor.sleep(for: .milliseconds(1))
         }
     }
@@ -199,8 +199,8 @@ final class StoreUnderTest {
         _ kind: StoreRequestKind, in slot: Slot, fields: (inout ByteBuffer) -> Void
     ) async -> (status: UInt16, payload: [UInt8])? {
         let outcome = await client.request(kind, in: slot, deadline: .seconds(60), fields: fields)
-        guard case .answered(let answer) = outcome else { return nil }
-        return (answer.status, Array(answer.payload.bytes))
+        guard case .response(let response) = outcome else { return nil }
+        return (response.status, Array(response.payload.bytes))
     }
 
     private static func reply(_ status: UInt16, _ payload: [UInt8]) -> Reply {
@@ -234,11 +234,11 @@ final class StoreUnderTest {
         let outcome = await client.request(ReceiptRequestKind.signal, in: conversation.slot, deadline: .seconds(60)) {
             signal.write(to: &$0)
         }
-        guard case .answered(let answer) = outcome else {
+        guard case .response(let response) = outcome else {
             Issue.record("no receipt service answers")
             return
         }
-        #expect(answer.status == 202)
+        #expect(response.status == 202)
     }
 
     func send(_ drafts: Draft..., from sender: String, to conversation: ConversationID) async -> [Reply] {

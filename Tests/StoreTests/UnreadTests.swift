@@ -171,8 +171,8 @@ struct UnreadTests {
         let connection = try store.database.connect()
         try connection.execute("SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off")
         let head = ConversationQuery(conversation, reader: UserID("bob")!)
-        let plan = try connection.query("EXPLAIN ANALYZE \(ConversationStatement.single.sql)") {
-            ConversationStatement.add(head, to: &$0)
+        let plan = try connection.query(ConversationStatement.single, prefix: "EXPLAIN ANALYZE ") { parameters, input in
+            parameters.set(input, to: head)
         }
         let rows = Self.rows(of: "messages", in: plan.map { $0[0] })
         #expect(rows > 0 && rows <= 3 * ConversationStatement.nearbyRows, "\(rows) rows were read")

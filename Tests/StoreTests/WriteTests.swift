@@ -112,8 +112,8 @@ struct WriteTests {
             #expect(tombstone.field("deletedForEveryone") as? Bool == true)
             #expect((tombstone.field("mentions") as? [Any])?.isEmpty == true)
             #expect((tombstone.field("tapbacks") as? [Any])?.isEmpty == true)
-            let answer = await store.message(reply.id, for: "bob", in: conversation)
-            #expect(answer?.field("replyTo", "unavailable") as? Bool == true)
+            let response = await store.message(reply.id, for: "bob", in: conversation)
+            #expect(response?.field("replyTo", "unavailable") as? Bool == true)
             for table in ["revisions", "tapbacks"] {
                 #expect(try store.database.query("SELECT FROM store.\(table)").isEmpty)
             }

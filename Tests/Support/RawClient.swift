@@ -4,7 +4,7 @@ import Glibc
 package final class RawClient {
     package struct Failure: Error { let call: String, code: CInt }
 
-    package struct Answer: Equatable {
+    package struct Response: Equatable {
         package var status: Int
         package var head: String
         package var body: String
@@ -76,7 +76,7 @@ package final class RawClient {
     }
 
     /// Receives one response. Its length is given by Content-Length; 1xx, 204 and `withoutBody` have no body.
-    package func receiveAnswer(withoutBody: Bool = false) throws -> Answer {
+    package func receiveResponse(withoutBody: Bool = false) throws -> Response {
         let end = Array("\r\n\r\n".utf8)
         var headLength: Int?
         while headLength == nil {
@@ -84,11 +84,30 @@ package final class RawClient {
             if headLength == nil, try !receiveMore() { throw Failure(call: "end of stream", code: 0) }
         }
         let head = String(decoding: try receive(headLength! + 4), as: UTF8.self)
-        var answer = Answer(status: Int(head.split(separator: " ")[1])!, head: head, body: "")
-        if !withoutBody, let length = answer["content-length"].flatMap(Int.init) {
-            answer.body = String(decoding: try receive(length), as: UTF8.self)
+        var response = Response(status: Int(head.split(separator: " ")[1])!, head: head, body: "")
+        if !withoutBody, let length = response["content-length"].flatMap(Int.init) {
+            response.body = String(decoding: try receive(length), as: UTF8.self)
         }
-        return answer
+        return response
+    }
+
+    /// Receives a chunk of a response in chunks. The last one is empty.
+    package func receiveChunk() throws -> [UInt8] {
+        var line: [UInt8] = []
+        repeat { line += try receive(1) } while line.suffix(2) != [13, 10]
+        guard let size = Int(String(decoding: line.dropLast(2), as: UTF8.self), radix: 16) else {
+            throw Failure(call: "size of a chunk", code: 0)
+        }
+        let chunk = try receive(size)
+        guard try receive(2) == [13, 10] else { throw Failure(call: "end of a chunk", code: 0) }
+        return chunk
+    }
+
+    /// Receives the rest of a response in chunks.
+    package func receiveChunks() throws -> String {
+        var body: [UInt8] = []
+        while case let chunk = try receiveChunk(), !chunk.isEmpty { body += chunk }
+        return String(decoding: body, as: UTF8.self)
     }
 
     private func receiveMore() throws -> Bool {
@@ -122,9 +141,9 @@ extension RawClient {
         Sec-WebSocket-Protocol: other, parley.v1\r\n\r\n
         """
 
-    package func openWebSocket() throws -> Answer {
+    package func openWebSocket() throws -> Response {
         try send(Self.handshake)
-        return try receiveAnswer()
+        return try receiveResponse()
     }
 
     package func receiveFrame() throws -> Frame {

@@ -14,10 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
-from system import SECRET, System
-
-PATIENCE = 15.0
-"""Seconds until something that has to come counts as lost. Never waited for when it comes."""
+from system import PATIENCE, SECRET, System
 
 
 def new_id() -> str:
@@ -85,7 +82,11 @@ class User:
             return Answer(response.status, json.loads(text) if text else None, response.headers)
 
     async def get(self, path: str, *, instance: int | None = None, **query) -> Any:
-        answer = await self.request("GET", path, instance=instance, params=query)
+        """Asks again where the server says to, as clients do."""
+        deadline = time.monotonic() + PATIENCE
+        while (answer := await self.request("GET", path, instance=instance, params=query)).status == 503:
+            assert time.monotonic() < deadline, answer
+            await asyncio.sleep(0.2)
         assert answer.status == 200, answer
         return answer.body
 

@@ -22,6 +22,8 @@ DEV = REPOSITORY / "deploy" / "dev"
 GUARD = REPOSITORY / "Tests" / "guard"
 EXECUTABLES = Path(os.environ.get("PARLEY_EXECUTABLES", REPOSITORY / ".build" / "release"))
 READY_SECONDS = 60.0
+PATIENCE = 60.0
+"""Seconds until something that has to come counts as lost. Never waited for when it comes."""
 SECRET = "a secret of the system tests, long enough for HS256"
 
 _open = urllib.request.build_opener(urllib.request.ProxyHandler({})).open
@@ -172,6 +174,15 @@ class System:
         return "\n".join(f"── {log.name}\n" + "\n".join(log.read_text().splitlines()[-15:]) for log in logs)
 
 
+class PatientSystem(System):
+    """Where what users say is tested, and not what becomes of requests that wait too long: beside other tests, five
+    seconds without a response are nothing unusual."""
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return super().environment | {"PARLEY_REQUEST_DEADLINE": "30s"}
+
+
 def _began_with(pid: int) -> tuple[str, dict[str, str]]:
     """The executable of a process and the environment it began with."""
     environment = Path(f"/proc/{pid}/environ").read_bytes().decode().split("\0")
@@ -179,11 +190,13 @@ def _began_with(pid: int) -> tuple[str, dict[str, str]]:
 
 
 def is_alive(pid: int) -> bool:
+    """Whether it runs, or has yet to let go of its ports: while one of its threads is ending, its files are open."""
     try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
         return False
-    return state != "Z"
+    state, threads = fields[0], int(fields[17])  # proc(5): the third and the twentieth field.
+    return state != "Z" or threads > 1
 
 
 def _reserve_ports(instances: int) -> tuple[socket.socket, int]:

@@ -80,6 +80,8 @@ def test_ctrl_c_in_the_foreground_stops_everything(fresh):
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         start_new_session=True,
+        # As in a terminal: what a shell runs in the background ignores Ctrl-C, and so would this.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as foreground:
         said = []
         for line in foreground.stdout:

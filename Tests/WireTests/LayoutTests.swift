@@ -105,7 +105,7 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
         "03626f62" + "00000000000000000000000000000000" + "02" + "00"
     ),
     (SettingsQuery(bob), "03626f62"),
-    (EraseUser(bob), "03626f62"),
+    (EraseUser(bob), "03626f62"), (DropImport(conversation), "018900000000700080000000000000c5"),
     (EraseStep(bob, .leave(conversation)), "03626f62" + "01" + "018900000000700080000000000000c5"),
     (
         EraseStep(bob, .content(conversation, after: 7)),
@@ -208,6 +208,60 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
         try request.forEachMessage { texts.append(String(decoding: $0.text, as: UTF8.self)) }
         #expect(request.sender == alice && request.conversation == conversation)
         #expect(texts == ["one", "two"])
+    }
+
+    @Test("records of an import read back, each kind in its layout")
+    func importRecords() throws {
+        let at = Timestamp(milliseconds: 60_000), text = Array("one".utf8)
+        var buffer = ByteBuffer()
+        ImportRecords.writeHead(conversation, count: 7, to: &buffer)
+        let head = buffer.count
+        var layouts: [String] = []
+        text.withUnsafeBytes { text in
+            let records: [ImportRecord] = [
+                .conversation(ImportRecord.Conversation(kind: .group, createdAt: at, title: "t", members: [bob])),
+                .message(
+                    ImportRecord.Message(
+                        id: message, sender: bob, replyTo: nil, createdAt: at, deletedAt: nil,
+                        texts: [.init(text, at: at)])),
+                .message(
+                    ImportRecord.Message(
+                        id: message, sender: bob, replyTo: message, createdAt: at, deletedAt: at, texts: [])),
+                .tapback(ImportRecord.Tapback(message: message, user: bob, kind: "love", at: at)),
+                .member(ImportRecord.MemberChange(.memberAdded, of: bob, at: at, by: nil)),
+                .title(ImportRecord.Title("t", at: at, by: bob)), .end,
+            ]
+            for record in records {
+                let start = buffer.count
+                record.write(to: &buffer)
+                layouts.append(hex(buffer.array[start...]))
+            }
+        }
+        let time = "000000000000ea60", id = "0189000000007000800000000000aaaa", none = String(repeating: "0", count: 32)
+        #expect(
+            layouts == [
+                "01" + "01" + time + "0001" + "74" + "0001" + "03626f62",
+                "02" + id + "03626f62" + none + time + "00" + "0000000000000000" + "0001" + time + "00000003"
+                    + "6f6e65",
+                "02" + id + "03626f62" + id + time + "01" + time + "0000",
+                "03" + id + "03626f62" + "046c6f7665" + time, "04" + "06" + "03626f62" + time + "00",
+                "05" + time + "03626f62" + "0001" + "74", "06",
+            ])
+        var reader = ByteReader(buffer.bytes)
+        let request = try ImportRecords(from: &reader)
+        var again = ByteBuffer()
+        try request.forEachRecord { $0.write(to: &again) }
+        #expect(request.conversation == conversation && request.count == 7)
+        #expect(again.array == Array(buffer.array[head...]))
+        // A shorter one is refused.
+        for length in 0..<buffer.count {
+            buffer.array[..<length].withUnsafeBytes { bytes in
+                var reader = ByteReader(bytes)
+                #expect(throws: WireError.self) {
+                    try ImportRecords(from: &reader).forEachRecord { _ in }
+                }
+            }
+        }
     }
 
     @Test("a bootstrap reads back")

@@ -3,23 +3,74 @@ import Testing
 import Wire
 
 @Suite struct RoleTests {
-    @Test(
-        "only ingest may write for users, receipt only send read positions, stores only request steps of erasures"
-    )
+    @Test("each request to the store is allowed to the roles that make it, and to no other")
     func storeRequests() {
-        let expected: [StoreRequestKind: Role] = [.readMoved: .receipt, .eraseStep: .store]
-        for kind in StoreRequestKind.allCases where kind.isCommand {
-            let allowed = Role.allCases.filter { kind.mayBeRequested(by: $0) }
-            #expect(allowed == [expected[kind] ?? .ingest], "\(kind)")
-        }
-        for kind in StoreRequestKind.allCases where kind != .erasedUsers && kind != .revocations {
-            #expect(Role.allCases.filter { kind.mayBeRequested(by: $0) }.count == 1, "\(kind)")
-        }
+        expect(
+            StoreRequestKind.self, { $0.mayBeRequested(by: $1) }, \.askers,
+            """
+            createConversation    ingest
+            sendMessages          ingest
+            write                 ingest
+            readMoved                     receipt
+            putSettings           ingest
+            revokeTokens          ingest
+            importRecords         ingest
+            dropImport            ingest
+            eraseUser             ingest
+            eraseStep                             store
+            listConversations     ingest
+            conversation          ingest
+            members               ingest
+            history               ingest
+            message               ingest
+            changes               ingest
+            revisions             ingest
+            tapbacks              ingest
+            sync                  ingest
+            settings              ingest
+            conversationSettings  ingest
+            receipts              ingest
+            search                ingest
+            digest                ingest
+            bootstrap                                    fanout
+            replay                                       fanout
+            privateReplay                                fanout
+            positions                                    fanout
+            senderCounts                                 fanout
+            erasedUsers           ingest                 fanout
+            revocations           ingest                 fanout
+            """)
     }
 
-    @Test("only stores may erase receipts")
+    @Test("each request to receipt is allowed to the roles that make it, and to no other")
     func receiptRequests() {
-        #expect(Role.allCases.filter { ReceiptRequestKind.erase.mayBeRequested(by: $0) } == [.store])
+        expect(
+            ReceiptRequestKind.self, { $0.mayBeRequested(by: $1) }, \.askers,
+            """
+            signal     ingest         fanout
+            seen                      fanout
+            erase              store
+            status                    fanout
+            positions                 fanout
+            lastSeen                  fanout
+            """)
+    }
+
+    /// Compares every kind and role with a table: a row for each kind, with the roles that may make the request.
+    private func expect<Kind: CaseIterable & Hashable>(
+        _: Kind.Type, _ isAllowed: (Kind, Role?) -> Bool, _ askers: (Kind) -> Set<Role>, _ table: String
+    ) {
+        let rows = table.split(separator: "\n").map { $0.split(separator: " ") }
+        #expect(rows.map { String($0[0]) } == Kind.allCases.map { "\($0)" })
+        for (kind, row) in zip(Kind.allCases, rows) {
+            let expected = Set(row.dropFirst().compactMap { Role(rawValue: String($0)) })
+            #expect(expected.count == row.count - 1, "\(kind) names a role that there is not")
+            #expect(askers(kind) == expected, "\(kind)")
+            for role in Role.allCases {
+                #expect(isAllowed(kind, role) == expected.contains(role), "\(kind) by \(role)")
+            }
+            #expect(isAllowed(kind, nil), "\(kind) by a role that is not known")
+        }
     }
 
     @Test("a topic is published only by roles that have subscribers, and no role publishes all topics")

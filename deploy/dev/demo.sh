@@ -21,11 +21,30 @@ create_demo() {
 print_introduction() {
     local http ws user
     http=http://$(address_of ingest 0)
-    ws=ws://$(address_of fanout 0)/v1/socket
+    ws=$(fanout_url)
     printf '\nHTTP       %s      its description: %s/openapi.json\nWebSocket  %s\nLogs       %s\n\n' \
         "$http" "$http" "$ws" "$logs"
+    print_links
     for user in "${demo_users[@]}"; do printf 'Token of %-6s %s\n' "$user" "$(token_of "$user")"; done
     print_examples "$http" "$ws" "$(token_of alice)"
+}
+
+# The page, signed in. A browser keeps one user for each origin, so the users get different names of this machine: both
+# links can be open side by side.
+print_links() {
+    local user hosts=("$host" "$host") number=0
+    [[ $(page_status) == 200 ]] || return 0
+    [[ $host != 127.0.0.1 ]] || hosts=(localhost 127.0.0.1)
+    echo "Open in a browser, side by side:"
+    for user in alice bob; do
+        printf '  %-6s http://%s:%s/#token=%s\n' "$user" "${hosts[number++]}" "$(port_of ingest 0)" "$(token_of "$user")"
+    done
+    echo
+}
+
+# Not 200: PARLEY_WEB is 0, or the executable has no page.
+page_status() {
+    curl --silent --max-time 5 --output /dev/null --write-out '%{http_code}' "http://$(address_of ingest 0)/" || true
 }
 
 print_examples() { # HTTP WS TOKEN
@@ -40,6 +59,10 @@ print_examples() { # HTTP WS TOKEN
 
 	List alice's conversations:
 	curl -sS $authorization $1/v1/conversations
+
+	Write to each other, in two more terminals:
+	$executables/parley chat --user alice --http $1 --ws $2 --secret-file $secret_file
+	$executables/parley chat --user bob --http $1 --ws $2 --secret-file $secret_file
 
 	Watch what bob sees, live:
 	$executables/parley tail --user bob --receipts --http $1 --ws $2 --secret-file $secret_file

@@ -50,7 +50,7 @@ build_services() {
         say build "nothing built, using $executables"
     else
         say build "release (the first time takes some minutes)"
-        (cd "$repository" && swift build --configuration release "${build_flags[@]}" 9>&-) ||
+        (cd "$repository" && Clients/web/build >/dev/null && swift build --configuration release "${build_flags[@]}" 9>&-) ||
             die "the build failed: correct what the compiler says above and run this again."
     fi
     require_executables
@@ -126,6 +126,7 @@ start_service() { # SERVICE NUMBER
             export PARLEY_DATABASE_URL && PARLEY_DATABASE_URL=$(database_url "$1")
         else # the edges
             export PARLEY_JWT_SECRET_FILE=$secret_file
+            [[ $1 != ingest ]] || export_web
         fi
         # A separate session: Ctrl-C in this terminal must reach only the script, which stops the services in order.
         exec setsid "$executables/$1" >>"$logs/$name.log" 2>&1 </dev/null 9>&-
@@ -133,6 +134,14 @@ start_service() { # SERVICE NUMBER
     echo $! >"$run_directory/$name.pid"
     await_exec "$1" $!
 }
+
+# The page finds the first fanout, unless it is told another address.
+export_web() {
+    export PARLEY_WEB=$web PARLEY_SOCKET_URL=${socket_url:-}
+    [[ -n $socket_url ]] || ((!instances[fanout])) || PARLEY_SOCKET_URL=$(fanout_url)
+}
+
+fanout_url() { echo "ws://$(address_of fanout 0)/v1/socket"; }
 
 # Returns when the subshell has executed the service, so that a process with another name is not taken for a dead
 # service.

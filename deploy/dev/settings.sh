@@ -46,6 +46,8 @@ ws_port=$(number_setting PARLEY_WS_PORT 8081 1 65000)
 external_database=$(setting PARLEY_DATABASE_URL '')
 partitions=$(setting PARLEY_PARTITIONS '')
 log_level=$(setting PARLEY_LOG_LEVEL info)
+web=$(setting PARLEY_WEB 1)
+socket_url=$(setting PARLEY_SOCKET_URL '')
 declare -A instances
 instances[ingest]=$(number_setting PARLEY_INGESTS 1 0 20)
 instances[store]=$(number_setting PARLEY_STORES 1 0 20)
@@ -67,6 +69,8 @@ remember_settings() {
 		PARLEY_DATABASE_URL=$external_database
 		PARLEY_PARTITIONS=$partitions
 		PARLEY_LOG_LEVEL=$log_level
+		PARLEY_WEB=$web
+		PARLEY_SOCKET_URL=$socket_url
 		PARLEY_INGESTS=${instances[ingest]}
 		PARLEY_STORES=${instances[store]}
 		PARLEY_RECEIPTS=${instances[receipt]}

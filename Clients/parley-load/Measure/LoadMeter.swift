@@ -26,7 +26,7 @@ final class LoadMeter {
         var deliveries = 0
         var signals = 0
         var statusFrames = 0
-        var answers = 0
+        var responses = 0
     }
 
     func begin() { start = .now }
@@ -68,7 +68,7 @@ final class LoadMeter {
     func gotStatus() { if isRunning { counts.statusFrames += 1 } }
 
     func answered(dueAt due: MonotonicTime, at now: MonotonicTime) {
-        if isRunning { counts.answers += 1 }
+        if isRunning { counts.responses += 1 }
         if covers(due) { requests.record(nanoseconds: now.nanoseconds &- due.nanoseconds) }
     }
 }

@@ -48,7 +48,7 @@ struct DayScenario: Scenario {
         let counts = world.meter.counts
         var report = world.report(
             of: Self.name, "\(grouped(users)) people, \(grouped(rate)) things a second, open loop")
-        report.addRate("actionsPerSecond", "things done", counts.answers + counts.acknowledged)
+        report.addRate("actionsPerSecond", "things done", counts.responses + counts.acknowledged)
         report.addRate("acknowledgedPerSecond", "messages acknowledged", counts.acknowledged)
         report.addRate("deliveriesPerSecond", "deliveries", counts.deliveries)
         report.addRate("signalsPerSecond", "receipts sent", counts.signals)
@@ -60,7 +60,7 @@ struct DayScenario: Scenario {
         report.add("sendToAck", "send to ack", world.meter.sendToAck)
         report.add("sendToReceive", "send to receive", world.meter.sendToReceive)
         report.add("requests", "other requests", world.meter.requests)
-        (report.unit, report.units) = ("things", counts.answers + counts.acknowledged)
+        (report.unit, report.units) = ("things", counts.responses + counts.acknowledged)
         report.checked =
             "\(grouped(messages)) messages read back; every change at \(grouped(world.sessions.count)) sessions, once and in order"
         return report

@@ -210,14 +210,14 @@ final class DayTraffic: LoadConnectionOwner {
 
     // MARK: Responses
 
-    func answered(_ request: Outstanding, _ answer: Answer, on _: LoadConnection) {
+    func answered(_ request: Outstanding, _ response: Response, on _: LoadConnection) {
         guard let deed = deeds[request.number] else { return }
-        if Reply.isTemporary(answer.status) { return again(request, after: answer.retryAfter ?? Self.pause) }
+        if Reply.isTemporary(response.status) { return again(request, after: response.retryAfter ?? Self.pause) }
         deeds[request.number] = nil
-        if !deed.action.mayEnd(in: answer.status) {
-            world.complain("\(deed.action): status \(answer.status) \(problemDetail(answer.body))")
+        if !deed.action.mayEnd(in: response.status) {
+            world.complain("\(deed.action): status \(response.status) \(problemDetail(response.body))")
         } else if deed.action.isMessage {
-            acknowledge(deed, request, answer)
+            acknowledge(deed, request, response)
         } else {
             world.meter.answered(dueAt: request.due, at: .now)
         }
@@ -225,8 +225,8 @@ final class DayTraffic: LoadConnectionOwner {
 
     func lost(_ request: Outstanding, on _: LoadConnection) { again(request, after: Self.pause) }
 
-    private func acknowledge(_ deed: Deed, _ request: Outstanding, _ answer: Answer) {
-        guard let message = AcknowledgedMessage(fast: answer.body) else {
+    private func acknowledge(_ deed: Deed, _ request: Outstanding, _ response: Response) {
+        guard let message = AcknowledgedMessage(fast: response.body) else {
             return world.complain("\(deed.action): an answer that is no message")
         }
         let now = MonotonicTime.now

@@ -57,11 +57,11 @@ struct HistoryScenario: Scenario {
         let readBack = await world.compareHistories()
         var report = world.report(
             of: Self.name, "\(grouped(conversations)) conversations of \(grouped(messages)) messages, pages of \(page)")
-        report.addRate("pagesPerSecond", "pages", world.meter.counts.answers)
-        report.addRate("messagesPerSecond", "messages", world.meter.counts.answers * page)
+        report.addRate("pagesPerSecond", "pages", world.meter.counts.responses)
+        report.addRate("messagesPerSecond", "messages", world.meter.counts.responses * page)
         report.add("repeatedRequests", "repeated requests", Double(traffic.repetitions))
         report.add("page", "request to page", world.meter.requests)
-        (report.unit, report.units) = ("pages", world.meter.counts.answers)
+        (report.unit, report.units) = ("pages", world.meter.counts.responses)
         report.checked = "every page complete and in order; \(grouped(readBack)) messages read back"
         return report
     }
@@ -111,12 +111,12 @@ private final class HistoryPages {
         buffer.append("\r\n\r\n")
     }
 
-    func check(_ number: Int, _ answer: Answer) -> String? {
-        guard answer.status == 200 else { return "status \(answer.status) \(problemDetail(answer.body))" }
+    func check(_ number: Int, _ response: Response) -> String? {
+        guard response.status == 200 else { return "status \(response.status) \(problemDetail(response.body))" }
         let (_, before) = place(number)
         var expected = before - Int64(page)
         do {
-            _ = try AuditPage.history(answer.body, nil) { id, seq, _ in
+            _ = try AuditPage.history(response.body, nil) { id, seq, _ in
                 if id != nil, seq == expected { expected += 1 }
             }
         } catch {

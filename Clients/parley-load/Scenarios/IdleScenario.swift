@@ -48,7 +48,7 @@ struct IdleScenario: Scenario {
         report.add("healthzPerSecond", "/healthz beside them", beside, "/s")
         report.add("reconnections", "reconnections", Double(world.reconnections))
         report.add("healthz", "/healthz beside them", world.meter.requests)
-        (report.unit, report.units) = ("requests", world.meter.counts.answers)
+        (report.unit, report.units) = ("requests", world.meter.counts.responses)
         report.checked = "every connection answered a ping at the end"
         return report
     }
@@ -61,16 +61,16 @@ struct IdleScenario: Scenario {
             buffer.append("GET /healthz HTTP/1.1\r\nHost: ")
             buffer.append(utf8: host.authority)
             buffer.append("\r\n\r\n")
-        } check: { _, answer in
-            answer.status == 200 ? nil : "status \(answer.status)"
+        } check: { _, response in
+            response.status == 200 ? nil : "status \(response.status)"
         }
         let isOwn = meter !== world.meter
         if isOwn { meter.begin() }
-        let before = meter.counts.answers
+        let before = meter.counts.responses
         let start = MonotonicTime.now
         traffic.start()
         await Reactor.sleep(for: duration)
-        let count = meter.counts.answers - before
+        let count = meter.counts.responses - before
         let seconds = (MonotonicTime.now - start).milliseconds / 1000
         await traffic.stop()
         world.complain(traffic.failures)

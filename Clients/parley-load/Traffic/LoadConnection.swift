@@ -13,7 +13,7 @@ struct Outstanding: Sendable {
 @Reactor
 protocol LoadConnectionOwner: AnyObject {
     /// Called with the response. Its body is valid until this returns.
-    func answered(_ request: Outstanding, _ answer: Answer, on connection: LoadConnection)
+    func answered(_ request: Outstanding, _ response: Response, on connection: LoadConnection)
     /// Called when the connection ended before the response. The request may or may not have been carried out.
     func lost(_ request: Outstanding, on connection: LoadConnection)
 }
@@ -25,7 +25,7 @@ final class LoadConnection: ClientSocketOwner {
     let endpoint: Endpoint
     private unowned let owner: any LoadConnectionOwner
     private var socket: ClientSocket?
-    private var parser = AnswerParser()
+    private var parser = PipelineParser()
     private var outstanding = FIFO<Outstanding>()
     private var lastProgress = MonotonicTime.now
 
@@ -62,16 +62,16 @@ final class LoadConnection: ClientSocketOwner {
     private func openSocket() -> ClientSocket? {
         if socket == nil {
             socket = ClientSocket(endpoint, owner: self)
-            parser = AnswerParser()
+            parser = PipelineParser()
         }
         return socket
     }
 
     func received(_ bytes: UnsafeRawBufferPointer) {
         lastProgress = .now
-        do throws(AnswerParser.Malformed) {
-            try parser.parse(bytes) { answer in
-                if let request = outstanding.popFirst() { owner.answered(request, answer, on: self) }
+        do throws(PipelineParser.Malformed) {
+            try parser.parse(bytes) { response in
+                if let request = outstanding.popFirst() { owner.answered(request, response, on: self) }
             }
             if parser.keepsAlive { return }
         } catch {

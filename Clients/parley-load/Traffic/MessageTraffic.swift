@@ -185,21 +185,21 @@ final class MessageTraffic: LoadConnectionOwner {
 
     // MARK: Responses
 
-    func answered(_ request: Outstanding, _ answer: Answer, on connection: LoadConnection) {
-        switch answer.status {
-        case 200, 201: acknowledge(request, answer)
+    func answered(_ request: Outstanding, _ response: Response, on connection: LoadConnection) {
+        switch response.status {
+        case 200, 201: acknowledge(request, response)
         case let status where Reply.isTemporary(status):
-            return again(request, after: answer.retryAfter ?? Self.pause)
-        default: fail(request, "status \(answer.status) \(problemDetail(answer.body))")
+            return again(request, after: response.retryAfter ?? Self.pause)
+        default: fail(request, "status \(response.status) \(problemDetail(response.body))")
         }
         finish(request.work, over: connection)
     }
 
     func lost(_ request: Outstanding, on _: LoadConnection) { again(request, after: Self.pause) }
 
-    private func acknowledge(_ request: Outstanding, _ answer: Answer) {
+    private func acknowledge(_ request: Outstanding, _ response: Response) {
         let conversation = lanes[request.work].conversation
-        guard let message = AcknowledgedMessage(fast: answer.body),
+        guard let message = AcknowledgedMessage(fast: response.body),
             message.id == id(of: request.number, in: conversation, due: request.due)
         else { return fail(request, "acknowledged as another message") }
         let now = MonotonicTime.now

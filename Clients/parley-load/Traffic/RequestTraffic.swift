@@ -9,7 +9,7 @@ final class RequestTraffic: LoadConnectionOwner {
     /// Writes the request with this number.
     typealias Write = @Reactor (_ number: Int, _ host: Endpoint, _ buffer: inout ByteBuffer) -> Void
     /// Returns what is wrong with the response, or nil.
-    typealias Check = @Reactor (_ number: Int, _ answer: Answer) -> String?
+    typealias Check = @Reactor (_ number: Int, _ response: Response) -> String?
 
     private let pace: MessageTraffic.Pace
     private let meter: LoadMeter
@@ -87,9 +87,9 @@ final class RequestTraffic: LoadConnectionOwner {
         connection.send(request) { write(request.number, connection.endpoint, &$0) }
     }
 
-    func answered(_ request: Outstanding, _ answer: Answer, on connection: LoadConnection) {
-        if Reply.isTemporary(answer.status) { return again(request, after: answer.retryAfter ?? Self.pause) }
-        if let wrong = check(request.number, answer) { failures.add("request \(request.number): \(wrong)") }
+    func answered(_ request: Outstanding, _ response: Response, on connection: LoadConnection) {
+        if Reply.isTemporary(response.status) { return again(request, after: response.retryAfter ?? Self.pause) }
+        if let wrong = check(request.number, response) { failures.add("request \(request.number): \(wrong)") }
         meter.answered(dueAt: request.due, at: .now)
         inFlight -= 1
         if isRunning, pace.isClosedLoop { sendNew(due: .now, over: connection) }

@@ -98,7 +98,7 @@ final class ReplaySender {
 
     private func finish(_ item: SendSchedule.Item, _ outcome: HTTPOutcome) {
         switch outcome {
-        case .lost: retry(item, after: .milliseconds(100))
+        case .lost, .refused: retry(item, after: .milliseconds(100))
         case .response(let response) where Reply.isTemporary(response.status):
             retry(item, after: response.retryAfter ?? .milliseconds(100))
         case .response(let response): settle(item, response)

@@ -79,7 +79,7 @@ final class LastSeenSender {
 extension RequestOutcome {
     /// Empty when the request failed.
     fileprivate var departures: [PresenceList.Departure] {
-        guard case .answered(let response) = self, response.status == 200 else { return [] }
+        guard case .response(let response) = self, response.status == 200 else { return [] }
         var reader = ByteReader(response.payload.bytes)
         return (try? LastSeen(from: &reader))?.departures ?? []
     }

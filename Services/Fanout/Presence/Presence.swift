@@ -12,38 +12,24 @@ import Wire
 /// list replaces the previous one, so the next list repairs a lost one, at the latest when all lists are announced
 /// again. The lists of a silent process are dropped. Nothing is stored or waits for a response, and sessions get frames
 /// only while they are not congested.
+///
+/// `PresenceState` decides. This class owns it, asks rooms and sessions, spreads the work over turns, and carries it out.
 @Reactor
 final class Presence {
     /// The most conversations searched to find out whether a session sees a user. A user not found among so many is not
     /// announced as gone, and stays shown until they go offline.
     static let searchLimit = 4_096
 
-    let bus: Bus
-    let rooms: Rooms
-    let timing: PresenceTiming
-    var updates = PresenceUpdates()
-    var outbox: PresenceOutbox
+    private let bus: Bus
+    private let rooms: Rooms
+    private let timing: PresenceTiming
+    /// Kept, because sessions that wait here to be sent something refer to their streams without keeping them.
     private let streams: PrivateStreams
     private let sessions: SessionTable
     private let counters: Counters
     private let lastSeen: LastSeenSender
     private let turns: Turns
-    private var departures = Departures()
-    /// Sessions whose users changed their setting within the last second, and the latest setting.
-    private var decisions = IdentityTable<Bool>()
-    /// Conversations whose list is to be published.
-    private var dirty = FIFO<ConversationID>()
-    private var dirtySet: Set<ConversationID> = []
-    /// Sessions that are to be sent who is online in these of their rooms.
-    private var newcomers: [(session: Session, rooms: [Room])] = []
-    private var isGathering = false
-    private var isAnnouncing = false
-    private var announcement: Announcement?
-    /// Other processes, and the time of their last frame.
-    private var processes: [Instance: MonotonicTime] = [:]
-    private var heartbeats = 0
-    /// The number of the current announcement. A session with this mark already has it.
-    private var mark = 0
+    private var state: PresenceState<Session, Room>
 
     init(
         bus: Bus, rooms: Rooms, streams: PrivateStreams, sessions: SessionTable, counters: Counters, turns: Turns,
@@ -52,14 +38,14 @@ final class Presence {
         self.turns = turns
         self.sessions = sessions
         self.counters = counters
-        outbox = PresenceOutbox(counters: counters)
         self.bus = bus
         self.rooms = rooms
-        self.streams = streams
         self.timing = timing
+        self.streams = streams
+        state = PresenceState(timing: timing)
         lastSeen = LastSeenSender(bus: bus, turns: turns)
-        lastSeen.onResponse = { [unowned self, turns] session, departures in
-            turns.forEach(departures) { [weak self] in self?.sendLastSeen(session, $0) }
+        lastSeen.onResponse = { [weak self, turns] session, departures in
+            turns.forEach(departures) { self?.sendLastSeen(session, $0) }
         }
         rooms.left = { [unowned self] in left($0, $1) }
         rooms.closed = { [unowned self] in closed($0) }
@@ -81,8 +67,12 @@ final class Presence {
 
     func addMetrics(to metrics: Metrics) {
         metrics.gauge("parley_fanout_users_online", "Users shown as online to sessions here, wherever they are") {
-            [unowned self] in Double(updates.onlineCount)
+            [unowned self] in Double(state.onlineCount)
         }
+    }
+
+    private func perform(_ work: PresenceState<Session, Room>.Work) {
+        if work.beginsRound { Reactor.after(timing.gathering) { [weak self] in self?.announceUpdates() } }
     }
 
     // MARK: Sessions
@@ -92,21 +82,13 @@ final class Presence {
 
     /// Handles a session that has joined all of its rooms.
     func started(_ session: Session) {
-        if let departure = departures.remove(session.user) {
-            turns.forEach(departure.conversations) { [self] conversation in
-                departures.leave(conversation, departure)
-                changed(conversation)
-            }
+        if let departure = state.cancelDeparture(of: session.user) {
+            turns.forEach(departure.conversations) { [self] in perform(state.isBack(in: $0, from: departure)) }
         }
         guard session.showsPresence else { return }
-        sendOnlineLater(session, Array(session.rooms.values))
+        perform(state.add(newcomer: session, in: Array(session.rooms.values)))
         // Delayed until it is known who is online.
         Reactor.after(timing.gathering * 5) { [weak self] in self?.queryPeers(session) }
-    }
-
-    private func sendOnlineLater(_ session: Session, _ rooms: [Room]) {
-        newcomers.append((session, rooms))
-        gather()
     }
 
     private func queryPeers(_ session: Session) {
@@ -116,7 +98,7 @@ final class Presence {
 
     private func sendLastSeen(_ session: Session, _ departure: PresenceList.Departure) {
         guard !session.hasEnded, session.showsPresence, !sees(session, departure.user) else { return }
-        outbox.add(session, departure.user, ServerFrame.presence(departure.user, lastSeen: departure.lastSeen))
+        send(ServerFrame.presence(departure.user, lastSeen: departure.lastSeen), about: departure.user, to: session)
     }
 
     /// The state of a session that leaves its rooms.
@@ -127,27 +109,26 @@ final class Presence {
 
     /// Begins the departure of a session from its rooms. `isLast`: its user has no other session in its rooms.
     func ending(_ session: Session, isLast: Bool) -> Leaving {
-        outbox.forget(session)
+        forgetFrames(of: session)
         guard session.showsPresence, isLast else { return Leaving(isLast: false, ticket: nil) }
         lastSeen.seen(session.user)
-        gather()
-        let ends = MonotonicTime.now + timing.grace
-        return Leaving(isLast: true, ticket: departures.begin(session.user, lastSeen: .thisMinute, until: ends))
+        let (ticket, work) = state.beginDeparture(of: session.user, lastSeen: .thisMinute, at: .now)
+        perform(work)
+        return Leaving(isLast: true, ticket: ticket)
     }
 
     func leaving(_ session: Session, _ room: Room, _ leaving: Leaving) {
         guard session.showsPresence, room.showsPresence, room.hasMember(session) else { return }
-        let conversation = room.conversation
-        let departs = leaving.ticket.map { departures.add(conversation, to: $0, of: session.user) } ?? false
-        if leaving.isLast, !departs { departures.end(session.user, conversation, lastSeen: .thisMinute) }
-        changed(conversation)
+        perform(
+            state.left(
+                room.conversation, session.user, isLast: leaving.isLast, leaving.ticket, lastSeen: .thisMinute))
     }
 
     private func joined(_ session: Session, _ room: Room) {
         guard session.showsPresence else { return }
         changed(room.conversation)
         room.presence.newcomers.insert(ObjectIdentifier(session))
-        sendOnlineLater(session, [room])
+        perform(state.add(newcomer: session, in: [room]))
     }
 
     /// Handles a session whose user has left the conversation.
@@ -155,18 +136,14 @@ final class Presence {
         guard session.showsPresence else { return }
         changed(room.conversation)
         for user in room.presence.users where user != session.user && !sees(session, user) {
-            outbox.add(session, user, ServerFrame.presence(user, lastSeen: nil))
+            send(ServerFrame.presence(user, lastSeen: nil), about: user, to: session)
         }
     }
 
-    /// Applies a changed setting. The first change takes effect at once; of further ones within a second only the last
-    /// does, afterwards, because each is work in all of the user's conversations.
     private func decided(_ session: Session, shows: Bool) {
-        guard decisions[session] == nil else { return decisions.set(session, shows) }
-        guard session.showsPresence != shows else { return }
-        decisions.append(session, shows)
+        guard state.decide(session, shows: shows, isShown: session.showsPresence) == .applies else { return }
         Reactor.after(timing.decision) { [weak self] in
-            guard let self, let last = decisions.remove(session), !session.isLeaving else { return }
+            guard let self, let last = state.decisionIsOver(session), !session.isLeaving else { return }
             decided(session, shows: last)
         }
         apply(shows, to: session)
@@ -174,17 +151,14 @@ final class Presence {
 
     private func apply(_ shows: Bool, to session: Session) {
         session.showsPresence = shows
-        if shows { started(session) } else { outbox.forget(session) }
+        if shows { started(session) } else { forgetFrames(of: session) }
         turns.forEach(session.rooms.values) { [weak self] in self?.changed($0.conversation) }
     }
 
     // MARK: Lists
 
     /// Schedules the list of a conversation to be published, because it may have changed.
-    private func changed(_ conversation: ConversationID) {
-        if dirtySet.insert(conversation).inserted { dirty.append(conversation) }
-        gather()
-    }
+    private func changed(_ conversation: ConversationID) { perform(state.listChanged(conversation)) }
 
     private func changed(in slot: Slot, where isConcerned: (Room) -> Bool) {
         turns.spend(rooms.count(in: slot) / 4)
@@ -197,14 +171,14 @@ final class Presence {
         if asks { room?.presence.isAsked = true }
         let list = PresenceList(
             conversation, asks: asks, online: shown(in: conversation, room),
-            departed: Array(departures.takeEnded(in: conversation).prefix(Int(UInt8.max))))
+            departed: state.takeDeparted(from: conversation))
         bus.append(to: .ephemeral(conversation.slot.group)) { EphemeralEntry.presence(list).write(to: &$0) }
         take(list, from: bus.instance)
     }
 
     private func shown(in conversation: ConversationID, _ room: Room?) -> [UserID] {
         if let room, !room.showsPresence { return [] }
-        var users = departures.users(in: conversation)
+        var users = state.departing(from: conversation)
         room?.feed.forEachSubscriber { session in
             guard session.showsPresence, room?.hasMember(session) == true else { return }
             if !users.contains(session.user) { users.append(session.user) }
@@ -224,49 +198,40 @@ final class Presence {
     private func take(_ list: PresenceList, from process: Instance) {
         guard let room = rooms[list.conversation] else { return }
         let (appeared, gone) = room.presence.replace(process, room.showsPresence ? list.online : [])
-        for user in appeared { updates.appeared(user, in: list.conversation) }
-        for user in gone {
-            let departure = list.departed.first { $0.user == user }
-            updates.gone(user, from: list.conversation, lastSeen: departure?.lastSeen)
-        }
-        if !updates.isEmpty { gather() }
+        perform(state.changed(list, appeared: appeared, gone: gone))
     }
 
     /// Handles a change of members. The lists of other processes follow a moment later.
     private func membershipChanged(_ room: Room, _ user: UserID, isMember: Bool) {
         if isMember {
-            guard room.presence.add(user) else { return }
-            updates.appeared(user, in: room.conversation)
+            if room.presence.add(user) { perform(state.appeared(user, in: room.conversation)) }
         } else {
-            guard room.presence.remove(user) else { return }
-            updates.gone(user, from: room.conversation, lastSeen: nil)
+            if room.presence.remove(user) { perform(state.gone(user, from: room.conversation)) }
         }
-        gather()
     }
 
-    private func closed(_ room: Room) {
-        for user in room.presence.users { updates.forget(user, in: room.conversation) }
-    }
+    private func closed(_ room: Room) { state.forget(room.presence.users, in: room.conversation) }
 
     // MARK: Other processes
 
     func recordActivity(of process: Instance) {
-        guard processes.updateValue(.now, forKey: process) == nil else { return }
-        // A new process does not know the lists of this one.
+        guard state.heard(from: process, at: .now) else { return }
         turns.forEach(Slot.all) { [weak self] in self?.changed(in: $0) { _ in true } }
     }
 
     private func sendHeartbeat() {
         bus.append(to: .ephemeral(SlotGroup(0))) { EphemeralEntry.alive.write(to: &$0) }
-        let now = MonotonicTime.now
-        for (process, heard) in processes where now - heard >= timing.silence { lose(process) }
-        refresh()
+        let beat = state.beat(at: .now)
+        for process in beat.lost { lose(process) }
+        turns.forEach(beat.slots) { [weak self] slot in
+            guard let self else { return }
+            changed(in: slot) { !$0.presence.list(of: self.bus.instance).isEmpty }
+        }
     }
 
     /// Removes a silent process. It is unknown where its users are now, so this process reports to `receipt` when they
     /// were seen.
     private func lose(_ process: Instance) {
-        processes[process] = nil
         turns.forEach(Slot.all) { [weak self] in self?.lose(process, in: $0) }
     }
 
@@ -284,113 +249,55 @@ final class Presence {
         counters.presenceExpired += expired.count
     }
 
-    /// Publishes all lists again, a part of the slots at each heartbeat.
-    private func refresh() {
-        let beats = max(1, Int(timing.refresh / timing.heartbeat))
-        let slots = Slot.all.filter { Int($0.number) % beats == heartbeats % beats }
-        turns.forEach(slots) { [weak self] slot in
-            guard let self else { return }
-            changed(in: slot) { !$0.presence.list(of: self.bus.instance).isEmpty }
-        }
-        heartbeats += 1
-    }
-
     private func reportSeenUsers() {
         turns.forEach(sessions.all) { [lastSeen] in if $0.showsPresence { lastSeen.seen($0.user) } }
     }
 
     // MARK: Announcing
 
-    private func gather() {
-        guard !isGathering else { return }
-        isGathering = true
-        Reactor.after(timing.gathering) { [weak self] in self?.announceUpdates() }
-    }
-
-    /// Publishes lists and announces updates. Rounds do not overlap; each is spread over several turns.
+    /// Publishes lists and announces updates, over several turns.
     private func announceUpdates() {
-        isGathering = false
-        guard !isAnnouncing else { return }
-        isAnnouncing = true
-        for departure in departures.takeEnded(at: .now) { end(departure) }
-        var lists = dirty.count
-        turns.run { [self] in
-            if lists > 0, let conversation = dirty.popFirst() {
-                lists -= 1
-                dirtySet.remove(conversation)
-                publish(conversation)
-                return true
+        guard let departures = state.beginRound(at: .now) else { return }
+        for departure in departures {
+            turns.forEach(departure.conversations) { [weak self] conversation in
+                guard let self else { return }
+                perform(state.departed(from: conversation, departure))
             }
-            if announceNext() { return true }
-            finishRound()
-            return false
         }
-    }
-
-    private func end(_ departure: Departures.Departure) {
-        turns.forEach(departure.conversations) { [weak self] conversation in
-            self?.departures.leave(conversation, departure)
-            self?.departures.end(departure.user, conversation, lastSeen: departure.lastSeen)
-            self?.changed(conversation)
+        turns.run { [self] in
+            switch state.nextStep() {
+            case .publish(let conversation): publish(conversation)
+            case .announce(let announcement, let conversation, let isThere):
+                announce(announcement, in: conversation, isThere: isThere)
+            case nil:
+                finishRound()
+                return false
+            }
+            return true
         }
     }
 
     private func finishRound() {
-        isAnnouncing = false
-        for (session, rooms) in newcomers { sendOnline(session, rooms) }
-        newcomers = []
-        turns.forEach(outbox.sessions) { [self] in turns.spend(outbox.sendWaiting(to: $0) / 8) }
-        if !(dirty.isEmpty && updates.isEmpty && outbox.isEmpty && departures.isEmpty) { gather() }
-    }
-
-    /// The announcement of what changed for one user.
-    private struct Announcement {
-        let user: UserID
-        let isOnline: Bool
-        var appearedIn: [ConversationID]
-        let appeared: WebSocketFrame
-        var goneFrom: [ConversationID]
-        let gone: WebSocketFrame
-    }
-
-    /// Announces in one conversation. Returns whether there was something to announce.
-    private func announceNext() -> Bool {
-        // Removed and put back: a second copy would make each step as long as the list.
-        guard var current = announcement.take() ?? nextAnnouncement() else { return false }
-        if let conversation = current.appearedIn.popLast() {
-            announce(current, in: conversation, isThere: true, current.appeared)
-        } else if let conversation = current.goneFrom.popLast() {
-            announce(current, in: conversation, isThere: false, current.gone)
-        } else {
-            return true
-        }
-        announcement = current
-        return true
-    }
-
-    private func nextAnnouncement() -> Announcement? {
-        guard let (user, change) = updates.popFirst() else { return nil }
-        mark += 1
-        let isOnline = updates.isOnline(user)
-        return Announcement(
-            user: user, isOnline: isOnline, appearedIn: change.appearedIn, appeared: ServerFrame.presence(user),
-            goneFrom: change.goneFrom, gone: ServerFrame.presence(user, lastSeen: isOnline ? nil : change.lastSeen))
+        let end = state.endRound()
+        for (session, rooms) in end.newcomers { sendOnline(session, rooms) }
+        turns.forEach(end.waiting) { [self] in turns.spend(sendWaiting(to: $0) / 8) }
+        perform(end.work)
     }
 
     /// Sends the announcement to each session once, and only if it holds there: a user gone from one conversation may
     /// be visible in another.
     private func announce(
-        _ announcement: Announcement, in conversation: ConversationID, isThere: Bool, _ frame: WebSocketFrame
+        _ announcement: PresenceState<Session, Room>.Announcement, in conversation: ConversationID, isThere: Bool
     ) {
         guard let room = rooms[conversation], room.presence.contains(announcement.user) == isThere else { return }
         turns.spend(room.feed.count / 8)
         room.feed.forEachSubscriber { session in
-            guard session.presenceMark != mark, session.user != announcement.user, session.showsPresence,
-                room.hasMember(session),
+            guard session.presenceMark != announcement.number, session.user != announcement.user,
+                session.showsPresence, room.hasMember(session),
                 isThere || !(announcement.isOnline && sees(session, announcement.user) || room.isNew(session))
             else { return }
-            session.presenceMark = mark
-            outbox.add(session, announcement.user, frame)
+            session.presenceMark = announcement.number
+            send(isThere ? announcement.appeared : announcement.gone, about: announcement.user, to: session)
         }
     }
 
@@ -400,7 +307,7 @@ final class Presence {
             room.presence.newcomers.remove(ObjectIdentifier(session))
             guard !session.hasEnded, session.showsPresence, room.showsPresence, room.hasMember(session) else { return }
             for user in room.presence.users where sent.insert(user).inserted {
-                outbox.add(session, user, ServerFrame.presence(user))
+                send(ServerFrame.presence(user), about: user, to: session)
             }
         }
     }
@@ -408,7 +315,7 @@ final class Presence {
     /// Returns whether a user is shown to a session in any conversation. Searches the conversations of whichever is in
     /// fewer.
     private func sees(_ session: Session, _ user: UserID) -> Bool {
-        let conversations = updates.conversations(of: user)
+        let conversations = state.conversations(of: user)
         guard !conversations.isEmpty else { return false }
         turns.spend(min(conversations.count, session.rooms.count, Self.searchLimit) / 16)
         if session.rooms.count < conversations.count {
@@ -424,6 +331,31 @@ final class Presence {
     private func shows(_ user: UserID, in room: Room, to session: Session) -> Bool {
         room.presence.contains(user) && room.showsPresence && room.hasMember(session)
     }
+
+    // MARK: Frames
+
+    private func send(_ frame: WebSocketFrame, about user: UserID, to session: Session) {
+        switch state.queue(frame, about: user, for: session, isCongested: session.isCongested) {
+        case .send: send(frame, to: session)
+        case .waits: break
+        case .drops: counters.presenceDropped += 1
+        }
+    }
+
+    /// - Returns: the number of frames sent.
+    private func sendWaiting(to session: Session) -> Int {
+        guard !session.isCongested else { return 0 }
+        let frames = state.takeFrames(for: session)
+        for frame in frames { send(frame, to: session) }
+        return frames.count
+    }
+
+    private func send(_ frame: WebSocketFrame, to session: Session) {
+        counters.presenceFrames += 1
+        session.send(frame)
+    }
+
+    private func forgetFrames(of session: Session) { counters.presenceDropped += state.takeFrames(for: session).count }
 }
 
 extension Room {

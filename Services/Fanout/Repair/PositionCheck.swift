@@ -78,7 +78,7 @@ final class PositionCheck {
 extension StreamPositions {
     /// Nil when there is no usable response.
     fileprivate init?(_ outcome: RequestOutcome) {
-        guard case .answered(let response) = outcome, response.status == 200 else { return nil }
+        guard case .response(let response) = outcome, response.status == 200 else { return nil }
         var reader = ByteReader(response.payload.bytes)
         guard let positions = try? StreamPositions(from: &reader) else { return nil }
         self = positions

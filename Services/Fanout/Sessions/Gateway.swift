@@ -315,7 +315,7 @@ final class Gateway {
         guard let path = tokens.keyFile else { return }
         keyFile = TokenKeyFile(path, log: log) { [unowned self] keys in
             guard tokens.replaceKeys(by: keys) else { return false }
-            turns.forEach(sessions.all) { [unowned self] in endIfRefused($0) }
+            turns.forEach(sessions.all) { [weak self] in self?.endIfRefused($0) }
             return true
         }
         keyFile?.watch()

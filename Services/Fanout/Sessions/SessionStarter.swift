@@ -49,7 +49,7 @@ final class SessionStarter {
 
     private func take(_ outcome: RequestOutcome, _ session: Session, _ hello: Hello) {
         guard !session.isLeaving else { return endRecording() }
-        if case .answered(let response) = outcome, response.status == 401 {
+        if case .response(let response) = outcome, response.status == 401 {
             // Erased, and this process does not know it yet.
             session.end(.unauthenticated, reason: "the token's user was erased")
             return endRecording()
@@ -89,7 +89,7 @@ final class SessionStarter {
 extension Bootstrap {
     /// Nil when there is no usable response.
     fileprivate init?(_ outcome: RequestOutcome) {
-        guard case .answered(let response) = outcome, response.status == 200 else { return nil }
+        guard case .response(let response) = outcome, response.status == 200 else { return nil }
         var reader = ByteReader(response.payload.bytes)
         guard let bootstrap = try? Bootstrap(from: &reader) else { return nil }
         self = bootstrap

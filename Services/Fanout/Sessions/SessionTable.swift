@@ -48,7 +48,8 @@ final class SessionTable {
     /// rooms.
     func limitRooms(of user: UserID) {
         for session in accounts[user]?.sessionsBeyondRoomLimit() ?? [] {
-            session.end(.superseded, reason: "the user's sessions are in more than \(limits.places) conversations")
+            session.end(
+                .superseded, reason: "the user's sessions are in more than \(limits.conversations) conversations")
         }
     }
 

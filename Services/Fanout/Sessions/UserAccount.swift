@@ -42,7 +42,7 @@ final class UserAccount {
         var rooms = open.reduce(0) { $0 + $1.roomCount }
         return open.dropLast().prefix { session in
             defer { rooms -= session.roomCount }
-            return rooms > limits.places
+            return rooms > limits.conversations
         }
     }
 

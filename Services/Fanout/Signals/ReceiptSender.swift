@@ -133,7 +133,7 @@ final class ReceiptSender {
 
     private func take(_ outcome: RequestOutcome, _ signal: ReceiptSignal) {
         // A permanent refusal, such as of a member who has just left, is a response too.
-        if case .answered(let response) = outcome, response.status < 500 {
+        if case .response(let response) = outcome, response.status < 500 {
             signals.finished(signal)
             if !stalled.isEmpty { resumeStalled(after: signal.user) }
         } else if signals.failed(signal) {

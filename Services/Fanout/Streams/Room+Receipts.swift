@@ -146,7 +146,7 @@ extension Room {
     }
 
     private func deliverCounts(_ outcome: RequestOutcome) {
-        if case .answered(let response) = outcome, response.status == 200 {
+        if case .response(let response) = outcome, response.status == 200 {
             var reader = ByteReader(response.payload.bytes)
             if let response = try? SenderCounts(from: &reader) { deliver(response) }
         } else {
@@ -180,7 +180,7 @@ private struct MergedStatus {
 
     /// Nil when there is no usable response.
     @Reactor init?(_ outcome: RequestOutcome) {
-        guard case .answered(let response) = outcome, response.status == 200 else { return nil }
+        guard case .response(let response) = outcome, response.status == 200 else { return nil }
         var reader = ByteReader(response.payload.bytes)
         guard let entry = try? StatusEntry(from: &reader) else { return nil }
         version = entry.version

@@ -1,53 +1,7 @@
 import Bus
-import Bytes
-import Edge
 import Models
 import Reactor
 import Wire
-
-/// A change, encoded once for all sessions.
-struct ChangeFrame: StreamEntry {
-    let position: Int64
-    let frame: WebSocketFrame
-    /// The member whose stay this change ends.
-    let removed: UserID?
-    /// The member whose stay it begins.
-    let added: UserID?
-    /// The change without its message, for sessions that may not see that older message.
-    let withheld: WithheldMessage?
-    /// By how much the change raises the number of members.
-    let joined: Int
-
-    init(_ entry: ChangeEntry) {
-        position = entry.seq
-        frame = ServerFrame.change(entry.json)
-        removed = entry.kind == .memberRemoved ? UserID(bytes: entry.user) : nil
-        added = entry.kind == .memberAdded ? UserID(bytes: entry.user) : nil
-        joined = entry.kind == .memberAdded ? 1 : entry.kind == .memberRemoved ? -1 : 0
-        // A new message is visible wherever its change is.
-        withheld = entry.messageSeq.flatMap { $0 == entry.seq ? nil : WithheldMessage(at: $0, entry.head) }
-    }
-
-    /// Doubled when it may also be sent without its message.
-    var byteCount: Int { withheld == nil ? frame.count : 2 * frame.count }
-
-    func isLast(for session: Session) -> Bool { removed != nil && removed == session.user }
-    var concernsHost: Bool { joined != 0 }
-}
-
-/// A change without the message it is about. Its frame is made when the first session needs it, and then shared.
-@Reactor
-final class WithheldMessage {
-    /// The position of the message.
-    let seq: Int64
-    private let head: [UInt8]
-    private(set) lazy var frame = head.withUnsafeBytes { ServerFrame.change(head: $0) }
-
-    nonisolated init(at seq: Int64, _ head: UnsafeRawBufferPointer) {
-        self.seq = seq
-        self.head = Array(head)
-    }
-}
 
 /// A conversation with sessions on this process.
 @Reactor
@@ -145,22 +99,6 @@ final class Room: FeedHost {
         let slot = conversation.slot
         rooms.bus.request(.replay, in: slot, deadline: Rooms.deadline, fields: { query.write(to: &$0) }) { outcome in
             then(outcome.page { (reader) throws(WireError) in ChangeFrame(try ChangeEntry(from: &reader)) })
-        }
-    }
-}
-
-extension RequestOutcome {
-    /// Reads a page of a stream: its last position, then entries to the end. Nil when the request failed.
-    func page<Entry>(_ entry: (inout ByteReader) throws(WireError) -> Entry) -> Page<Entry>? {
-        guard case .answered(let response) = self, response.status == 200 else { return nil }
-        var reader = ByteReader(response.payload.bytes)
-        do throws(WireError) {
-            var page = Page<Entry>()
-            page.last = try reader.position()
-            while !reader.isAtEnd { page.entries.append(try entry(&reader)) }
-            return page
-        } catch {
-            return nil
         }
     }
 }

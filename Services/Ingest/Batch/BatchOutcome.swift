@@ -41,7 +41,7 @@ struct BatchOutcome {
     }
 
     /// Records the store's response to a group.
-    mutating func receive(_ response: Answer, for group: Int) {
+    mutating func receive(_ response: BusResponse, for group: Int) {
         frames.append(response.payload)
         receive(status: response.status, response.payload.bytes, for: group)
     }

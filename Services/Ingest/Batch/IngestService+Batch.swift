@@ -56,7 +56,7 @@ private final class Batch {
         self.exchange = exchange
     }
 
-    func receive(_ result: Result<Answer, Problem>, for group: Int) {
+    func receive(_ result: Result<BusResponse, Problem>, for group: Int) {
         switch result {
         case .success(let response): outcome.receive(response, for: group)
         case .failure(let problem): outcome.fail(group, problem)

@@ -72,7 +72,7 @@ extension IngestService {
 
 extension Exchange {
     /// Forwards the response to `sendMessages` with a single message.
-    fileprivate func forwardOnly(_ response: Answer) {
+    fileprivate func forwardOnly(_ response: BusResponse) {
         guard response.status < 400 else { return forward(status: response.status, response.payload.bytes) }
         var reader = ByteReader(response.payload.bytes)
         do throws(WireError) {

@@ -23,7 +23,7 @@ extension IngestService {
     /// Sends a request to the store that owns `slot`. Calls `completion` once, with the response or the reason for none.
     func request(
         _ kind: StoreRequestKind, in slot: Slot, size: Int, weight: Int? = nil, _ exchange: Exchange,
-        fields: (inout ByteBuffer) -> Void, completion: @escaping @Reactor (Result<Answer, Problem>) -> Void
+        fields: (inout ByteBuffer) -> Void, completion: @escaping @Reactor (Result<BusResponse, Problem>) -> Void
     ) {
         let inFlight = exchange.begin(weight: weight, size: size)
         bus.request(kind, in: slot, deadline: deadline, trace: exchange.trace, fields: fields) { outcome in
@@ -79,9 +79,9 @@ extension Exchange {
 }
 
 extension RequestOutcome {
-    fileprivate var result: Result<Answer, Problem> {
+    var result: Result<BusResponse, Problem> {
         switch self {
-        case .answered(let response): .success(response)
+        case .response(let response): .success(response)
         case .timedOut: .failure(Problem(.unavailable, "no response in time: repeat the request as it is"))
         case .full: .failure(Problem(.overloaded, "too many requests are in flight"))
         }

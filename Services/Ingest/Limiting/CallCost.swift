@@ -32,7 +32,10 @@ extension Call {
         case .send, .edit, .delete, .setTapback, .removeTapback, .receipts: CallCost()
         case .sendBatch: CallCost(0, perHundredItems: 100)
         case .createConversation: CallCost(perHundredItems: 100)
-        case .rename, .putMember, .removeMember, .clearHistory, .unlist, .eraseUser, .revokeTokens: CallCost()
+        case .rename, .putMember, .removeMember, .clearHistory, .unlist: CallCost()
+        case .eraseUser, .revokeTokens, .dropImport: CallCost()
+        // Its records are background work of the stores, which take them as they have time.
+        case .importRecords: CallCost(atOnce: 4)
         case .settings, .putSettings, .conversationSettings, .putConversationSettings: CallCost()
         case .conversation, .message, .revisions: CallCost()
         case .history: CallCost(perHundredItems: 20)
@@ -58,6 +61,7 @@ extension Call {
         case .sync: "sync"
         case .search: "search"
         case .digest: "readDigest"
+        case .importRecords: "importRecords"
         default: nil
         }
     }

@@ -13,7 +13,7 @@ struct LoadLimit: Sendable {
 /// The requests in flight of all users.
 @Reactor
 final class Load {
-    private let limit: LoadLimit
+    let limit: LoadLimit
     private(set) var requests = 0
     private(set) var bytes = 0
     private(set) var arrivingBytes = 0

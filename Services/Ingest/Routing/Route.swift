@@ -12,12 +12,18 @@ enum Call: CaseIterable {
     case sync, search
     case settings, putSettings, conversationSettings, putConversationSettings
     case eraseUser, revokeTokens
+    case importRecords, dropImport
     case edit, delete, revisions, setTapback, removeTapback, tapbacks, messageReceipts
 
     var needsToken: Bool { self != .limits && self != .document }
 
     /// Whether the call is for the application's backend only, which is not a user.
-    var isForAdministrators: Bool { self == .eraseUser || self == .revokeTokens }
+    var isForAdministrators: Bool {
+        switch self {
+        case .eraseUser, .revokeTokens, .importRecords, .dropImport: true
+        default: false
+        }
+    }
 }
 
 /// The call that a request is for, and the identifiers in its path, which are parsed only after the caller is
@@ -82,6 +88,9 @@ extension Route {
             guard action == "revoke", segments.next() == nil else { return .notFound }
             return post(method, Route(.revokeTokens, item: identifier))
         }
+        if first == "import", !identifier.isEmpty, segments.next() == nil {
+            return delete(method, Route(.dropImport, conversation: identifier))
+        }
         guard first == "conversations", !identifier.isEmpty else { return .notFound }
         guard let part = segments.next() else { return conversation(method, identifier) }
         guard let item = segments.next() else { return self.part(method, identifier, part) }
@@ -96,6 +105,7 @@ extension Route {
         if name == "limits" { return get(method, Route(.limits)) }
         if name == "sync" { return get(method, Route(.sync)) }
         if name == "settings" { return getOrPut(method, Route(.settings), Route(.putSettings)) }
+        if name == "import" { return post(method, Route(.importRecords)) }
         if name == "search" { return get(method, Route(.search)) }
         if name == "conversations" {
             return getOrPost(method, Route(.listConversations), Route(.createConversation))

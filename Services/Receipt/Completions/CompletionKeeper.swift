@@ -2,6 +2,7 @@ import Models
 import Postgres
 import Reactor
 import ServiceKit
+import Slots
 
 /// Keeps the dates at which all recipients of a message in a large conversation had, and had read, it.
 ///
@@ -53,7 +54,7 @@ final class CompletionKeeper {
 
     private func keepUp(_ conversation: ConversationID) async {
         do throws(DatabaseError) {
-            for kind in [1, 2] as [Int16] {
+            for kind in [RunKind.delivered, .read] {
                 var isBehind = true
                 while isBehind {
                     let began = MonotonicTime.now
@@ -67,7 +68,7 @@ final class CompletionKeeper {
     }
 
     /// Keeps the dates of the next messages. Returns whether there may be more.
-    func keepPage(_ conversation: ConversationID, _ kind: Int16) async throws(DatabaseError) -> Bool {
+    func keepPage(_ conversation: ConversationID, _ kind: RunKind) async throws(DatabaseError) -> Bool {
         let messages = try await CompletionStatements.messages(conversation, kind, on: connection)
         guard !messages.isEmpty else { return false }
         let lagging = try await CompletionStatements.laggards(conversation, kind, among: messages, on: connection)

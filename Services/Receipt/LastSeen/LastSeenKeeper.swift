@@ -8,31 +8,28 @@ import Wire
 /// Keeps when users were last online, for those who connect after they left.
 @Reactor
 final class LastSeenKeeper {
-    let answers: DatabaseAnswers
+    let responder: QueryResponder
     private let writing: Connection
     private let reading: Connection
 
     init(writing: Connection, reading: Connection, bus: Bus, log: Log) {
         self.writing = writing
         self.reading = reading
-        answers = DatabaseAnswers(limit: 1_024, bus: bus, log: log)
+        responder = QueryResponder(limit: 1_024, bus: bus, log: log)
     }
 
     func keep(_ seen: SeenUsers, _ request: RequestKey) {
-        answers.begin(request, status: 204) { [writing] () throws(DatabaseError) in
-            _ = try await writing.query(LastSeenStatements.seen) { LastSeenStatements.add(seen, to: &$0) }
+        responder.begin(request, status: 204) { [writing] () throws(DatabaseError) in
+            _ = try await writing.query(LastSeenStatements.seen) { $0.set($1, to: seen.users) }
             return { _ in }
         }
     }
 
-    func answer(_ request: RequestKey, _ query: LastSeenQuery) {
-        answers.begin(request) { [reading] () throws(DatabaseError) in
-            let rows = try await reading.query(LastSeenStatements.ofPeers) { parameters in
-                parameters.add(query.user)
-                parameters.add(query.user.slot)
-            }
-            let answer = LastSeen(rows.map(LastSeenStatements.departure))
-            return { answer.write(to: &$0) }
+    func respond(to request: RequestKey, _ query: LastSeenQuery) {
+        responder.begin(request) { [reading] () throws(DatabaseError) in
+            let rows = try await reading.query(LastSeenStatements.ofPeers) { $0.set($1, to: query.user) }
+            let response = LastSeen(rows.map(LastSeenStatements.departure))
+            return { response.write(to: &$0) }
         }
     }
 }

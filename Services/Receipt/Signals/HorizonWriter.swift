@@ -59,7 +59,7 @@ final class HorizonWriter {
             key: HorizonKey(conversation: signal.conversation, user: signal.user),
             horizons: Horizons(delivered: signal.delivered, read: signal.read), requests: [request])
         switch merger.add(merged, at: .now) {
-        case .alreadyCommitted: bus.answer(request, status: 202)
+        case .alreadyCommitted: bus.respond(to: request, status: 202)
         case .accepted: planKick()
         }
         planClosing()
@@ -141,7 +141,7 @@ final class HorizonWriter {
         switch outcome {
         case .committed(let rows):
             kick()  // First: PostgreSQL works while the responses are encoded.
-            answer(signals, AdvanceStatement.outcomes(rows[rows.count - 1], layout))
+            respond(to: signals, AdvanceStatement.outcomes(rows[rows.count - 1], layout))
         case .failed(let error, _) where error.isRaceLost:
             retries.append(signals)
         case .failed(let error, _) where error.isFaultOfData:
@@ -156,15 +156,15 @@ final class HorizonWriter {
         kick()
     }
 
-    private func answer(_ signals: [MergedSignal], _ outcomes: [SignalOutcome]) {
+    private func respond(to signals: [MergedSignal], _ outcomes: [SignalOutcome]) {
         for (signal, outcome) in zip(signals, outcomes) {
             switch outcome {
             case .refused(let problem):
-                for request in signal.requests { bus.answer(request, problem) }
+                for request in signal.requests { bus.respond(to: request, problem) }
             case .reached(let horizons, let advance):
                 known.insert(signal.key.conversation)
                 merger.committed(signal.key, horizons)
-                for request in signal.requests { bus.answer(request, status: 202) }
+                for request in signal.requests { bus.respond(to: request, status: 202) }
                 if let advance { note(advance, of: signal.key) }
             }
         }
@@ -181,7 +181,7 @@ final class HorizonWriter {
     private func isolateCulprit(_ signals: [MergedSignal]) {
         guard signals.count > 1 else {
             let problem = Problem(.invalid, "the database refuses this request")
-            for request in signals[0].requests { bus.answer(request, problem) }
+            for request in signals[0].requests { bus.respond(to: request, problem) }
             return
         }
         retries.append(contentsOf: signals.chunked(by: (signals.count + 1) / 2))

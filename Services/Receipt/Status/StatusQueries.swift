@@ -9,22 +9,22 @@ import Wire
 @Reactor
 final class StatusQueries {
     let connection: Connection
-    let answers: DatabaseAnswers
+    let responder: QueryResponder
 
     init(_ connection: Connection, bus: Bus, log: Log) {
         self.connection = connection
-        answers = DatabaseAnswers(limit: 4_096, bus: bus, log: log)
+        responder = QueryResponder(limit: 4_096, bus: bus, log: log)
     }
 
-    func answer(_ request: RequestKey, _ query: StatusQuery) {
-        answers.begin(request) { [connection] () throws(DatabaseError) in
+    func respond(to request: RequestKey, _ query: StatusQuery) {
+        responder.begin(request) { [connection] () throws(DatabaseError) in
             let status = try await StatusStatements.status(query, on: connection)
             return { status.writeEntry(to: &$0) }
         }
     }
 
-    func answer(_ request: RequestKey, _ query: StreamPositions, in slot: Slot) {
-        answers.begin(request) { [connection] () throws(DatabaseError) in
+    func respond(to request: RequestKey, _ query: StreamPositions, in slot: Slot) {
+        responder.begin(request) { [connection] () throws(DatabaseError) in
             let positions = try await StatusStatements.positions(query.conversations, in: slot, on: connection)
             return { positions.write(to: &$0) }
         }

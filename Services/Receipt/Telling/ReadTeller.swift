@@ -10,7 +10,7 @@ import Wire
 final class ReadTeller {
     private static let deadline = Duration.seconds(10)
 
-    private(set) var told = 0
+    private(set) var announced = 0
     private(set) var dropped = 0
     /// Called for each conversation of which a position was dropped.
     var onDropped: @Reactor (ConversationID) -> Void = { _ in }
@@ -68,7 +68,7 @@ final class ReadTeller {
     private func finish(_ keys: [HorizonKey], in slot: Slot, _ outcome: RequestOutcome) {
         slotsUnderWay.remove(slot)
         let isTold = outcome.isFinal
-        if isTold { told += keys.count }
+        if isTold { announced += keys.count }
         reads.rest(keys, isTold: isTold, at: .now)
         planEnding()
         planFlush()
@@ -89,6 +89,6 @@ final class ReadTeller {
 extension RequestOutcome {
     /// Whether no repetition is needed. A permanent refusal is final too.
     fileprivate var isFinal: Bool {
-        if case .answered(let answer) = self { answer.status < 500 } else { false }
+        if case .response(let response) = self { response.status < 500 } else { false }
     }
 }

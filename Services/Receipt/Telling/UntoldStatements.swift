@@ -11,35 +11,7 @@ enum UntoldStatements {
     static let notes = NoteStatements(
         Schema.name, "untold", existence: (table: "receipt.positions", id: "conversation_id"))
 
-    static let all = [ofOne, ofAll]
-
-    /// Of one conversation. $1 slot · $2 conversation · after $3 user · $4 limit.
-    private static let ofOne = Statement(
-        "untold_of_one", parameters: [.int2, .uuid, .text, .int8],
-        """
-        SELECT h.user_id, h.read_seq, coalesce(h.read_seq > (
-            SELECT i.told_read_seq FROM store.published_inbox i WHERE i.user_id = h.user_id AND i.conversation_id = $2
-        ), false)
-        FROM receipt.horizons h
-        WHERE h.slot = $1 AND h.conversation_id = $2 AND h.user_id > $3
-        ORDER BY h.user_id LIMIT $4
-        """)
-
-    /// Of some slots. After $1 conversation, $2 user · $3 slots · $4 limit.
-    private static let ofAll = Statement(
-        "untold_reads", parameters: [.uuid, .text, .array(.int2), .int8],
-        """
-        WITH page AS MATERIALIZED (
-            SELECT h.conversation_id, h.user_id, h.read_seq FROM receipt.horizons h
-            WHERE (h.conversation_id, h.user_id) > ($1, $2) AND h.slot = ANY ($3)
-            ORDER BY h.conversation_id, h.user_id LIMIT $4
-        )
-        SELECT p.conversation_id, p.user_id, p.read_seq, coalesce(p.read_seq > (
-            SELECT i.told_read_seq FROM store.published_inbox i
-            WHERE i.user_id = p.user_id AND i.conversation_id = p.conversation_id
-        ), false)
-        FROM page p ORDER BY p.conversation_id, p.user_id
-        """)
+    static let all = [ofOne.untyped, ofSlots.untyped]
 
     /// The horizon after which a page begins.
     struct Place {
@@ -60,43 +32,80 @@ enum UntoldStatements {
 
     // MARK: Of one conversation
 
+    private struct OneInput: NamedFields {
+        let key: ConversationInput
+        let after: Parameter<String>
+        let limit: Parameter<Int64>
+    }
+
+    private struct OneColumns: NamedFields {
+        let userId: Column<UserID>
+        let readSeq: Column<Int64>
+        let isUntold: Column<Bool>
+    }
+
+    private static let ofOne = PreparedStatement<OneInput, OneColumns>(
+        "untold_of_one", PackageResources.untold_of_one_sql, .receipt)
+
     static func add(_ places: [Place], to batch: inout Batch) {
         for place in places {
-            batch.execute(ofOne) { parameters in
-                parameters.add(place.conversation.slot)
-                parameters.add(place.conversation)
-                parameters.add(place.user)
-                parameters.add(Int64(pageSize))
+            batch.execute(ofOne) { parameters, input in
+                parameters.set(input.key, to: place.conversation)
+                parameters.set(input.after, to: place.user)
+                parameters.set(input.limit, to: Int64(pageSize))
             }
         }
     }
 
     static func page(_ rows: Rows, of place: Place) -> Page {
-        let untold = rows.filter { $0[2] }.map {
-            (HorizonKey(conversation: place.conversation, user: $0[0]), $0[1] as Int64)
+        let columns = ofOne.columns
+        let untold = rows.filter { $0[columns.isUntold] }.map {
+            (HorizonKey(conversation: place.conversation, user: $0[columns.userId]), $0[columns.readSeq])
         }
         var next: Place?
         if rows.count == pageSize, let last = rows.last {
-            next = Place(conversation: place.conversation, user: last[0])
+            next = Place(conversation: place.conversation, user: last[columns.userId].name)
         }
         return Page(untold: untold, looked: rows.count, next: next)
     }
 
     // MARK: Of slots
 
+    private struct SlotsInput: NamedFields {
+        let afterConversation: Parameter<ConversationID>
+        let afterUser: Parameter<String>
+        let slots: Parameter<[Slot]>
+        let limit: Parameter<Int64>
+    }
+
+    private struct SlotsColumns: NamedFields {
+        let conversationId: Column<ConversationID>
+        let horizon: OneColumns
+    }
+
+    private static let ofSlots = PreparedStatement<SlotsInput, SlotsColumns>(
+        "untold_reads", PackageResources.untold_reads_sql, .receipt)
+
     static func page(
         _ slots: Set<Slot>, behind place: Place, on connection: Connection
     ) async throws(DatabaseError) -> Page {
-        let rows = try await connection.query(ofAll) { parameters in
-            parameters.add(place.conversation)
-            parameters.add(place.user)
-            parameters.addArray(of: .int2)
-            for slot in slots { parameters.append(slot) }
-            parameters.add(Int64(pageSize))
+        let rows = try await connection.query(ofSlots) { parameters, input in
+            parameters.set(input.afterConversation, to: place.conversation)
+            parameters.set(input.afterUser, to: place.user)
+            parameters.set(input.slots, to: slots)
+            parameters.set(input.limit, to: Int64(pageSize))
         }
-        let untold = rows.filter { $0[3] }.map { (HorizonKey(conversation: $0[0], user: $0[1]), $0[2] as Int64) }
+        let columns = ofSlots.columns
+        let untold = rows.filter { $0[columns.horizon.isUntold] }.map { row in
+            (
+                HorizonKey(conversation: row[columns.conversationId], user: row[columns.horizon.userId]),
+                row[columns.horizon.readSeq]
+            )
+        }
         var next: Place?
-        if rows.count == pageSize, let last = rows.last { next = Place(conversation: last[0], user: last[1]) }
+        if rows.count == pageSize, let last = rows.last {
+            next = Place(conversation: last[columns.conversationId], user: last[columns.horizon.userId].name)
+        }
         return Page(untold: untold, looked: rows.count, next: next)
     }
 }

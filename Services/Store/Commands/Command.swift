@@ -6,14 +6,12 @@ import Wire
 /// A command on its way through the writer. Its bytes stay in the frame they arrived in until it is answered.
 struct Command {
     enum Action {
-        case create(CreateConversation)
+        /// Messages, which a batch stores with those of other commands.
         case send(Send)
-        case write(Write)
+        /// Read positions, which a batch merges with those of other commands.
         case read(ReadPositions)
-        case settings(PutSettings)
-        case beginErasure(EraseUser)
-        case erase(EraseStep)
-        case revoke(RevokeTokens)
+        /// Everything else.
+        case step(any BatchStep)
     }
 
     struct Send {
@@ -37,15 +35,9 @@ struct Command {
         trace = entry.trace
         action =
             switch kind {
-            case .createConversation: .create(try CreateConversation(from: &reader))
             case .sendMessages: .send(try Send(from: &reader))
-            case .write: .write(try Write(from: &reader))
             case .readMoved: .read(try ReadPositions(from: &reader))
-            case .putSettings: .settings(try PutSettings(from: &reader))
-            case .eraseUser: .beginErasure(try EraseUser(from: &reader))
-            case .eraseStep: .erase(try EraseStep(from: &reader))
-            case .revokeTokens: .revoke(try RevokeTokens(from: &reader))
-            default: throw .unknownValue(field: "command kind", UInt64(kind.rawValue))
+            default: .step(try BatchSteps.decode(kind, &reader))
             }
     }
 
@@ -55,14 +47,21 @@ struct Command {
     /// Whether both came in one frame.
     func sharesFrame(with other: Command) -> Bool { frame.isOfSameFrame(as: other.frame) }
 
+    /// Whether it may take long and no client waits for it, so that it is committed apart from messages.
+    var isBackgroundWork: Bool {
+        switch action {
+        case .send: false
+        case .read: true
+        case .step(let step): type(of: step).isBackgroundWork
+        }
+    }
+
     /// The number of rows it adds to a batch.
     var rowCount: Int {
         switch action {
-        case .create(let creation): creation.members.count + 1
         case .send(let send): send.messages.count
-        case .write, .settings, .beginErasure, .revoke: 1
         case .read(let positions): positions.entries.count
-        case .erase: ErasureStatements.hitsLimit
+        case .step(let step): step.rowCount
         }
     }
 }

@@ -6,8 +6,7 @@ import Wire
 /// Stores a run of one message that neither replies nor mentions, which is the usual run under low load.
 enum SendOneStatement {
     struct Input: NamedFields {
-        let slot: Parameter<Slot>
-        let conversation: Parameter<ConversationID>
+        let key: ConversationInput
         let id: Parameter<MessageID>
         let sender: Parameter<UserID>
         let text: Parameter<UnsafeRawBufferPointer>
@@ -24,8 +23,7 @@ enum SendOneStatement {
 
     static func add(to batch: inout Batch, _ item: SendItem) {
         batch.execute(statement) { parameters, input in
-            parameters.set(input.slot, to: item.conversation.slot)
-            parameters.set(input.conversation, to: item.conversation)
+            parameters.set(input.key, to: item.conversation)
             parameters.set(input.id, to: item.message.id)
             parameters.set(input.sender, to: item.sender)
             parameters.set(input.text, to: item.message.text)

@@ -136,6 +136,7 @@ enum SendVerdict: Int16, PostgresEnum {
     case senderHasLeft = 4
     /// The parent does not exist, is no user's message, or was deleted for everyone.
     case notReplyable = 5
+    case conversationIsImported = 6
 
     fileprivate var outcome: SendStatement.Outcome {
         switch self {
@@ -145,6 +146,7 @@ enum SendVerdict: Int16, PostgresEnum {
         case .idIsTaken: .refused(Problem(.conflict, "id: another message has this id"))
         case .senderHasLeft: .refused(.notAMember)
         case .notReplyable: .refused(Problem(.notReplyable, "replyTo: this message cannot be replied to"))
+        case .conversationIsImported: .refused(.conversationIsImported)
         }
     }
 }
@@ -201,5 +203,6 @@ private struct ListByPlace<Value> {
 
 extension Problem {
     static let unknownConversation = Problem(.notFound, "there is no such conversation")
+    static let conversationIsImported = Problem(.conflict, "the conversation is being imported")
     static let notAMember = Problem(.forbidden, "only members may do this")
 }

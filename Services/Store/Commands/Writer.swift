@@ -48,11 +48,9 @@ final class Writer {
 
     nonisolated static let statements =
         [
-            SendStatement.statement.untyped, SendOneStatement.statement.untyped, CreateStatement.statement,
-            ReadStatement.statement, SettingsStatement.put, PrivateTail.trim, RecentOutcomes.sweep,
-            RevocationStatements.revoke,
-        ] + LockStatement.all + WriteStatement.all + [FeedStatement.latest] + ErasureStatements.commands
-        + SearchIndex.notes.all
+            SendStatement.statement.untyped, SendOneStatement.statement.untyped, MergedReads.statement.untyped,
+            PrivateTail.trim.untyped, RecentOutcomes.sweep.untyped,
+        ] + LockStatement.all + BatchSteps.statements + SearchIndex.notes.all
 
     var waiting: CommandQueue.Size { queue.size }
     var isIdle: Bool { inFlight == 0 && queue.isEmpty }
@@ -85,52 +83,39 @@ final class Writer {
         let plan = BatchPlan(commands.lazy.map(\.action))
         let start = MonotonicTime.now
         inFlight += 1
-        var lockCount = 0
+        /// How many statements come before each run, and at the end.
+        var bounds: [Int] = []
+        bounds.reserveCapacity(plan.runs.count + 1)
         var hasNote = false
         connection.submit { batch in
-            hasNote = notes?.begin(plan.conversationsToLock, in: &batch) == 1
-            lockCount = (hasNote ? 1 : 0) + LockStatement.add(to: &batch, for: plan)
-            for run in plan.runs { add(run, of: plan, commands, to: &batch) }
+            hasNote = notes?.begin(plan.locks.conversations, in: &batch) == 1
+            LockStatement.add(plan.locks, to: &batch)
+            bounds.append(batch.statementCount)
+            for run in plan.runs {
+                add(run, of: plan, commands, to: &batch)
+                bounds.append(batch.statementCount)
+            }
         } completion: { [self] outcome in
             inFlight -= 1
-            metrics.observe(rows: plan.items.count + plan.reads.count, time: .now - start)
-            notes?.end(plan.conversationsToLock, hasNote ? outcome.firstRows : nil)
-            finish(commands, plan, outcome, lockCount)
+            metrics.observe(rows: plan.items.count + plan.reads.entries.count, time: .now - start)
+            notes?.end(plan.locks.conversations, hasNote ? outcome.firstRows : nil)
+            finish(commands, plan, outcome, bounds)
         }
     }
 
     private func add(_ run: Run, of plan: BatchPlan, _ commands: [Command], to batch: inout Batch) {
         switch run {
         case .send(let range, let layout): SendStatement.add(to: &batch, plan.items[range], layout)
-        case .create(let index):
-            if case .create(let creation) = commands[index].action {
-                CreateStatement.add(to: &batch, creation, conversationLimit)
-            }
-        case .write(let index):
-            if case .write(let write) = commands[index].action {
-                WriteStatement.add(write, commands[index].request, conversationLimit, to: &batch)
-            }
-        case .settings(let index):
-            if case .settings(let settings) = commands[index].action {
-                SettingsStatement.add(settings, commands[index].request, to: &batch)
-            }
-        case .read: ReadStatement.add(to: &batch, plan.reads)
-        case .beginErasure(let index):
-            if case .beginErasure(let erasure) = commands[index].action { ErasureStatements.add(erasure, to: &batch) }
-        case .revoke(let index):
-            if case .revoke(let revocation) = commands[index].action {
-                RevocationStatements.add(revocation, to: &batch)
-            }
-        case .erase(let index, _):
-            if case .erase(let step) = commands[index].action { ErasureStatements.add(step, to: &batch) }
+        case .step(let step, let index): step.add(to: &batch, commands[index].request, conversationLimit)
+        case .read: plan.reads.add(to: &batch)
         }
     }
 
-    private func finish(_ commands: [Command], _ plan: BatchPlan, _ outcome: BatchOutcome, _ lockCount: Int) {
+    private func finish(_ commands: [Command], _ plan: BatchPlan, _ outcome: BatchOutcome, _ bounds: [Int]) {
         switch outcome {
         case .committed(let rows):
             kick()  // First: PostgreSQL works while the responses are encoded.
-            outcomes.announceAndAnswer(commands, plan, rows.dropFirst(lockCount))
+            outcomes.announceAndRespond(commands, plan, rows, bounds)
             onCommit(plan)
         case .failed(let error, _) where error.isRaceLost:
             metrics.racesLost += 1
@@ -150,7 +135,7 @@ final class Writer {
     /// Halves a batch that the database refuses until the faulty command is alone. Only that one is refused.
     private func isolateCulprit(_ commands: [Command]) {
         guard commands.count > 1 else {
-            return bus.answer(commands[0].request, Problem(.invalid, "the database refuses this request"))
+            return bus.respond(to: commands[0].request, Problem(.invalid, "the database refuses this request"))
         }
         metrics.batchesHalved += 1
         let half = commands.count / 2

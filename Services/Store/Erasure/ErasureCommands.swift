@@ -1,82 +1,109 @@
+import Bus
 import Bytes
 import JSON
 import Models
 import Postgres
+import Reactor
+import Slots
 import Wire
 
-// The commands of an erasure in a batch, and the decoding of their rows.
+/// Begins the erasure of a user, or reports its progress.
+extension EraseUser: BatchStep {
+    static var statements: [Statement] { [ErasureStatements.begin.untyped] }
 
-extension EraseStep {
+    func lock(_ locks: inout Locks) { locks.insert(userAlone: user) }
+
+    func add(to batch: inout Batch, _: RequestKey, _: ConversationLimit) { ErasureStatements.add(self, to: &batch) }
+
+    func finish(_ command: Command, _ rows: StepRows, _ outcomes: CommandOutcomes) {
+        let progress = ErasureProgress(rows.row)
+        outcomes.erasures.began(user, progress)
+        outcomes.bus.respond(to: command.request, status: progress.isDone ? 200 : 202) { $0.append(progress, of: user) }
+    }
+}
+
+/// Takes one step of an erasure.
+extension EraseStep: BatchStep {
+    static var statements: [Statement] {
+        [
+            ErasureStatements.content.untyped, ErasureStatements.announced.untyped, ErasureStatements.stays.untyped,
+            ErasureStatements.listing.untyped, ErasureStatements.remains.untyped,
+        ]
+    }
+
+    static var isBackgroundWork: Bool { true }
+
     /// The conversation that the step changes.
-    var conversation: ConversationID? {
+    private var conversation: ConversationID? {
         switch part {
         case .leave(let conversation), .content(let conversation, _), .stays(let conversation): conversation
         case .listing, .remains: nil
         }
     }
 
-    /// Whether it makes changes that others see. A second statement then reads them back.
-    var isAnnounced: Bool {
-        switch part {
-        case .leave, .content: true
-        case .stays, .listing, .remains: false
+    var rowCount: Int { ErasureStatements.hitsLimit }
+
+    func lock(_ locks: inout Locks) {
+        locks.insert(erasureOf: user)
+        locks.insert(streamOf: user)
+        if let conversation {
+            locks.insert(conversation: conversation)
+            locks.insert(searchOf: conversation)
+        }
+    }
+
+    func add(to batch: inout Batch, _: RequestKey, _: ConversationLimit) { ErasureStatements.add(self, to: &batch) }
+
+    /// A part that makes changes which others see has a second statement, which reads them back.
+    func finish(_ command: Command, _ rows: StepRows, _ outcomes: CommandOutcomes) {
+        let row = rows.row
+        if rows.count > 1, let conversation, let positions = ErasureStatements.positions(self, row) {
+            outcomes.announcer.announce(conversation, positions, of: rows[1], nil)
+        }
+        outcomes.bus.respond(to: command.request, status: 200) {
+            $0.append(bigEndian: ErasureStatements.next(self, row))
         }
     }
 }
 
 extension ErasureStatements {
     static func add(_ erasure: EraseUser, to batch: inout Batch) {
-        batch.execute(begin) { parameters in
-            parameters.add(erasure.user.slot)
-            parameters.add(erasure.user)
-        }
+        batch.execute(begin) { $0.set($1, to: erasure.user) }
     }
 
     static func add(_ step: EraseStep, to batch: inout Batch) {
         switch step.part {
         case .leave(let conversation):
             RemoveMember.add(ofErased: step.user, in: conversation, to: &batch)
-            addChanges(of: conversation, FeedStatement.latest, to: &batch)
+            FeedStatement.addLatest(of: conversation, to: &batch)
         case .content(let conversation, let after):
-            batch.execute(content) { parameters in
-                add(step.user, in: conversation, to: &parameters)
-                parameters.add(after)
+            batch.execute(content) { parameters, input in
+                parameters.set(input.member, to: step.user, in: conversation)
+                parameters.set(input.after, to: after)
             }
-            addChanges(of: conversation, announced, to: &batch)
+            batch.execute(announced) { $0.set($1, to: conversation) }
         case .stays(let conversation):
-            batch.execute(stays) { add(step.user, in: conversation, to: &$0) }
+            batch.execute(stays) { $0.set($1, to: step.user, in: conversation) }
         case .listing(let conversation):
-            batch.execute(listing) { parameters in
-                parameters.add(step.user.slot)
-                parameters.add(step.user)
-                parameters.add(conversation)
+            batch.execute(listing) { parameters, input in
+                parameters.set(input.user, to: step.user)
+                parameters.set(input.conversation, to: conversation)
             }
         case .remains:
-            batch.execute(remains) { parameters in
-                parameters.add(step.user.slot)
-                parameters.add(step.user)
-            }
-        }
-    }
-
-    private static func add(_ user: UserID, in conversation: ConversationID, to parameters: inout Parameters) {
-        parameters.add(conversation.slot)
-        parameters.add(conversation)
-        parameters.add(user)
-        parameters.add(user.slot)
-    }
-
-    private static func addChanges(of conversation: ConversationID, _ statement: Statement, to batch: inout Batch) {
-        batch.execute(statement) { parameters in
-            parameters.add(conversation.slot)
-            parameters.add(conversation)
+            batch.execute(remains) { $0.set($1, to: step.user) }
         }
     }
 
     /// The position where the part continues, or 0 when it is done. Leaving is done if the user has left or never was
     /// there.
     static func next(_ step: EraseStep, _ row: Row) -> Int64 {
-        if case .leave = step.part { 0 } else { row[0] }
+        switch step.part {
+        case .leave: 0
+        case .content: row[content.columns.step.next]
+        case .stays: row[stays.columns.next]
+        case .listing: row[listing.columns.next]
+        case .remains: row[remains.columns.next]
+        }
     }
 
     /// The conversation positions that the step took.
@@ -84,13 +111,22 @@ extension ErasureStatements {
         switch step.part {
         case .leave:
             guard let change = WriteStatement.decode(row).change else { return nil }
-            return change.seq - change.positions + 1..<change.seq + 1
+            return change.range
         case .content:
-            let last: Int64? = row[1], count: Int64? = row[2]
-            guard let last, let count else { return nil }
+            let columns = content.columns
+            guard let last = row[columns.lastSeq], let count = row[columns.positions] else { return nil }
             return last - count + 1..<last + 1
         case .stays, .listing, .remains: return nil
         }
+    }
+}
+
+extension Parameters {
+    fileprivate mutating func set(
+        _ input: ErasureStatements.MemberInput, to user: UserID, in conversation: ConversationID
+    ) {
+        set(input.key, to: conversation)
+        set(input.user, to: user)
     }
 }
 
@@ -101,16 +137,18 @@ struct ErasureProgress {
     let erasedAt: Timestamp?
     let counts: [(name: StaticString, count: Int64)]
 
-    private static let names: [StaticString] = [
-        "messages", "revisions", "tapbacks", "mentions", "receipts", "memberships", "hidden", "privateChanges",
-        "outcomes",
-    ]
-
     init(_ row: Row) {
-        number = row[0]
-        requestedAt = row[1]
-        erasedAt = row[2]
-        counts = Self.names.enumerated().map { ($1, row[3 + $0]) }
+        let columns = ErasureStatements.begin.columns
+        number = row[columns.number]
+        requestedAt = row[columns.requestedAt]
+        erasedAt = row[columns.erasedAt]
+        counts = [
+            ("messages", row[columns.messages]), ("revisions", row[columns.revisions]),
+            ("tapbacks", row[columns.tapbacks]), ("mentions", row[columns.mentions]),
+            ("receipts", row[columns.receipts]), ("memberships", row[columns.memberships]),
+            ("hidden", row[columns.hidden]), ("privateChanges", row[columns.privateChanges]),
+            ("outcomes", row[columns.outcomes]),
+        ]
     }
 
     var isDone: Bool { erasedAt != nil }

@@ -23,7 +23,7 @@ final class Erasures {
     private let slots: OwnedSlots
     private let connection: QueryConnections
     private let log: Log
-    private let counting: SlotReading
+    private let counting: SlotReading<ErasureStatements.SlotColumns>
     /// The numbers of erased users in the owned slots that have been read so far.
     private var counts: [Slot: Int64] = [:]
     private var driven: Set<UserID> = []
@@ -35,7 +35,9 @@ final class Erasures {
         self.slots = slots
         self.connection = connection
         self.log = log
-        counting = SlotReading(ErasureStatements.ofSlots, slots: slots, connection: connection, log: log)
+        let statement = ErasureStatements.ofSlots
+        counting = SlotReading(
+            statement, slot: statement.columns.slot, slots: slots, connection: connection, log: log)
         counting.onAcquired = { [weak self] in self?.counts[$0] = nil }
         counting.onRow = { [weak self] in self?.take($0) }
         Reactor.every(Self.announcementInterval) { [weak self] in self?.announceCounts() }
@@ -59,9 +61,10 @@ final class Erasures {
     // MARK: Erased users
 
     private func take(_ row: Row) {
-        let slot: Slot = row[0], count: Int64 = row[1]
-        counts[slot] = max(counts[slot] ?? 0, count)
-        if !row.isNull(2) { drive(row[2]) }
+        let columns = ErasureStatements.ofSlots.columns
+        let slot = row[columns.slot]
+        counts[slot] = max(counts[slot] ?? 0, row[columns.number])
+        if let user = row[columns.userId] { drive(user) }
     }
 
     private func announceCounts() {

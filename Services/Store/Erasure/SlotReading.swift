@@ -6,24 +6,29 @@ import Slots
 
 /// Reads data of each newly acquired slot once, and retries after a failure.
 @Reactor
-final class SlotReading {
-    private static let pause = Duration.milliseconds(200)
+final class SlotReading<Columns: NamedFields> {
+    private static var pause: Duration { .milliseconds(200) }
 
     /// Called with a slot before it is read.
     var onAcquired: @Reactor (Slot) -> Void = { _ in }
     /// Called with each row of a slot that is still owned.
     var onRow: @Reactor (Row) -> Void = { _ in }
 
-    private let statement: Statement
+    private let statement: PreparedStatement<SlotsInput, Columns>
+    private let slot: Column<Slot>
     private let slots: OwnedSlots
     private let connection: QueryConnections
     private let log: Log
     private var unread: Set<Slot> = []
     private var isReading = false
 
-    /// - Parameter statement: takes slots; the first column of its rows is the slot.
-    init(_ statement: Statement, slots: OwnedSlots, connection: QueryConnections, log: Log) {
+    /// - Parameter slot: the column with the slot.
+    init(
+        _ statement: PreparedStatement<SlotsInput, Columns>, slot: Column<Slot>, slots: OwnedSlots,
+        connection: QueryConnections, log: Log
+    ) {
         self.statement = statement
+        self.slot = slot
         self.slots = slots
         self.connection = connection
         self.log = log
@@ -51,15 +56,28 @@ final class SlotReading {
         let asked = unread
         unread = []
         do {
-            let rows = try await connection.query(statement) { parameters in
-                parameters.addArray(of: .int2)
-                for slot in asked { parameters.append(slot) }
-            }
-            for row in rows where slots.contains(row[0]) { onRow(row) }
+            let rows = try await connection.query(statement) { $0.set($1.slots, to: asked) }
+            for row in rows where slots.contains(row[slot]) { onRow(row) }
         } catch {
             log.warning("what slots have could not be read", [LogField("reason", error.debugDescription)])
             unread.formUnion(asked)
             await Reactor.sleep(for: Self.pause)
         }
+    }
+}
+
+/// The slots that a statement reads.
+struct SlotsInput: NamedFields { let slots: Parameter<[Slot]> }
+
+/// The numbered rows of a slot after one of them.
+struct AfterNumberInput: NamedFields {
+    let slot: Parameter<Slot>
+    let after: Parameter<Int64>
+}
+
+extension Parameters {
+    mutating func set(_ input: AfterNumberInput, to slot: Slot, after number: Int64) {
+        set(input.slot, to: slot)
+        set(input.after, to: number)
     }
 }

@@ -3,6 +3,7 @@ import Bytes
 import Models
 import Postgres
 import Reactor
+import Slots
 import Wire
 
 /// The erasure of one user, piece by piece. The next piece is read from the database each time, so the erasure can stop
@@ -62,13 +63,13 @@ struct UserErasure {
         let step = EraseStep(user, part)
         let start = MonotonicTime.now
         let outcome = await bus.request(.eraseStep, in: step.slot, deadline: Self.deadline) { step.write(to: &$0) }
-        guard case .answered(let answer) = outcome, answer.status == 200 else {
+        guard case .response(let response) = outcome, response.status == 200 else {
             throw Delay(reason: "no store carries out a step")
         }
         // Rests for as long as the step took, so others get at least half of the time.
         await Reactor.sleep(for: .now - start)
-        var reader = ByteReader(answer.payload.bytes)
-        guard let next = try? reader.number(Int64.self) else { throw Delay(reason: "an answer that is none") }
+        var reader = ByteReader(response.payload.bytes)
+        guard let next = try? reader.number(Int64.self) else { throw Delay(reason: "the response cannot be read") }
         return next
     }
 
@@ -78,28 +79,28 @@ struct UserErasure {
             let outcome = await bus.request(
                 ReceiptRequestKind.erase, in: conversation.slot, deadline: Self.deadline
             ) { request.write(to: &$0) }
-            guard case .answered(let answer) = outcome, answer.status < 300 else {
+            guard case .response(let response) = outcome, response.status < 300 else {
                 throw Delay(reason: "no receipt service erases receipts")
             }
-            if answer.status == 204 { return }
+            if response.status == 204 { return }
         }
     }
 
     // MARK: Next piece
 
     private func nextListing() async throws(Delay) -> ConversationID? {
-        try await query(ErasureStatements.nextListing) { parameters in
-            parameters.add(user.slot)
-            parameters.add(user)
-        }.first?[0]
+        let statement = ErasureStatements.nextListing
+        return try await query(statement) { $0.set($1, to: user) }.first.map { $0[statement.columns.conversationId] }
     }
 
     private func nextMention() async throws(Delay) -> (ConversationID, after: Int64)? {
-        try await query(ErasureStatements.nextMention) { $0.add(user) }.first.map { ($0[0], $0[1]) }
+        let statement = ErasureStatements.nextMention, columns = statement.columns
+        let rows = try await query(statement) { $0.set($1.user, to: user) }
+        return rows.first.map { ($0[columns.conversationId], $0[columns.after]) }
     }
 
-    private func query(
-        _ statement: Statement, _ build: (inout Parameters) -> Void
+    private func query<Input, Columns>(
+        _ statement: PreparedStatement<Input, Columns>, _ build: (inout Parameters, Input) -> Void
     ) async throws(Delay) -> Rows {
         do {
             return try await connection.query(statement, .light, build)

@@ -1,6 +1,5 @@
 import Bytes
 import JSON
-import Postgres
 
 /// The settings of a user.
 struct UserSettings: Equatable {
@@ -18,28 +17,16 @@ struct ConversationSettings: Equatable {
     var inheritsReadReceipts: Bool
 }
 
-extension UserSettings {
-    init(_ row: Row, _ column: Int) {
-        readReceipts = row[column]
-        presence = row[column + 1]
-    }
-}
-
 extension ConversationSettings {
-    init(_ row: Row, _ column: Int) {
-        readReceipts = row[column]
-        inheritsReadReceipts = row[column + 1]
-    }
-
     /// The bits of what `PutConversationSettings` tells.
-    enum Told {
+    enum Detail {
         static let readReceipts: Int64 = 1
         static let inherited: Int64 = 2
     }
 
-    init(told: Int64) {
-        readReceipts = told & Told.readReceipts != 0
-        inheritsReadReceipts = told & Told.inherited != 0
+    init(detail: Int64) {
+        readReceipts = detail & Detail.readReceipts != 0
+        inheritsReadReceipts = detail & Detail.inherited != 0
     }
 }
 

@@ -1,5 +1,6 @@
 import Models
 import Postgres
+import Slots
 
 /// The part of a user's private stream that is kept: the latest changes, without a gap. A client further behind reloads
 /// the affected data, which costs less than the stream.
@@ -9,30 +10,26 @@ enum PrivateTail {
     /// The number of rows that one statement removes.
     static let rowsAtOnce: Int64 = 500
 
-    /// Removes the oldest rows up to $3, at most $4 of them, and returns their number. A concurrent trim finds them
-    /// gone. $1 slot · $2 user.
-    static let trim = Statement(
-        "trim_private", parameters: [.int2, .text, .int8, .int8],
-        """
-        WITH gone AS (
-            DELETE FROM store.user_changes h
-            WHERE h.user_slot = $1 AND h.user_id = $2 AND h.useq <= least($3, $4 - 1 + (
-                SELECT o.useq FROM store.user_changes o WHERE o.user_slot = $1 AND o.user_id = $2 ORDER BY o.useq LIMIT 1))
-            RETURNING 1
-        )
-        SELECT count(*) FROM gone
-        """)
-
-    /// An SQL expression for the first replayed position.
-    ///
-    /// - Parameters:
-    ///   - user: expressions for the user's slot and name.
-    ///   - last: an expression for the stream's last position.
-    static func first(of user: (slot: String, name: String), last: String) -> String {
-        """
-        greatest(\(last) - \(kept - 1), (
-            SELECT h.useq FROM store.user_changes h WHERE h.user_slot = \(user.slot) AND h.user_id = \(user.name)
-            ORDER BY h.useq LIMIT 1), 1)
-        """
+    struct Input: NamedFields {
+        let user: UserInput
+        let through: Parameter<Int64>
+        let limit: Parameter<Int64>
     }
+
+    struct Columns: NamedFields { let count: Column<Int64> }
+
+    static let trim = PreparedStatement<Input, Columns>(
+        "trim_private", PackageResources.trim_private_sql, .store)
+
+    /// Removes the oldest rows up to a position, at most `rowsAtOnce` of them.
+    static func addTrim(of user: UserID, through useq: Int64, to batch: inout Batch) {
+        batch.execute(trim) { parameters, input in
+            parameters.set(input.user, to: user)
+            parameters.set(input.through, to: useq)
+            parameters.set(input.limit, to: rowsAtOnce)
+        }
+    }
+
+    /// The number of rows that a trim has removed.
+    static func trimmedCount(_ rows: Rows) -> Int64 { rows.first.map { $0[trim.columns.count] } ?? 0 }
 }

@@ -47,25 +47,17 @@ final class StreamTrimmer {
         isRunning = true
         let begin = MonotonicTime.now
         connection.submit {
-            Self.add(user, through: end, to: &$0)
+            PrivateTail.addTrim(of: user, through: end, to: &$0)
         } completion: { [weak self] outcome in
             self?.finish(outcome, user, end, begin)
-        }
-    }
-
-    private static func add(_ user: UserID, through end: Int64, to batch: inout Batch) {
-        batch.execute(PrivateTail.trim) { parameters in
-            parameters.add(user.slot)
-            parameters.add(user)
-            parameters.add(end)
-            parameters.add(PrivateTail.rowsAtOnce)
         }
     }
 
     /// A failed trim is made up for by the next one.
     private func finish(_ outcome: BatchOutcome, _ user: UserID, _ end: Int64, _ begin: MonotonicTime) {
         isRunning = false
-        if case .committed(let rows) = outcome, let count: Int64 = rows[0].first?[0] {
+        if case .committed(let rows) = outcome {
+            let count = PrivateTail.trimmedCount(rows[0])
             trimmed += Int(count)
             if count == PrivateTail.rowsAtOnce, ends[user] == nil {
                 ends[user] = end

@@ -1,157 +1,128 @@
 import Models
 import Postgres
+import Reactor
+import Slots
 import Wire
 
-/// The changes of a conversation in a range of positions, and the position of the conversation, in one snapshot. The
-/// feed is the union of created messages and all other changes.
+/// The changes of a conversation in a range of positions, and the position of the conversation, in one snapshot.
 enum FeedStatement {
-    /// Selects everything for fanout, which cuts by the windows of its sessions. Each change has its message in the
-    /// present state, or in the state when the next member left. Anyone who sees the change left at that time or later,
-    /// so nobody gets a text from after their stay. Returns no row if there is no such conversation.
-    static let replay = Statement(
-        "replay", parameters: [.int2, .uuid, .int8, .int8, .int8],
-        """
-        WITH \(everything)
-        \(feed(after: "$3", through: "$4", limit: "$5", asOf: "coalesce(\(nextRemoval), p.last_seq)"))
-        """)
-
-    private static let nextRemoval = """
-        (SELECT r.seq FROM store.changes r
-         WHERE r.slot = $1 AND r.conversation_id = $2 AND r.kind = \(ChangeKind.memberRemoved.rawValue) AND r.seq > f.seq
-         ORDER BY r.seq LIMIT 1)
-        """
-
-    /// Selects the latest changes for a write that was just carried out, in the same transaction. The latest one comes
-    /// last. Messages are in the state that the write left.
-    static let latest = latest("latest_changes", count: 2)
-
-    /// The same for a write that changes up to `count` messages at once.
-    static func latest(_ name: String, count: Int) -> Statement {
-        Statement(
-            name, parameters: [.int2, .uuid],
-            """
-            WITH \(everything), latest AS MATERIALIZED (
-                SELECT c.last_seq FROM store.conversations c WHERE c.slot = $1 AND c.id = $2
-            )
-            \(feed(
-                after: "(SELECT l.last_seq - \(count) FROM latest l)", through: "(SELECT l.last_seq FROM latest l)",
-                limit: "\(count)", asOf: "f.seq", countsMembers: false))
-            """)
+    private struct ReplayInput: NamedFields {
+        let key: ConversationInput
+        let range: RangeInput
     }
 
-    private static let everything = """
-        stays AS MATERIALIZED (SELECT 1::bigint AS first_seq, 9223372036854775807 AS last_seq)
-        """
-
-    /// Selects for a client what its windows cover. Each change has its message in the present state, or in the state
-    /// when the reader left, and no message if that was created before, between or after their stays. Returns no row if
-    /// the reader never was a member.
-    static let changes = Statement(
-        "changes", parameters: [.int2, .uuid, .int8, .int8, .int8, .text],
-        """
-        WITH stays AS MATERIALIZED (
-            SELECT joined_seq AS first_seq, coalesce(left_seq, 9223372036854775807) AS last_seq FROM store.memberships
-            WHERE slot = $1 AND conversation_id = $2 AND user_id = $6
-        )
-        \(feed(after: "$3", through: "$4", limit: "$5", asOf: "p.last_seq"))
-        """)
-
-    /// - Parameter countsMembers: adds the member count as of the position, for ranges that may hold the conversation's
-    ///   creation.
-    private static func feed(
-        after: String, through: String, limit: String, asOf position: String, countsMembers: Bool = true
-    ) -> String {
-        """
-        , position AS (
-            SELECT c.kind, c.created_at, c.member_count, least(c.last_seq, max(s.last_seq)) AS last_seq
-            FROM store.conversations c, stays s
-            WHERE c.slot = $1 AND c.id = $2
-            GROUP BY c.slot, c.id
-        ), feed AS (
-            SELECT f.* FROM stays s, LATERAL (
-                (SELECT m.seq, 1::smallint AS kind, m.created_at AS at, m.sender_id AS actor_id, NULL::text AS user_id,
-                    NULL::smallint AS role, NULL::text AS title, m.id AS message_id
-                 FROM store.messages m
-                 WHERE m.slot = $1 AND m.conversation_id = $2 AND m.seq > \(after) AND m.seq <= \(through) AND m.kind <> 3
-                   AND m.seq BETWEEN s.first_seq AND s.last_seq
-                 ORDER BY m.seq LIMIT \(limit))
-                UNION ALL
-                (SELECT h.seq, h.kind, h.at, h.actor_id, h.user_id, h.role, h.title, h.message_id
-                 FROM store.changes h
-                 WHERE h.slot = $1 AND h.conversation_id = $2 AND h.seq > \(after) AND h.seq <= \(through)
-                   AND h.seq BETWEEN s.first_seq AND s.last_seq
-                 ORDER BY h.seq LIMIT \(limit))
-            ) f
-            ORDER BY f.seq LIMIT \(limit)
-        )
-        SELECT p.last_seq, p.kind, p.created_at,
-            \(countsMembers ? memberCount(asOf: position) : "p.member_count"), f.seq, f.kind, f.at, f.actor_id, f.user_id, f.role,
-            f.title,
-            \(MessageRow.bareColumns(asOf: position))
-        FROM position p
-        LEFT JOIN feed f ON true
-        LEFT JOIN LATERAL (
-            SELECT m.* FROM store.messages m
-            WHERE m.slot = $1 AND m.conversation_id = $2 AND m.id = f.message_id
-              AND EXISTS (SELECT FROM stays s WHERE m.seq BETWEEN s.first_seq AND s.last_seq)
-            OFFSET 0  -- Else the planner joins all messages of the conversation with the stays first.
-        ) m ON true
-        ORDER BY f.seq
-        """
+    private struct ChangesInput: NamedFields {
+        let head: ReaderInput
+        let range: RangeInput
     }
 
-    private static func memberCount(asOf position: String) -> String {
-        """
-        CASE WHEN f.kind = \(ChangeKind.conversationCreated.rawValue)
-            THEN \(FormerView.memberCount("$1", "$2", present: "p.member_count", asOf: position))
-            ELSE p.member_count END
-        """
+    struct RangeInput: NamedFields {
+        let after: Parameter<Int64>
+        let through: Parameter<Int64>
+        let limit: Parameter<Int64>
     }
 
-    static func add(
-        _ conversation: ConversationID, after: Int64, through: Int64, limit: Int, to parameters: inout Parameters
-    ) {
-        parameters.add(conversation.slot)
-        parameters.add(conversation)
-        parameters.add(after)
-        parameters.add(through)
-        parameters.add(Int64(limit))
+    /// The columns of {feed}, of which all statements of changes return these and no others.
+    struct Columns: NamedFields {
+        let lastSeq: Column<Int64>
+        let conversationKind: Column<ConversationKind>
+        let conversationCreatedAt: Column<Timestamp>
+        let memberCount: Column<Int32>
+        let changeSeq: Column<Int64>
+        /// A number, because kinds of a later version may be among them.
+        let changeKind: Column<Int16>
+        let at: Column<Timestamp>
+        let actorId: Column<UserID>
+        let userId: Column<String?>
+        /// As the kind.
+        let role: Column<Int16?>
+        let title: Column<String?>
+        let message: WholeMessageColumns
     }
 
-    static func lastSeq(_ row: Row) -> Int64 { row[0] }
+    static let columns = SQLNames.store.columns(Columns.self, of: "feed")
+
+    static let queries = [replay.untyped, changes.untyped]
+
+    private static let replay = PreparedStatement<ReplayInput, Columns>(
+        "replay", PackageResources.replay_sql, .store)
+    private static let changes = PreparedStatement<ChangesInput, Columns>(
+        "changes", PackageResources.changes_sql, .store)
+
+    /// The latest changes, for a write that was just carried out, in the same transaction.
+    static func addLatest(of conversation: ConversationID, to batch: inout Batch) {
+        batch.execute(latest) { $0.set($1, to: conversation) }
+    }
+
+    static let latest = PreparedStatement<ConversationInput, Columns>(
+        "latest_changes", PackageResources.latest_changes_sql, .store)
+
+    @Reactor static func replay(_ query: ReplayQuery, on connection: QueryConnections) async throws -> Rows {
+        try await connection.query(replay) { parameters, input in
+            parameters.set(input.key, to: query.conversation)
+            parameters.set(input.range, after: query.after, through: query.through, limit: Int(query.limit))
+        }
+    }
+
+    /// - Parameter limit: one more than the query's, to detect further changes.
+    @Reactor static func changes(
+        _ query: AfterPositionQuery, limit: Int, on connection: QueryConnections
+    ) async throws -> Rows {
+        try await connection.query(changes) { parameters, input in
+            parameters.set(input.head, to: query.head)
+            parameters.set(input.range, after: query.after, through: .max, limit: limit)
+        }
+    }
+
+    static func lastSeq(_ row: Row) -> Int64 { row[columns.lastSeq] }
 
     /// Whether the outer join found no change.
-    static func isEmpty(_ row: Row) -> Bool { row.isNull(4) }
+    static func isEmpty(_ row: Row) -> Bool { row.isNull(columns.changeSeq) }
 
     /// The name of the user whom a membership change is about.
-    static func user(_ row: Row) -> String { row[8] ?? "" }
+    static func user(_ row: Row) -> String { row[columns.userId] ?? "" }
+}
+
+extension Parameters {
+    fileprivate mutating func set(
+        _ input: FeedStatement.RangeInput, after: Int64, through: Int64, limit: Int
+    ) {
+        set(input.after, to: after)
+        set(input.through, to: through)
+        set(input.limit, to: Int64(limit))
+    }
 }
 
 extension ChangeFields {
     /// Reads a row of the feed. Nil if the outer join found no change, and for kinds of a later version.
     init?(_ row: Row, conversation: ConversationID) {
-        guard !FeedStatement.isEmpty(row), let kind = ChangeKind(rawValue: UInt8(row[5] as Int16)) else { return nil }
+        let columns = FeedStatement.columns
+        guard !FeedStatement.isEmpty(row), let kind = ChangeKind(rawValue: UInt8(row[columns.changeKind])) else {
+            return nil
+        }
         self.conversation = conversation
         self.kind = kind
-        seq = row[4]
-        at = row[6]
-        actor = row[7]
-        content = Self.content(row, kind, conversation)
+        seq = row[columns.changeSeq]
+        at = row[columns.at]
+        actor = row[columns.actorId]
+        content = Self.content(row, columns, kind, conversation)
     }
 
-    private static func content(_ row: Row, _ kind: ChangeKind, _ conversation: ConversationID) -> Content {
+    private static func content(
+        _ row: Row, _ columns: FeedStatement.Columns, _ kind: ChangeKind, _ conversation: ConversationID
+    ) -> Content {
         switch kind {
         case .conversationCreated:
             return .conversation(
-                kind: row[1] as Int16 == 2 ? .direct : .group, title: row[10], createdAt: row[2],
-                memberCount: Int(row[3] as Int32))
+                kind: row[columns.conversationKind], title: row[columns.title],
+                createdAt: row[columns.conversationCreatedAt], memberCount: Int(row[columns.memberCount]))
         case .conversationRenamed:
-            return .title(row[10] ?? "")
+            return .title(row[columns.title] ?? "")
         case .memberAdded, .memberRemoved, .memberChanged:
-            let role: Int16? = row[9]
-            return .member(user: row[8] ?? "", role: role.flatMap { MemberRole(rawValue: UInt8($0)) })
+            let role = row[columns.role].flatMap { MemberRole(rawValue: UInt8($0)) }
+            return .member(user: row[columns.userId] ?? "", role: role)
         case .messageCreated, .messageEdited, .messageDeleted, .tapbackSet, .tapbackRemoved:
-            return .message(MessageFields(row, first: 11, conversation: conversation))
+            return .message(MessageFields(row, columns.message, in: conversation))
         }
     }
 }

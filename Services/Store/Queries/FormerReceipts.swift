@@ -1,106 +1,90 @@
 import Models
 import Postgres
+import Slots
 import Wire
 
 /// How far the recipients of a former member's messages were when that member left. Later receipts are not shown. These
 /// statements look at every stay of the conversation, which those for present members do not, so they are heavy.
 enum FormerReceipts {
-    static let statements = [end, counts, dates, single]
+    static let statements = [end.untyped, counts.untyped, dates.untyped, single.untyped]
 
-    /// Selects where and when the last stay of user $3 in conversation $2 of slot $1 ended. Returns no row if it lasts,
-    /// or if there is none.
-    static let end = Statement(
-        "former_end", parameters: [.int2, .uuid, .text],
-        """
-        SELECT e.seq, e.at FROM store.changes e
-        WHERE e.slot = $1 AND e.conversation_id = $2 AND e.seq = \(FormerView.end("$1", "$2", "$3"))
-        """)
+    // MARK: The end
 
+    struct EndColumns: NamedFields {
+        let seq: Column<Int64>
+        let at: Column<Timestamp>
+    }
+
+    private static let end = PreparedStatement<ReaderInput, EndColumns>(
+        "former_end", PackageResources.former_end_sql, .store)
+
+    /// Where and when the last stay of a user in a conversation ended.
     struct End {
         let seq: Int64
         let at: Timestamp
 
-        init(_ row: Row) { (seq, at) = (row[0], row[1]) }
+        init(_ row: Row) { (seq, at) = (row[end.columns.seq], row[end.columns.at]) }
     }
 
-    static func addEnd(of user: UserID, in conversation: ConversationID, to parameters: inout Parameters) {
-        parameters.add(conversation.slot)
-        parameters.add(conversation)
-        parameters.add(user)
+    static func addEnd(of user: UserID, in conversation: ConversationID, to batch: inout Batch) {
+        batch.execute(end) { $0.set($1, to: ConversationQuery(conversation, reader: user)) }
     }
 
     // MARK: Counts and dates of many messages
 
-    /// The stays of all but $3 between positions $6 and $4, and how far each was at time $5. Equal stays are one row.
-    private static let counts = Statement(
-        "former_receipt_counts", parameters: [.int2, .uuid, .text, .int8, .timestamptz, .int8],
-        """
-        SELECT joined_seq, left_seq, delivered_seq, shown_seq, count(*) FROM (
-            SELECT s.joined_seq, least(s.left_seq, $4) AS left_seq, \(FormerView.horizon(ofKind: 1, "$4", "$5")) AS delivered_seq,
-                \(FormerView.horizon(ofKind: 2, "$4", "$5")) AS shown_seq
-            FROM store.memberships s
-            WHERE s.slot = $1 AND s.conversation_id = $2 AND s.user_id <> $3 AND s.joined_seq <= $4
-              AND (s.left_seq IS NULL OR s.left_seq >= $6)
-        ) s
-        GROUP BY 1, 2, 3, 4
-        """)
-
-    private static func addCounts(
-        _ messages: SentMessages, sender: UserID, asOf end: End, to parameters: inout Parameters
-    ) {
-        addEnd(of: sender, in: messages.conversation, to: &parameters)
-        parameters.add(end.seq)
-        parameters.add(end.at)
-        parameters.add(messages.seqs.first ?? end.seq)
+    private struct CountsInput: NamedFields {
+        let key: ConversationInput
+        let sender: Parameter<UserID>
+        let endSeq: Parameter<Int64>
+        let endedAt: Parameter<Timestamp>
+        let first: Parameter<Int64>
     }
 
-    static func count(_ rows: Rows, of messages: SentMessages) -> [Receipts] {
-        let spans = rows.map { row in
-            RecipientsStatement.span(row, of: messages, count: Int(row[4] as Int64))
+    private struct CountsColumns: NamedFields {
+        let recipient: RecipientsStatement.Columns
+        let count: Column<Int64>
+    }
+
+    private struct DatesInput: NamedFields {
+        let messages: ReceiptsInput
+        let endedAt: Parameter<Timestamp>
+    }
+
+    private static let counts = PreparedStatement<CountsInput, CountsColumns>(
+        "former_receipt_counts", PackageResources.former_receipt_counts_sql, .store)
+    private static let dates = PreparedStatement<DatesInput, ReceiptDates.Columns>(
+        "former_receipt_dates", PackageResources.former_receipt_dates_sql, .store)
+
+    static func add(_ messages: SentMessages, sender: UserID, asOf end: End, to batch: inout Batch) {
+        batch.execute(counts) { parameters, input in
+            parameters.set(input.key, to: messages.conversation)
+            parameters.set(input.sender, to: sender)
+            parameters.set(input.endSeq, to: end.seq)
+            parameters.set(input.endedAt, to: end.at)
+            parameters.set(input.first, to: messages.seqs.first ?? end.seq)
         }
-        return ReceiptCounts.sum(spans, messageCount: messages.seqs.count)
+        batch.execute(dates) { parameters, input in
+            parameters.set(input.messages, to: messages, by: sender)
+            parameters.set(input.endedAt, to: end.at)
+        }
     }
 
-    /// Like `ReceiptDates`, without receipts after time $5.
-    private static let dates = ReceiptDates.statement("former_receipt_dates", [.timestamptz], and: "AND r.at <= $5")
-
-    static func addDates(_ messages: SentMessages, sender: UserID, asOf end: End, to parameters: inout Parameters) {
-        ReceiptCounts.add(messages.conversation, sender: sender, seqs: messages.seqs, to: &parameters)
-        parameters.add(end.at)
-    }
-
-    static func addStatements(
-        _ messages: SentMessages, sender: UserID, asOf end: End, to batch: inout Batch
-    ) {
-        batch.execute(counts) { addCounts(messages, sender: sender, asOf: end, to: &$0) }
-        batch.execute(dates) { addDates(messages, sender: sender, asOf: end, to: &$0) }
+    /// Decodes the results of both statements.
+    static func receipts(of messages: SentMessages, counts rows: Rows, dates: Rows) -> [Receipts] {
+        let columns = counts.columns
+        let spans = rows.map { row in
+            RecipientsStatement.span(row, columns.recipient, of: messages, count: Int(row[columns.count]))
+        }
+        var receipts = ReceiptCounts.sum(spans, messageCount: messages.seqs.count)
+        ReceiptDates.note(dates, Self.dates.columns, on: &receipts)
+        return receipts
     }
 
     // MARK: One message
 
     /// Like `ReceiptsStatement`, for a former member's own message.
-    static let single = Statement(
-        "former_receipts", parameters: [.int2, .uuid, .text, .uuid, .text, .int8],
-        """
-        WITH \(MessageStatement.visible), own AS MATERIALIZED (
-            SELECT m.seq, e.seq AS end_seq, e.at AS ended_at FROM visible m
-            JOIN store.changes e ON e.slot = $1 AND e.conversation_id = $2 AND e.seq = \(MessageStatement.position)
-            WHERE m.sender_id = $3 AND m.kind <> 3
-        ), recipients AS MATERIALIZED (
-            SELECT p.user_id, (\(ReceiptsStatement.time(ofKinds: 1, and: "AND r.at <= own.ended_at"))) AS delivered_at,
-                (\(ReceiptsStatement.time(ofKinds: 2, and: "AND r.at <= own.ended_at"))) AS read_at
-            FROM own JOIN store.memberships p ON p.slot = $1 AND p.conversation_id = $2 AND p.user_id <> $3
-                AND own.seq BETWEEN p.joined_seq AND coalesce(p.left_seq, own.seq)
-        )
-        SELECT EXISTS (SELECT FROM own), count.*, page.* FROM visible m
-        CROSS JOIN (
-            SELECT count(*) AS recipients, count(delivered_at) AS delivered, count(read_at) AS read FROM recipients
-        ) count
-        LEFT JOIN LATERAL (
-            SELECT * FROM recipients WHERE delivered_at IS NOT NULL AND user_id > $5 ORDER BY user_id LIMIT $6
-        ) page ON true
-        ORDER BY page.user_id
-        """)
+    static let single = PreparedStatement<MessagePageInput, ReceiptsStatement.Columns>(
+        "former_receipts", PackageResources.former_receipts_sql, .store)
 }
 
 // Conversations of any size, in two round trips.
@@ -111,9 +95,7 @@ extension Queries {
         guard !uncounted.isEmpty else { return }
         let ends = try await connection.transaction { batch in
             for index in uncounted {
-                batch.execute(FormerReceipts.end) {
-                    FormerReceipts.addEnd(of: sender, in: sent[index].conversation, to: &$0)
-                }
+                FormerReceipts.addEnd(of: sender, in: sent[index].conversation, to: &batch)
             }
         }
         let former = zip(uncounted, ends).compactMap { index, rows in
@@ -122,13 +104,12 @@ extension Queries {
         guard !former.isEmpty else { return }
         let results = try await connection.transaction(.heavy) { batch in
             for (index, end) in former {
-                FormerReceipts.addStatements(sent[index], sender: sender, asOf: end, to: &batch)
+                FormerReceipts.add(sent[index], sender: sender, asOf: end, to: &batch)
             }
         }
         for (place, (index, _)) in former.enumerated() {
-            var counted = FormerReceipts.count(results[2 * place], of: sent[index])
-            ReceiptDates.note(results[2 * place + 1], on: &counted)
-            receipts[index] = counted
+            receipts[index] = FormerReceipts.receipts(
+                of: sent[index], counts: results[2 * place], dates: results[2 * place + 1])
         }
     }
 }

@@ -1,5 +1,6 @@
 import Models
 import Postgres
+import Slots
 import Wire
 
 /// The rows of a page of history, and the position that the page is exact at.
@@ -30,8 +31,7 @@ struct HistoryRows {
     }
 
     private struct SideInput: NamedFields {
-        let slot: Parameter<Slot>
-        let conversation: Parameter<ConversationID>
+        let key: ConversationInput
         let pivot: Parameter<Int64>
         let limit: Parameter<Int64>
     }
@@ -55,8 +55,7 @@ struct HistoryRows {
         _ side: Side, _ conversation: ConversationID, _ pivot: Int64, _ limit: Int, to batch: inout Batch
     ) {
         batch.execute(side) { parameters, input in
-            parameters.set(input.slot, to: conversation.slot)
-            parameters.set(input.conversation, to: conversation)
+            parameters.set(input.key, to: conversation)
             parameters.set(input.pivot, to: pivot)
             parameters.set(input.limit, to: Int64(limit) + 1)  // One more shows whether there are more.
         }

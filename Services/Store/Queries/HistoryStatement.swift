@@ -1,18 +1,17 @@
 import Models
 import Postgres
+import Slots
 import Wire
 
 /// The conversation and its reader: the first parameters of most queries.
 struct ReaderInput: NamedFields {
-    let slot: Parameter<Slot>
-    let conversation: Parameter<ConversationID>
+    let key: ConversationInput
     let reader: Parameter<UserID>
 }
 
 extension Parameters {
     mutating func set(_ input: ReaderInput, to head: ConversationQuery) {
-        set(input.slot, to: head.conversation.slot)
-        set(input.conversation, to: head.conversation)
+        set(input.key, to: head.conversation)
         set(input.reader, to: head.reader)
     }
 }

@@ -2,65 +2,37 @@ import Models
 import Postgres
 import Wire
 
-/// The members of a conversation by name, as of the reader's last position. A former member sees the members at the end
-/// of their own stay, with the roles and receipts of that time. Readers see their own read positions, and those that
-/// others show.
+/// The members of a conversation, as of the reader's last position.
 enum MembersStatement {
-    /// Selects a page. Returns no row if the reader never was a member, and one row with no name if the page is empty.
-    static let statement = Statement(
-        "members", parameters: [.int2, .uuid, .text, .text, .int8],
-        """
-        SELECT s.* FROM \(position)
-        LEFT JOIN LATERAL (
-            SELECT \(columns) FROM (
-                SELECT s.* FROM store.memberships s
-                WHERE s.slot = $1 AND s.conversation_id = $2 AND s.user_id > $4
-                  AND s.joined_seq <= position.seq AND (s.left_seq IS NULL OR s.left_seq > position.seq)
-                ORDER BY s.user_id LIMIT $5
-            ) s \(horizons)
-        ) s ON true
-        WHERE position.seq IS NOT NULL
-        ORDER BY s.user_id
-        """)
+    struct PageInput: NamedFields {
+        let head: ReaderInput
+        let after: Parameter<String>
+        let limit: Parameter<Int64>
+    }
 
-    /// Selects one member by the last stay that the reader knows of. So a repeated addition gets its response even if
-    /// the added user, or the reader, has left.
-    static let single = Statement(
-        "member", parameters: [.int2, .uuid, .text, .text],
-        """
-        SELECT \(columns) FROM \(position)
-        CROSS JOIN LATERAL (
-            SELECT s.* FROM store.memberships s
-            WHERE s.slot = $1 AND s.conversation_id = $2 AND s.user_id = $4 AND s.joined_seq <= position.seq
-            ORDER BY s.joined_seq DESC LIMIT 1
-        ) s \(horizons)
-        """)
+    struct SingleInput: NamedFields {
+        let head: ReaderInput
+        let user: Parameter<UserID>
+    }
 
-    private static let position = """
-        (SELECT p.seq, \(FormerView.endedAt("$1", "$2", "p.seq")) AS ended_at
-         FROM (SELECT \(FormerView.end("$1", "$2", "$3")) AS seq) p) position
-        """
+    /// The columns of {member_as_of}, of which both statements return these and no others.
+    struct Columns: NamedFields {
+        let userId: Column<UserID>
+        let role: Column<MemberRole>
+        let joinedSeq: Column<Int64>
+        let deliveredSeq: Column<Int64>
+        let readSeq: Column<Int64>
+    }
 
-    private static let columns = """
-        s.user_id, CASE WHEN position.ended_at IS NULL THEN s.role ELSE \(FormerView.role(asOf: "position.seq")) END AS role,
-            s.joined_seq,
-            CASE WHEN position.ended_at IS NULL THEN coalesce(h.delivered_seq, 0)
-                ELSE \(FormerView.horizon(ofKind: 1, "position.seq", "position.ended_at")) END AS delivered_seq,
-            CASE WHEN s.user_id = $3 THEN coalesce(h.read_seq, 0)
-                WHEN position.ended_at IS NULL THEN coalesce(h.shown_seq, 0)
-                ELSE \(FormerView.horizon(ofKind: 2, "position.seq", "position.ended_at")) END AS read_seq
-        """
+    static let columns = SQLNames.store.columns(Columns.self, of: "member_as_of")
 
-    private static let horizons = """
-        LEFT JOIN receipt.published_horizons h ON h.slot = s.slot AND h.conversation_id = s.conversation_id AND h.user_id = s.user_id
-        """
+    static let page = PreparedStatement<PageInput, Columns>("members", PackageResources.members_sql, .store)
+    static let single = PreparedStatement<SingleInput, Columns>("member", PackageResources.member_sql, .store)
 
-    static func add(_ query: MembersQuery, to parameters: inout Parameters) {
-        parameters.add(query.head.conversation.slot)
-        parameters.add(query.head.conversation)
-        parameters.add(query.head.reader)
-        parameters.add(query.after)
+    static func set(_ query: MembersQuery, of input: PageInput, in parameters: inout Parameters) {
+        parameters.set(input.head, to: query.head)
+        parameters.set(input.after, to: query.after)
         // One more row shows whether there are more.
-        parameters.add(Int64(query.limit) + 1)
+        parameters.set(input.limit, to: Int64(query.limit) + 1)
     }
 }

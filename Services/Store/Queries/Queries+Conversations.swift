@@ -8,8 +8,8 @@ import Wire
 extension Queries {
     /// `Conversation`
     func conversation(_ query: ConversationQuery) async throws -> [UInt8] {
-        let rows = try await connection.query(ConversationStatement.single) {
-            ConversationStatement.add(query, to: &$0)
+        let rows = try await connection.query(ConversationStatement.single) { parameters, input in
+            parameters.set(input, to: query)
         }
         let listed = try await listed(Array(rows), of: query.reader)
         defer { extendLifetime((rows, listed)) }  // The texts point into them.
@@ -38,8 +38,8 @@ extension Queries {
 
     /// Returns `[Conversation]`, latest activity first, and the fields of each.
     private func latestConversations(_ query: ListConversations) async throws -> ConversationPage {
-        let rows = try await connection.query(ConversationStatement.list, .heavy) {
-            ConversationStatement.add(query, to: &$0)
+        let rows = try await connection.query(ConversationStatement.list, .heavy) { parameters, input in
+            ConversationStatement.set(query, of: input, in: &parameters)
         }
         return try await conversations(rows, of: query.reader, limit: Int(query.limit))
     }
@@ -99,30 +99,31 @@ extension Queries {
 
     /// `{members: [{userId, role, joinedSeq, deliveredSeq, readSeq}], nextCursor?}`
     func members(_ query: MembersQuery) async throws -> [UInt8] {
-        let rows = try await connection.query(MembersStatement.statement) { MembersStatement.add(query, to: &$0) }
+        let rows = try await connection.query(MembersStatement.page) { parameters, input in
+            MembersStatement.set(query, of: input, in: &parameters)
+        }
         guard !rows.isEmpty else { throw Problem.unknownConversation }
         let limit = Int(query.limit)
         var buffer = ByteBuffer(capacity: 4096)
         buffer.beginObject()
         buffer.append(key: "members")
         buffer.beginArray()
-        for row in rows.prefix(limit) where !row.isNull(0) {
+        let columns = MembersStatement.columns
+        for row in rows.prefix(limit) where !row.isNull(columns.userId) {
             buffer.beginElement()
             buffer.append(member: row)
         }
         buffer.endArray()
-        if rows.count > limit { buffer.append(key: "nextCursor", json: rows[limit - 1][0] as String) }
+        if rows.count > limit { buffer.append(key: "nextCursor", json: rows[limit - 1][columns.userId]) }
         buffer.endObject()
         return buffer.array
     }
 
     /// `{userId, role, joinedSeq, deliveredSeq, readSeq}` of one member.
     func member(_ user: UserID, _ head: ConversationQuery) async throws -> [UInt8] {
-        let rows = try await connection.query(MembersStatement.single) { parameters in
-            parameters.add(head.conversation.slot)
-            parameters.add(head.conversation)
-            parameters.add(head.reader)
-            parameters.add(user)
+        let rows = try await connection.query(MembersStatement.single) { parameters, input in
+            parameters.set(input.head, to: head)
+            parameters.set(input.user, to: user)
         }
         guard let row = rows.first else { throw Problem(.notFound, "there is no such member") }
         var buffer = ByteBuffer()
@@ -142,13 +143,13 @@ private struct ListedConversation {
     private var laterRows: Rows?
 
     init(_ row: Row) {
-        let column = ConversationStatement.messageColumn
+        let columns = ConversationStatement.columns
         conversation = ConversationFields(row)
-        message = MessageFields(row, first: column, conversation: conversation.id)
-        parent = ParentView(row, first: column)
+        message = MessageFields(row, columns.message.message, in: conversation.id)
+        parent = ParentView(row, columns.message)
         let isCounted = conversation.unreadCount == UnreadStatement.limit
-        unreadRest = isCounted ? nil : row[ConversationStatement.unreadRest]
-        latestRest = row[ConversationStatement.latestRest]
+        unreadRest = isCounted ? nil : row[columns.unreadRest]
+        latestRest = row[columns.latestRest]
     }
 
     mutating func take(_ row: Row, of rows: Rows) {
@@ -169,12 +170,13 @@ extension ByteBuffer {
     }
 
     fileprivate mutating func append(member row: Row) {
+        let columns = MembersStatement.columns
         beginObject()
-        append(key: "userId", json: row[0] as UserID)
-        append(key: "role", json: (MemberRole(rawValue: UInt8(row[1] as Int16)) ?? .member).name)
-        append(key: "joinedSeq", json: row[2] as Int64)
-        append(key: "deliveredSeq", json: row[3] as Int64)
-        append(key: "readSeq", json: row[4] as Int64)
+        append(key: "userId", json: row[columns.userId])
+        append(key: "role", json: row[columns.role].name)
+        append(key: "joinedSeq", json: row[columns.joinedSeq])
+        append(key: "deliveredSeq", json: row[columns.deliveredSeq])
+        append(key: "readSeq", json: row[columns.readSeq])
         endObject()
     }
 }

@@ -19,8 +19,8 @@ extension Queries {
     /// it. All pages are exact at the same positions: if the reader's position moves meanwhile, the response ends
     /// before that page.
     func digest(_ query: AfterPositionQuery) async throws -> [UInt8] {
-        guard digestsInWork.enter(.current) else { throw Problem(.overloaded, "too many digests are in work") }
-        defer { digestsInWork.leave(.current) }
+        guard digestsInFlight.enter(.current) else { throw Problem(.overloaded, "too many digests are in flight") }
+        defer { digestsInFlight.leave(.current) }
         let end = MonotonicTime.now + Self.digestTime
         var digest = try await pages(of: query)
         while digest.hasMore, digest.pages.count < Int(query.limit), MonotonicTime.now < end {
@@ -36,8 +36,8 @@ extension Queries {
 
     private func pages(of query: AfterPositionQuery) async throws -> Digest {
         do {
-            let rows = try await searching.connection.query(DigestStatement.statement) {
-                DigestStatement.add(query, atMost: Self.digestStep, to: &$0)
+            let rows = try await searching.connection.query(DigestStatement.statement) { parameters, input in
+                DigestStatement.set(query, atMost: Self.digestStep, of: input, in: &parameters)
             }
             guard let digest = Digest(rows) else { throw Problem.unknownConversation }
             return digest
@@ -62,10 +62,13 @@ private struct Digest {
 
     init?(_ rows: Rows) {
         guard let first = rows.first else { return nil }
-        lastSeq = first[0]
-        useq = first[1]
-        pages = rows.filter { !$0.isNull(2) }.map {
-            Page(first: $0[2], last: $0[3], changes: $0[4], state: $0[5])
+        let columns = DigestStatement.statement.columns
+        lastSeq = first[columns.lastSeq]
+        useq = first[columns.lastUseq]
+        pages = rows.filter { !$0.isNull(columns.fromSeq) }.map { row in
+            Page(
+                first: row[columns.fromSeq], last: row[columns.toSeq], changes: row[columns.changes],
+                state: row[columns.state])
         }
     }
 

@@ -11,15 +11,18 @@ extension Queries {
         try await message(query, by: MessageStatement.statement)
     }
 
-    func message(_ query: MessageQuery, by statement: Statement) async throws -> [UInt8] {
-        let rows = try await connection.query(statement) { MessageStatement.add(query, to: &$0) }
+    func message(_ query: MessageQuery, by statement: MessageStatement.Single) async throws -> [UInt8] {
+        let rows = try await connection.query(statement) { $0.set($1, to: query) }
+        let columns = statement.columns
         defer { extendLifetime(rows) }  // The texts point into them.
-        guard let row = rows.first, let message = MessageFields(row, conversation: query.head.conversation) else {
+        guard let row = rows.first,
+            let message = MessageFields(row, columns.message, in: query.head.conversation)
+        else {
             throw Problem(.notFound, "there is no such message")
         }
         let receipts = try await receipts(of: [message], for: query.head.reader)
         var buffer = ByteBuffer()
-        buffer.append(message, parent: ParentView(row), receipts: receipts[MessageKey(message)])
+        buffer.append(message, parent: ParentView(row, columns), receipts: receipts[MessageKey(message)])
         return buffer.array
     }
 
@@ -36,9 +39,7 @@ extension Queries {
     private func rows(_ bounds: HistoryBounds, _ head: ConversationQuery) async throws -> HistoryRows {
         let results = try await connection.transaction { batch in
             HistoryRows.add(head, bounds, to: &batch)
-            batch.execute(RecipientsStatement.statement) { parameters in
-                RecipientsStatement.add(head.conversation, by: head.reader, limit: recipientLimit, to: &parameters)
-            }
+            RecipientsStatement.add(head.conversation, by: head.reader, limit: recipientLimit, to: &batch)
         }
         if let rows = HistoryRows(results) { return rows }
         let rows = try await connection.query(HistoryStatement.statement) { parameters, input in

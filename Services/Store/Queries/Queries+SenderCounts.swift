@@ -1,22 +1,24 @@
 import Bytes
 import JSON
 import Models
+import Postgres
 import Wire
 
 // Receipts in conversations that are too large to name members.
 extension Queries {
     /// `SenderCounts`
     func senderCounts(_ query: SenderCountsQuery) async throws -> [UInt8] {
-        let rows = try await connection.query(SenderCountsStatement.recent) {
-            SenderCountsStatement.addRecent(query.conversation, to: &$0)
+        let rows = try await connection.query(SenderCountsStatement.recent) { parameters, input in
+            SenderCountsStatement.set(query.conversation, of: input, in: &parameters)
         }
+        let columns = SenderCountsStatement.recent.columns
         guard let first = rows.first else { throw Problem(.notFound, "nothing has moved in this conversation") }
         let messages = rows.compactMap { row in
-            (row[2] as Int64?).map { (seq: $0, sender: row[3] as UserID) }
+            row[columns.seq].map { (seq: $0, sender: row[columns.senderId]) }
         }
         let receipts = try await receipts(of: messages, in: query.conversation)
         var buffer = ByteBuffer(capacity: 4096)
-        SenderCounts.writeHead(version: first[0], at: first[1], to: &buffer)
+        SenderCounts.writeHead(version: first[columns.statusVersion], at: first[columns.lastAt], to: &buffer)
         for sender in receipts.bySender.keys {
             SenderCounts.writeEntry(sender, to: &buffer) { $0.append(receipts, of: sender) }
         }
@@ -29,17 +31,15 @@ extension Queries {
         var receipts = SenderReceipts(messages)
         guard !messages.isEmpty else { return receipts }
         let results = try await connection.transaction { batch in
-            batch.execute(ReceiptCounts.statement) {
-                ReceiptCounts.add(conversation, sender: nil, seqs: receipts.seqs, to: &$0)
-            }
-            batch.execute(SenderCountsStatement.stays) {
-                SenderCountsStatement.addStays(of: receipts.bySender.keys, in: conversation, to: &$0)
-            }
+            ReceiptCounts.add(SentMessages(conversation: conversation, seqs: receipts.seqs), by: nil, to: &batch)
+            SenderCountsStatement.addStays(of: receipts.bySender.keys, in: conversation, to: &batch)
         }
         receipts.count(ReceiptCounts.sum(ReceiptCounts.decode(results[0]), messageCount: messages.count))
+        let columns = SenderCountsStatement.stays.columns
         for row in results[1] {
-            let joined: Int64 = row[1], left: Int64 = row[2]
-            receipts.discount(row[0], stay: joined...left, delivered: row[3], read: row[4])
+            receipts.discount(
+                row[columns.userId], stay: row[columns.joinedSeq]...row[columns.leftSeq],
+                delivered: row[columns.deliveredSeq], read: row[columns.shownSeq])
         }
         return receipts
     }

@@ -44,9 +44,7 @@ extension Queries {
     private func recipients(of sent: [SentMessages], by sender: UserID) async throws -> [Rows] {
         try await connection.transaction { batch in
             for messages in sent {
-                batch.execute(RecipientsStatement.statement) { parameters in
-                    RecipientsStatement.add(messages.conversation, by: sender, limit: recipientLimit, to: &parameters)
-                }
+                RecipientsStatement.add(messages.conversation, by: sender, limit: recipientLimit, to: &batch)
             }
         }
     }
@@ -59,12 +57,8 @@ extension Queries {
         guard !large.isEmpty else { return }
         let results = try await connection.transaction { batch in
             for messages in large.lazy.map({ sent[$0] }) {
-                batch.execute(ReceiptCounts.statement) {
-                    ReceiptCounts.add(messages.conversation, sender: sender, seqs: messages.seqs, to: &$0)
-                }
-                batch.execute(KeptDates.statement) {
-                    KeptDates.add(messages.conversation, seqs: messages.seqs, to: &$0)
-                }
+                ReceiptCounts.add(messages, by: sender, to: &batch)
+                KeptDates.add(messages, to: &batch)
             }
         }
         for (place, index) in large.enumerated() {
@@ -84,10 +78,9 @@ extension Queries {
         guard !lacking.isEmpty else { return }
         let results = try await connection.transaction { batch in
             for (index, places) in lacking {
-                batch.execute(ReceiptDates.statement) {
-                    ReceiptCounts.add(
-                        sent[index].conversation, sender: sender, seqs: places.map { sent[index].seqs[$0] }, to: &$0)
-                }
+                let messages = SentMessages(
+                    conversation: sent[index].conversation, seqs: places.map { sent[index].seqs[$0] })
+                ReceiptDates.add(messages, by: sender, to: &batch)
             }
         }
         for ((index, places), rows) in zip(lacking, results) {

@@ -1,31 +1,28 @@
-import Bus
 import Bytes
 import JSON
 import Models
 import Postgres
+import Slots
 import Wire
 
 extension Queries {
     /// `{readReceipts, presence}`
     func settings(_ query: SettingsQuery) async throws -> [UInt8] {
         try await refuseErased(query.user)
-        let rows = try await connection.query(SettingsStatement.ofUser) { parameters in
-            parameters.add(query.user)
-            parameters.add(query.user.slot)
-        }
-        return Self.object { $0.appendFields(UserSettings(rows[0], 0)) }
+        let statement = SettingsStatement.ofUser
+        let rows = try await connection.query(statement) { $0.set($1, to: query.user) }
+        return Self.object { $0.appendFields(UserSettings(rows[0], statement.columns)) }
     }
 
     /// `{readReceipts, inherited}`
     func conversationSettings(_ query: ConversationQuery) async throws -> [UInt8] {
-        let rows = try await connection.query(SettingsStatement.inConversation) { parameters in
-            parameters.add(query.conversation.slot)
-            parameters.add(query.conversation)
-            parameters.add(query.reader)
-            parameters.add(query.reader.slot)
+        let statement = SettingsStatement.inConversation
+        let rows = try await connection.query(statement) { parameters, input in
+            parameters.set(input.key, to: query.conversation)
+            parameters.set(input.user, to: query.reader)
         }
         guard let row = rows.first else { throw Problem.unknownConversation }
-        return Self.object { $0.appendFields(ConversationSettings(row, 0)) }
+        return Self.object { $0.appendFields(ConversationSettings(row, statement.columns)) }
     }
 
     private static func object(_ fields: (inout ByteBuffer) -> Void) -> [UInt8] {
@@ -34,10 +31,5 @@ extension Queries {
         fields(&buffer)
         buffer.endObject()
         return buffer.array
-    }
-
-    /// Responds with the settings in force, also when the request is repeated.
-    func answerSettings(_ request: RequestKey, of user: UserID) async {
-        await finish(request, for: .user(user)) { [self] in try await settings(SettingsQuery(user)) }
     }
 }

@@ -3,6 +3,7 @@ import JSON
 import Models
 import Postgres
 import Reactor
+import Slots
 import Wire
 
 // Changes by position, for clients that page through a gap and for the sessions and streams of fanout.
@@ -11,11 +12,7 @@ extension Queries {
     func changes(_ query: AfterPositionQuery) async throws -> [UInt8] {
         // One more row shows whether there are more.
         let limit = Int(query.limit)
-        let rows = try await connection.query(FeedStatement.changes) { parameters in
-            FeedStatement.add(
-                query.head.conversation, after: query.after, through: .max, limit: limit + 1, to: &parameters)
-            parameters.add(query.head.reader)
-        }
+        let rows = try await FeedStatement.changes(query, limit: limit + 1, on: connection)
         guard let first = rows.first else { throw Problem.unknownConversation }
         var buffer = ByteBuffer(capacity: 4096)
         buffer.beginObject()
@@ -36,11 +33,7 @@ extension Queries {
     }
 
     func replay(_ query: ReplayQuery) async throws -> [UInt8] {
-        let rows = try await connection.query(FeedStatement.replay) { parameters in
-            FeedStatement.add(
-                query.conversation, after: query.after, through: query.through, limit: Int(query.limit), to: &parameters
-            )
-        }
+        let rows = try await FeedStatement.replay(query, on: connection)
         guard let first = rows.first else { throw Problem.unknownConversation }
         var buffer = ByteBuffer(capacity: 4096)
         buffer.append(bigEndian: FeedStatement.lastSeq(first))
@@ -52,8 +45,8 @@ extension Queries {
     }
 
     func privateReplay(_ query: PrivateReplayQuery) async throws -> [UInt8] {
-        let rows = try await connection.query(PrivateFeedStatement.statement) {
-            PrivateFeedStatement.add(query, to: &$0)
+        let rows = try await connection.query(PrivateFeedStatement.statement) { parameters, input in
+            PrivateFeedStatement.set(query, of: input, in: &parameters)
         }
         var buffer = ByteBuffer()
         buffer.append(bigEndian: rows.first.map(PrivateFeedStatement.lastUseq) ?? 0)
@@ -72,9 +65,11 @@ extension Queries {
     func bootstrap(_ query: BootstrapQuery) async throws -> [UInt8] {
         let listing = ListConversations(reader: query.user, limit: Self.welcomeConversations, before: .start)
         let results = try await connection.transaction(.heavy) { batch in
-            batch.execute(ErasureStatements.isErased) { ErasureStatements.add(query.user, to: &$0) }
-            batch.execute(BootstrapStatement.statement) { BootstrapStatement.add(query, to: &$0) }
-            batch.execute(ConversationStatement.list) { ConversationStatement.add(listing, to: &$0) }
+            batch.execute(ErasureStatements.isErased) { $0.set($1, to: query.user) }
+            batch.execute(BootstrapStatement.statement) { $0.set($1, to: query.user) }
+            batch.execute(ConversationStatement.list) { parameters, input in
+                ConversationStatement.set(listing, of: input, in: &parameters)
+            }
         }
         guard results[0].isEmpty else { throw Problem.erasedUser }
         let rows = results[1]
@@ -82,11 +77,13 @@ extension Queries {
         let stays = try await staysByTurns(rows)
         let latest = try await conversations(results[2], of: query.user, limit: Int(Self.welcomeConversations))
         await Reactor.sleep(for: .zero)
+        let columns = BootstrapStatement.statement.columns
         var buffer = ByteBuffer(capacity: 4096)
         Bootstrap(
-            logID: first[0], serverTime: first[1], useq: first[2], hasMore: latest.hasMore, stays: stays,
-            conversations: latest.json, showsPresence: BootstrapStatement.showsPresence(first),
-            firstUseq: BootstrapStatement.firstUseq(first)
+            logID: first[columns.logId], serverTime: first[columns.serverTime], useq: first[columns.lastUseq],
+            hasMore: latest.hasMore, stays: stays,
+            conversations: latest.json, showsPresence: first[columns.showsPresence],
+            firstUseq: first[columns.firstUseq]
         ).write(to: &buffer)
         return buffer.array
     }
@@ -116,16 +113,22 @@ extension Queries {
         }
         var ahead: [StreamPosition] = []
         for (slot, held) in conversations {
-            let rows = try await connection.query(PositionsStatement.conversations) {
-                PositionsStatement.add(conversations: held, in: slot, to: &$0)
+            let rows = try await connection.query(PositionsStatement.conversations) { parameters, input in
+                parameters.set(input.slot, to: slot)
+                parameters.set(input.conversations, to: held.lazy.map(\.0))
+                parameters.set(input.seqs, to: held.lazy.map(\.1))
             }
-            ahead += rows.map { StreamPosition(.conversation($0[0]), $0[1]) }
+            let columns = PositionsStatement.conversations.columns
+            ahead += rows.map { StreamPosition(.conversation($0[columns.id]), $0[columns.lastSeq]) }
         }
         for (slot, held) in users {
-            let rows = try await connection.query(PositionsStatement.users) {
-                PositionsStatement.add(users: held, in: slot, to: &$0)
+            let rows = try await connection.query(PositionsStatement.users) { parameters, input in
+                parameters.set(input.slot, to: slot)
+                parameters.set(input.users, to: held.lazy.map(\.0))
+                parameters.set(input.useqs, to: held.lazy.map(\.1))
             }
-            ahead += rows.map { StreamPosition(.user($0[0]), $0[1]) }
+            let columns = PositionsStatement.users.columns
+            ahead += rows.map { StreamPosition(.user($0[columns.userId]), $0[columns.lastUseq]) }
         }
         var buffer = ByteBuffer()
         StreamPositions(ahead).write(to: &buffer)

@@ -2,6 +2,7 @@ import Bytes
 import JSON
 import Models
 import Postgres
+import Slots
 import Wire
 
 extension Queries {
@@ -39,13 +40,12 @@ extension Queries {
 
     /// The cursor that the response starts from. Within a round its snapshot stays that of the first page.
     private func begin(_ query: SyncQuery) async throws -> SyncCursor {
-        let rows = try await connection.query(SyncStatement.position) { parameters in
-            parameters.add(query.user)
-            parameters.add(query.user.slot)
-        }
+        let rows = try await connection.query(SyncStatement.position) { $0.set($1, to: query.user) }
+        let columns = SyncStatement.position.columns
         guard let row = rows.first else { throw Problem(.unavailable, "the deployment is not set up") }
         let present = SyncCursor(
-            logID: row[0], useq: row[1], transaction: 0, nextTransaction: row[2], after: ConversationID(.zero))
+            logID: row[columns.logId], useq: row[columns.lastUseq], transaction: 0,
+            nextTransaction: row[columns.transaction], after: ConversationID(.zero))
         guard var cursor = query.since else { return present }
         guard cursor.logID == present.logID, cursor.useq <= present.useq else {
             throw Problem(.conflict, "since: from a history that was replaced by a restored one: start anew without it")
@@ -60,8 +60,8 @@ extension Queries {
     ) async throws -> PrivateChanges {
         guard let useq else { return PrivateChanges() }
         let feed = PrivateReplayQuery(user, after: useq, limit: Self.syncPrivateChanges)
-        let rows = try await connection.query(PrivateFeedStatement.statement) {
-            PrivateFeedStatement.add(feed, to: &$0)
+        let rows = try await connection.query(PrivateFeedStatement.statement) { parameters, input in
+            PrivateFeedStatement.set(feed, of: input, in: &parameters)
         }
         let last = rows.first.map(PrivateFeedStatement.lastUseq) ?? 0
         if PrivateFeedStatement.isTooOld(useq, rows) {
@@ -90,12 +90,10 @@ extension Queries {
     private func changedConversations(
         of user: UserID, _ cursor: inout SyncCursor
     ) async throws -> (json: [UInt8], hasMore: Bool) {
-        let rows = try await connection.query(ConversationStatement.changed, .heavy) {
-            $0.add(user)
-            $0.add(user.slot)
-            $0.add(cursor.transaction)
-            $0.add(cursor.after)
-            $0.add(Int64(Self.syncConversations) + 1)
+        let rows = try await connection.query(ConversationStatement.changed, .heavy) { parameters, input in
+            ConversationStatement.set(
+                user, since: cursor.transaction, after: cursor.after, limit: Self.syncConversations + 1, of: input,
+                in: &parameters)
         }
         let page = try await conversations(rows, of: user, limit: Self.syncConversations)
         if page.hasMore, let last = page.conversations.last {

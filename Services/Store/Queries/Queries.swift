@@ -17,19 +17,18 @@ final class Queries {
 
     nonisolated static let statements =
         [
-            ConversationStatement.list, ConversationStatement.single, MembersStatement.statement,
-            MembersStatement.single, HistoryStatement.statement.untyped, WholeMessages.statement.untyped,
-            MessageStatement.statement,
-            MessageStatement.ofWriter, RecipientsStatement.statement, ReceiptCounts.statement, ReceiptDates.statement,
-            KeptDates.statement, FeedStatement.changes,
-            FeedStatement.replay,
-            PrivateFeedStatement.statement, BootstrapStatement.statement, PositionsStatement.conversations,
-            PositionsStatement.users, RevisionsStatement.statement, TapbacksStatement.statement,
-            ReceiptsStatement.statement, ConversationStatement.changed, SyncStatement.position,
-            SenderCountsStatement.recent, SenderCountsStatement.stays, SettingsStatement.ofUser,
-            SettingsStatement.inConversation, UnreadStatement.blocks, UnreadStatement.latest,
-        ] + HistoryRows.statements + FormerReceipts.statements + ErasureStatements.queries
-        + RevocationStatements.queries
+            MembersStatement.page.untyped, MembersStatement.single.untyped, HistoryStatement.statement.untyped,
+            WholeMessages.statement.untyped, MessageStatement.statement.untyped, MessageStatement.ofWriter.untyped,
+            RecipientsStatement.statement, ReceiptCounts.statement.untyped, ReceiptDates.statement.untyped,
+            KeptDates.statement.untyped, PrivateFeedStatement.statement.untyped, BootstrapStatement.statement.untyped,
+            PositionsStatement.conversations.untyped, PositionsStatement.users.untyped,
+            RevisionsStatement.statement.untyped, TapbacksStatement.statement.untyped,
+            ReceiptsStatement.statement.untyped, SyncStatement.position.untyped, SenderCountsStatement.recent.untyped,
+            SenderCountsStatement.stays.untyped, SettingsStatement.ofUser.untyped,
+            SettingsStatement.inConversation.untyped,
+            UnreadStatement.blocks.untyped, UnreadStatement.latest.untyped,
+        ] + ConversationStatement.all + FeedStatement.queries + HistoryRows.statements + FormerReceipts.statements
+        + ErasureStatements.queries + RevocationStatements.queries
 
     let connection: QueryConnections
     let searching: Search
@@ -37,10 +36,10 @@ final class Queries {
     private let bus: Bus
     private let log: Log
     private var room = SharedRoom(limit: Queries.limit, byteLimit: Queries.byteLimit)
-    private(set) var inWork = 0
+    private(set) var inFlight = 0
     private(set) var answered = 0
-    private(set) var lastAnswer = MonotonicTime(nanoseconds: 0)
-    var digestsInWork = SharedRoom(limit: Queries.digestsLimit)
+    private(set) var lastResponse = MonotonicTime(nanoseconds: 0)
+    var digestsInFlight = SharedRoom(limit: Queries.digestsLimit)
     /// With more stays than this, receipts are counted without listing the recipients.
     var recipientLimit = ContractLimits.namedMembers
 
@@ -56,7 +55,7 @@ final class Queries {
 
     /// A decoded query, ready to run.
     struct Query {
-        let asker: Asker
+        let requester: Requester
         /// The size of its fields.
         let byteCount: Int
         let body: Body
@@ -66,10 +65,10 @@ final class Queries {
     func decode(_ kind: StoreRequestKind, _ reader: inout ByteReader) throws(WireError) -> Query {
         let byteCount = reader.remaining
         func prepare<Fields: WireCodable>(
-            _ body: @escaping @Reactor (Fields) async throws -> [UInt8], by asker: (Fields) -> Asker
+            _ body: @escaping @Reactor (Fields) async throws -> [UInt8], by requester: (Fields) -> Requester
         ) throws(WireError) -> Query {
             let fields = try Fields(from: &reader)
-            return Query(asker: asker(fields), byteCount: byteCount) { try await body(fields) }
+            return Query(requester: requester(fields), byteCount: byteCount) { try await body(fields) }
         }
         return switch kind {
         case .listConversations: try prepare(list) { .user($0.reader) }
@@ -94,33 +93,33 @@ final class Queries {
         case .erasedUsers: try prepare(erasedUsers) { _ in .service }
         case .revocations: try prepare(revocations) { _ in .service }
         case .createConversation, .sendMessages, .write, .readMoved, .putSettings, .eraseUser, .eraseStep,
-            .revokeTokens:
+            .revokeTokens, .importRecords, .dropImport:
             preconditionFailure("commands go to the writer")
         }
     }
 
     /// Starts answering a query. Returns false if too many queries are in flight, in all or for this requester.
-    func answer(_ request: RequestKey, _ query: Query) -> Bool {
-        guard room.enter(query.asker, bytes: query.byteCount) else { return false }
+    func respond(to request: RequestKey, _ query: Query) -> Bool {
+        guard room.enter(query.requester, bytes: query.byteCount) else { return false }
         Reactor.spawn { [self] in
-            await finish(request, for: query.asker, query.body)
-            room.leave(query.asker, bytes: query.byteCount)
+            await finish(request, for: query.requester, query.body)
+            room.leave(query.requester, bytes: query.byteCount)
         }
         return true
     }
 
     /// Responds to `request` with the result of `body`. If the database fails, the request is released. Its repetition
     /// finds a working database, here or at another store, or reaches its deadline.
-    func finish(_ request: RequestKey, status: UInt16 = 200, for asker: Asker, _ body: @escaping Body) async {
-        inWork += 1
-        defer { inWork -= 1 }
+    func finish(_ request: RequestKey, status: UInt16 = 200, for requester: Requester, _ body: @escaping Body) async {
+        inFlight += 1
+        defer { inFlight -= 1 }
         do {
-            let payload = try await asker.answer(body)
+            let payload = try await requester.run(body)
             answered += 1
-            lastAnswer = .now
-            bus.answer(request, status: status) { $0.append(payload) }
+            lastResponse = .now
+            bus.respond(to: request, status: status) { $0.append(payload) }
         } catch let problem as Problem {
-            bus.answer(request, problem)
+            bus.respond(to: request, problem)
         } catch {
             log.warning("query failed", [LogField("reason", "\(error)")])
             bus.abandon(request)
@@ -129,24 +128,10 @@ final class Queries {
 
     // MARK: For commands
 
-    /// Responds with a created conversation as its creator sees it: 201 if it is new, 200 if it already existed with
-    /// them as a member.
-    func answerCreation(
-        _ request: RequestKey, _ creation: CreateConversation, _ obstacle: CreateStatement.Obstacle?
-    ) async {
-        await finish(request, status: obstacle == nil ? 201 : 200, for: .user(creation.creator)) { [self] in
-            do {
-                return try await conversation(ConversationQuery(creation.conversation, reader: creation.creator))
-            } catch let problem as Problem where problem.code == .notFound {
-                throw obstacle?.problem ?? problem
-            }
-        }
-    }
-
     /// Returns a sent message in its present state; nil if it cannot be read at the moment.
     func message(_ id: MessageID, in conversation: ConversationID, of sender: UserID) async -> [UInt8]? {
         let head = ConversationQuery(conversation, reader: sender)
-        return try? await Asker.user(sender).answer {
+        return try? await Requester.user(sender).run {
             try await message(MessageQuery(head, message: id), by: MessageStatement.ofWriter)
         }
     }

@@ -76,10 +76,10 @@ final class QueryConnections {
     // MARK: Turns
 
     /// Waits for a turn. Returns nil when no connection is up.
-    private func turn(of asker: Asker, _ weight: QueryTurns.Weight) async -> QueryTurns.Turn? {
+    private func turn(of requester: Requester, _ weight: QueryTurns.Weight) async -> QueryTurns.Turn? {
         guard isUp else { return nil }
-        let ticket = turns.wait(asker, weight, goesOn: Asker.progress?.hasBegun ?? false)
-        Asker.progress?.hasBegun = true
+        let ticket = turns.wait(requester, weight, goesOn: Requester.progress?.hasBegun ?? false)
+        Requester.progress?.hasBegun = true
         if let turn = giveTurns(except: ticket) { return turn }
         return await withUnsafeContinuation { waiting[ticket] = $0 }
     }
@@ -102,7 +102,7 @@ final class QueryConnections {
         let now = MonotonicTime.now
         if let rested = turns.ended(turn, at: now) {
             Reactor.after(rested - now) { [weak self] in
-                self?.turns.rested(turn.asker, at: .now)
+                self?.turns.rested(turn.requester, at: .now)
                 self?.giveTurns()
             }
         }

@@ -22,7 +22,7 @@ struct QueryTurns {
 
     struct Turn: Equatable {
         let ticket: Ticket
-        let asker: Asker
+        let requester: Requester
         let connection: Int
     }
 
@@ -60,11 +60,11 @@ struct QueryTurns {
     private let depth: Int
     private let heavyLimit: Int
     private var stations: [Station]
-    private var lanes: [Asker: Lane] = [:]
+    private var lanes: [Requester: Lane] = [:]
     /// Requesters with a waiting turn and none in flight, by the weight of that turn.
-    private var rings: [Weight: FIFO<Asker>] = [.light: FIFO(), .heavy: FIFO()]
+    private var rings: [Weight: FIFO<Requester>] = [.light: FIFO(), .heavy: FIFO()]
     private var weights: [Ticket: Weight] = [:]
-    private var slow: Set<Asker> = []
+    private var slow: Set<Requester> = []
     private var wasHeavy = false
     private var lastNumber: UInt64 = 0
 
@@ -78,25 +78,27 @@ struct QueryTurns {
     var waitingCount: Int { lanes.values.reduce(0) { $0 + $1.goingOn.count + $1.waiting.count } }
 
     /// - Parameter goesOn: this is not the first turn of its query.
-    mutating func wait(_ asker: Asker, _ weight: Weight, goesOn: Bool = false) -> Ticket {
+    mutating func wait(_ requester: Requester, _ weight: Weight, goesOn: Bool = false) -> Ticket {
         lastNumber += 1
         let ticket = Ticket(number: lastNumber)
         if goesOn {
-            lanes[asker, default: Lane()].goingOn.append((ticket, weight))
+            lanes[requester, default: Lane()].goingOn.append((ticket, weight))
         } else {
-            lanes[asker, default: Lane()].waiting.append((ticket, weight))
+            lanes[requester, default: Lane()].waiting.append((ticket, weight))
         }
-        line(up: asker)
+        line(up: requester)
         return ticket
     }
 
-    private mutating func line(up asker: Asker) {
-        guard let lane = lanes[asker], !lane.isServed, !lane.isInLine, let next = lane.next else { return }
-        lanes[asker]!.isInLine = true
-        rings[weight(of: next, asker)]!.append(asker)
+    private mutating func line(up requester: Requester) {
+        guard let lane = lanes[requester], !lane.isServed, !lane.isInLine, let next = lane.next else { return }
+        lanes[requester]!.isInLine = true
+        rings[weight(of: next, requester)]!.append(requester)
     }
 
-    private func weight(of wish: Wish, _ asker: Asker) -> Weight { slow.contains(asker) ? .heavy : wish.weight }
+    private func weight(of wish: Wish, _ requester: Requester) -> Weight {
+        slow.contains(requester) ? .heavy : wish.weight
+    }
 
     // MARK: Giving turns
 
@@ -111,11 +113,11 @@ struct QueryTurns {
     }
 
     private mutating func turn(_ weight: Weight, at connection: Int, _ now: MonotonicTime) -> Turn? {
-        guard let asker = rings[weight]!.popFirst(), let first = takeNext(of: asker, weight) else {
+        guard let requester = rings[weight]!.popFirst(), let first = takeNext(of: requester, weight) else {
             preconditionFailure("who stands in a ring waits for a turn")
         }
-        lanes[asker]!.isServed = true
-        lanes[asker]!.isInLine = false
+        lanes[requester]!.isServed = true
+        lanes[requester]!.isInLine = false
         weights[first.ticket] = weight
         wasHeavy = weight == .heavy
         if stations[connection].light == 0 && !stations[connection].isHeavy { stations[connection].since = now }
@@ -123,18 +125,18 @@ struct QueryTurns {
         case .light: stations[connection].light += 1
         case .heavy: stations[connection].isHeavy = true
         }
-        return Turn(ticket: first.ticket, asker: asker, connection: connection)
+        return Turn(ticket: first.ticket, requester: requester, connection: connection)
     }
 
     /// Takes the wish for which the requester is in this ring. If it begins a query, a continuation of the other weight
     /// may have arrived since. If it continues one, the requester may no longer be remembered as heavy.
-    private mutating func takeNext(of asker: Asker, _ weight: Weight) -> Wish? {
-        let lane = lanes[asker]!
+    private mutating func takeNext(of requester: Requester, _ weight: Weight) -> Wish? {
+        let lane = lanes[requester]!
         let canBegin = !lane.waiting.isEmpty && lane.restsUntil == nil
-        if let first = lane.goingOn.first, !canBegin || self.weight(of: first, asker) == weight {
-            return lanes[asker]!.goingOn.popFirst()
+        if let first = lane.goingOn.first, !canBegin || self.weight(of: first, requester) == weight {
+            return lanes[requester]!.goingOn.popFirst()
         }
-        return lanes[asker]!.waiting.popFirst()
+        return lanes[requester]!.waiting.popFirst()
     }
 
     /// Returns the least busy connection. Nothing is queued after a heavy turn.
@@ -153,47 +155,47 @@ struct QueryTurns {
             preconditionFailure("a turn ends once")
         }
         let took = now - stations[turn.connection].since
-        note(turn.asker, took: took)
+        note(turn.requester, took: took)
         switch weight {
         case .light: stations[turn.connection].light -= 1
         case .heavy: stations[turn.connection].isHeavy = false
         }
         stations[turn.connection].since = now
-        lanes[turn.asker]!.isServed = false
-        if took > Self.longTurn, turn.asker != .service {
-            let rested = max(lanes[turn.asker]!.restsUntil ?? now, now) + took
-            lanes[turn.asker]!.restsUntil = min(rested, now + Self.longestRest)
+        lanes[turn.requester]!.isServed = false
+        if took > Self.longTurn, turn.requester != .service {
+            let rested = max(lanes[turn.requester]!.restsUntil ?? now, now) + took
+            lanes[turn.requester]!.restsUntil = min(rested, now + Self.longestRest)
         }
-        lineUpOrForget(turn.asker)
-        return took > Self.longTurn ? lanes[turn.asker]?.restsUntil : nil
+        lineUpOrForget(turn.requester)
+        return took > Self.longTurn ? lanes[turn.requester]?.restsUntil : nil
     }
 
     /// Notes that the rest of a requester may be over.
-    mutating func rested(_ asker: Asker, at now: MonotonicTime) {
-        guard let end = lanes[asker]?.restsUntil, end <= now else { return }
-        lanes[asker]!.restsUntil = nil
-        lineUpOrForget(asker)
+    mutating func rested(_ requester: Requester, at now: MonotonicTime) {
+        guard let end = lanes[requester]?.restsUntil, end <= now else { return }
+        lanes[requester]!.restsUntil = nil
+        lineUpOrForget(requester)
     }
 
-    private mutating func lineUpOrForget(_ asker: Asker) {
-        guard let lane = lanes[asker] else { return }
-        if lane.isEmpty, !lane.isServed, lane.restsUntil == nil { lanes[asker] = nil } else { line(up: asker) }
+    private mutating func lineUpOrForget(_ requester: Requester) {
+        guard let lane = lanes[requester] else { return }
+        if lane.isEmpty, !lane.isServed, lane.restsUntil == nil { lanes[requester] = nil } else { line(up: requester) }
     }
 
-    private mutating func note(_ asker: Asker, took duration: Duration) {
+    private mutating func note(_ requester: Requester, took duration: Duration) {
         guard duration > Self.longTurn else {
-            slow.remove(asker)
+            slow.remove(requester)
             return
         }
         if slow.count >= Self.slowLimit { slow = [] }
-        slow.insert(asker)
+        slow.insert(requester)
     }
 
     /// Ends all waits. Returns the tickets in no order.
     mutating func dismissAll() -> [Ticket] {
         defer {
             rings = [.light: FIFO(), .heavy: FIFO()]
-            for (asker, lane) in lanes { lanes[asker] = lane.isServed ? Lane(isServed: true) : nil }
+            for (requester, lane) in lanes { lanes[requester] = lane.isServed ? Lane(isServed: true) : nil }
         }
         return lanes.values.flatMap { $0.goingOn.map(\.ticket) + $0.waiting.map(\.ticket) }
     }

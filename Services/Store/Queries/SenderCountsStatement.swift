@@ -1,5 +1,6 @@
 import Models
 import Postgres
+import Slots
 import Wire
 
 /// The latest messages of a conversation with their senders, and the senders' own horizons.
@@ -7,49 +8,52 @@ enum SenderCountsStatement {
     /// Earlier messages are not counted. This bounds the work, and their counts hardly change any more.
     static let latestMessages: Int64 = 1_000
     /// The number of rows examined for them, including those of deleted and system messages.
-    private static let latestRows: Int64 = 4_096
+    static let latestRows: Int64 = 4_096
 
-    /// Selects them with the position of the conversation's status, which is read before anything that is counted.
-    /// Returns no row if nothing ever moved, and a row without a message if there is none.
-    static let recent = Statement(
-        "recent_senders", parameters: [.int2, .uuid, .int8],
-        """
-        SELECT p.status_version, p.last_at, m.seq, m.sender_id
-        FROM receipt.published_positions p
-        LEFT JOIN LATERAL (
-            SELECT m.seq, m.sender_id FROM (
-                SELECT * FROM store.messages m WHERE m.slot = $1 AND m.conversation_id = $2
-                ORDER BY m.seq DESC LIMIT \(latestRows)
-            ) m
-            WHERE m.kind <> 3 AND m.deleted_at IS NULL
-            ORDER BY m.seq DESC LIMIT $3
-        ) m ON true
-        WHERE p.slot = $1 AND p.conversation_id = $2
-        ORDER BY m.seq
-        """)
-
-    static let stays = Statement(
-        "sender_stays", parameters: [.int2, .uuid, .array(.text)],
-        """
-        SELECT s.user_id, s.joined_seq, coalesce(s.left_seq, 9223372036854775807), h.delivered_seq, h.shown_seq
-        FROM store.memberships s
-        JOIN receipt.published_horizons h ON h.slot = s.slot AND h.conversation_id = s.conversation_id AND h.user_id = s.user_id
-        WHERE s.slot = $1 AND s.conversation_id = $2 AND s.user_id = ANY ($3)
-        """)
-
-    static func addRecent(_ conversation: ConversationID, to parameters: inout Parameters) {
-        parameters.add(conversation.slot)
-        parameters.add(conversation)
-        parameters.add(latestMessages)
+    struct RecentInput: NamedFields {
+        let key: ConversationInput
+        let limit: Parameter<Int64>
     }
 
+    struct RecentColumns: NamedFields {
+        let statusVersion: Column<Int64>
+        let lastAt: Column<Timestamp>
+        let seq: Column<Int64?>
+        let senderId: Column<UserID>
+    }
+
+    /// With the position of the conversation's status.
+    static let recent = PreparedStatement<RecentInput, RecentColumns>(
+        "recent_senders", PackageResources.recent_senders_sql, .store)
+
+    static func set(_ conversation: ConversationID, of input: RecentInput, in parameters: inout Parameters) {
+        parameters.set(input.key, to: conversation)
+        parameters.set(input.limit, to: latestMessages)
+    }
+
+    struct StaysInput: NamedFields {
+        let key: ConversationInput
+        let senders: Parameter<[UserID]>
+    }
+
+    struct StaysColumns: NamedFields {
+        let userId: Column<UserID>
+        let joinedSeq: Column<Int64>
+        let leftSeq: Column<Int64>
+        let deliveredSeq: Column<Int64>
+        let shownSeq: Column<Int64>
+    }
+
+    static let stays = PreparedStatement<StaysInput, StaysColumns>(
+        "sender_stays", PackageResources.sender_stays_sql, .store)
+
     static func addStays(
-        of senders: some Sequence<UserID>, in conversation: ConversationID, to parameters: inout Parameters
+        of senders: some Sequence<UserID>, in conversation: ConversationID, to batch: inout Batch
     ) {
-        parameters.add(conversation.slot)
-        parameters.add(conversation)
-        parameters.addArray(of: .text)
-        for sender in senders { parameters.append(sender) }
+        batch.execute(stays) { parameters, input in
+            parameters.set(input.key, to: conversation)
+            parameters.set(input.senders, to: senders)
+        }
     }
 }
 

@@ -8,7 +8,7 @@ struct SharedRoom {
     let byteLimit: Int
     private(set) var count = 0
     private(set) var bytes = 0
-    private var held: [Asker: (count: Int, bytes: Int)] = [:]
+    private var held: [Requester: (count: Int, bytes: Int)] = [:]
 
     init(limit: Int, byteLimit: Int = .max) {
         self.limit = limit
@@ -16,19 +16,19 @@ struct SharedRoom {
     }
 
     /// Takes room for a query. Returns false, and changes nothing, if there is none.
-    mutating func enter(_ asker: Asker, bytes size: Int = 0) -> Bool {
-        let own = held[asker] ?? (0, 0)
+    mutating func enter(_ requester: Requester, bytes size: Int = 0) -> Bool {
+        let own = held[requester] ?? (0, 0)
         guard own.count < limit - count, own.bytes + size <= byteLimit - bytes else { return false }
-        held[asker] = (own.count + 1, own.bytes + size)
+        held[requester] = (own.count + 1, own.bytes + size)
         count += 1
         bytes += size
         return true
     }
 
     /// Gives back the room of a query that entered with the same size.
-    mutating func leave(_ asker: Asker, bytes size: Int = 0) {
-        guard let own = held[asker] else { preconditionFailure("who leaves has entered") }
-        held[asker] = own.count == 1 ? nil : (own.count - 1, own.bytes - size)
+    mutating func leave(_ requester: Requester, bytes size: Int = 0) {
+        guard let own = held[requester] else { preconditionFailure("who leaves has entered") }
+        held[requester] = own.count == 1 ? nil : (own.count - 1, own.bytes - size)
         count -= 1
         bytes -= size
     }

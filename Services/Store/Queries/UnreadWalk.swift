@@ -59,12 +59,13 @@ final class UnreadWalk {
     private func take(_ steps: Steps, _ walks: inout [BlockWalk], _ reader: UserID) async throws {
         blocksRead += steps.count
         let ranges = steps.map { (conversation: walks[$0.walk].conversation, seqs: $0.step.seqs) }
-        let rows = try await connection.query(UnreadStatement.blocks, .heavy) {
-            UnreadStatement.add(ranges, for: reader, to: &$0)
+        let rows = try await connection.query(UnreadStatement.blocks, .heavy) { parameters, input in
+            UnreadStatement.set(ranges, for: reader, of: input, in: &parameters)
         }
+        let columns = UnreadStatement.blocks.columns
         for row in rows {
-            let (index, step) = steps[Int(row[0] as Int32) - 1]
-            walks[index].found(Int(row[1] as Int32), isEmpty: row[2], in: step, &known)
+            let (index, step) = steps[Int(row[columns.place]) - 1]
+            walks[index].found(Int(row[columns.count]), isEmpty: row[columns.isEmpty], in: step, &known)
         }
     }
 
@@ -74,10 +75,10 @@ final class UnreadWalk {
         while let step = walk.step(past: &known) {
             try budget.take(1)
             blocksRead += 1
-            let rows = try await connection.query(UnreadStatement.latest, .heavy) {
-                UnreadStatement.add([(walk.conversation, step.seqs)], for: reader, to: &$0)
+            let rows = try await connection.query(UnreadStatement.latest, .heavy) { parameters, input in
+                UnreadStatement.set([(walk.conversation, step.seqs)], for: reader, of: input, in: &parameters)
             }
-            for row in rows { walk.found(row[1], in: step, &known) }
+            for row in rows { walk.found(row[UnreadStatement.latest.columns.seq], in: step, &known) }
         }
         return walk.latest
     }

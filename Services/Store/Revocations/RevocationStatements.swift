@@ -1,60 +1,54 @@
 import Models
 import Postgres
+import Slots
 import Wire
 
-/// The SQL of the revocation of tokens.
+/// The statements of the revocation of tokens.
 enum RevocationStatements {
-    static let queries = [behind, ofSlots]
+    static let queries = [behind.untyped, ofSlots.untyped]
 
     /// The maximum number of revocations in one response.
-    private static let rowsLimit = 2_000
+    static let rowsLimit = 2_000
 
-    /// Revokes a user's tokens. $1 slot of the user · $2 user · $3 moment. Runs under the exclusive lock of the slot.
-    /// Returns the moment in force and whether it moved.
-    static let revoke = Statement(
-        "revoke_tokens", parameters: [.int2, .text, .timestamptz],
-        """
-        WITH moved AS (
-            INSERT INTO store.revocations AS r (user_slot, user_id, number, before)
-            SELECT $1, $2, 1 + coalesce((SELECT max(o.number) FROM store.revocations o WHERE o.user_slot = $1), 0), $3
-            ON CONFLICT (user_id, user_slot) DO UPDATE SET number = excluded.number, before = excluded.before
-            WHERE r.before < excluded.before
-            RETURNING r.number, r.before
-        )
-        SELECT m.number, m.before, true FROM moved m
-        UNION ALL
-        SELECT r.number, r.before, false FROM store.revocations r
-        WHERE r.user_slot = $1 AND r.user_id = $2 AND NOT EXISTS (SELECT FROM moved)
-        """)
+    // MARK: Revoking
+
+    struct RevokeInput: NamedFields {
+        let user: UserInput
+        let before: Parameter<Timestamp>
+    }
+
+    struct RevokeColumns: NamedFields {
+        let number: Column<Int64>
+        let before: Column<Timestamp>
+        let isMoved: Column<Bool>
+    }
+
+    static let revoke = PreparedStatement<RevokeInput, RevokeColumns>(
+        "revoke_tokens", PackageResources.revoke_tokens_sql, .store)
 
     static func add(_ revocation: RevokeTokens, to batch: inout Batch) {
-        batch.execute(revoke) { parameters in
-            parameters.add(revocation.user.slot)
-            parameters.add(revocation.user)
-            parameters.add(revocation.before)
+        batch.execute(revoke) { parameters, input in
+            parameters.set(input.user, to: revocation.user)
+            parameters.set(input.before, to: revocation.before)
         }
     }
 
-    /// Returns the last number of each slot. $1 slots.
-    static let ofSlots = Statement(
-        "revocations_of_slots", parameters: [.array(.int2)],
-        """
-        SELECT s.slot, coalesce((SELECT max(r.number) FROM store.revocations r WHERE r.user_slot = s.slot), 0)
-        FROM unnest($1::smallint[]) AS s(slot)
-        """)
+    // MARK: Queries
 
-    /// Returns the revocations after a number. $1 slot · $2 after. The first column is the last number; the others are
-    /// NULL if there are none.
-    static let behind = Statement(
-        "revocations", parameters: [.int2, .int8],
-        """
-        SELECT coalesce((SELECT max(r.number) FROM store.revocations r WHERE r.user_slot = $1), 0),
-            r.number, r.user_id, r.before
-        FROM (SELECT 1) one
-        LEFT JOIN LATERAL (
-            SELECT r.number, r.user_id, r.before FROM store.revocations r WHERE r.user_slot = $1 AND r.number > $2
-            ORDER BY r.number LIMIT \(rowsLimit)
-        ) r ON true
-        ORDER BY r.number
-        """)
+    struct SlotColumns: NamedFields {
+        let slot: Column<Slot>
+        let number: Column<Int64>
+    }
+
+    struct Columns: NamedFields {
+        let lastNumber: Column<Int64>
+        let number: Column<Int64?>
+        let userId: Column<UserID>
+        let before: Column<Timestamp>
+    }
+
+    static let ofSlots = PreparedStatement<SlotsInput, SlotColumns>(
+        "revocations_of_slots", PackageResources.revocations_of_slots_sql, .store)
+    static let behind = PreparedStatement<AfterNumberInput, Columns>(
+        "revocations", PackageResources.revocations_sql, .store)
 }

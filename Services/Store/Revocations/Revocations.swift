@@ -15,7 +15,7 @@ final class Revocations {
 
     private let bus: Bus
     private let slots: OwnedSlots
-    private let counting: SlotReading
+    private let counting: SlotReading<RevocationStatements.SlotColumns>
     /// The last numbers of the owned slots that have been read so far.
     private var numbers: [Slot: Int64] = [:]
 
@@ -23,9 +23,11 @@ final class Revocations {
     init(bus: Bus, slots: OwnedSlots, connection: QueryConnections, log: Log) {
         self.bus = bus
         self.slots = slots
-        counting = SlotReading(RevocationStatements.ofSlots, slots: slots, connection: connection, log: log)
+        let statement = RevocationStatements.ofSlots, columns = statement.columns
+        counting = SlotReading(
+            statement, slot: columns.slot, slots: slots, connection: connection, log: log)
         counting.onAcquired = { [weak self] in self?.numbers[$0] = nil }
-        counting.onRow = { [weak self] row in self?.hold(row[1], of: row[0]) }
+        counting.onRow = { [weak self] row in self?.hold(row[columns.number], of: row[columns.slot]) }
         Reactor.every(Self.announcementInterval) { [weak self] in self?.announceNumbers() }
     }
 
@@ -52,14 +54,15 @@ final class Revocations {
 extension Queries {
     /// Returns the last number and the revocations after the given one.
     func revocations(_ query: RevocationsQuery) async throws -> [UInt8] {
-        let rows = try await connection.query(RevocationStatements.behind) { parameters in
-            parameters.add(query.slot)
-            parameters.add(query.after)
+        let rows = try await connection.query(RevocationStatements.behind) { parameters, input in
+            parameters.set(input, to: query.slot, after: query.after)
         }
+        let columns = RevocationStatements.behind.columns
         var buffer = ByteBuffer()
-        buffer.append(bigEndian: rows.first.map { $0[0] as Int64 } ?? 0)
-        for row in rows where !row.isNull(1) {
-            Revocation(number: row[1], row[2], before: row[3]).write(to: &buffer)
+        buffer.append(bigEndian: rows.first.map { $0[columns.lastNumber] } ?? 0)
+        for row in rows {
+            guard let number = row[columns.number] else { continue }
+            Revocation(number: number, row[columns.userId], before: row[columns.before]).write(to: &buffer)
         }
         return buffer.array
     }

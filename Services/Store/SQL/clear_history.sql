@@ -1,4 +1,4 @@
--- Clears the history up to a position for the actor alone; never back. `told` is the position.
+-- Clears the history up to a position for the actor alone; never back. `detail` is the position.
 --
 -- :slot         smallint
 -- :conversation uuid
@@ -40,5 +40,5 @@ clearing AS (
     user => :actor, user_slot => :actor_slot, kind => {PrivateKind.historyCleared}, message => NULL::uuid,
     seq => (SELECT through FROM cleared), unlisted => 0)}
 SELECT {write_result(
-    positions => 0, useq => (SELECT stream.last_useq FROM stream), told => (SELECT through FROM cleared))}
+    positions => 0, useq => (SELECT stream.last_useq FROM stream), detail => (SELECT through FROM cleared))}
 FROM verdict v LEFT JOIN moved ON true

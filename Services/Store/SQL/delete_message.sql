@@ -76,5 +76,5 @@ change AS (
     SELECT :slot, :conversation, moved.last_seq, {ChangeKind.messageDeleted}, :actor, moved.last_at, :subject, target.seq
     FROM moved, target
 )
-SELECT {write_result(positions => (SELECT count(*) FROM target), useq => NULL, told => NULL)}
+SELECT {write_result(positions => (SELECT count(*) FROM target), useq => NULL, detail => NULL)}
 FROM verdict v LEFT JOIN moved ON true

@@ -25,7 +25,6 @@ verdict AS MATERIALIZED (
             WHEN EXISTS (SELECT FROM prior) THEN (SELECT p.problem FROM prior p)
             WHEN NOT standing.was_member THEN {Problem.notFound}
             WHEN NOT standing.is_member THEN {Problem.forbidden}
-            WHEN :user <> :actor AND NOT standing.is_owner THEN {Problem.forbidden}
             WHEN NOT EXISTS (
                 SELECT FROM store.memberships s
                 WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :user) THEN {Problem.notFound}
@@ -36,5 +35,5 @@ verdict AS MATERIALIZED (
 {take_out_member},
 {keep_outcome}
 SELECT {write_result(
-    positions => (SELECT 1 + count(*) FROM heir), useq => (SELECT stream.last_useq FROM stream), told => NULL)}
+    positions => (SELECT 1 + count(*) FROM heir), useq => (SELECT stream.last_useq FROM stream), detail => NULL)}
 FROM verdict v LEFT JOIN moved ON true

@@ -1,4 +1,4 @@
--- A user's settings for one conversation. `told` is a `ConversationSettings`: the settings in force, and whether they are
+-- A user's settings for one conversation. `detail` is a `ConversationSettings`: the settings in force, and whether they are
 -- inherited.
 --
 -- :slot         smallint
@@ -40,7 +40,7 @@ decided AS (
     seq => NULL::bigint, unlisted => 0)}
 SELECT {write_result(
     positions => 0, useq => (SELECT stream.last_useq FROM stream),
-    told => CASE WHEN coalesce(
+    detail => CASE WHEN coalesce(
             :read_receipts,
             (SELECT u.read_receipts FROM store.user_settings u WHERE u.user_slot = :actor_slot AND u.user_id = :actor),
             true) THEN {ConversationSettings.readReceipts} ELSE 0 END

@@ -1,5 +1,5 @@
 -- Takes a user into a conversation, or gives a member a role. Any member adds members; owners add owners and change roles.
--- Who comes back takes no new place in their list. `told` is how many members there are with the new one.
+-- Who comes back takes no new place in their list. `detail` is how many members there are with the new one.
 --
 -- Locks: the user's stream (lock_streams), so the list and the number of conversations in it stand until the commit; the
 -- user's slot (lock_users), so nobody becomes erased meanwhile.
@@ -62,7 +62,7 @@ moved AS (
         member_count = c.member_count + CASE WHEN EXISTS (SELECT FROM stay) THEN 0 ELSE 1 END
     FROM verdict v
     WHERE c.slot = :slot AND c.id = :conversation AND v.is_due
-    RETURNING c.last_seq, c.last_at, c.last_at AS told_at
+    RETURNING c.last_seq, c.last_at, c.last_at AS announced_at
 ),
 {keep_outcome},
 joined AS (
@@ -88,7 +88,7 @@ change AS (
     FROM moved
 ),
 {show_in_history},
--- Who joins is told on their private stream.
+-- The new member's private stream says so.
 stream AS (
     INSERT INTO store.user_streams AS s (user_slot, user_id, last_useq, conversation_count)
     SELECT :user_slot, :user, 1, l.count + CASE WHEN l.is_listed THEN 0 ELSE 1 END FROM joined, listing l
@@ -97,7 +97,7 @@ stream AS (
         unlisted_count = s.unlisted_count - (SELECT CASE WHEN NOT l.is_listed THEN 1 ELSE 0 END FROM listing l)
     RETURNING last_useq
 ),
-told AS (
+private_change AS (
     INSERT INTO store.user_changes (user_slot, user_id, useq, kind, at, slot, conversation_id, seq)
     SELECT :user_slot, :user, stream.last_useq, {PrivateKind.conversationJoined}, moved.last_at, :slot, :conversation,
         moved.last_seq - 1
@@ -105,5 +105,5 @@ told AS (
 )
 SELECT {write_result(
     positions => 1, useq => (SELECT stream.last_useq FROM stream),
-    told => (SELECT c.member_count + 1 FROM conversation c))}
+    detail => (SELECT c.member_count + 1 FROM conversation c))}
 FROM verdict v LEFT JOIN moved ON true

@@ -36,5 +36,5 @@ verdict AS MATERIALIZED (
 {take_out_member},
 {keep_outcome}
 SELECT {write_result(
-    positions => (SELECT 1 + count(*) FROM heir), useq => (SELECT stream.last_useq FROM stream), told => NULL)}
+    positions => (SELECT 1 + count(*) FROM heir), useq => (SELECT stream.last_useq FROM stream), detail => NULL)}
 FROM verdict v LEFT JOIN moved ON true

@@ -39,5 +39,5 @@ change AS (
     INSERT INTO store.changes (slot, conversation_id, seq, kind, actor_id, at, message_id)
     SELECT :slot, :conversation, moved.last_seq, {ChangeKind.tapbackRemoved}, :actor, moved.last_at, :subject FROM moved
 )
-SELECT {write_result(positions => 1, useq => NULL, told => NULL)}
+SELECT {write_result(positions => 1, useq => NULL, detail => NULL)}
 FROM verdict v LEFT JOIN moved ON true

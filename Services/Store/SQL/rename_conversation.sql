@@ -29,7 +29,7 @@ moved AS (
     SET last_seq = c.last_seq + 1, last_at = greatest({ChangeTime.now}, c.last_at), title = :title
     FROM verdict v
     WHERE c.slot = :slot AND c.id = :conversation AND v.is_due
-    RETURNING c.last_seq, c.last_at, c.last_at AS told_at
+    RETURNING c.last_seq, c.last_at, c.last_at AS announced_at
 ),
 {keep_outcome},
 change AS (
@@ -37,5 +37,5 @@ change AS (
     SELECT :slot, :conversation, moved.last_seq, {ChangeKind.conversationRenamed}, :actor, moved.last_at, :title FROM moved
 ),
 {show_in_history}
-SELECT {write_result(positions => 1, useq => NULL, told => NULL)}
+SELECT {write_result(positions => 1, useq => NULL, detail => NULL)}
 FROM verdict v LEFT JOIN moved ON true

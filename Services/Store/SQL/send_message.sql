@@ -23,6 +23,7 @@
 WITH judged AS MATERIALIZED (
     SELECT is_deleted,
         CASE
+            WHEN is_member IS NULL AND {is_imported_member(user => :sender)} THEN {SendVerdict.conversationIsImported}
             WHEN is_member IS NULL THEN {SendVerdict.unknownConversation}
             WHEN known IS NOT NULL THEN known
             WHEN is_member THEN {SendVerdict.stored}

@@ -57,7 +57,11 @@ streams AS MATERIALIZED (
             SELECT CASE WHEN s.left_seq IS NULL THEN {SendVerdict.stored} ELSE {SendVerdict.senderHasLeft} END
             FROM store.memberships s
             WHERE s.slot = :slots[t.c] AND s.conversation_id = :conversations[t.c] AND s.user_id = t.sender_id
-            ORDER BY s.joined_seq DESC LIMIT 1), {SendVerdict.unknownConversation})) AS standings,
+            ORDER BY s.joined_seq DESC LIMIT 1),
+            CASE WHEN {is_imported_member(
+                slot => :slots[t.c], conversation => :conversations[t.c], user => t.sender_id)}
+                THEN {SendVerdict.conversationIsImported} END,
+            {SendVerdict.unknownConversation})) AS standings,
         array_agg((
             SELECT true FROM store.early_deletions e
             WHERE e.slot = :slots[t.c] AND e.conversation_id = :conversations[t.c] LIMIT 1) IS NOT NULL) AS deleted_early
@@ -91,7 +95,7 @@ replies AS MATERIALIZED (
 judged AS MATERIALIZED (
     SELECT *,
         CASE
-            WHEN standing = {SendVerdict.unknownConversation} THEN {SendVerdict.unknownConversation}
+            WHEN standing IN ({SendVerdict.unknownConversation}, {SendVerdict.conversationIsImported}) THEN standing
             WHEN known IS NOT NULL THEN known
             WHEN standing = {SendVerdict.senderHasLeft} THEN {SendVerdict.senderHasLeft}
             WHEN reply_seq = 0 THEN {SendVerdict.notReplyable}

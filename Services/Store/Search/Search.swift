@@ -38,7 +38,7 @@ final class Search {
 
     /// Returns the next page. Parts of words are searched only if no whole words match.
     func find(_ terms: SearchTerms, _ query: SearchQuery) async throws -> Page {
-        guard room.enter(.current) else { throw Problem(.overloaded, "too many searches are in work") }
+        guard room.enter(.current) else { throw Problem(.overloaded, "too many searches are in flight") }
         defer { room.leave(.current) }
         do {
             if query.before?.isForParts != true {
@@ -53,8 +53,7 @@ final class Search {
     }
 
     private func page(_ terms: SearchTerms, _ mode: SearchTerms.Mode, _ query: SearchQuery) async throws -> Page {
-        let statement = SearchStatements.statement(mode, ofOne: query.conversation != nil)
-        let rows = try await connection.query(statement) { SearchStatements.add(query, terms, mode, to: &$0) }
+        let rows = try await SearchStatements.find(terms, mode, query, on: connection)
         guard let first = rows.first, query.conversation == nil || SearchStatements.isKnown(first) else {
             throw Problem.unknownConversation
         }
@@ -77,7 +76,7 @@ final class Search {
             if page.hasMore { break }
             page.last = message
             guard let matches else { continue }
-            page.results.append(Result(message: message, parent: ParentView(row), matches: matches))
+            page.results.append(Result(message: message, parent: SearchStatements.parent(row), matches: matches))
         }
     }
 }

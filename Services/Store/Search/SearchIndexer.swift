@@ -196,13 +196,12 @@ final class SearchIndexer {
     private func findEverything(in slots: Set<Slot>, _ notes: WorkNotes?) async throws(DatabaseError) {
         var after = ConversationID(.zero)
         while true {
-            let rows = try await connection.query(SearchIndex.backlog) { parameters in
-                parameters.addArray(of: .int2)
-                for slot in slots { parameters.append(slot) }
-                parameters.add(after)
-                parameters.add(Int64(Self.backlogPage))
+            let rows = try await connection.query(SearchIndex.backlog) { parameters, input in
+                parameters.set(input.slots, to: slots)
+                parameters.set(input.after, to: after)
+                parameters.set(input.limit, to: Int64(Self.backlogPage))
             }
-            let found = rows.map { $0[0] as ConversationID }
+            let found = rows.map { $0[SearchIndex.backlog.columns.id] }
             try await notes?.keep(found)
             looked += found.count
             note(found)
@@ -216,8 +215,8 @@ final class SearchIndexer {
         _ conversations: [ConversationID], _ since: MonotonicTime, _ isQuiet: Bool
     ) async throws(DatabaseError) {
         let positions = isQuiet ? Self.batchPositions : Self.batchPositionsAmongWrites
-        let rows = try await connection.query(SearchIndex.unindexed) {
-            SearchIndex.addUnindexed(conversations, positions: positions, to: &$0)
+        let rows = try await connection.query(SearchIndex.unindexed) { parameters, input in
+            SearchIndex.set(conversations, positions: positions, of: input, in: &parameters)
         }
         defer { extendLifetime(rows) }  // The texts lie in them.
         let portions = SearchIndex.portions(rows)

@@ -15,8 +15,8 @@ final class TextTurns {
         fileprivate(set) var room = 0
     }
 
-    private var waiting: [Asker: FIFO<UnsafeContinuation<Void, Never>>] = [:]
-    private var ring = FIFO<Asker>()
+    private var waiting: [Requester: FIFO<UnsafeContinuation<Void, Never>>] = [:]
+    private var ring = FIFO<Requester>()
     private var isPausing = false
     /// The number of pieces begun.
     private(set) var pieces = 0
@@ -30,12 +30,12 @@ final class TextTurns {
         piece.room -= bytes
     }
 
-    private func turn(of asker: Asker) async {
+    private func turn(of requester: Requester) async {
         pieces += 1
         guard isPausing else { return pauseBehindPiece() }
         await withUnsafeContinuation { continuation in
-            if waiting[asker] == nil { ring.append(asker) }
-            waiting[asker, default: FIFO()].append(continuation)
+            if waiting[requester] == nil { ring.append(requester) }
+            waiting[requester, default: FIFO()].append(continuation)
         }
     }
 
@@ -49,9 +49,9 @@ final class TextTurns {
     }
 
     private func giveTurn() {
-        guard let asker = ring.popFirst() else { return }
-        let continuation = waiting[asker]!.popFirst()!
-        if waiting[asker]!.isEmpty { waiting[asker] = nil } else { ring.append(asker) }
+        guard let requester = ring.popFirst() else { return }
+        let continuation = waiting[requester]!.popFirst()!
+        if waiting[requester]!.isEmpty { waiting[requester] = nil } else { ring.append(requester) }
         pauseBehindPiece()
         continuation.resume()
     }

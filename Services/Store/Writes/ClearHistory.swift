@@ -1,20 +1,22 @@
+import Models
 import Postgres
-import Wire
 
 /// What a user sees of a conversation begins later, for them alone.
-enum ClearHistory {
+struct ClearHistory: WriteKind {
     struct Input: NamedFields {
-        let write: WriteStatement.Input
         let through: Parameter<Int64>
     }
 
-    static let statement = PreparedStatement<Input, WriteStatement.Columns>(
-        "clear_history", PackageResources.clear_history_sql, .store)
+    static let statement = PreparedWrite<Input>("clear_history", PackageResources.clear_history_sql, .store)
 
-    static func add(_ write: Write, _ request: RequestKey, _ through: Int64, to batch: inout Batch) {
-        batch.execute(statement) { parameters, input in
-            parameters.set(input.write, to: write, request)
-            parameters.set(input.through, to: through)
-        }
+    /// 0: up to the latest change.
+    let through: Int64
+
+    func set(_ input: Input, in parameters: inout Parameters, _: ConversationLimit) {
+        parameters.set(input.through, to: through)
+    }
+
+    func notice(by actor: UserID) -> PrivateNotice? {
+        PrivateNotice(to: actor, .historyCleared) { fields, change in fields.throughSeq = change.detail }
     }
 }

@@ -1,20 +1,31 @@
+import Models
 import Postgres
-import Wire
 
 /// The sender gives a message another text.
-enum EditMessage {
+struct EditMessage: WriteKind {
     struct Input: NamedFields {
-        let write: WriteStatement.Input
         let text: Parameter<String>
     }
 
-    static let statement = PreparedStatement<Input, WriteStatement.Columns>(
-        "edit_message", PackageResources.edit_message_sql, .store)
+    static let statement = PreparedWrite<Input>("edit_message", PackageResources.edit_message_sql, .store)
 
-    static func add(_ write: Write, _ request: RequestKey, _ text: String, to batch: inout Batch) {
-        batch.execute(statement) { parameters, input in
-            parameters.set(input.write, to: write, request)
-            parameters.set(input.text, to: text)
+    let message: MessageID?
+    let text: String
+
+    func set(_ input: Input, in parameters: inout Parameters, _: ConversationLimit) {
+        parameters.set(input.text, to: text)
+    }
+
+    var changesText: Bool { true }
+    var content: WriteContent? { messageContent }
+
+    func explanation(of code: Problem.Code) -> String? {
+        switch code {
+        case .forbidden: WriteStatement.onlySender
+        case .conflict: WriteStatement.messageIsClosed
+        case .editWindowClosed:
+            "a message can be edited for \(ContractLimits.editWindow.components.seconds / 60) minutes"
+        default: nil
         }
     }
 }

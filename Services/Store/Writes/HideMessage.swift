@@ -1,7 +1,13 @@
+import Models
 import Postgres
 
 /// A message goes for one user alone.
-enum HideMessage {
-    static let statement = PreparedStatement<WriteStatement.Input, WriteStatement.Columns>(
-        "hide_message", PackageResources.hide_message_sql, .store)
+struct HideMessage: WriteKind {
+    static let statement = PreparedWrite<NoFields>("hide_message", PackageResources.hide_message_sql, .store)
+
+    let message: MessageID?
+
+    func notice(by actor: UserID) -> PrivateNotice? {
+        PrivateNotice(to: actor, .messageHidden) { fields, _ in fields.message = message }
+    }
 }

@@ -4,31 +4,55 @@ import Slots
 import Wire
 
 /// A user becomes a member, or a member gets another role.
-enum PutMember {
+struct PutMember: WriteKind {
     /// Stays of one user in a conversation. All of them come with every `welcome`, whoever brought them about.
     static let staysLimit = 100
 
     struct Input: NamedFields {
-        let write: WriteStatement.Input
-        let user: Parameter<UserID>
-        let userSlot: Parameter<Slot>
+        let user: UserInput
         let role: Parameter<MemberRole?>
         let limit: Parameter<Int32>
     }
 
-    static let statement = PreparedStatement<Input, WriteStatement.Columns>(
-        "put_member", PackageResources.put_member_sql, .store)
+    static let statement = PreparedWrite<Input>("put_member", PackageResources.put_member_sql, .store)
 
-    static func add(
-        _ write: Write, _ request: RequestKey, _ user: UserID, _ role: MemberRole?, _ limit: Int32,
-        to batch: inout Batch
-    ) {
-        batch.execute(statement) { parameters, input in
-            parameters.set(input.write, to: write, request)
-            parameters.set(input.user, to: user)
-            parameters.set(input.userSlot, to: user.slot)
-            parameters.set(input.role, to: role)
-            parameters.set(input.limit, to: limit)
+    let user: UserID
+    /// Nil: unchanged, or member.
+    let role: MemberRole?
+
+    func set(_ input: Input, in parameters: inout Parameters, _ limit: ConversationLimit) {
+        parameters.set(input.user, to: user)
+        parameters.set(input.role, to: role)
+        parameters.set(input.limit, to: limit.whenAddedByOthers)
+    }
+
+    var subject: UUIDBytes? { UUIDBytes(hashOf: user.name) }
+
+    func lock(_ locks: inout Locks) {
+        locks.insert(user: user)
+        locks.insert(newStreamOf: user)
+    }
+
+    /// The session is live after the position before the one that made the user a member.
+    func notice(by _: UserID) -> PrivateNotice? {
+        PrivateNotice(to: user, .conversationJoined) { fields, change in
+            fields.lastSeq = change.seq - 1
+            fields.memberCount = Int(change.detail ?? 0)
+        }
+    }
+
+    var content: WriteContent? { { queries, head in try await queries.member(user, head) } }
+
+    func explanation(of code: Problem.Code) -> String? {
+        switch code {
+        case .forbidden: WriteStatement.onlyOwner
+        case .conflict:
+            """
+            a direct conversation cannot be changed, the user was erased, is in too many conversations or was in this one \
+            \(Self.staysLimit) times, or \(WriteStatement.everyConflict)
+            """
+        case .tooLarge: "a conversation has at most \(ContractLimits.membersPerConversation) members"
+        default: nil
         }
     }
 }

@@ -9,25 +9,22 @@ import Slots
 final class RecentOutcomes {
     /// How long outcomes are kept. A requester repeats a request for seconds only, but a frame may wait in queues, and
     /// in a stalled process for as long as that process keeps its slots.
-    nonisolated private static let keptFor = "interval '15 minutes'"
+    nonisolated static let keptFor = Duration.seconds(900)
     nonisolated static let rowsPerStep = 1_000
     private static let pause = Duration.seconds(1)
     /// The pause while more remains: 20,000 rows a second.
     private static let shortPause = Duration.milliseconds(50)
 
-    /// $1 slot. Returns the number of deleted rows.
-    nonisolated static let sweep = Statement(
-        "sweep_recent_outcomes", parameters: [.int2],
-        """
-        WITH gone AS (
-            DELETE FROM store.recent_outcomes r WHERE r.slot = $1 AND r.request IN (
-                SELECT o.request FROM store.recent_outcomes o
-                WHERE o.slot = $1 AND o.at < (SELECT \(ChangeTime.now)) - \(keptFor)
-                ORDER BY o.at LIMIT \(rowsPerStep))
-            RETURNING 1
-        )
-        SELECT count(*) FROM gone
-        """)
+    struct Input: NamedFields {
+        let slot: Parameter<Slot>
+    }
+
+    struct Columns: NamedFields {
+        let forgotten: Column<Int64>
+    }
+
+    nonisolated static let sweep = PreparedStatement<Input, Columns>(
+        "sweep_recent_outcomes", PackageResources.sweep_recent_outcomes_sql, .store)
 
     private let connection: Connection
     private let slots: OwnedSlots
@@ -48,7 +45,7 @@ final class RecentOutcomes {
         guard connection.isUp, let next = slots.next(from: slot) else { return planStep(after: Self.pause) }
         slot = next
         connection.submit {
-            $0.execute(Self.sweep) { $0.add(next) }
+            $0.execute(Self.sweep) { $0.set($1.slot, to: next) }
         } completion: { [weak self] in
             self?.swept($0)
         }
@@ -56,7 +53,9 @@ final class RecentOutcomes {
 
     private func swept(_ outcome: BatchOutcome) {
         var count = 0
-        if case .committed(let rows) = outcome, let row = rows.first?.first { count = Int(row[0] as Int64) }
+        if case .committed(let rows) = outcome, let row = rows.first?.first {
+            count = Int(row[Self.sweep.columns.forgotten])
+        }
         forgotten += count
         if count == Self.rowsPerStep { return planStep(after: Self.shortPause) }
         slot = slot.following

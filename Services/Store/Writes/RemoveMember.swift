@@ -4,35 +4,37 @@ import Slots
 import Wire
 
 /// A user is a member no longer: they leave, or an owner removes them.
-enum RemoveMember {
-    struct Input: NamedFields {
-        let write: WriteStatement.Input
-        let user: Parameter<UserID>
-        let userSlot: Parameter<Slot>
-    }
-
-    typealias Removal = PreparedStatement<Input, WriteStatement.Columns>
-
-    static let statement = Removal("remove_member", PackageResources.remove_member_sql, .store)
+struct RemoveMember: WriteKind {
+    static let statement = PreparedWrite<UserInput>("remove_member", PackageResources.remove_member_sql, .store)
     /// An erased user leaves, direct conversations too.
-    static let ofErased = Removal("erase_member", PackageResources.erase_member_sql, .store)
+    private static let ofErased = PreparedWrite<UserInput>("erase_member", PackageResources.erase_member_sql, .store)
 
-    static func add(_ write: Write, _ request: RequestKey, _ user: UserID, to batch: inout Batch) {
-        add(statement, write, request, user, to: &batch)
+    static var statements: [Statement] { [statement.untyped, ofErased.untyped] }
+
+    let user: UserID
+
+    func set(_ input: UserInput, in parameters: inout Parameters, _: ConversationLimit) {
+        parameters.set(input, to: user)
     }
 
     /// May be repeated as it is.
     static func add(ofErased user: UserID, in conversation: ConversationID, to batch: inout Batch) {
-        add(ofErased, Write(conversation, by: user, key: nil, .removeMember(user)), nil, user, to: &batch)
+        let write = Write(conversation, by: user, key: nil, .removeMember(user))
+        batch.execute(ofErased) { parameters, input in
+            parameters.set(input.write, to: write, RemoveMember(user: user).subject, nil)
+            parameters.set(input.own, to: user)
+        }
     }
 
-    private static func add(
-        _ removal: Removal, _ write: Write, _ request: RequestKey?, _ user: UserID, to batch: inout Batch
-    ) {
-        batch.execute(removal) { parameters, input in
-            parameters.set(input.write, to: write, request)
-            parameters.set(input.user, to: user)
-            parameters.set(input.userSlot, to: user.slot)
+    var subject: UUIDBytes? { UUIDBytes(hashOf: user.name) }
+
+    func notice(by _: UserID) -> PrivateNotice? { PrivateNotice(to: user, .conversationLeft) }
+
+    func explanation(of code: Problem.Code) -> String? {
+        switch code {
+        case .notFound: "there is no such conversation, or no such member"
+        case .forbidden: WriteStatement.onlyOwner
+        default: nil
         }
     }
 }

@@ -1,7 +1,9 @@
+import Models
 import Postgres
 
 /// A user takes a tapback back.
-enum RemoveTapback {
-    static let statement = PreparedStatement<WriteStatement.Input, WriteStatement.Columns>(
-        "remove_tapback", PackageResources.remove_tapback_sql, .store)
+struct RemoveTapback: WriteKind {
+    static let statement = PreparedWrite<NoFields>("remove_tapback", PackageResources.remove_tapback_sql, .store)
+
+    let message: MessageID?
 }

@@ -1,20 +1,19 @@
 import Postgres
-import Wire
 
 /// A member gives a conversation another title.
-enum RenameConversation {
+struct RenameConversation: WriteKind {
     struct Input: NamedFields {
-        let write: WriteStatement.Input
         let title: Parameter<String>
     }
 
-    static let statement = PreparedStatement<Input, WriteStatement.Columns>(
+    static let statement = PreparedWrite<Input>(
         "rename_conversation", PackageResources.rename_conversation_sql, .store)
 
-    static func add(_ write: Write, _ request: RequestKey, _ title: String, to batch: inout Batch) {
-        batch.execute(statement) { parameters, input in
-            parameters.set(input.write, to: write, request)
-            parameters.set(input.title, to: title)
-        }
+    let title: String
+
+    func set(_ input: Input, in parameters: inout Parameters, _: ConversationLimit) {
+        parameters.set(input.title, to: title)
     }
+
+    var content: WriteContent? { { queries, head in try await queries.conversation(head) } }
 }

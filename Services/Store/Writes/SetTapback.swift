@@ -1,20 +1,24 @@
+import Models
 import Postgres
-import Wire
 
 /// Sets a tapback. The last tapback of a user on a message wins.
-enum SetTapback {
+struct SetTapback: WriteKind {
     struct Input: NamedFields {
-        let write: WriteStatement.Input
         let kind: Parameter<String>
     }
 
-    static let statement = PreparedStatement<Input, WriteStatement.Columns>(
-        "set_tapback", PackageResources.set_tapback_sql, .store)
+    static let statement = PreparedWrite<Input>("set_tapback", PackageResources.set_tapback_sql, .store)
 
-    static func add(_ write: Write, _ request: RequestKey, _ kind: String, to batch: inout Batch) {
-        batch.execute(statement) { parameters, input in
-            parameters.set(input.write, to: write, request)
-            parameters.set(input.kind, to: kind)
-        }
+    let message: MessageID?
+    let kind: String
+
+    func set(_ input: Input, in parameters: inout Parameters, _: ConversationLimit) {
+        parameters.set(input.kind, to: kind)
+    }
+
+    var content: WriteContent? { messageContent }
+
+    func explanation(of code: Problem.Code) -> String? {
+        code == .conflict ? WriteStatement.messageIsClosed : nil
     }
 }

@@ -1,20 +1,25 @@
+import Models
 import Postgres
-import Wire
 
 /// A former member takes a conversation out of their list.
-enum UnlistConversation {
+struct UnlistConversation: WriteKind {
     struct Input: NamedFields {
-        let write: WriteStatement.Input
         let limit: Parameter<Int32>
     }
 
-    static let statement = PreparedStatement<Input, WriteStatement.Columns>(
+    static let statement = PreparedWrite<Input>(
         "unlist_conversation", PackageResources.unlist_conversation_sql, .store)
 
-    static func add(_ write: Write, _ request: RequestKey, _ limit: Int32, to batch: inout Batch) {
-        batch.execute(statement) { parameters, input in
-            parameters.set(input.write, to: write, request)
-            parameters.set(input.limit, to: limit)
-        }
+    func set(_ input: Input, in parameters: inout Parameters, _ limit: ConversationLimit) {
+        parameters.set(input.limit, to: limit.unlisted)
+    }
+
+    func notice(by actor: UserID) -> PrivateNotice? { PrivateNotice(to: actor, .conversationRemoved) }
+
+    func explanation(of code: Problem.Code) -> String? {
+        guard code == .conflict else { return nil }
+        return """
+            members leave before they remove it, you have removed as many as a user may, or \(WriteStatement.everyConflict)
+            """
     }
 }

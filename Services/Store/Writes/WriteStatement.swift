@@ -3,16 +3,23 @@ import Postgres
 import Slots
 import Wire
 
+/// The statement of a kind of write.
+typealias PreparedWrite<Own: NamedFields> = PreparedStatement<WriteStatement.Input<Own>, WriteStatement.Columns>
+
 /// What the statements that carry out one `Write` each have in common.
 ///
 /// A statement decides in one place, `verdict`, what is to become of the write, and everything else happens only where the
 /// write is due. The conversation's row is locked before, so what it decides on cannot change meanwhile. Keys are locked,
 /// too: nobody else keeps an outcome under the same key.
 enum WriteStatement {
-    /// The parameters of all writes.
-    struct Input: NamedFields {
-        let slot: Parameter<Slot>
-        let conversation: Parameter<ConversationID>
+    /// The parameters of a write: those of all writes, and its own.
+    struct Input<Own: NamedFields>: NamedFields {
+        let write: Common
+        let own: Own
+    }
+
+    struct Common: NamedFields {
+        let key: ConversationInput
         let actor: Parameter<UserID>
         let actorSlot: Parameter<Slot>
         let knownBy: Parameter<[UUIDBytes?]>
@@ -29,7 +36,7 @@ enum WriteStatement {
         let at: Column<Timestamp>
         let positions: Column<Int64>
         let useq: Column<Int64?>
-        let told: Column<Int64?>
+        let detail: Column<Int64?>
     }
 
     private static let columns = SQLNames.store.columns(Columns.self, of: "write_result")
@@ -60,17 +67,19 @@ enum WriteStatement {
             let at: Timestamp
             /// The number of positions, ending at `seq`, that the write took.
             let positions: Int64
+            /// The positions that the write took.
+            var range: Range<Int64> { seq - positions + 1..<seq + 1 }
             /// The new position of the notified private stream.
             let useq: Int64?
             /// The conversation position that the private change reports, or another value that the statement defines.
-            let told: Int64?
+            let detail: Int64?
 
             init(_ row: Row, _ columns: Columns) {
                 seq = row[columns.seq]
                 at = row[columns.at]
                 positions = row[columns.positions]
                 useq = row[columns.useq]
-                told = row[columns.told]
+                detail = row[columns.detail]
             }
         }
     }
@@ -78,105 +87,19 @@ enum WriteStatement {
 
 extension Parameters {
     /// - Parameter request: what makes a write happen once that has no key. Nil: it may be repeated as it is.
-    mutating func set(_ input: WriteStatement.Input, to write: Write, _ request: RequestKey?) {
-        set(input.slot, to: write.conversation.slot)
-        set(input.conversation, to: write.conversation)
+    mutating func set(
+        _ input: WriteStatement.Common, to write: Write, _ subject: UUIDBytes?, _ request: RequestKey?
+    ) {
+        set(input.key, to: write.conversation)
         set(input.actor, to: write.actor)
         set(input.actorSlot, to: write.actor.slot)
         set(input.knownBy, to: WriteStatement.knownBy(write.key, request))
         set(input.action, to: Int16(write.action.number))
-        set(input.subject, to: write.action.subject)
-    }
-}
-
-// MARK: Statement of each action
-
-extension WriteStatement {
-    static let all = [
-        EditMessage.statement.untyped, DeleteMessage.statement.untyped, HideMessage.statement.untyped,
-        SetTapback.statement.untyped, RemoveTapback.statement.untyped, PutMember.statement.untyped,
-        RemoveMember.statement.untyped, RemoveMember.ofErased.untyped, RenameConversation.statement.untyped,
-        ClearHistory.statement.untyped, UnlistConversation.statement.untyped,
-        PutConversationSettings.statement.untyped,
-    ]
-
-    /// Adds the write and, after it, a statement that reads its changes for the announcement.
-    static func add(_ write: Write, _ request: RequestKey, _ limit: ConversationLimit, to batch: inout Batch) {
-        switch write.action {
-        case .edit(_, let text): EditMessage.add(write, request, text, to: &batch)
-        case .deleteForEveryone: add(DeleteMessage.statement, write, request, to: &batch)
-        case .hide: add(HideMessage.statement, write, request, to: &batch)
-        case .setTapback(_, let kind): SetTapback.add(write, request, kind, to: &batch)
-        case .removeTapback: add(RemoveTapback.statement, write, request, to: &batch)
-        case .putMember(let user, let role):
-            PutMember.add(write, request, user, role, limit.whenAddedByOthers, to: &batch)
-        case .removeMember(let user): RemoveMember.add(write, request, user, to: &batch)
-        case .rename(let title): RenameConversation.add(write, request, title, to: &batch)
-        case .clearHistory(let through): ClearHistory.add(write, request, through, to: &batch)
-        case .unlist: UnlistConversation.add(write, request, limit.unlisted, to: &batch)
-        case .putSettings(let readReceipts): PutConversationSettings.add(write, request, readReceipts, to: &batch)
-        }
-        batch.execute(FeedStatement.latest) { parameters in
-            parameters.add(write.conversation.slot)
-            parameters.add(write.conversation)
-        }
-    }
-
-    /// A write with no parameters of its own.
-    private static func add(
-        _ statement: PreparedStatement<Input, Columns>, _ write: Write, _ request: RequestKey, to batch: inout Batch
-    ) {
-        batch.execute(statement) { parameters, input in parameters.set(input, to: write, request) }
+        set(input.subject, to: subject)
     }
 }
 
 extension RequestKey {
     /// The form that the database stores.
     var uuid: UUIDBytes { UUIDBytes(high: origin.number, low: number.rawValue) }
-}
-
-extension Write {
-    /// The user whose private stream reports the write.
-    var toldPrivately: UserID? {
-        switch action {
-        case .hide, .clearHistory, .putSettings, .unlist: actor
-        case .putMember(let user, _), .removeMember(let user): user
-        case .edit, .deleteForEveryone, .setTapback, .removeTapback, .rename: nil
-        }
-    }
-}
-
-extension Write.Action {
-    var answersWithoutBody: Bool {
-        switch self {
-        case .deleteForEveryone, .hide, .removeTapback, .removeMember, .clearHistory, .unlist: true
-        case .edit, .setTapback, .putMember, .rename, .putSettings: false
-        }
-    }
-
-    /// Whether a text is replaced or erased. The index has to follow.
-    var changesText: Bool {
-        switch self {
-        case .edit, .deleteForEveryone: true
-        default: false
-        }
-    }
-
-    /// Distinguishes a repetition from another request under the same key.
-    var subject: UUIDBytes? {
-        switch self {
-        case .putMember(let user, _), .removeMember(let user): UUIDBytes(hashOf: user.name)
-        default: message?.uuid
-        }
-    }
-
-    /// The message that the write concerns.
-    var message: MessageID? {
-        switch self {
-        case .edit(let message, _), .deleteForEveryone(let message), .hide(let message), .setTapback(let message, _),
-            .removeTapback(let message):
-            message
-        case .putMember, .removeMember, .rename, .clearHistory, .putSettings, .unlist: nil
-        }
-    }
 }

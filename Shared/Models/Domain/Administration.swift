@@ -27,6 +27,21 @@ public struct Erasure: Hashable, Sendable, Codable {
     public var counts: Counts
 }
 
+/// What became of a line of an import.
+public struct ImportResult: Hashable, Sendable, Codable {
+    /// The number of the line in the request, from 1. Empty lines count.
+    public var line: Int
+    /// 200 if it is stored, now or before; otherwise that of the problem.
+    public var status: Int
+    public var problem: ProblemDetails?
+
+    public init(line: Int, status: Int, problem: ProblemDetails? = nil) {
+        self.line = line
+        self.status = status
+        self.problem = problem
+    }
+}
+
 /// Whether a service accepts requests, as reported by `/readyz`.
 public struct ServiceReadiness: Hashable, Sendable, Codable {
     public var ready: Bool

@@ -42,6 +42,8 @@ public struct Limits: Hashable, Sendable, Codable {
     public var costInFlight: Int
     /// The size of the bodies of one user's requests in flight, in bytes.
     public var bytesInFlight: Int
+    /// Where the WebSocket is, if not at this service's origin.
+    public var socketUrl: String?
     /// The costs by the call's name (`operationId`). A call that is not listed costs 1.
     public var costs: [String: Cost]
 

@@ -5,6 +5,11 @@ public struct ConversationPage: Hashable, Sendable, Codable {
     public var conversations: [Conversation]
     /// Pass it as `before`; nil on the last page.
     public var nextCursor: String?
+
+    public init(conversations: [Conversation], nextCursor: String? = nil) {
+        self.conversations = conversations
+        self.nextCursor = nextCursor
+    }
 }
 
 public struct MemberPage: Hashable, Sendable, Codable {
@@ -12,6 +17,11 @@ public struct MemberPage: Hashable, Sendable, Codable {
     public var members: [Membership]
     /// Pass it as `after`; nil on the last page.
     public var nextCursor: UserID?
+
+    public init(members: [Membership], nextCursor: UserID? = nil) {
+        self.members = members
+        self.nextCursor = nextCursor
+    }
 }
 
 /// A page of messages, from one snapshot.
@@ -24,6 +34,13 @@ public struct History: Hashable, Sendable, Codable {
     public var hasMoreAfter: Bool
     /// The page includes exactly the changes up to here: continue with the changes after it.
     public var lastSeq: Int64
+
+    public init(messages: [Message], hasMoreBefore: Bool, hasMoreAfter: Bool, lastSeq: Int64) {
+        self.messages = messages
+        self.hasMoreBefore = hasMoreBefore
+        self.hasMoreAfter = hasMoreAfter
+        self.lastSeq = lastSeq
+    }
 }
 
 public struct ChangePage: Hashable, Sendable, Codable {
@@ -32,12 +49,22 @@ public struct ChangePage: Hashable, Sendable, Codable {
     /// The last position that the user may see.
     public var lastSeq: Int64
     public var more: Bool
+
+    public init(changes: [Change], lastSeq: Int64, more: Bool) {
+        self.changes = changes
+        self.lastSeq = lastSeq
+        self.more = more
+    }
 }
 
 /// The texts of a message.
 public struct Revisions: Hashable, Sendable, Codable {
     /// Oldest first, the present text last.
     public var revisions: [Revision]
+
+    public init(revisions: [Revision]) {
+        self.revisions = revisions
+    }
 }
 
 public struct TapbackPage: Hashable, Sendable, Codable {
@@ -46,6 +73,12 @@ public struct TapbackPage: Hashable, Sendable, Codable {
         public var userId: UserID
         public var kind: TapbackKind
         public var at: Timestamp
+
+        public init(userId: UserID, kind: TapbackKind, at: Timestamp) {
+            self.userId = userId
+            self.kind = kind
+            self.at = at
+        }
     }
 
     /// In byte order of the user ids.
@@ -54,6 +87,12 @@ public struct TapbackPage: Hashable, Sendable, Codable {
     public var counts: [TapbackKind: Int]
     /// Pass it as `after`; nil on the last page.
     public var nextCursor: UserID?
+
+    public init(tapbacks: [Entry], counts: [TapbackKind: Int], nextCursor: UserID? = nil) {
+        self.tapbacks = tapbacks
+        self.counts = counts
+        self.nextCursor = nextCursor
+    }
 }
 
 /// The recipients who have a message of the caller, and those who have read it.
@@ -65,6 +104,18 @@ public struct ReceiptPage: Hashable, Sendable, Codable {
     public var recipientCount: Int
     /// Pass it as `after`; nil on the last page.
     public var nextCursor: UserID?
+
+    public init(
+        delivered: [Receipt], read: [Receipt], deliveredCount: Int, readCount: Int, recipientCount: Int,
+        nextCursor: UserID? = nil
+    ) {
+        self.delivered = delivered
+        self.read = read
+        self.deliveredCount = deliveredCount
+        self.readCount = readCount
+        self.recipientCount = recipientCount
+        self.nextCursor = nextCursor
+    }
 }
 
 /// The changes for the caller since a cursor.
@@ -77,12 +128,27 @@ public struct SyncPage: Hashable, Sendable, Codable {
     public var cursor: String
     /// Continue at once with the new cursor.
     public var more: Bool
+
+    public init(
+        conversations: [Conversation], `private`: [PrivateChange], reload: Bool = false, cursor: String, more: Bool
+    ) {
+        self.conversations = conversations
+        self.`private` = `private`
+        _reload = TrueOrAbsent(wrappedValue: reload)
+        self.cursor = cursor
+        self.more = more
+    }
 }
 
 public struct SearchPage: Hashable, Sendable, Codable {
     public var results: [SearchResult]
     /// Nil on the last page.
     public var nextCursor: String?
+
+    public init(results: [SearchResult], nextCursor: String? = nil) {
+        self.results = results
+        self.nextCursor = nextCursor
+    }
 }
 
 public struct SearchResult: Hashable, Sendable, Codable {
@@ -90,6 +156,11 @@ public struct SearchResult: Hashable, Sendable, Codable {
     /// An extract of the text around the first match, about 160 characters, with `…` where it is cut. Each match stands
     /// between U+0002 and U+0003, which occur nowhere else.
     public var snippet: String
+
+    public init(message: Message, snippet: String) {
+        self.message = message
+        self.snippet = snippet
+    }
 }
 
 /// The result for each message of a batch, in its order.
@@ -99,9 +170,19 @@ public struct BatchResults: Hashable, Sendable, Codable {
         public var status: Int
         public var message: Message?
         public var problem: ProblemDetails?
+
+        public init(status: Int, message: Message? = nil, problem: ProblemDetails? = nil) {
+            self.status = status
+            self.message = message
+            self.problem = problem
+        }
     }
 
     public var results: [Result]
+
+    public init(results: [Result]) {
+        self.results = results
+    }
 }
 
 /// Digests of a conversation, page by page, for comparing a copy.
@@ -114,6 +195,13 @@ public struct HistoryDigest: Hashable, Sendable, Codable {
         public var changes: String
         /// The digest of the messages created on the page, as the user sees them: SHA-256 in 64 hexadecimal digits.
         public var state: String
+
+        public init(fromSeq: Int64, toSeq: Int64, changes: String, state: String) {
+            self.fromSeq = fromSeq
+            self.toSeq = toSeq
+            self.changes = changes
+            self.state = state
+        }
     }
 
     /// The last position that the user may see. The digests are exact at it.
@@ -123,4 +211,11 @@ public struct HistoryDigest: Hashable, Sendable, Codable {
     /// Ascending. Pages that the user's windows do not touch are left out.
     public var pages: [Page]
     public var more: Bool
+
+    public init(lastSeq: Int64, useq: Int64, pages: [Page], more: Bool) {
+        self.lastSeq = lastSeq
+        self.useq = useq
+        self.pages = pages
+        self.more = more
+    }
 }

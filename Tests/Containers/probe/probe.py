@@ -18,7 +18,7 @@ from pathlib import Path
 
 import zmq
 
-PATIENCE = 60
+PATIENCE = 120
 """Seconds until what has to come counts as missing."""
 
 context = zmq.Context()

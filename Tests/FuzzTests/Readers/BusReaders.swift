@@ -102,7 +102,7 @@ extension Reader {
                         memberCount: 4)
                 ], conversations: Array("[]".utf8), showsPresence: true)),
         layout(Problem(.notFound, "no")),
-        request, answer, sendMessages, change, privateChange, status, senderCounts,
+        request, response, sendMessages, importRecords, change, privateChange, status, senderCounts,
     ]
 
     /// What is taken is written and read again as the same.
@@ -139,7 +139,7 @@ extension Reader {
         return bytes.contains(entry.fields)
     }
 
-    private static let answer = Reader(
+    private static let response = Reader(
         "ResponseEntry",
         examples: [written { ResponseEntry.write(RequestNumber(1), status: 200, to: &$0) { $0.append([1, 2]) } }]
     ) { bytes in (try? ResponseEntry(bytes)).map { bytes.contains($0.payload) } }
@@ -158,6 +158,40 @@ extension Reader {
         } catch {
             return areInside ? nil : false
         }
+    }
+
+    private static let importRecords = Reader("ImportRecords", examples: [exampleRecords]) { bytes in
+        var reader = ByteReader(bytes)
+        guard let request = try? ImportRecords(from: &reader) else { return nil }
+        var areInside = true
+        do throws(WireError) {
+            try request.forEachRecord { record in
+                guard case .message(let message) = record else { return }
+                areInside = areInside && message.texts.allSatisfy { bytes.contains($0.text) }
+                // As the store passes it to the database.
+                _ = message.createdAt.postgresMicroseconds
+            }
+            return areInside
+        } catch {
+            return areInside ? nil : false
+        }
+    }
+
+    private static let exampleRecords = written { buffer in
+        ImportRecords.writeHead(conversation, count: 4, to: &buffer)
+        Array("one".utf8).withUnsafeBytes { text in
+            ImportRecord.message(
+                ImportRecord.Message(
+                    id: message, sender: alice, replyTo: message, createdAt: someTime, deletedAt: nil,
+                    texts: [.init(text, at: someTime)])
+            ).write(to: &buffer)
+        }
+        ImportRecord.conversation(
+            ImportRecord.Conversation(kind: .group, createdAt: someTime, title: "t", members: [alice])
+        ).write(to: &buffer)
+        let change = ImportRecord.MemberChange(.memberAdded, of: alice, at: someTime, by: nil)
+        ImportRecord.member(change).write(to: &buffer)
+        ImportRecord.end.write(to: &buffer)
     }
 
     private static let exampleMessages = written { buffer in

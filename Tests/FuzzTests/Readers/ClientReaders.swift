@@ -37,6 +37,18 @@ extension Reader {
             return !command.members.contains(alice)
                 && command.title.unicodeScalars.count <= ContractLimits.titleCharacters
         },
+        Reader(
+            "import",
+            #"{"type":"conversation","id":"\#(id)","kind":"group","members":["alice"],"title":"t","createdAt":"2020-01-01T00:00:00Z"}"#,
+            #"{"type":"message","conversationId":"\#(id)","id":"\#(id)","senderId":"alice","text":"b","createdAt":"2020-01-01T00:00:00Z","revisions":[{"text":"\u00e9","at":"2020-01-01T00:00:00Z"},{"text":"b","at":"2020-01-01T00:00:01Z"}]}"#,
+            #"{"type":"member","conversationId":"\#(id)","userId":"bob","change":"added","at":"2020-01-01T00:00:00Z"}"#
+        ) { bytes in
+            guard let fields = try? ImportFields(bytes, limits: limits) else { return nil }
+            var buffer = ByteBuffer()
+            fields.write(to: &buffer)
+            var reader = ByteReader(buffer.bytes)
+            return (try? ImportRecord(from: &reader)) != nil && reader.isAtEnd
+        },
         Reader("receipts", #"{"deliveredSeq":9007199254740991,"readSeq":0}"#, #"{"readSeq":12,"x":[[[]]]}"#) { bytes in
             guard let fields = try? ReceiptFields(bytes) else { return nil }
             return [fields.delivered ?? 0, fields.read ?? 0].allSatisfy { (0...(1 << 53)).contains($0) }

@@ -98,7 +98,7 @@ final class SignalLoad {
         let outcome = await bus.request(.signal, in: conversation.slot, deadline: .seconds(10)) {
             signal.write(to: &$0)
         }
-        if case .answered(let answer) = outcome { return answer.status }
+        if case .response(let response) = outcome { return response.status }
         return nil
     }
 

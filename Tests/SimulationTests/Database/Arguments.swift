@@ -1,5 +1,6 @@
 import Models
 import Postgres
+import SimulationSupport
 
 /// The parameters of a statement, decoded with the types that the statement declares.
 struct Arguments {

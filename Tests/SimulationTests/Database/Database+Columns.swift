@@ -1,11 +1,12 @@
 import Models
 import Postgres
+import SimulationSupport
 
 /// The columns of a message, in the order of `MessageRow`.
 enum MessageColumns {
-    /// `MessageRow.bareColumns`. All are NULL without a message.
+    /// {whole_message}. Without a message there is only the position.
     static func bare(_ message: Tables.Message?, asOf position: Int64) -> SimulatedRow {
-        guard let message else { return nothing }
+        guard let message else { return nothing(asOf: position) }
         return [
             SimulatedValue(message.seq), SimulatedValue(message.id), SimulatedValue(min(message.changed, position)),
             SimulatedValue(message.sender), SimulatedValue(message.kind.rawValue),
@@ -17,21 +18,22 @@ enum MessageColumns {
         ]
     }
 
-    /// `MessageRow.plainColumns`
+    /// {plain_message}
     static func plain(_ message: Tables.Message?) -> SimulatedRow {
-        bare(message, asOf: .max).prefix(13) + [SimulatedValue(message.map(\.hasMore))]
+        let row = message.map { bare($0, asOf: .max) } ?? nothing(asOf: nil)
+        return row.prefix(13) + [SimulatedValue(message.map(\.hasMore))]
     }
 
-    /// `MessageRow.columns`
+    /// {message_with_parent}
     static func all(_ message: Tables.Message?, _ parent: Tables.Message?, asOf position: Int64) -> SimulatedRow {
         bare(message, asOf: position) + [
             SimulatedValue(parent?.sender), SimulatedValue(parent?.text(asOf: position)),
         ]
     }
 
-    private static var nothing: SimulatedRow {
+    private static func nothing(asOf position: Int64?) -> SimulatedRow {
         [
-            null(Int64.self), null(MessageID.self), null(Int64.self), null(UserID.self), null(Int16.self),
+            null(Int64.self), null(MessageID.self), SimulatedValue(position), null(UserID.self), null(Int16.self),
             null(String.self), null(String.self), null(Timestamp.self), null(Timestamp.self), null(Timestamp.self),
             null(Timestamp.self), null(MessageID.self), null(Int64.self), null(String.self), null(String.self),
             null(String.self),

@@ -1,13 +1,14 @@
 import Models
 import Postgres
+import SimulationSupport
 import Wire
 
 // Members, clearing and settings: `PutMember`, `RemoveMember`, `ClearHistory`, `UnlistConversation`,
-// `PutConversationSettings`, `SettingsStatement`, `ReadStatement`.
+// `PutConversationSettings`, `PutSettings`, `MergedReads`.
 extension Database {
     /// $8 user · $9 their slot · $10 role · $11 limit of the user's conversations, which no user reaches here
     func putMember(_ arguments: Arguments) -> [SimulatedRow] {
-        write(arguments) { writing in
+        write(arguments, reporting: { .init(positions: 1, detail: $0.map { Int64($0.memberCount) + 1 }) }) { writing in
             let user: UserID = arguments.value(7)
             let role: Int16? = arguments.value(9)
             guard !writing.stored.isMember(user) else { return .void }  // Roles never change here.
@@ -17,19 +18,17 @@ extension Database {
             let stay = Tables.Stay(from: entry.seq, through: nil, role: role ?? 1)
             tables.conversations[writing.conversation]!.stays[user, default: []].append(stay)
             tables.conversations[writing.conversation]!.removedBy.remove(user)
-            let members = Int64(tables.conversations[writing.conversation]!.memberCount)
-            var effect = tell(user, .conversationJoined, writing.conversation, entry.seq - 1, told: members)
+            let effect = tell(user, .conversationJoined, writing.conversation, entry.seq - 1)
             if tables.users[user]!.told[writing.conversation] == nil {
                 tables.users[user]!.told[writing.conversation] = 0
             }
-            effect.positions = 1
             return .due(effect)
         }
     }
 
     /// $8 user · $9 their slot. The owners never leave in the simulation, so nobody inherits ownership.
     func removeMember(_ arguments: Arguments) -> [SimulatedRow] {
-        write(arguments) { writing in
+        write(arguments, reporting: { _ in .init(positions: 1) }) { writing in
             let user: UserID = arguments.value(7)
             guard user == writing.actor || isOwner(writing) else { return .refused(.forbidden) }
             guard writing.stored.stays[user] != nil else { return .refused(.notFound) }
@@ -38,15 +37,13 @@ extension Database {
             show(entry, #"{"kind":"member.removed","userId":"\#(user)"}"#, writing)
             let last = writing.stored.stays[user]!.count - 1
             tables.conversations[writing.conversation]!.stays[user]![last].through = entry.seq
-            var effect = tell(user, .conversationLeft, writing.conversation, entry.seq)
-            effect.positions = 1
-            return .due(effect)
+            return .due(tell(user, .conversationLeft, writing.conversation, entry.seq))
         }
     }
 
     /// Removes a conversation from a former member's list.
     func unlist(_ arguments: Arguments) -> [SimulatedRow] {
-        write(arguments, byFormer: true) { writing in
+        write(arguments, byFormer: true, reporting: { _ in .init() }) { writing in
             let isNew = tables.conversations[writing.conversation]!.removedBy.insert(writing.actor).inserted
             return isNew ? .due(tell(writing.actor, .conversationRemoved, writing.conversation)) : .void
         }
@@ -60,23 +57,33 @@ extension Database {
     private func show(_ entry: Tables.Entry, _ event: String, _ writing: Writing) {
         insert(
             Tables.Message(
-                seq: entry.seq, id: MessageID(UUIDBytes(high: world.random.next(), low: world.random.next())),
+                seq: entry.seq, id: MessageID(newID()),
                 sender: writing.actor, kind: .system, parent: nil, parentSeq: nil, sentAt: entry.at,
                 createdAt: entry.at, changed: entry.seq, event: event), into: writing.conversation)
     }
 
+    /// A random identifier that the database chooses.
+    private func newID() -> UUIDBytes {
+        let id = UUIDBytes(high: world.random.next(), low: world.random.next())
+        transcript?.chosen = id
+        return id
+    }
+
     /// $8 through (0: the latest position)
     func clearHistory(_ arguments: Arguments) -> [SimulatedRow] {
-        write(arguments) { writing in
-            let asked: Int64 = arguments.value(7)
-            let through = min(asked == 0 ? writing.stored.lastSeq : asked, writing.stored.lastSeq)
+        let asked: Int64 = arguments.value(7)
+        func through(_ conversation: Tables.Conversation) -> Int64 {
+            min(asked == 0 ? conversation.lastSeq : asked, conversation.lastSeq)
+        }
+        return write(arguments, reporting: { .init(detail: $0.map(through)) }) { writing in
+            let through = through(writing.stored)
             let stays = writing.stored.stays[writing.actor]!
             guard stays.map(\.cleared).max()! < through else { return .void }
             for index in stays.indices {
                 let cleared = max(stays[index].cleared, through)
                 tables.conversations[writing.conversation]!.stays[writing.actor]![index].cleared = cleared
             }
-            return .due(tell(writing.actor, .historyCleared, writing.conversation, through, told: through))
+            return .due(tell(writing.actor, .historyCleared, writing.conversation, through))
         }
     }
 
@@ -84,17 +91,15 @@ extension Database {
 
     /// $8 whether anything is set · $9 read receipts (NULL: inherited)
     func putConversationSettings(_ arguments: Arguments) -> [SimulatedRow] {
-        write(arguments) { writing in
-            let isSet: Bool = arguments.value(7)
-            let receipts: Bool? = arguments.value(8)
+        let isSet: Bool = arguments.value(7)
+        let receipts: Bool? = arguments.value(8)
+        let inForce = receipts ?? tables.users[arguments.value(2)]?.settings?.readReceipts ?? true
+        let detail: Int64 = (inForce ? 1 : 0) + (receipts == nil ? 2 : 0)
+        return write(arguments, reporting: { _ in .init(detail: detail) }) { writing in
             // Without a row, inheriting changes nothing.
             guard isSet, writing.stored.readReceipts[writing.actor] ?? nil != receipts else { return .void }
             tables.conversations[writing.conversation]!.readReceipts.updateValue(receipts, forKey: writing.actor)
-            let inForce = receipts ?? tables.users[writing.actor]?.settings?.readReceipts ?? true
-            return .due(
-                tell(
-                    writing.actor, .settingsChanged, writing.conversation,
-                    told: (inForce ? 1 : 0) + (receipts == nil ? 2 : 0)))
+            return .due(tell(writing.actor, .settingsChanged, writing.conversation))
         }
     }
 

@@ -1,5 +1,6 @@
 import Models
 import Postgres
+import SimulationSupport
 import Wire
 
 // Changes by position: `FeedStatement`.
@@ -30,7 +31,10 @@ extension Database {
     /// $1 slot · $2 conversation. Returns the latest two changes, each with its message as of that change.
     func latestChanges(_ arguments: Arguments) -> [SimulatedRow] {
         guard let conversation = tables.conversations[arguments.value(1)] else { return [] }
-        return feed(Array(conversation.entries.suffix(2)), of: conversation, lastSeq: conversation.lastSeq, asOf: \.seq)
+        return feed(
+            Array(conversation.entries.suffix(2)), of: conversation, lastSeq: conversation.lastSeq,
+            countsMembers: false,
+            asOf: \.seq)
     }
 
     private func page(
@@ -48,21 +52,27 @@ extension Database {
 
     private func feed(
         _ entries: [Tables.Entry], of conversation: Tables.Conversation, lastSeq: Int64, for reader: UserID? = nil,
-        asOf position: (Tables.Entry) -> Int64
+        countsMembers: Bool = true, asOf position: (Tables.Entry) -> Int64
     ) -> [SimulatedRow] {
-        func head(asOf position: Int64) -> SimulatedRow {
+        func head(_ memberCount: Int) -> SimulatedRow {
             [
                 SimulatedValue(lastSeq), SimulatedValue(Int16(1)), SimulatedValue(conversation.createdAt),
-                SimulatedValue(Int32(conversation.memberCount(asOf: position))),
+                SimulatedValue(Int32(memberCount)),
             ]
         }
-        if entries.isEmpty { return [head(asOf: .max) + noChange + MessageColumns.bare(nil, asOf: 0)] }
+        if entries.isEmpty {
+            return [head(conversation.memberCount) + noChange + MessageColumns.bare(nil, asOf: lastSeq)]
+        }
         return entries.map { entry in
             let message = entry.message.flatMap { conversation.message($0) }
             let shown = message.flatMap { message in
                 reader.map { conversation.isVisible(message.seq, to: $0) } ?? true ? message : nil
             }
-            return head(asOf: position(entry)) + columns(entry) + MessageColumns.bare(shown, asOf: position(entry))
+            // Only the creation tells how many members there were.
+            let memberCount =
+                countsMembers && entry.kind == .conversationCreated
+                ? conversation.memberCount(asOf: position(entry)) : conversation.memberCount
+            return head(memberCount) + columns(entry) + MessageColumns.bare(shown, asOf: position(entry))
         }
     }
 

@@ -1,5 +1,6 @@
 import Models
 import Postgres
+import SimulationSupport
 
 // Messages for readers: `HistoryRows`, `HistoryStatement`, `WholeMessages`, `MessageStatement`, `MessageDetails`.
 extension Database {
@@ -88,7 +89,7 @@ extension Database {
         let after: String = arguments.value(4)
         let limit: Int64 = arguments.value(5)
         let shown = found.message.tapbacks.filter { $0.seq <= found.position }
-        let counts = SimulatedValue(Tables.Message.countsJSON(shown))
+        let counts = SimulatedValue(shown.isEmpty ? "{}" : Tables.Message.countsJSON(shown))
         let page = shown.filter { $0.user.name > after }.sorted { $0.user < $1.user }.prefix(Int(limit))
         if page.isEmpty { return [[null(UserID.self), null(String.self), null(Timestamp.self), counts]] }
         return page.map { [SimulatedValue($0.user), SimulatedValue($0.kind), SimulatedValue($0.at), counts] }

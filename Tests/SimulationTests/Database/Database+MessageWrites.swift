@@ -1,5 +1,6 @@
 import Models
 import Postgres
+import SimulationSupport
 import Wire
 
 // Edits, deletions and tapbacks: `EditMessage`, `DeleteMessage`, `HideMessage`, `SetTapback`, `RemoveTapback`.
@@ -8,7 +9,7 @@ extension Database {
 
     /// $8 text
     func editMessage(_ arguments: Arguments) -> [SimulatedRow] {
-        write(arguments) { writing in
+        write(arguments, reporting: { _ in .init(positions: 1) }) { writing in
             guard let target = writing.visibleTarget else { return .refused(.notFound) }
             guard target.sender == writing.actor, target.kind != .system else { return .refused(.forbidden) }
             guard target.deletedAt == nil || world.mutation == .deletedMessagesAreEditable else {
@@ -27,12 +28,14 @@ extension Database {
                 message.text = text
                 message.editedAt = entry.at
             }
-            return .due(Effect(positions: 1))
+            return .due(Effect())
         }
     }
 
     func deleteMessage(_ arguments: Arguments) -> [SimulatedRow] {
-        write(arguments) { writing in
+        let id: MessageID = arguments.value(6)
+        // A message that is not there yet takes no position.
+        return write(arguments, reporting: { .init(positions: $0?.message(id) == nil ? 0 : 1) }) { writing in
             guard let target = writing.existingTarget else { return deleteEarly(writing) }
             guard target.sender == writing.actor || writing.stored.isVisible(target.seq, to: writing.actor) else {
                 return .refused(.notFound)
@@ -46,20 +49,24 @@ extension Database {
                 message.tapbacks = []
                 message.deletedAt = entry.at
             }
-            return .due(Effect(positions: 1))
+            return .due(Effect())
         }
     }
 
     private func deleteEarly(_ writing: Writing) -> Verdict {
         if world.mutation != .earlyDeletionsAreForgotten {
             let early = Tables.EarlyDeletion(message: MessageID(writing.subject!), user: writing.actor)
-            tables.conversations[writing.conversation]!.earlyDeletions.insert(early)
+            // Those whose message has come are not needed any more.
+            let kept = writing.stored.earlyDeletions.filter {
+                $0.user != writing.actor || writing.stored.message($0.message) == nil
+            }
+            tables.conversations[writing.conversation]!.earlyDeletions = kept.union([early])
         }
         return .due(Effect())
     }
 
     func hideMessage(_ arguments: Arguments) -> [SimulatedRow] {
-        write(arguments) { writing in
+        write(arguments, reporting: { _ in .init() }) { writing in
             guard let target = writing.target else { return .refused(.notFound) }
             guard !writing.stored.hidden[writing.actor, default: []].contains(target.seq) else { return .void }
             if world.mutation != .hiddenMessagesStay {
@@ -71,7 +78,7 @@ extension Database {
 
     /// $8 kind
     func setTapback(_ arguments: Arguments) -> [SimulatedRow] {
-        write(arguments) { writing in
+        write(arguments, reporting: { _ in .init(positions: 1) }) { writing in
             guard let target = writing.visibleTarget else { return .refused(.notFound) }
             guard target.deletedAt == nil, target.kind != .system else { return .refused(.conflict) }
             let kind: String = arguments.value(7)
@@ -81,19 +88,19 @@ extension Database {
                 if world.mutation != .tapbacksAddUp { message.tapbacks.removeAll { $0.user == writing.actor } }
                 message.tapbacks.append(.init(user: writing.actor, kind: kind, at: entry.at, seq: entry.seq))
             }
-            return .due(Effect(positions: 1))
+            return .due(Effect())
         }
     }
 
     func removeTapback(_ arguments: Arguments) -> [SimulatedRow] {
-        write(arguments) { writing in
+        write(arguments, reporting: { _ in .init(positions: 1) }) { writing in
             guard let target = writing.visibleTarget else { return .refused(.notFound) }
             guard target.tapbacks.contains(where: { $0.user == writing.actor }) else { return .void }
             let entry = append(.tapback(target.id, kind: nil), writing)
             change(target.id, writing, at: entry.seq) { message in
                 message.tapbacks.removeAll { $0.user == writing.actor }
             }
-            return .due(Effect(positions: 1))
+            return .due(Effect())
         }
     }
 
@@ -114,9 +121,8 @@ extension Database {
     /// Adds a change to one user's private stream.
     func tell(
         _ user: UserID, _ kind: PrivateKind, _ conversation: ConversationID, _ seq: Int64? = nil,
-        _ message: MessageID? = nil, told: Int64? = nil
+        _ message: MessageID? = nil
     ) -> Effect {
-        let useq = tables.users[user, default: Tables.User()].tell(kind, clock, conversation, seq, message)
-        return Effect(useq: useq, told: told)
+        Effect(useq: tables.users[user, default: Tables.User()].tell(kind, clock, conversation, seq, message))
     }
 }

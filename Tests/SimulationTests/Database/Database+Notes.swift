@@ -1,5 +1,6 @@
 import Models
 import Postgres
+import SimulationSupport
 
 // Notes of work that follows a commit and may still be pending: `NoteStatements`.
 extension Database {

@@ -1,5 +1,6 @@
 import Models
 import Postgres
+import SimulationSupport
 
 // The queries of store.
 extension Database {
@@ -32,14 +33,14 @@ extension Database {
 
     /// $1 slot · $2 conversation · $3 reader · $4 user. Not simulated: the earlier state that a former reader sees.
     func member(_ arguments: Arguments) -> [SimulatedRow] {
-        let user: UserID = arguments.value(3)
+        let reader: UserID = arguments.value(2), user: UserID = arguments.value(3)
         guard let conversation = tables.conversations[arguments.value(1)], let stay = conversation.stays[user]?.last
         else { return [] }
         let horizon = conversation.horizons[user] ?? Tables.Horizon()
         return [
             [
                 SimulatedValue(user), SimulatedValue(stay.role), SimulatedValue(stay.from),
-                SimulatedValue(horizon.delivered), SimulatedValue(horizon.shown),
+                SimulatedValue(horizon.delivered), SimulatedValue(user == reader ? horizon.read : horizon.shown),
             ]
         ]
     }
@@ -69,14 +70,17 @@ extension Database {
     ) -> SimulatedRow {
         let conversation = change.conversation.flatMap { tables.conversations[$0] }
         let isSetting = change.kind == .settingsChanged
+        // Who joined is told the position and the members of now, or of when they left.
+        let end = change.kind == .conversationJoined ? conversation?.end(for: user) : conversation?.lastSeq
+        let memberCount = conversation.map { $0.lastSeq == end ? $0.memberCount : $0.memberCount(asOf: end!) }
         let decided: Bool? = conversation.flatMap { $0.readReceipts[user] ?? nil }
         return [
             SimulatedValue(change.useq), SimulatedValue(Int16(change.kind.rawValue)), SimulatedValue(change.at),
             SimulatedValue(change.conversation), SimulatedValue(change.seq),
-            SimulatedValue(conversation.map { min($0.lastSeq, $0.end(for: user)) }),
+            SimulatedValue(end),
             SimulatedValue(change.message), SimulatedValue(isSetting ? decided : nil),
             SimulatedValue(isSetting ? own?.readReceipts : nil), SimulatedValue(isSetting ? own?.presence : nil),
-            SimulatedValue(conversation.map { Int32($0.memberCount) }),
+            SimulatedValue(memberCount.map { Int32($0) }),
         ]
     }
 

@@ -1,5 +1,6 @@
 import Models
 import Postgres
+import SimulationSupport
 
 // The statements of receipt.
 extension Database {
@@ -11,7 +12,9 @@ extension Database {
         let delivered: [Int64] = arguments.array(4)
         let read: [Int64] = arguments.array(5)
         // All advances of a conversation share one version and one time.
-        let versions = conversations.map { (tables.conversations[$0]?.statusVersion ?? -1) + 1 }
+        let versions = conversations.map {
+            tables.conversations[$0].map { $0.hasPosition ? $0.statusVersion + 1 : 0 } ?? 0
+        }
         let times = conversations.map { max(clock, tables.conversations[$0]?.statusAt ?? clock) }
         let memberCounts = conversations.map { Int32(tables.conversations[$0]?.memberCount ?? 0) }
         let advances = users.indices.map { index in
@@ -34,10 +37,8 @@ extension Database {
     private func advance(
         _ id: ConversationID, _ user: UserID, _ delivered: Int64, _ read: Int64, _ version: Int64, _ at: Timestamp
     ) -> (outcome: Int16, reached: Tables.Horizon) {
+        // Without a conversation everything ends at 0.
         guard let conversation = tables.conversations[id] else { return (0, Tables.Horizon()) }
-        guard conversation.isMember(user) else {
-            return (conversation.stays[user] == nil ? 0 : 1, Tables.Horizon())
-        }
         let old = conversation.horizons[user] ?? Tables.Horizon()
         let isShown = world.mutation == .settingsAreIgnored || showsReading(user, conversation)
         var new = old
@@ -48,6 +49,7 @@ extension Database {
             new.read = min(read, conversation.lastSeq)
         }
         if new.read != old.read, isShown { new.shown = new.read }
+        guard conversation.isMember(user) else { return (conversation.stays[user] == nil ? 0 : 1, new) }
         let hasDelivered = new.delivered != old.delivered, hasRead = new.read != old.read
         let hasShown = new.shown != old.shown
         if hasDelivered || hasShown {

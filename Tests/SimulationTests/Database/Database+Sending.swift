@@ -1,5 +1,6 @@
 import Models
 import Postgres
+import SimulationSupport
 import Wire
 
 // Sending messages: `SendStatement`, `SendOneStatement`.
@@ -16,13 +17,23 @@ extension Database {
         let parent: MessageID?
     }
 
-    /// $1 slot · $2 conversation · $3 message · $4 sender · $5 text · $6 sent
+    /// $1 slot · $2 conversation · $3 message · $4 sender · $5 text · $6 sent. Returns the outcome of the message even if
+    /// it is stored, and zeros where it is not.
     func sendOne(_ arguments: Arguments) -> [SimulatedRow] {
-        store([
-            Sent(
-                id: arguments.value(2), text: arguments.value(4), sentAt: arguments.value(5),
-                sender: arguments.value(3), conversation: arguments.value(1), number: 1, parent: nil)
-        ])
+        let message = Sent(
+            id: arguments.value(2), text: arguments.value(4), sentAt: arguments.value(5),
+            sender: arguments.value(3), conversation: arguments.value(1), number: 1, parent: nil)
+        var outcomes = store([message])
+        if outcomes.conversations.isEmpty {
+            outcomes.bases = [0]
+            outcomes.times = [Timestamp(milliseconds: 0)]
+            outcomes.memberCounts = [0]
+        } else {
+            outcomes.refusals = [0]
+        }
+        outcomes.conversations = [1]
+        outcomes.deleted = isDeletedEarly(message) ? [1] : []
+        return [outcomes.row]
     }
 
     /// $1 slots · $2 conversations · … · of streams $4 conversations, $5 senders · of messages $6 streams, $7 ids, $8
@@ -37,7 +48,7 @@ extension Database {
         let times: [Timestamp] = arguments.array(8)
         let parents = Dictionary(
             uniqueKeysWithValues: zip(arguments.array(9) as [Int64], arguments.array(10) as [MessageID]))
-        return store(
+        let outcomes = store(
             messages.indices.map { index in
                 let stream = Int(streams[index]) - 1
                 let number = streamConversations[stream]
@@ -46,6 +57,7 @@ extension Database {
                     conversation: conversations[Int(number) - 1], number: Int64(number),
                     parent: parents[Int64(index + 1)])
             })
+        return [outcomes.row]
     }
 
     /// The result of a batch. A message's position is the base of its conversation plus its index, less the refused
@@ -76,7 +88,7 @@ extension Database {
     }
 
     /// Checks all messages against the state before the batch, then stores them.
-    private func store(_ run: [Sent]) -> [SimulatedRow] {
+    private func store(_ run: [Sent]) -> Outcomes {
         var outcomes = Outcomes()
         let parents = run.map(parent)
         let refusals = run.indices.map { refusal(of: run[$0], parents[$0]) }
@@ -97,7 +109,12 @@ extension Database {
                 store(message, parents[index], place, &outcomes)
             }
         }
-        return [outcomes.row]
+        return outcomes
+    }
+
+    private func isDeletedEarly(_ message: Sent) -> Bool {
+        let early = Tables.EarlyDeletion(message: message.id, user: message.sender)
+        return tables.conversations[message.conversation]?.earlyDeletions.contains(early) ?? false
     }
 
     /// Returns the parent, or nil if there is none that this sender may reply to.
@@ -129,8 +146,7 @@ extension Database {
         let memberCount = Int32(tables.conversations[conversation]!.memberCount)
         let entry = append(
             .message(message.id, text: message.text, replyTo: message.parent), by: message.sender, to: conversation)
-        let early = Tables.EarlyDeletion(message: message.id, user: message.sender)
-        let isDeleted = tables.conversations[conversation]!.earlyDeletions.contains(early)
+        let isDeleted = isDeletedEarly(message)
         if isDeleted { outcomes.deleted.append(place) }
         insert(
             Tables.Message(

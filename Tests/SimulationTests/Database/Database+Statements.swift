@@ -1,105 +1,153 @@
 import Models
 import Postgres
+import Reactor
+import SimulationSupport
 
 extension Database {
-    /// Executes a statement. Each case must return what the service's statement of this name returns.
     func execute(_ statement: SimulatedStatement, by session: ServerSideSession) -> [SimulatedRow] {
+        guard statement.purpose == .execute else { return [] }
         let arguments = Arguments(values: statement.parameters)
-        switch statement.name {
-        case SimulatedStatement.preparation: return []
-
-        // store: the writer
-        case "lock_keys", "lock_users", "lock_conversations", "lock_searches", "lock_erasures": return []
-        case "begin_streams", "lock_streams": return []
-        case "sweep_recent_outcomes": return [[SimulatedValue(0 as Int64)]]
-        case "send_messages": return send(arguments)
-        case "send_message": return sendOne(arguments)
-        case "put_member": return putMember(arguments)
-        case "remove_member": return removeMember(arguments)
-        case "edit_message": return editMessage(arguments)
-        case "delete_message": return deleteMessage(arguments)
-        case "hide_message": return hideMessage(arguments)
-        case "set_tapback": return setTapback(arguments)
-        case "remove_tapback": return removeTapback(arguments)
-        case "clear_history": return clearHistory(arguments)
-        case "unlist_conversation": return unlist(arguments)
-        case "put_conversation_settings": return putConversationSettings(arguments)
-        case "put_settings": return putSettings(arguments)
-        case "latest_changes": return latestChanges(arguments)
-        case "tell_read": return tellRead(arguments)
-        case "trim_private": return [[SimulatedValue(0 as Int64)]]  // It always keeps less.
-        // store: queries
-        case "bootstrap": return bootstrap(arguments)
-        case "list_conversations": return []  // A client that has cursors does not list conversations.
-        case "replay": return replay(arguments)
-        case "private_feed": return privateFeed(arguments)
-        case "conversation_positions": return conversationPositions(arguments)
-        case "user_positions": return userPositions(arguments)
-        case "changes": return changes(arguments)
-        case "reader_stays": return readerStays(arguments)
-        case "messages_before": return messagesBefore(arguments)
-        case "messages_from": return messagesFrom(arguments)
-        case "history": return history(arguments)
-        case "whole_messages": return wholeMessages(arguments)
-        case "message": return message(arguments, ofWriter: false)
-        case "message_of_writer": return message(arguments, ofWriter: true)
-        case "revisions": return revisions(arguments)
-        case "tapbacks": return tapbacks(arguments)
-        case "settings": return settings(arguments)
-        case "conversation_settings": return conversationSettings(arguments)
-        case "member": return member(arguments)
-        case "recipients", "receipt_counts", "kept_dates", "former_end", "is_erased", "erasures_of_slots",
-            "revocations_of_slots":
-            return []
-        case "search_backlog", "search_unindexed": return []
-
-        // receipt
-        case "insert_positions", "lock_positions": return []
-        case "advance_horizons": return advanceHorizons(arguments)
-        case "status": return status(arguments)
-        case "status_positions": return statusPositions(arguments)
-        case "untold_reads": return untoldReads(arguments)
-        case "untold_of_one": return untoldOfOne(arguments)
-        // both
-        case "note_unindexed": return note("unindexed", arguments)
-        case "note_untold": return note("untold", arguments)
-        case "forget_unindexed": return forget("unindexed", arguments)
-        case "forget_untold": return forget("untold", arguments)
-        case "noted_unindexed": return noted("unindexed", arguments)
-        case "noted_untold": return noted("untold", arguments)
-        case "unindexed_complete": return complete("unindexed", arguments)
-        case "untold_complete": return complete("untold", arguments)
-        case "unindexed_completed": return completed("unindexed", arguments)
-        case "untold_completed": return completed("untold", arguments)
-        case "seen", "last_seen_of_peers": return []
-
-        default: return own(statement.name, arguments, session)
+        guard let name = statement.name else { return own(statement.sql, arguments, session) }
+        guard let play = Self.statements[name] else {
+            preconditionFailure("the simulation does not know the statement \(name)")
         }
+        return play(self, arguments)
     }
+
+    typealias Play = @Reactor (Database, Arguments) -> [SimulatedRow]
+
+    /// The prepared statements. Each must return, and leave behind, what the service's statement of this name does:
+    /// `ModelTests` compares with PostgreSQL.
+    static let statements: [String: Play] =
+        [writes, queries, receipts, notes].reduce(into: [:]) { $0.merge($1) { first, _ in first } }
+
+    private static let writes: [String: Play] = [
+        "lock_keys": { _, _ in [] },
+        "lock_users": { _, _ in [] },
+        "lock_conversations": { $0.lockConversations($1) },
+        "lock_searches": { _, _ in [] },
+        "begin_streams": { $0.beginStreams($1) },
+        "lock_streams": { $0.lockStreams($1) },
+        "sweep_recent_outcomes": { _, _ in [[SimulatedValue(0 as Int64)]] },  // No run is long enough.
+        "send_messages": { $0.send($1) },
+        "send_message": { $0.sendOne($1) },
+        "put_member": { $0.putMember($1) },
+        "remove_member": { $0.removeMember($1) },
+        "edit_message": { $0.editMessage($1) },
+        "delete_message": { $0.deleteMessage($1) },
+        "hide_message": { $0.hideMessage($1) },
+        "set_tapback": { $0.setTapback($1) },
+        "remove_tapback": { $0.removeTapback($1) },
+        "clear_history": { $0.clearHistory($1) },
+        "unlist_conversation": { $0.unlist($1) },
+        "put_conversation_settings": { $0.putConversationSettings($1) },
+        "put_settings": { $0.putSettings($1) },
+        "latest_changes": { $0.latestChanges($1) },
+        "tell_read": { $0.tellRead($1) },
+    ]
+
+    private static let queries: [String: Play] = [
+        "bootstrap": { $0.bootstrap($1) },
+        "list_conversations": { _, _ in [] },
+        "replay": { $0.replay($1) },
+        "private_feed": { $0.privateFeed($1) },
+        "conversation_positions": { $0.conversationPositions($1) },
+        "user_positions": { $0.userPositions($1) },
+        "changes": { $0.changes($1) },
+        "reader_stays": { $0.readerStays($1) },
+        "messages_before": { $0.messagesBefore($1) },
+        "messages_from": { $0.messagesFrom($1) },
+        "history": { $0.history($1) },
+        "whole_messages": { $0.wholeMessages($1) },
+        "message": { $0.message($1, ofWriter: false) },
+        "message_of_writer": { $0.message($1, ofWriter: true) },
+        "revisions": { $0.revisions($1) },
+        "tapbacks": { $0.tapbacks($1) },
+        "settings": { $0.settings($1) },
+        "conversation_settings": { $0.conversationSettings($1) },
+        "member": { $0.member($1) },
+        "recipients": { _, _ in [] },
+        "receipt_counts": { _, _ in [] },
+        "kept_dates": { _, _ in [] },
+        "former_end": { _, _ in [] },
+        "is_erased": { _, _ in [] },
+        "erasures_of_slots": { $0.erasuresOfSlots($1) },
+        "revocations_of_slots": { $0.revocationsOfSlots($1) },
+        "search_backlog": { _, _ in [] },
+        "search_unindexed": { _, _ in [] },
+    ]
+
+    private static let receipts: [String: Play] = [
+        "insert_positions": { $0.insertPositions($1) },
+        "lock_positions": { $0.lockPositions($1) },
+        "advance_horizons": { $0.advanceHorizons($1) },
+        "status": { $0.status($1) },
+        "status_positions": { $0.statusPositions($1) },
+        "untold_reads": { $0.untoldReads($1) },
+        "untold_of_one": { $0.untoldOfOne($1) },
+        "seen": { _, _ in [] },
+        "last_seen_of_peers": { _, _ in [] },
+    ]
+
+    private static let notes: [String: Play] = [
+        "note_unindexed": { $0.note("unindexed", $1) },
+        "note_untold": { $0.note("untold", $1) },
+        "forget_unindexed": { $0.forget("unindexed", $1) },
+        "forget_untold": { $0.forget("untold", $1) },
+        "noted_unindexed": { $0.noted("unindexed", $1) },
+        "noted_untold": { $0.noted("untold", $1) },
+        "unindexed_complete": { $0.complete("unindexed", $1) },
+        "untold_complete": { $0.complete("untold", $1) },
+        "unindexed_completed": { $0.completed("unindexed", $1) },
+        "untold_completed": { $0.completed("untold", $1) },
+    ]
 
     /// The time of the database server.
     var clock: Timestamp { Timestamp(milliseconds: 1_700_000_000_000 + Int64(world.elapsed.milliseconds)) }
 }
 
+/// The statements that are sent as texts: those of `OwnershipStatements` and of a session's setup.
+enum SentText: String, CaseIterable {
+    case setting, bounds, join, unlockAll, unlock, heartbeat, members, endSilent, forgetDead, leave, acquire
+
+    init?(_ sql: String) {
+        switch true {
+        case sql.hasPrefix("SELECT set_config"): self = sql.contains("clock_timestamp") ? .bounds : .setting
+        case sql.hasPrefix("SELECT pg_advisory_lock"): self = .join
+        case sql.hasPrefix("SELECT pg_advisory_unlock_all"): self = .unlockAll
+        case sql.hasPrefix("SELECT pg_advisory_unlock"): self = .unlock
+        case sql.hasPrefix("INSERT INTO"): self = .heartbeat
+        case sql.hasPrefix("SELECT objid"): self = .members
+        case sql.hasPrefix("SELECT pg_terminate_backend"): self = .endSilent
+        case sql.hasPrefix("DELETE FROM"): self = sql.contains("WHERE seen_at") ? .forgetDead : .leave
+        case sql.hasPrefix("WITH free"): self = .acquire
+        default: return nil
+        }
+    }
+}
+
 // MARK: Ownership
 
 extension Database {
-    /// Executes the unnamed statements: those of `OwnershipStatements` and of a session's setup.
     fileprivate func own(_ sql: String, _ arguments: Arguments, _ session: ServerSideSession) -> [SimulatedRow] {
-        if sql.hasPrefix("SELECT set_config") { return [] }
-        if sql.hasPrefix("SELECT pg_advisory_lock") { return join(arguments, session) }
-        if sql.hasPrefix("SELECT pg_advisory_unlock_all") {
+        guard let text = SentText(sql) else {
+            preconditionFailure("the simulation does not know this statement: \(sql)")
+        }
+        let schema = sql.contains("receipt.") ? "receipt" : "store"
+        switch text {
+        case .setting, .bounds: return []
+        case .join: return join(arguments, session)
+        case .unlockAll:
             locks.release(session)
             return []
+        case .unlock: return unlock(arguments, session)
+        case .heartbeat: return seen(schema, arguments)
+        case .members: return members(schema, arguments)
+        case .endSilent: return endSilent(arguments)
+        case .forgetDead: return forgetDead(schema)
+        case .leave: return leave(schema, arguments)
+        case .acquire: return acquire(schema, arguments, session)
         }
-        if sql.hasPrefix("SELECT pg_advisory_unlock") { return unlock(arguments, session) }
-        let schema = sql.contains("receipt.") ? "receipt" : "store"
-        if sql.hasPrefix("INSERT INTO") { return seen(schema, arguments) }
-        if sql.hasPrefix("SELECT objid") { return members(schema, arguments) }
-        if sql.hasPrefix("SELECT pg_terminate_backend") { return endSilent(arguments) }
-        if sql.hasPrefix("DELETE FROM") { return leave(schema, arguments) }
-        if sql.hasPrefix("WITH free") { return acquire(schema, arguments, session) }
-        preconditionFailure("the simulation does not know this statement: \(sql)")
     }
 
     private func join(_ arguments: Arguments, _ session: ServerSideSession) -> [SimulatedRow] {
@@ -145,8 +193,13 @@ extension Database {
     }
 
     private func leave(_ schema: String, _ arguments: Arguments) -> [SimulatedRow] {
-        if let member: Int64 = arguments.values.first.map({ _ in arguments.value(0) }) {
-            tables.services[schema]?[member] = nil
+        tables.services[schema]?[arguments.value(0)] = nil
+        return []
+    }
+
+    private func forgetDead(_ schema: String) -> [SimulatedRow] {
+        tables.services[schema] = tables.services[schema]?.filter {
+            $0.value.milliseconds >= clock.milliseconds - 60_000
         }
         return []
     }
@@ -172,9 +225,9 @@ extension Database {
 
     private func unlock(_ arguments: Arguments, _ session: ServerSideSession) -> [SimulatedRow] {
         let lockClass: Int32 = arguments.value(0)
-        for slot in arguments.array(1) as [Slot] {
-            locks.release(.init(lockClass: lockClass, number: Int32(slot.number)), session)
+        return (arguments.array(1) as [Slot]).map { slot in
+            let key = AdvisoryLocks.Key(lockClass: lockClass, number: Int32(slot.number))
+            return [SimulatedValue(locks.release(key, session))]
         }
-        return []
     }
 }

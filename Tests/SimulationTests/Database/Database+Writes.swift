@@ -1,5 +1,6 @@
 import Models
 import Postgres
+import SimulationSupport
 import Wire
 
 // What all writes have in common: `WriteStatement`.
@@ -46,29 +47,39 @@ extension Database {
 
     /// The effect of a write.
     struct Effect {
-        var positions: Int64 = 0
-        /// The new position of the private stream that gets a change, and the value that the change reports.
+        /// The new position of the private stream that gets a change.
         var useq: Int64?
-        var told: Int64?
+    }
+
+    /// What a statement returns whether the write is due or not.
+    struct Report {
+        /// The number of positions that the write takes if it is due.
+        var positions: Int64 = 0
+        /// The value that the private change reports.
+        var detail: Int64?
     }
 
     /// $1 slot · $2 conversation · $3 actor · $4 their slot · $5 name · $6 action · $7 subject · then the action's own
+    ///
+    /// - Parameter report: made from the conversation before the write; nil if there is none.
     func write(
-        _ arguments: Arguments, byFormer: Bool = false, _ carryOut: (Writing) -> Verdict
+        _ arguments: Arguments, byFormer: Bool = false, reporting report: (Tables.Conversation?) -> Report,
+        _ carryOut: (Writing) -> Verdict
     ) -> [SimulatedRow] {
         let conversation: ConversationID = arguments.value(1)
+        let report = report(tables.conversations[conversation])
         let actor: UserID = arguments.value(2)
         let name = WriteName(arguments.optionals(4))
         let subject: UUIDBytes? = arguments.value(6)
         var outcome = Tables.Outcome(
             action: arguments.value(5), conversation: conversation, subject: subject, problem: 0)
-        if let prior = priorProblem(actor, name, outcome) { return [row(.repeated(prior), conversation)] }
+        if let prior = priorProblem(actor, name, outcome) { return [row(.repeated(prior), report, conversation)] }
         let verdict = judge(actor, byFormer: byFormer, conversation) { stored in
             carryOut(Writing(conversation: conversation, actor: actor, name: name, subject: subject, stored: stored))
         }
         if case .refused(let code) = verdict { outcome.problem = Int16(code.rawValue) }
         keep(outcome, actor, name)
-        return [row(.new(verdict), conversation)]
+        return [row(.new(verdict), report, conversation)]
     }
 
     private func judge(
@@ -105,8 +116,9 @@ extension Database {
         case new(Verdict)
     }
 
-    /// Problem · is repeated · is due · position · its time · positions taken · private position · reported value.
-    private func row(_ result: Result, _ conversation: ConversationID) -> SimulatedRow {
+    /// Problem · is repeated · is due · position · its time · positions taken · private position · reported value. A write
+    /// that takes no position has the present time.
+    private func row(_ result: Result, _ report: Report, _ conversation: ConversationID) -> SimulatedRow {
         var problem: Int16 = 0
         var isRepeat = false
         var effect: Effect?
@@ -119,8 +131,8 @@ extension Database {
         let moved = effect.flatMap { _ in tables.conversations[conversation] }
         return [
             SimulatedValue(problem), SimulatedValue(isRepeat), SimulatedValue(effect != nil),
-            SimulatedValue(moved?.lastSeq), SimulatedValue(moved?.lastAt), SimulatedValue(effect?.positions ?? 0),
-            SimulatedValue(effect?.useq), SimulatedValue(effect?.told),
+            SimulatedValue(moved?.lastSeq), SimulatedValue(moved.map { report.positions > 0 ? $0.lastAt : clock }),
+            SimulatedValue(report.positions), SimulatedValue(effect?.useq), SimulatedValue(report.detail),
         ]
     }
 }

@@ -1,6 +1,7 @@
 import Models
 import Postgres
 import Reactor
+import SimulationSupport
 
 /// PostgreSQL, as far as the services rely on it. A batch is a transaction whose outcome may remain unknown. The locks
 /// of a session end with it. The second transaction on a conversation sees the effects of the first.
@@ -22,6 +23,8 @@ final class Database {
     var breakage = 0.0
     /// The delay of slow commits, in milliseconds.
     var slowness = 0
+    /// Where everything that is carried out is written down, for the comparison with PostgreSQL.
+    var transcript: Transcript?
 
     init(_ world: World, _ tables: Tables) {
         self.world = world
@@ -57,7 +60,10 @@ final class Database {
     /// Frees the locks of a process for others while it still believes that it holds them. After `time`, all sessions
     /// of its kind end, and ownership starts over.
     func forgetLocks(of node: Node, for time: Duration) {
-        for session in sessions where session.node === node { locks.forget(session) }
+        for session in sessions where session.node === node {
+            locks.forget(session)
+            transcript?.unlocked(session.number)
+        }
         world.after(time) { [self] in
             for session in sessions where session.node.kind == node.kind { cut(session) }
         }
@@ -73,6 +79,7 @@ final class Database {
         world.after(delay) { [self] in
             session.end()
             locks.release(session)
+            transcript?.ended(session.number)
             sessions.removeAll { $0 === session }
         }
     }
@@ -83,6 +90,7 @@ final class Database {
         for session in sessions {
             session.end()
             locks.release(session)
+            transcript?.ended(session.number)
             cut(session)
         }
         sessions = []
@@ -101,6 +109,8 @@ final class DatabasePort: SimulatedServer {
         self.database = database
         self.node = node
     }
+
+    var source: SessionSource { { self.connect() } }
 
     func connect() -> SimulatedSession {
         let client = SimulatedSession(self)
@@ -195,12 +205,15 @@ final class ServerSideSession {
         }
         let before = world.mutation == .commitsAreLost && world.chance(0.05) ? database.tables : nil
         let rows = batch.map { statement in
-            Rows(simulating: database.execute(statement, by: self))
+            let rows = database.execute(statement, by: self)
+            database.transcript?.carriedOut(statement, rows)
+            return Rows(simulating: rows)
         }
+        database.transcript?.committed(by: number, at: database.clock, leaving: database.tables)
         if let before { database.tables = before }
         // The wait for a standby was cancelled after the commit, so the outcome stays unknown.
         let isDoubtful = world.fault(database.failure / 4)
-        world.note("\(node.kind) \(node.number) commits \(batch.map { $0.name.prefix(20) })")
+        world.note("\(node.kind) \(node.number) commits \(batch.map { ($0.name ?? $0.sql).prefix(20) })")
         answer(rows, isDoubtful ? DatabaseError(SQLState(rawValue: "57014"), "by chance") : nil)
     }
 
@@ -240,8 +253,11 @@ struct AdvisoryLocks {
         return true
     }
 
-    mutating func release(_ key: Key, _ session: ServerSideSession) {
-        if holders[key] === session { holders[key] = nil }
+    /// Returns whether the session held the lock.
+    mutating func release(_ key: Key, _ session: ServerSideSession) -> Bool {
+        guard holders[key] === session else { return false }
+        holders[key] = nil
+        return true
     }
 
     mutating func release(_ session: ServerSideSession) {

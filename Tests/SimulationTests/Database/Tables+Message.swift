@@ -57,14 +57,14 @@ extension Tables.Message {
         return revisions.contains { $0.replaced <= position } ? next.at : nil
     }
 
-    /// `[{"userId":…,"kind":…}]`, or nil if there are none.
+    /// `[{"userId" : …, "kind" : …}]`, or nil if there are none.
     func tapbacksJSON(asOf position: Int64) -> String? {
         let shown = tapbacks.filter { $0.seq <= position }.sorted { ($0.at, $0.user) < ($1.at, $1.user) }
         guard !shown.isEmpty else { return nil }
-        return "[" + shown.map { #"{"userId":"\#($0.user)","kind":"\#($0.kind)"}"# }.joined(separator: ",") + "]"
+        return "[" + shown.map { #"{"userId" : "\#($0.user)", "kind" : "\#($0.kind)"}"# }.joined(separator: ", ") + "]"
     }
 
-    /// `{kind: n}`, or nil if there are none.
+    /// `{ kind : n }`, or nil if there are none.
     func tapbackCountsJSON(asOf position: Int64) -> String? {
         let shown = tapbacks.filter { $0.seq <= position }
         return shown.isEmpty ? nil : Self.countsJSON(shown)
@@ -72,6 +72,6 @@ extension Tables.Message {
 
     static func countsJSON(_ tapbacks: [Tapback]) -> String {
         let counts = Dictionary(grouping: tapbacks, by: \.kind).mapValues(\.count).sorted { $0.key < $1.key }
-        return "{" + counts.map { #""\#($0.key)":\#($0.value)"# }.joined(separator: ",") + "}"
+        return "{ " + counts.map { #""\#($0.key)" : \#($0.value)"# }.joined(separator: ", ") + " }"
     }
 }

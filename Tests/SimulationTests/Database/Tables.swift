@@ -66,6 +66,8 @@ struct Tables {
         /// Former members who removed the conversation from their list.
         var removedBy: Set<UserID> = []
         // Owned by receipt:
+        /// Whether it has a row in `receipt.positions`, with the next two.
+        var hasPosition = false
         var horizons: [UserID: Horizon] = [:]
         var statusVersion: Int64 = 0
         var statusAt: Timestamp
@@ -105,6 +107,7 @@ struct Tables {
         var presence = true
     }
 
+    /// A row of `store.user_streams`, with the user's other rows.
     struct User {
         /// Kept small, so that sessions that were away miss some.
         static let kept: Int64 = 2

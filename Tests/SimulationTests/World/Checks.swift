@@ -77,7 +77,8 @@ enum Checks {
                 }
             }
         }
-        for (user, stored) in system.database.tables.users where stored.changes.map(\.useq) != Array(1...stored.useq) {
+        for (user, stored) in system.database.tables.users
+        where stored.changes.map(\.useq) != Array(1..<stored.useq + 1) {
             system.world.violated("the private positions of \(user) are not dense")
         }
     }

@@ -38,19 +38,19 @@ extension Client {
         system.promises.asked(operation, user)
         let first = system.lastSeq(operation.conversation)
         var wasRefused = false
-        ask(operation.request(token: token)) { [self] answer, isRepetition in
-            guard let isRefused = verdict(answer) else {
-                return world.violated("\(user) was answered \(answer.status) to \(operation.kind)")
+        ask(operation.request(token: token)) { [self] response, isRepetition in
+            guard let isRefused = verdict(response) else {
+                return world.violated("\(user) was answered \(response.status) to \(operation.kind)")
             }
             if isRepetition {
                 if operation.isKeyed, isRefused != wasRefused {
-                    world.violated("\(user) was answered \(answer.status) to a repetition of \(operation.kind)")
+                    world.violated("\(user) was answered \(response.status) to a repetition of \(operation.kind)")
                 }
                 return
             }
             wasRefused = isRefused
             finish(operation, isRefused: isRefused, first)
-            if case .sendBatch(let messages) = operation.kind { finish(messages, answer, operation, first) }
+            if case .sendBatch(let messages) = operation.kind { finish(messages, response, operation, first) }
         }
     }
 
@@ -67,10 +67,10 @@ extension Client {
 
     /// Handles a batch. Each of its messages is refused or stored on its own.
     private func finish(
-        _ messages: [(id: MessageID, text: String)], _ answer: IngestConnection.Answer, _ batch: Operation,
+        _ messages: [(id: MessageID, text: String)], _ response: IngestConnection.Response, _ batch: Operation,
         _ first: Int64
     ) {
-        let statuses = (try? BatchState(document: answer.body).statuses) ?? []
+        let statuses = (try? BatchState(document: response.body).statuses) ?? []
         if statuses.count != messages.count { world.violated("a batch has \(statuses.count) results") }
         for (message, status) in zip(messages, statuses) where status < 300 {
             let kind = Operation.Kind.send(message.id, text: message.text, replyTo: nil)
@@ -79,19 +79,19 @@ extension Client {
     }
 
     /// Whether the request was refused. Nil means that no such response exists.
-    private func verdict(_ answer: IngestConnection.Answer) -> Bool? {
-        switch answer.status {
+    private func verdict(_ response: IngestConnection.Response) -> Bool? {
+        switch response.status {
         case 200, 201, 202, 204: return false
         case 403, 404, 409, 422: return true
         default: return nil
         }
     }
 
-    func ask(_ request: [UInt8], then: @escaping @Reactor (IngestConnection.Answer, _ isRepetition: Bool) -> Void) {
+    func ask(_ request: [UInt8], then: @escaping @Reactor (IngestConnection.Response, _ isRepetition: Bool) -> Void) {
         unanswered += 1
-        Inquiry(request, in: system) { [weak self] answer, isRepetition in
+        Inquiry(request, in: system) { [weak self] response, isRepetition in
             if !isRepetition { self?.unanswered -= 1 }
-            then(answer, isRepetition)
+            then(response, isRepetition)
         }.ask()
     }
 
@@ -143,11 +143,11 @@ extension Client {
 
     /// Sends a GET request. A user who was never a member gets an empty result.
     private func get(_ path: String, then: @escaping @Reactor ([UInt8]) -> Void) {
-        ask(HTTPText.request("GET", path, token: token)) { [weak self] answer, _ in
-            switch answer.status {
-            case 200: then(answer.body)
+        ask(HTTPText.request("GET", path, token: token)) { [weak self] response, _ in
+            switch response.status {
+            case 200: then(response.body)
             case 404: break
-            default: self?.world.violated("GET \(path) was answered \(answer.status)")
+            default: self?.world.violated("GET \(path) was answered \(response.status)")
             }
         }
     }

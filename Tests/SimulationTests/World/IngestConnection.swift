@@ -7,7 +7,7 @@ import Reactor
 /// socket would be given. Both take time. If the process ends, there is no response.
 @Reactor
 final class IngestConnection: RequestConnection {
-    struct Answer {
+    struct Response {
         let status: Int
         let body: [UInt8]
     }
@@ -16,16 +16,16 @@ final class IngestConnection: RequestConnection {
     private(set) var isClosed = false
     private unowned let world: World
     private let parser = RequestParser(headLimit: 64 * 1024)
-    private let answered: @Reactor (Answer) -> Void
+    private let answered: @Reactor (Response) -> Void
 
-    private init(_ world: World, _ answered: @escaping @Reactor (Answer) -> Void) {
+    private init(_ world: World, _ answered: @escaping @Reactor (Response) -> Void) {
         self.world = world
         self.answered = answered
     }
 
     static func ask(
         _ ingest: IngestService, on node: Node, _ request: [UInt8], in world: World,
-        answered: @escaping @Reactor (Answer) -> Void
+        answered: @escaping @Reactor (Response) -> Void
     ) {
         let connection = IngestConnection(world, answered)
         world.after(world.microseconds(100...1000)) {
@@ -64,6 +64,8 @@ final class IngestConnection: RequestConnection {
             return true
         case .refused(let refusal):
             refusal.body.withUnsafeBytes { respond(0, refusal.status, .problem, [], $0) }
+        case .streamed:
+            world.violated("no client of the simulation streams")
         case .bodyTooLarge:
             world.violated("no client sends that much")
         }
@@ -75,7 +77,7 @@ final class IngestConnection: RequestConnection {
     ) {
         guard !isClosed else { return world.violated("a request is answered twice") }
         isClosed = true
-        let answer = Answer(status: status, body: Array(body))
-        world.after(world.microseconds(100...1000)) { [self] in answered(answer) }
+        let response = Response(status: status, body: Array(body))
+        world.after(world.microseconds(100...1000)) { [self] in answered(response) }
     }
 }

@@ -8,13 +8,13 @@ final class Inquiry {
     private unowned let system: System
     private var world: World { system.world }
     /// Called with the first response and with the responses to repetitions.
-    private let answered: @Reactor (IngestConnection.Answer, _ isRepetition: Bool) -> Void
+    private let answered: @Reactor (IngestConnection.Response, _ isRepetition: Bool) -> Void
     private var isDone = false
     private var attempts = 0
 
     init(
         _ request: [UInt8], in system: System,
-        answered: @escaping @Reactor (IngestConnection.Answer, _ isRepetition: Bool) -> Void
+        answered: @escaping @Reactor (IngestConnection.Response, _ isRepetition: Bool) -> Void
     ) {
         self.request = request
         self.system = system
@@ -31,20 +31,20 @@ final class Inquiry {
         }
         guard let (node, ingest) = system.ingest() else { return }
         world.note("asks \(node.number): \(String(decoding: request, as: UTF8.self).replacing("\r\n", with: " "))")
-        IngestConnection.ask(ingest, on: node, request, in: world) { [self] answer in
-            world.note("answer \(answer.status): \(String(decoding: answer.body, as: UTF8.self).prefix(300))")
-            take(answer)
+        IngestConnection.ask(ingest, on: node, request, in: world) { [self] response in
+            world.note("answer \(response.status): \(String(decoding: response.body, as: UTF8.self).prefix(300))")
+            take(response)
         }
     }
 
-    private func take(_ answer: IngestConnection.Answer) {
-        if answer.status == 429 || answer.status == 503 {
+    private func take(_ response: IngestConnection.Response) {
+        if response.status == 429 || response.status == 503 {
             guard !isDone else { return }
             attempts += 1
-            let pause = answer.status == 429 ? .seconds(1) : world.milliseconds(100...800)
+            let pause = response.status == 429 ? .seconds(1) : world.milliseconds(100...800)
             return world.after(pause) { [self] in if !isDone { ask() } }
         }
-        answered(answer, isDone)
+        answered(response, isDone)
         guard !isDone else { return }
         isDone = true
         if world.fault(0.1) { world.after(world.milliseconds(0...1500)) { [self] in ask() } }

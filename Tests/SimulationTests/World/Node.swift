@@ -1,5 +1,6 @@
 import Bus
 import Reactor
+import SimulationSupport
 import TestSupport
 import Wire
 

@@ -22,6 +22,17 @@ struct Run {
         return run.world.violations
     }
 
+    /// - Returns: what the database carried out in the run, and what it holds at the end.
+    static func transcript(seed: UInt64) -> (transcript: Transcript, end: Tables, violations: [String]) {
+        let run = Run(System(World(seed: seed)))
+        defer { run.system.end() }
+        let transcript = Transcript(run.system.database.tables)
+        run.system.database.transcript = transcript
+        run.carryOut()
+        run.system.database.transcript = nil
+        return (transcript, run.system.database.tables, run.world.violations)
+    }
+
     private init(_ system: System) {
         self.system = system
         work = Work(system)

@@ -32,14 +32,14 @@ enum Service {
         case .ingest: return .ingest(ingest(node, database.world))
         case .store:
             guard var configuration = try? StoreConfiguration(environment: &environment) else { fatalError() }
-            configuration.simulatedServer = DatabasePort(database, node)
+            configuration.sessionSource = DatabasePort(database, node).source
             let store = StoreService(configuration, bus: node.bus, log: log)
             node.bus.receivesOwnFrames = true
             store.start()
             return .store(store)
         case .receipt:
             guard var configuration = try? ReceiptConfiguration(environment: &environment) else { fatalError() }
-            configuration.simulatedServer = DatabasePort(database, node)
+            configuration.sessionSource = DatabasePort(database, node).source
             let receipt = ReceiptService(configuration, bus: node.bus, log: log)
             receipt.start()
             return .receipt(receipt)

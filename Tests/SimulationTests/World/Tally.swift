@@ -11,9 +11,9 @@ final class Tally {
     private var reloads = 0
 
     func count(_ system: System) {
-        let answers = system.promises.done
-        refused += answers.count(where: \.isRefused)
-        done += answers.count { !$0.isRefused }
+        let responses = system.promises.done
+        refused += responses.count(where: \.isRefused)
+        done += responses.count { !$0.isRefused }
         changes += system.database.tables.conversations.values.reduce(0) { $0 + $1.entries.count }
         doubled += system.database.locks.doubled
         reloads += system.privateReloads

@@ -11,5 +11,5 @@ moved AS (
         last_at = CASE WHEN :positions = 0 THEN c.last_at ELSE greatest({ChangeTime.now}, c.last_at) END
     FROM verdict v
     WHERE c.slot = :slot AND c.id = :conversation AND v.is_due
-    RETURNING c.last_seq, c.last_at, CASE WHEN :positions = 0 THEN {ChangeTime.now} ELSE c.last_at END AS told_at
+    RETURNING c.last_seq, c.last_at, CASE WHEN :positions = 0 THEN {ChangeTime.now} ELSE c.last_at END AS announced_at
 )

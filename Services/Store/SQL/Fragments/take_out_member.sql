@@ -12,7 +12,7 @@ moved AS (
         member_count = c.member_count - 1
     FROM verdict v
     WHERE c.slot = :slot AND c.id = :conversation AND v.is_due
-    RETURNING c.last_seq, c.last_at, c.last_at AS told_at
+    RETURNING c.last_seq, c.last_at, c.last_at AS announced_at
 ),
 removal AS (
     SELECT moved.last_seq - (SELECT count(*) FROM heir) AS seq, moved.last_at AS at FROM moved

@@ -1,4 +1,4 @@
--- CTEs `stream` and `told`: a private change of a user, at the time that is announced, too. The stream is locked before
+-- CTEs `stream` and `private_change`: a private change of a user, at the time that is announced, too. The stream is locked before
 -- (lock_streams).
 --
 -- :slot
@@ -17,8 +17,8 @@ stream AS (
         unlisted_count = s.unlisted_count + :unlisted
     RETURNING last_useq
 ),
-told AS (
+private_change AS (
     INSERT INTO store.user_changes (user_slot, user_id, useq, kind, at, slot, conversation_id, message_id, seq)
-    SELECT :user_slot, :user, stream.last_useq, :kind, moved.told_at, :slot, :conversation, :message, :seq
+    SELECT :user_slot, :user, stream.last_useq, :kind, moved.announced_at, :slot, :conversation, :message, :seq
     FROM stream, moved
 )

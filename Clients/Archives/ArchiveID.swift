@@ -1,0 +1,42 @@
+import Models
+import ParleyDigest
+
+/// How what an archive names becomes an identifier: the same in every run, so that an import can be repeated.
+enum ArchiveID {
+    /// A name that is a UUID, in any case, is kept. Of any other the id is made.
+    static func message(_ name: String) -> MessageID {
+        MessageID(uuid(name) ?? made("message", name))
+    }
+
+    /// Of a message that became several: those after the first.
+    static func continuation(of name: String, number: Int) -> MessageID {
+        MessageID(made("continuation", "\(number)\0\(name)"))
+    }
+
+    static func group(_ name: String) -> ConversationID {
+        ConversationID(uuid(name) ?? made("group", name))
+    }
+
+    /// The id that the server derives from the pair.
+    static func direct(_ one: UserID, _ other: UserID) -> ConversationID {
+        DirectConversation.id(one, other, sha256: SHA256Text.bytes(of:))
+    }
+
+    /// A user id for a name that is none.
+    static func user(_ name: String) -> UserID {
+        UserID("archive-\(SHA256Text.of("parley.archive\0user\0\(name)").prefix(24))")!  // Hexadecimal digits.
+    }
+
+    /// The first 128 bits of the SHA-256 over `parley.archive`, the kind and the name. They are marked as version 4,
+    /// because clients may choose 4 and 7, and 8 is a direct conversation's.
+    private static func made(_ kind: String, _ name: String) -> UUIDBytes {
+        UUIDBytes(digest: SHA256Text.bytes(of: "parley.archive\0\(kind)\0\(name)"), version: 4)
+    }
+
+    private static func uuid(_ name: String) -> UUIDBytes? {
+        guard let uuid = UUIDBytes(name.lowercased()), uuid.isStandardVariant, (1...8).contains(uuid.version) else {
+            return nil
+        }
+        return uuid
+    }
+}

@@ -1,0 +1,27 @@
+import Models
+
+/// Texts that a message may have.
+enum MessageText {
+    static func isValid(_ text: String) -> Bool {
+        text.utf8.count <= ContractLimits.textBytes && !isBlank(text) && !text.utf8.contains(0)
+    }
+
+    static func isBlank(_ text: String) -> Bool { text.unicodeScalars.allSatisfy(\.properties.isWhitespace) }
+
+    /// Divides a text into such as one message may have, between scalars: a character may be longer than a message.
+    static func divided(_ text: String) -> [String] {
+        guard text.utf8.count > ContractLimits.textBytes else { return [text] }
+        var pieces: [String] = []
+        var piece = ""
+        var bytes = 0
+        for scalar in text.unicodeScalars.lazy.map({ String($0) }) {
+            if bytes + scalar.utf8.count > ContractLimits.textBytes {
+                pieces.append(piece)
+                (piece, bytes) = ("", 0)
+            }
+            piece += scalar
+            bytes += scalar.utf8.count
+        }
+        return (pieces + [piece]).map { isBlank($0) ? "(blank)" : $0 }
+    }
+}

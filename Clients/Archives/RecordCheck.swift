@@ -1,0 +1,156 @@
+import Models
+
+/// Says which records an import would refuse: the rules of `POST /v1/import`, as far as a file shows them.
+///
+/// It keeps the ids of the messages of conversations that have no `end` yet.
+package final class RecordCheck {
+    /// Why a record would be refused.
+    package enum Refusal: String, CaseIterable, Sendable {
+        case isOpen = "the conversation is open already, or has ended"
+        case isNotOpen = "the conversation is not open"
+        case members = "the members are none, doubled, or not those of a direct conversation with this id"
+        case kind = "the kind is not known"
+        case title = "the title is blank, too long, or of a direct conversation"
+        case order = "the date lies before that of the record before"
+        case future = "the date lies in the future"
+        case doubledMessage = "the message is there already"
+        case text = "the text is missing, blank, too long, or holds U+0000"
+        case revisions = "the revisions are out of order, or do not end in the text"
+        case unknownMessage = "the message, or the one it replies to, is not there"
+        case deletedMessage = "the message is deleted"
+        case notAMember = "the user is not a member"
+        case membership = "the change of members changes nothing, or is one of a direct conversation"
+        case tapback = "the tapback is neither a classic one nor an emoji"
+        case notEnded = "the conversation has no end"
+    }
+
+    private struct Opened {
+        let isDirect: Bool
+        var members: Set<UserID>
+        /// Whether each message is deleted.
+        var messages: [MessageID: Bool] = [:]
+        var last: Timestamp
+    }
+
+    private let now: Timestamp
+    private var opened: [ConversationID: Opened] = [:]
+    private var ended: Set<ConversationID> = []
+
+    package private(set) var counts: [ImportRecord.Kind: Int] = [:]
+
+    package init(now: Timestamp) { self.now = now }
+
+    /// Returns why the record would be refused; nil if it would be taken.
+    package func take(_ record: ImportRecord) -> Refusal? {
+        counts[record.kind, default: 0] += 1
+        switch record {
+        case .conversation(let record): return open(record)
+        case .message(let record): return change(record.conversationId) { take(record, &$0) }
+        case .tapback(let record): return change(record.conversationId) { take(record, &$0) }
+        case .member(let record): return change(record.conversationId) { take(record, &$0) }
+        case .renamed(let record): return change(record.conversationId) { take(record, &$0) }
+        case .receipt(let record): return change(record.conversationId) { take(record, $0) }
+        case .end(let record):
+            guard opened.removeValue(forKey: record.conversationId) != nil else { return .isNotOpen }
+            ended.insert(record.conversationId)
+            return nil
+        }
+    }
+
+    /// The conversations whose import was begun and not ended.
+    package var unended: [ConversationID] { opened.keys.sorted { $0.uuid < $1.uuid } }
+
+    private func open(_ record: ImportRecord.Conversation) -> Refusal? {
+        guard opened[record.id] == nil, !ended.contains(record.id) else { return .isOpen }
+        guard let kind = record.kind.known else { return .kind }
+        let members = Set(record.members)
+        guard members.count == record.members.count, !members.isEmpty else { return .members }
+        if kind == .direct, members.count != 2 || ArchiveID.direct(record.members[0], record.members[1]) != record.id {
+            return .members
+        }
+        if let title = record.title, kind == .direct || !Self.isTitle(title) { return .title }
+        guard record.createdAt <= now else { return .future }
+        opened[record.id] = Opened(isDirect: kind == .direct, members: members, last: record.createdAt)
+        return nil
+    }
+
+    private func change(_ id: ConversationID, _ body: (inout Opened) -> Refusal?) -> Refusal? {
+        guard let index = opened.index(forKey: id) else { return .isNotOpen }
+        return body(&opened.values[index])
+    }
+
+    private func advance(_ conversation: inout Opened, to time: Timestamp) -> Refusal? {
+        guard time <= now else { return .future }
+        guard time >= conversation.last else { return .order }
+        conversation.last = time
+        return nil
+    }
+
+    // MARK: Records of an open conversation
+
+    private func take(_ record: ImportRecord.Message, _ conversation: inout Opened) -> Refusal? {
+        guard conversation.messages[record.id] == nil else { return .doubledMessage }
+        guard conversation.members.contains(record.senderId) else { return .notAMember }
+        if let parent = record.replyTo, conversation.messages[parent] == nil { return .unknownMessage }
+        if let refusal = refusal(of: record) { return refusal }
+        if let refusal = advance(&conversation, to: record.createdAt) { return refusal }
+        conversation.messages[record.id] = record.deletedAt != nil
+        return nil
+    }
+
+    private func refusal(of record: ImportRecord.Message) -> Refusal? {
+        if let deletedAt = record.deletedAt {
+            guard deletedAt >= record.createdAt else { return .order }
+            guard deletedAt <= now else { return .future }
+        } else if record.attachments?.isEmpty ?? true, record.text == nil {
+            return .text
+        }
+        if let text = record.text, !MessageText.isValid(text) { return .text }
+        return record.revisions.flatMap { refusal(of: $0, record) }
+    }
+
+    private func refusal(of revisions: [ImportRecord.Revision], _ record: ImportRecord.Message) -> Refusal? {
+        guard revisions.last?.text == record.text, revisions.first?.at == record.createdAt else { return .revisions }
+        guard revisions.allSatisfy({ MessageText.isValid($0.text) }) else { return .text }
+        let times = revisions.map(\.at)
+        guard zip(times, times.dropFirst()).allSatisfy(<=) else { return .revisions }
+        return times.allSatisfy { $0 <= now } ? nil : .future
+    }
+
+    private func take(_ record: ImportRecord.Tapback, _ conversation: inout Opened) -> Refusal? {
+        guard let isDeleted = conversation.messages[record.messageId] else { return .unknownMessage }
+        guard !isDeleted else { return .deletedMessage }
+        guard conversation.members.contains(record.userId) else { return .notAMember }
+        guard TapbackKind(record.kind.name) != nil else { return .tapback }
+        return advance(&conversation, to: record.at)
+    }
+
+    private func take(_ record: ImportRecord.MemberChange, _ conversation: inout Opened) -> Refusal? {
+        guard !conversation.isDirect else { return .membership }
+        let isMember = conversation.members.contains(record.userId)
+        guard isMember == (record.change != .added) else { return .membership }
+        if let refusal = advance(&conversation, to: record.at) { return refusal }
+        switch record.change {
+        case .added: conversation.members.insert(record.userId)
+        case .removed: conversation.members.remove(record.userId)
+        case .role: break
+        }
+        return nil
+    }
+
+    private func take(_ record: ImportRecord.Renaming, _ conversation: inout Opened) -> Refusal? {
+        guard !conversation.isDirect, Self.isTitle(record.title) else { return .title }
+        return advance(&conversation, to: record.at)
+    }
+
+    /// Receipts have a stream and times of their own.
+    private func take(_ record: ImportRecord.Receipt, _ conversation: Opened) -> Refusal? {
+        guard conversation.messages[record.throughMessageId] != nil else { return .unknownMessage }
+        guard conversation.members.contains(record.userId) else { return .notAMember }
+        return record.at <= now ? nil : .future
+    }
+
+    private static func isTitle(_ text: String) -> Bool {
+        MessageText.isValid(text) && text.unicodeScalars.count <= ContractLimits.titleCharacters
+    }
+}

@@ -1,0 +1,86 @@
+import Models
+import ParleyPresentation
+import ParleyStorage
+import ParleySync
+
+/// What the screen learns.
+enum ChatUpdate {
+    case resized(Size)
+    case list([ListEntry], hasMore: Bool)
+    /// How many messages are unread in all conversations, also in those that the list does not show yet.
+    case unread(Int)
+    /// What the list has, or would have, of a conversation.
+    case info(ListEntry)
+    case timeline(ConversationID, TimelineState)
+    case receipts(ConversationID, [MessageID: MessageReceipts])
+    case members(ConversationID, [Membership])
+    case typing(ConversationID, [UserID])
+    case presence(online: Set<UserID>, lastSeen: [UserID: Timestamp])
+    case draft(ConversationID, Draft)
+    case connection(ConnectionState)
+    /// There can be no connection, for a reason that the user has to know.
+    case untrusted(String)
+    case found(String, [Message])
+    case settings(Settings?)
+    case settingsHere(ConversationID, SettingsInConversation?)
+    case revisions(MessageID, [Revision])
+    /// To be told to the user.
+    case notice(String)
+    /// The seconds pass: what is shown may be outdated.
+    case time
+}
+
+/// The part of a conversation that is loaded.
+struct TimelineState: Equatable {
+    var rows: [TimelineRow] = []
+    var hasMoreBefore = false
+    var hasMoreAfter = false
+    /// The first message that the user had not read when the conversation was opened.
+    var firstUnread: MessageID?
+}
+
+/// A conversation in the list.
+struct ListEntry: Equatable {
+    var conversation: Conversation
+    /// The other user of a direct conversation, where known.
+    var other: UserID?
+    /// The latest message, which may be one that is on its way.
+    var latest: TimelineRow?
+    var draft: String?
+    /// Whether the server refused a message that is still there.
+    var hasFailed = false
+}
+
+/// What the screen wants to be done. Whatever is about messages is about the conversation that is open.
+enum ChatEffect: Equatable {
+    case open(ConversationID)
+    case loadBefore, loadAfter, showNewest
+    case show(MessageID)
+    case loadMoreConversations
+    case send(String, replyTo: MessageID?)
+    case edit(MessageID, String)
+    case delete(MessageID, forEveryone: Bool)
+    case react(MessageID, TapbackKind?)
+    case retry(MessageID)
+    case discard(MessageID)
+    case markRead(Int64)
+    case typing(Bool)
+    case keepDraft(ConversationID, Draft?)
+    case search(String)
+    case createGroup([UserID], title: String?)
+    case direct(UserID)
+    case rename(String)
+    /// Without a role: as a member.
+    case put(UserID, MemberRole?)
+    case remove(UserID)
+    case leaveGroup, removeFromList
+    case set(readReceipts: Bool?, presence: Bool?)
+    /// In this conversation; nil as in the user's settings.
+    case setReadReceiptsHere(Bool?)
+    /// To be told of, until something else is watched or another conversation is opened.
+    case watchSettingsHere
+    case watchRevisions(MessageID)
+    case reconnect
+    case redraw
+    case quit
+}

@@ -1,0 +1,398 @@
+import CNcurses
+import Foundation
+import Glibc
+import ParleyKit
+import ParleyPresentation
+import Reactor
+
+/// The terminal client: `ChatScreen` between a terminal and ParleyKit. All of it is on the reactor's thread; what takes
+/// time is done elsewhere.
+@Reactor
+package final class ChatProgram {
+    package struct Settings: Sendable {
+        package var user: UserID
+        /// To be opened at the start.
+        package var conversation: ConversationID?
+        package var usesMouse: Bool
+
+        package init(user: UserID, conversation: ConversationID?, usesMouse: Bool) {
+            self.user = user
+            self.conversation = conversation
+            self.usesMouse = usesMouse
+        }
+    }
+
+    private let settings: Settings
+    private let parley: Parley
+    private let terminal: Terminal
+    private var screen: ChatScreen
+    private let list: ConversationList
+    /// What is observed as long as it runs, and as long as a conversation is open.
+    private var observers: [Task<Void, Never>] = []
+    private var open: OpenedTalk?
+    private var search: Task<Void, Never>?
+    /// What a panel shows of the open conversation.
+    private var detail: Task<Void, Never>?
+    /// What the user did, one after the other.
+    private let actions: AsyncStream<@Reactor @Sendable () async -> Void>
+    private let act: AsyncStream<@Reactor @Sendable () async -> Void>.Continuation
+    private var isDrawDue = false
+    private var draftTimer: TimerID?
+    private var typingTimer: TimerID?
+    private var end: UnsafeContinuation<Int32, Never>?
+
+    /// A conversation that is shown.
+    private struct OpenedTalk {
+        let talk: Talk
+        let timeline: Timeline
+        let observers: [Task<Void, Never>]
+    }
+
+    /// Signals that end the program, which it must learn of before there are threads.
+    package static func prepare() {
+        for number in [SIGTERM, SIGHUP, SIGINT] { Reactor.onSignal(number) { running?.leave() } }
+        Reactor.onSignal(SIGWINCH) { running?.resized() }
+    }
+
+    /// To be called when there can be no TLS with the server, such as for a certificate that is not trusted.
+    package nonisolated static func distrust(_ sentence: String) {
+        Reactor.spawn { running?.apply(.untrusted(sentence)) }
+    }
+
+    private static weak var running: ChatProgram?
+
+    private init(_ settings: Settings, parley: Parley) throws(Terminal.Unusable) {
+        self.settings = settings
+        self.parley = parley
+        terminal = try Terminal(mouse: settings.usesMouse)
+        screen = ChatScreen(user: settings.user)
+        list = parley.conversations()
+        (actions, act) = AsyncStream.makeStream()
+    }
+
+    /// Runs until the user leaves.
+    ///
+    /// - Returns: why it could not be run; nil after it was.
+    package static func run(_ settings: Settings, parley: Parley) async -> String? {
+        do throws(Terminal.Unusable) {
+            let program = try ChatProgram(settings, parley: parley)
+            running = program
+            await program.run()
+            return nil
+        } catch {
+            return "this needs a terminal with UTF-8, of a kind that TERM names"
+        }
+    }
+
+    private func run() async {
+        Reactor.watch(STDIN_FILENO, for: .read, handler: self)
+        let worker = Reactor.spawn { [actions] in for await action in actions { await action() } }
+        screen.conversationAtStart = settings.conversation
+        observe()
+        apply(.resized(terminal.size))
+        Reactor.spawn { [parley] in await parley.connect() }
+        _ = await withUnsafeContinuation { end = $0 }
+        Reactor.forget(STDIN_FILENO)
+        terminal.close()
+        // What the user did last is stored before the end.
+        act.finish()
+        await worker.value
+        for observer in observers + (open?.observers ?? []) { observer.cancel() }
+        detail?.cancel()
+        await parley.close()
+    }
+
+    private func leave() {
+        carryOut(screen.leave())
+        quit()
+    }
+
+    private func quit() {
+        end?.resume(returning: 0)
+        end = nil
+    }
+
+    // MARK: The terminal
+
+    private func resized() {
+        terminal.resize()
+        apply(.resized(terminal.size))
+    }
+
+    /// Once for all that happens in a turn.
+    private func drawSoon() {
+        guard !isDrawDue else { return }
+        isDrawDue = true
+        Reactor.atEndOfTurn { [self] in
+            isDrawDue = false
+            terminal.draw(screen.frame())
+        }
+    }
+
+    // MARK: Events
+
+    private func apply(_ update: ChatUpdate) {
+        carryOut(screen.apply(update, at: .now))
+        drawSoon()
+    }
+
+    private func press(_ key: Key) {
+        carryOut(screen.handle(key, at: .now))
+        startTimers()
+        drawSoon()
+    }
+
+    /// A draft is stored a second after it was begun, typing ends five seconds after the last key.
+    private func startTimers() {
+        if draftTimer == nil, screen.talk?.hasUnsavedDraft ?? false {
+            draftTimer = Reactor.after(.seconds(1)) { [self] in
+                draftTimer = nil
+                if let effect = screen.unsavedDraft() { carryOut([effect]) }
+            }
+        }
+        guard typingTimer == nil, screen.talk?.typingSince != nil else { return }
+        typingTimer = Reactor.after(.seconds(5)) { [self] in
+            typingTimer = nil
+            apply(.time)
+            startTimers()
+        }
+    }
+
+    // MARK: Observing
+
+    private func observe() {
+        observers = [
+            Reactor.spawn { [self] in
+                for await update in list { apply(.list(update.rows.map(ListEntry.init), hasMore: update.hasMore)) }
+            },
+            Reactor.spawn { [self] in
+                for await total in parley.unread { apply(.unread(total.messages)) }
+            },
+            Reactor.spawn { [self] in
+                for await state in parley.connection { apply(.connection(state)) }
+            },
+            Reactor.spawn { [self] in
+                for await presence in parley.presence {
+                    apply(
+                        .presence(
+                            online: Set(presence.filter(\.value.isOnline).keys),
+                            lastSeen: presence.compactMapValues(\.lastSeen)))
+                }
+            },
+            Reactor.spawn { [self] in
+                for await settings in parley.settings { apply(.settings(settings)) }
+            },
+            Reactor.spawn { [self] in
+                for await refused in parley.refusedWrites { apply(.notice(refused.sentence)) }
+            },
+            Reactor.spawn { [self] in
+                for await problem in parley.problems { apply(.notice(problem.sentence)) }
+            },
+        ]
+    }
+
+    private func show(_ id: ConversationID) {
+        detail?.cancel()
+        for observer in open?.observers ?? [] { observer.cancel() }
+        let talk = parley.conversation(id)
+        let timeline = talk.timeline(.unread)
+        let observers = [
+            Reactor.spawn { [self] in
+                for await update in timeline {
+                    apply(.timeline(id, TimelineState(update)))
+                }
+            },
+            Reactor.spawn { [self] in
+                for await row in talk.info { if let row { apply(.info(ListEntry(row))) } }
+            },
+            Reactor.spawn { [self] in
+                for await update in talk.receipts { apply(.receipts(id, update.messages)) }
+            },
+            Reactor.spawn { [self] in
+                for await update in talk.members { apply(.members(id, update.members)) }
+            },
+            Reactor.spawn { [self] in
+                for await users in talk.typing { apply(.typing(id, users)) }
+            },
+            Reactor.spawn { [self] in
+                guard let draft = await talk.draft else { return }
+                apply(.draft(id, draft))
+            },
+        ]
+        open = OpenedTalk(talk: talk, timeline: timeline, observers: observers)
+    }
+
+    // MARK: Effects
+
+    private func carryOut(_ effects: [ChatEffect]) { for effect in effects { carryOut(effect) } }
+
+    private func carryOut(_ effect: ChatEffect) {
+        switch effect {
+        case .open(let id): show(id)
+        case .loadBefore: open?.timeline.extendBackward()
+        case .loadAfter: open?.timeline.extendForward()
+        case .showNewest: open?.timeline.jumpToNewest()
+        case .show(let message): open?.timeline.jump(to: message)
+        case .loadMoreConversations: list.extend()
+        case .send(let text, let parent):
+            write { talk throws(ParleyError) in try await talk.send(text, replyTo: parent) }
+        case .edit(let id, let text): write { talk throws(ParleyError) in try await talk.edit(id, text: text) }
+        case .delete(let id, let forEveryone):
+            write { talk throws(ParleyError) in try await talk.delete(id, forEveryone ? .everyone : .forMe) }
+        case .react(let id, let kind): write { talk throws(ParleyError) in try await talk.react(id, kind) }
+        case .retry(let id): write { talk throws(ParleyError) in try await talk.retry(id) }
+        case .discard(let id): write { talk throws(ParleyError) in try await talk.discard(id) }
+        case .markRead(let seq): write { talk throws(ParleyError) in try await talk.markRead(upTo: seq) }
+        case .typing(let isTyping):
+            guard let talk = open?.talk else { break }
+            act.yield { await talk.setTyping(isTyping) }
+        case .keepDraft(let id, let draft):
+            let talk = parley.conversation(id)
+            act.yield { [self] in await attempt { () throws(ParleyError) in try await talk.setDraft(draft) } }
+        case .search(let words): find(words)
+        case .createGroup(let members, let title):
+            begin { parley throws(ParleyError) in try await parley.createGroup(with: members, title: title) }
+        case .direct(let user): begin { parley throws(ParleyError) in try await parley.direct(with: user) }
+        case .rename(let title): write { talk throws(ParleyError) in try await talk.rename(title) }
+        case .put(let user, let role): write { talk throws(ParleyError) in try await talk.add(user, role: role) }
+        case .remove(let user): write { talk throws(ParleyError) in try await talk.remove(user) }
+        case .leaveGroup: write { talk throws(ParleyError) in try await talk.leave() }
+        case .removeFromList: write { talk throws(ParleyError) in try await talk.removeFromList() }
+        case .setReadReceiptsHere(let choice):
+            write { talk throws(ParleyError) in try await talk.set(readReceipts: choice) }
+        case .set(let readReceipts, let presence):
+            act.yield { [self] in
+                await attempt { [parley] () throws(ParleyError) in
+                    try await parley.set(readReceipts: readReceipts, presence: presence)
+                }
+            }
+        case .watchSettingsHere:
+            watch { [self] talk in for await settings in talk.settings { apply(.settingsHere(talk.id, settings)) } }
+        case .watchRevisions(let id):
+            watch { [self] talk in for await texts in talk.revisions(of: id) { apply(.revisions(id, texts)) } }
+        case .reconnect: Reactor.spawn { [parley] in await parley.connect() }
+        case .redraw: terminal.redraw()
+        case .quit: quit()
+        }
+    }
+
+    /// Does something in the conversation that is open now, after what was done before.
+    private func write(_ body: @escaping @Sendable (Talk) async throws(ParleyError) -> Void) {
+        guard let talk = open?.talk else { return }
+        act.yield { [self] in await attempt { () throws(ParleyError) in try await body(talk) } }
+    }
+
+    private func attempt(_ body: @Sendable () async throws(ParleyError) -> Void) async {
+        do throws(ParleyError) { try await body() } catch { apply(.notice(error.sentence)) }
+    }
+
+    /// The server may have to be asked, so nothing waits for it.
+    private func begin(_ body: @escaping @Sendable (Parley) async throws(ParleyError) -> Talk) {
+        Reactor.spawn { [self, parley] in
+            do throws(ParleyError) {
+                let talk = try await body(parley)
+                carryOut(screen.open(talk.id))
+                drawSoon()
+            } catch {
+                apply(.notice(error.sentence))
+            }
+        }
+    }
+
+    private func watch(_ body: @escaping @Reactor @Sendable (Talk) async -> Void) {
+        detail?.cancel()
+        guard let talk = open?.talk else { return }
+        detail = Reactor.spawn { await body(talk) }
+    }
+
+    private func find(_ words: String) {
+        search?.cancel()
+        search = Reactor.spawn { [self] in
+            for await update in parley.search(words) where !Task.isCancelled {
+                apply(.found(words, update.hits.map(\.message)))
+            }
+        }
+    }
+}
+
+extension ChatProgram: DescriptorHandler {
+    package func ready(_ readiness: Readiness) {
+        while let key = terminal.nextKey() { press(key) }
+        // The terminal is gone.
+        if readiness.contains(.hangup) { leave() }
+    }
+}
+
+extension ListEntry {
+    fileprivate init(_ row: ConversationRow) {
+        self.init(
+            conversation: row.conversation, other: row.counterpart, latest: row.preview, draft: row.draft?.text,
+            hasFailed: row.hasFailedMessage)
+    }
+}
+
+extension TimelineState {
+    fileprivate init(_ update: TimelineUpdate) {
+        self.init(
+            rows: update.rows, hasMoreBefore: update.hasMoreBefore, hasMoreAfter: update.hasMoreAfter,
+            firstUnread: update.firstUnread)
+    }
+}
+
+extension Timestamp {
+    fileprivate static var now: Timestamp { Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)) }
+}
+
+extension ParleyError {
+    /// For the user.
+    fileprivate var sentence: String {
+        switch self {
+        case .closed: "The client is closed."
+        case .storage(let error): "This could not be stored on this device: \(error.description)"
+        case .unreachable: "The server cannot be reached."
+        case .refused(let problem): "The server refused this: \(problem.reason)."
+        }
+    }
+}
+
+extension ParleyProblem {
+    fileprivate var sentence: String {
+        switch self {
+        case .storage(let error): "The copy on this device: \(error.description)"
+        case .setAside(let file, let salvaged):
+            "The copy was damaged and is loaded anew; \(salvaged) unsent were saved. It is kept as \(file)."
+        case .noToken: "There is no token."
+        }
+    }
+}
+
+extension RefusedWrite {
+    fileprivate var sentence: String { "\(action.name) was undone: \(reason)." }
+
+    private var reason: String {
+        switch (action, problem.code) {
+        case (.addMember, .known(.conflict)): "that user cannot be added"
+        case (.addMember, .known(.tooLarge)): "the group is full"
+        case (.changeRole, .known(.forbidden)), (.removeMember, .known(.forbidden)): "only an owner can do that"
+        default: problem.reason
+        }
+    }
+}
+
+extension RefusedWrite.Action {
+    fileprivate var name: String {
+        switch self {
+        case .edit: "The edit"
+        case .deleteForMe, .deleteForEveryone: "The deletion"
+        case .react: "The tapback"
+        case .clearHistory: "Clearing the history"
+        case .rename: "The new title"
+        case .addMember(let user): "Adding \(user.name)"
+        case .changeRole(let user): "The new role of \(user.name)"
+        case .removeMember(let user): "Removing \(user.name)"
+        case .createGroup: "The new group"
+        case .removeFromList: "Removing the conversation"
+        case .settings: "The setting"
+        }
+    }
+}

@@ -1,0 +1,321 @@
+import Models
+import ParleyPresentation
+import ParleyStorage
+
+// The panels about a conversation, about settings, and about what a message said before.
+extension ChatScreen {
+    // MARK: A conversation
+
+    mutating func openDetails() -> [ChatEffect] {
+        guard let talk else { return [] }
+        focus = .details(DetailsPanel(marked: talk.members.first?.userId))
+        return [.watchSettingsHere]
+    }
+
+    mutating func press(_ key: Key, in panel: DetailsPanel) -> [ChatEffect] {
+        guard let entry = talk.flatMap({ entry(of: $0.id) }) else {
+            leavePanel()
+            return []
+        }
+        var panel = panel
+        var effects: [ChatEffect] = []
+        switch (panel.step, key) {
+        case (.looking, .escape), (.looking, .tab):
+            leavePanel()
+            return []
+        case (_, .escape): panel.step = .looking
+        case (.looking, _): return look(key, panel, GroupActions(entry.conversation))
+        case (.title(let editor), .enter): effects = rename(entry.conversation, editor.text, &panel)
+        case (.adding(let editor), .enter): effects = add(editor.text, &panel)
+        case (.title(var editor), _):
+            _ = editor.edit(key)
+            panel.step = .title(editor)
+        case (.adding(var editor), _):
+            _ = editor.edit(key)
+            panel.step = .adding(editor)
+        case (.removing(let user), .text("y")):
+            effects = [.remove(user)]
+            panel.step = .looking
+        case (.leaving, .text("y")):
+            effects = [.leaveGroup]
+            panel.step = .looking
+        case (.removing, _), (.leaving, _): panel.step = .looking
+        }
+        focus = .details(panel)
+        return effects
+    }
+
+    private mutating func look(_ key: Key, _ panel: DetailsPanel, _ actions: GroupActions) -> [ChatEffect] {
+        var panel = panel
+        switch key {
+        case .up, .text("k"): panel.marked = member(-1, from: panel)
+        case .down, .text("j"): panel.marked = member(1, from: panel)
+        case .pageUp: panel.marked = member(-membersHeight, from: panel)
+        case .pageDown: panel.marked = member(membersHeight, from: panel)
+        case .text("r"): return changeReadReceipts(panel)
+        case .text(let letter):
+            guard let action = Self.groupKeys.first(where: { $0.key == letter })?.action else { return [] }
+            if let refusal = actions.refusal(of: action) {
+                notice = refusal.text
+                return []
+            }
+            return begin(action, panel)
+        default: break
+        }
+        focus = .details(panel)
+        return []
+    }
+
+    private static let groupKeys: [(key: String, action: GroupAction, text: String)] = [
+        ("a", .addMembers, "add"), ("e", .rename, "title"), ("o", .changeRoles, "role"),
+        ("x", .removeMembers, "remove"), ("l", .leave, "leave"), ("d", .removeFromList, "off the list"),
+    ]
+
+    private mutating func begin(_ action: GroupAction, _ panel: DetailsPanel) -> [ChatEffect] {
+        var panel = panel
+        let member = talk?.members.first { $0.userId == panel.marked }
+        switch action {
+        case .rename: panel.step = .title(TextEditor(talk.flatMap { entry(of: $0.id) }?.conversation.title ?? ""))
+        case .addMembers: panel.step = .adding(TextEditor())
+        case .leave: panel.step = .leaving
+        case .removeMembers:
+            guard let member else { return [] }
+            panel.step = member.userId == user ? .leaving : .removing(member.userId)
+        case .changeRoles:
+            guard let member else { return [] }
+            return [.put(member.userId, member.role == .owner ? .member : .owner)]
+        case .removeFromList:
+            talk = nil
+            focus = .list
+            return [.removeFromList]
+        }
+        focus = .details(panel)
+        return []
+    }
+
+    private mutating func rename(
+        _ conversation: Conversation, _ text: String, _ panel: inout DetailsPanel
+    ) -> [ChatEffect] {
+        do throws(WritingProblem) {
+            let title = try WrittenText.title(text)
+            if title.isEmpty { throw WritingProblem("A title cannot be taken away, only changed.") }
+            panel.step = .looking
+            return title == conversation.title ?? "" ? [] : [.rename(title)]
+        } catch {
+            notice = error.text
+            return []
+        }
+    }
+
+    private mutating func add(_ text: String, _ panel: inout DetailsPanel) -> [ChatEffect] {
+        do throws(WritingProblem) {
+            let users = try WrittenText.users(text)
+            let known = Set(talk?.members.map(\.userId) ?? [])
+            if let member = users.first(where: known.contains) {
+                throw WritingProblem("\(member.name) is a member already.")
+            }
+            panel.step = .looking
+            return users.map { .put($0, nil) }
+        } catch {
+            notice = error.text
+            return []
+        }
+    }
+
+    /// As in the user's settings, then on, then off.
+    private mutating func changeReadReceipts(_ panel: DetailsPanel) -> [ChatEffect] {
+        guard let settings = panel.settings else {
+            notice = "The settings are not known yet."
+            return []
+        }
+        return [.setReadReceiptsHere(settings.isInherited ? true : settings.readReceipts ? false : nil)]
+    }
+
+    private func member(_ offset: Int, from panel: DetailsPanel) -> UserID? {
+        guard let members = talk?.members, !members.isEmpty else { return nil }
+        let index = members.firstIndex { $0.userId == panel.marked } ?? 0
+        return members[max(0, min(members.count - 1, index + offset))].userId
+    }
+
+    func keys(of panel: DetailsPanel) -> String {
+        switch panel.step {
+        case .looking:
+            let actions = talk.flatMap { entry(of: $0.id) }.map { GroupActions($0.conversation).allowed } ?? []
+            let possible = Self.groupKeys.filter { actions.contains($0.action) }.map { "\($0.key) \($0.text)" }
+            return (possible + ["r receipts", "Esc back"]).joined(separator: "  ")
+        case .title: return "Enter renames the group  Esc back"
+        case .adding: return "Enter adds  Esc back"
+        case .removing, .leaving: return "y yes  Esc no"
+        }
+    }
+
+    // The head, the title and the settings are above the members.
+    private static let titleRow = 2
+    private static let stepRow = 5
+
+    private var membersHeight: Int { max(1, bodyHeight - Self.stepRow - 1) }
+
+    func lines(of panel: DetailsPanel) -> [Line] {
+        guard let talk, let entry = entry(of: talk.id) else { return [] }
+        let count = max(entry.conversation.memberCount, talk.members.count)
+        let head = Line.between(
+            Line(" " + name(of: entry), .bar), Line("\(count) members ", .bar), width: talkWidth, filling: .bar)
+        var lines = [head, Line(), titleLine(entry.conversation, panel), settingsLine(panel.settings), Line()]
+        lines.append(stepLine(panel))
+        let marked = talk.members.firstIndex { $0.userId == panel.marked } ?? 0
+        let start = marked / membersHeight * membersHeight
+        for (index, member) in talk.members.enumerated().dropFirst(start).prefix(membersHeight) {
+            lines.append(line(of: member, isMarked: index == marked))
+        }
+        return lines
+    }
+
+    private func titleLine(_ conversation: Conversation, _ panel: DetailsPanel) -> Line {
+        if case .title(let editor) = panel.step { return fieldLine("Title", editor, isActive: true) }
+        guard conversation.kind == .group else { return Line(" Direct conversation", .dim) }
+        let title = HarmlessText.line(conversation.title ?? "")
+        return fieldLine("Title", TextEditor(title.isEmpty ? "none" : title), isActive: false)
+    }
+
+    private func settingsLine(_ settings: SettingsInConversation?) -> Line {
+        guard let settings else { return Line(" Read receipts: not known yet", .dim) }
+        let origin = settings.isInherited ? "as in your settings" : "in this conversation"
+        var line = Line(" Read receipts: ", .dim)
+        line.append("\(settings.readReceipts ? "on" : "off"), \(origin)")
+        return line
+    }
+
+    private func stepLine(_ panel: DetailsPanel) -> Line {
+        switch panel.step {
+        case .looking, .title: Line(" Members", .bold)
+        case .adding(let editor): fieldLine("Add", editor, isActive: true)
+        case .removing(let user): Line(" Remove \(user.name) from the group?  y yes  Esc no", .warning)
+        case .leaving: Line(" Leave the group?  y yes  Esc no", .warning)
+        }
+    }
+
+    private func line(of member: Membership, isMarked: Bool) -> Line {
+        var left = Line(isMarked ? "▌" : " ", .own)
+        left.append(member.userId.name, isMarked ? .bold : .plain)
+        let isOnline = connection == .online && online.contains(member.userId)
+        let remarks = [
+            member.userId == user ? "you" : nil, member.role == .owner ? "owner" : nil, isOnline ? "● online" : nil,
+        ]
+        let right = Line(remarks.compactMap(\.self).joined(separator: " · ") + " ", .dim)
+        return Line.between(left, right, width: talkWidth)
+    }
+
+    func cursor(in panel: DetailsPanel, left: Int) -> Frame.Position? {
+        switch panel.step {
+        case .title(let editor): field(editor, row: Self.titleRow, left: left)
+        case .adding(let editor): field(editor, row: Self.stepRow, left: left)
+        case .looking, .removing, .leaving: nil
+        }
+    }
+
+    // MARK: Settings
+
+    mutating func press(_ key: Key, in panel: SettingsPanel) -> [ChatEffect] {
+        var panel = panel
+        switch key {
+        case .escape, .tab:
+            leavePanel()
+            return []
+        case .up, .text("k"): panel.index = max(0, panel.index - 1)
+        case .down, .text("j"): panel.index = min(SettingsPanel.count - 1, panel.index + 1)
+        case .enter, .text(" "):
+            guard let settings else { break }
+            return panel.index == 0
+                ? [.set(readReceipts: !settings.readReceipts, presence: nil)]
+                : [.set(readReceipts: nil, presence: !settings.presence)]
+        default: break
+        }
+        focus = .settings(panel)
+        return []
+    }
+
+    func lines(of panel: SettingsPanel) -> [Line] {
+        let head = Line(" Settings of \(user.name)", .bar).fitted(to: talkWidth, filling: .bar)
+        guard let settings else {
+            return [head, Line(), Line(" They are not known before the server is heard.", .dim)]
+        }
+        let rows: [(name: String, isOn: Bool, meaning: String)] = [
+            ("Read receipts", settings.readReceipts, "Others see how far you have read."),
+            ("Presence", settings.presence, "Others see when you are online, and you see it of them."),
+        ]
+        return [head, Line()]
+            + rows.enumerated().flatMap { index, row in
+                let isMarked = index == panel.index
+                var line = Line(isMarked ? "▌" : " ", .own)
+                line.append(row.name, isMarked ? .bold : .plain)
+                line.pad(to: 16)
+                line.append(row.isOn ? "on" : "off", row.isOn ? .good : .dim)
+                return [line] + wrapped(row.meaning, width: talkWidth - 4).map { Line("   " + $0, .dim) } + [Line()]
+            }
+    }
+
+    // MARK: What a message said before
+
+    func hasRevisions(_ row: TimelineRow) -> Bool {
+        row.state == .stored && row.message.editedAt != nil && !row.message.deletedForEveryone
+    }
+
+    mutating func openRevisions() -> [ChatEffect] {
+        guard let row = talk?.selectedRow else { return [] }
+        guard hasRevisions(row) else {
+            notice = "It was not edited."
+            return []
+        }
+        focus = .revisions(RevisionsPanel(message: row.id))
+        return [.watchRevisions(row.id)]
+    }
+
+    mutating func press(_ key: Key, in panel: RevisionsPanel) -> [ChatEffect] {
+        var panel = panel
+        let mostTop = max(0, revisionLines(panel).count - revisionsHeight)
+        switch key {
+        case .escape, .tab, .enter, .text("v"), .text("q"):
+            leavePanel()
+            return []
+        case .up, .text("k"): panel.top -= 1
+        case .down, .text("j"): panel.top += 1
+        case .pageUp: panel.top -= revisionsHeight
+        case .pageDown: panel.top += revisionsHeight
+        case .home: panel.top = 0
+        case .end: panel.top = mostTop
+        default: break
+        }
+        panel.top = max(0, min(mostTop, panel.top))
+        focus = .revisions(panel)
+        return []
+    }
+
+    private var revisionsHeight: Int { max(1, bodyHeight - 1) }
+
+    func lines(of panel: RevisionsPanel) -> [Line] {
+        let lines = revisionLines(panel)
+        // The terminal may have become larger.
+        let top = max(0, min(panel.top, lines.count - revisionsHeight))
+        return [Line(" What it said", .bar).fitted(to: talkWidth, filling: .bar)] + lines.dropFirst(top)
+    }
+
+    private func revisionLines(_ panel: RevisionsPanel) -> [Line] {
+        guard !panel.revisions.isEmpty else {
+            let row = talk?.rows.first { $0.id == panel.message }
+            if row?.message.deletedForEveryone ?? true { return [Line(), Line(" The message was deleted.", .dim)] }
+            return [Line(), Line(connection == .online ? " Loading…" : " It is loaded when the server is back.", .dim)]
+        }
+        return panel.revisions.enumerated().flatMap { index, revision in
+            let time = "\(maker.times.dayName(revision.at, now: now)) \(maker.times.time(revision.at))"
+            let isPresent = index == panel.revisions.count - 1
+            return [Line(), Line(" " + time + (isPresent ? " · now" : ""), .dim)]
+                + memory.wrapped(HarmlessText.lines(revision.text), width: talkWidth - 4).map {
+                    Line("   " + $0, isPresent ? .plain : .dim)
+                }
+        }
+    }
+}
+
+extension SettingsInConversation {
+    fileprivate var isInherited: Bool { inherited.contains(.known(.readReceipts)) }
+}

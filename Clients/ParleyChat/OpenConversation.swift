@@ -1,0 +1,60 @@
+import Models
+import ParleyPresentation
+import ParleyStorage
+
+/// The conversation that is open: what is known of it, what is being written, and which part is on the screen.
+struct OpenConversation {
+    /// What becomes of the text that is being written.
+    enum Mode: Equatable {
+        case message
+        /// Sender and preview are nil until the message is loaded.
+        case reply(to: MessageID, sender: UserID?, preview: String?)
+        /// - Parameter draft: what was being written before.
+        case edit(MessageID, draft: String)
+    }
+
+    let id: ConversationID
+    /// It need not be among those of the list.
+    var entry: ListEntry?
+    var timeline = TimelineState()
+    var bubbles: [Bubble] = []
+    var receipts: [MessageID: MessageReceipts] = [:]
+    var members: [Membership] = []
+    var typing: [UserID] = []
+
+    var editor = TextEditor()
+    var mode = Mode.message
+    /// Whether what is written differs from the draft that is stored.
+    var hasUnsavedDraft = false
+
+    /// What is at the lower edge of the screen.
+    var place = Place.end
+    /// Whether it was decided where to begin: at the first unread message, at a message to be shown, or at the end.
+    var hasBegun = false
+    var selected: MessageID?
+    /// Messages that the user wants to know more of.
+    var tapped: Set<MessageID> = []
+    /// To be selected when it is loaded.
+    var target: MessageID?
+    /// Where more was asked for already.
+    var askedBefore: MessageID?
+    var askedAfter: MessageID?
+    var markedRead: Int64 = 0
+    /// The last key since which the others see that the user types.
+    var typingSince: Timestamp?
+
+    init(_ id: ConversationID) { self.id = id }
+
+    var selectedRow: TimelineRow? { selected.flatMap { id in rows.first { $0.id == id } } }
+
+    var rows: [TimelineRow] { timeline.rows }
+
+    /// The text that will be a message, and its parent; nil if there is nothing to keep.
+    var draft: Draft? {
+        switch mode {
+        case .message: editor.isEmpty ? nil : Draft(text: editor.text)
+        case .reply(let parent, _, _): Draft(text: editor.text, replyTo: parent)
+        case .edit(_, let draft): draft.isEmpty ? nil : Draft(text: draft)
+        }
+    }
+}

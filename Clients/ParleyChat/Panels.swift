@@ -1,0 +1,111 @@
+import Models
+import ParleyPresentation
+
+/// The search: words, and what was found.
+struct SearchPanel: Equatable {
+    var editor = TextEditor()
+    var results: [Message] = []
+    /// Whether `results` belong to the words.
+    var isAnswered = false
+    var index = 0
+
+    var query: String { editor.text }
+
+    mutating func take(_ messages: [Message]) {
+        let marked = results.indices.contains(index) ? results[index].id : nil
+        results = messages
+        isAnswered = true
+        index = messages.firstIndex { $0.id == marked } ?? 0
+    }
+
+    mutating func move(by offset: Int) { index = max(0, min(results.count - 1, index + offset)) }
+
+    var selected: Message? { results.indices.contains(index) ? results[index] : nil }
+}
+
+/// A conversation that is being begun.
+struct NewConversationPanel: Equatable {
+    var names = TextEditor()
+    var title = TextEditor()
+    var isAtTitle = false
+    var problem: String?
+
+    /// What to create; nil and a problem if that is not possible.
+    mutating func effect(for user: UserID) -> ChatEffect? {
+        do throws(WritingProblem) {
+            problem = nil
+            let users = try WrittenText.users(names.text)
+            if users.contains(user) { throw WritingProblem("You are in it anyway: name the others.") }
+            let title = try WrittenText.title(title.text)
+            if users.count == 1, title.isEmpty { return .direct(users[0]) }
+            return .createGroup(users, title: title.isEmpty ? nil : title)
+        } catch {
+            problem = error.text
+            return nil
+        }
+    }
+}
+
+/// A conversation's title and members, and what is being changed about them.
+struct DetailsPanel: Equatable {
+    enum Step: Equatable {
+        case looking
+        case title(TextEditor)
+        case adding(TextEditor)
+        /// Whether to do it is asked.
+        case removing(UserID)
+        case leaving
+    }
+
+    var step = Step.looking
+    var marked: UserID?
+    /// The user's settings in this conversation; nil until they are loaded.
+    var settings: SettingsInConversation?
+}
+
+/// The user's own settings.
+struct SettingsPanel: Equatable {
+    var index = 0
+
+    static let count = 2
+}
+
+/// What a message said before.
+struct RevisionsPanel: Equatable {
+    let message: MessageID
+    /// Oldest first; none until they are loaded.
+    var revisions: [Revision] = []
+    /// The first line that is shown.
+    var top = 0
+}
+
+/// What is wrong with a text that the user has written.
+struct WritingProblem: Error {
+    let text: String
+
+    init(_ text: String) { self.text = text }
+}
+
+/// What a user has written in a field of a panel.
+enum WrittenText {
+    /// Names with spaces or commas between them; at least one.
+    static func users(_ text: String) throws(WritingProblem) -> [UserID] {
+        let words = text.split { $0.isWhitespace || $0 == "," }
+        let users = words.compactMap { UserID(String($0)) }
+        if words.isEmpty { throw WritingProblem("Name at least one other user.") }
+        guard users.count == words.count else {
+            throw WritingProblem("A name is up to 64 characters of A-Z a-z 0-9 . _ - @ : +")
+        }
+        guard users.count < ContractLimits.membersPerRequest else {
+            throw WritingProblem("These are too many for one request.")
+        }
+        return users
+    }
+
+    static func title(_ text: String) throws(WritingProblem) -> String {
+        guard text.unicodeScalars.count <= ContractLimits.titleCharacters else {
+            throw WritingProblem("The title is longer than \(ContractLimits.titleCharacters) characters.")
+        }
+        return HarmlessText.line(text, limit: ContractLimits.titleCharacters)
+    }
+}

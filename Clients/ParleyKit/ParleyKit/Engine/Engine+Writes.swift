@@ -1,0 +1,151 @@
+import Models
+import ParleyStorage
+import ParleySync
+
+// What the user does. It is stored when these return.
+
+extension Engine {
+    func write(_ write: PendingWrite, in id: ConversationID?, message: MessageID? = nil) throws(ParleyError) {
+        let key = identifiers.key()
+        try change(topics(of: write, in: id)) { (store, now) throws(StorageError) in
+            try store.enqueue(write, in: id, message: message, at: now, key: key)
+        }
+    }
+
+    /// Stores a message, and returns its id.
+    func send(
+        _ text: String, replyTo parent: MessageID?, mentions: [UserID], in id: ConversationID
+    ) throws(ParleyError) -> MessageID {
+        let now = clock.timestamp
+        let message = MessageID(identifiers.uuid(at: now))
+        try write(.send(text: text, replyTo: parent, mentions: mentions, sentAt: now), in: id, message: message)
+        return message
+    }
+
+    func createGroup(members: [UserID], title: String?) throws(ParleyError) -> ConversationID {
+        let id = ConversationID(identifiers.uuid(at: clock.timestamp))
+        try write(.createGroup(members: members, title: title), in: id)
+        return id
+    }
+
+    func retry(_ message: MessageID, in id: ConversationID) throws(ParleyError) {
+        let newId = MessageID(identifiers.uuid(at: clock.timestamp))
+        try change([.conversation(id)]) { (store, _) throws(StorageError) in
+            try store.retry(message, in: id, newId: newId)
+        }
+    }
+
+    func discard(_ message: MessageID, in id: ConversationID) throws(ParleyError) {
+        try change([.conversation(id)]) { (store, _) throws(StorageError) in try store.discard(message, in: id) }
+    }
+
+    func markRead(upTo seq: Int64, in id: ConversationID) throws(ParleyError) {
+        guard let store else { throw .closed }
+        // Said for every row that is shown: most say nothing new.
+        if let known = try? store.readSeq(in: id), seq <= known { return }
+        try write(.read(seq: seq), in: id)
+    }
+
+    func setDraft(_ draft: Draft?, in id: ConversationID) throws(ParleyError) {
+        try change([.draft(id)]) { (store, now) throws(StorageError) in try store.setDraft(draft, in: id, at: now) }
+    }
+
+    /// Takes the next refused write out of the database, for the one who is told of it.
+    func takeRefusal() throws(ParleyError) -> OutboxRow? {
+        let row = try change([]) { (store, _) throws(StorageError) -> OutboxRow? in
+            guard let row = try store.firstRefused() else { return nil }
+            return try store.dismiss(row.key) ? row : nil
+        }
+        if row != nil { hub.raise([.refusals]) }
+        return row
+    }
+
+    /// Stores what somebody asked the server for.
+    func keep(_ writes: [SyncWrite]) throws(ParleyError) {
+        try change(writes.topics) { (store, _) throws(StorageError) in try store.apply(writes) }
+    }
+
+    private func change<Value>(
+        _ topics: Set<Topic>, _ body: (LocalStore, Timestamp) throws(StorageError) -> Value
+    ) throws(ParleyError) -> Value {
+        guard let store else { throw .closed }
+        do throws(StorageError) {
+            let value = try body(store, clock.timestamp)
+            hub.raise(topics)
+            planPump()
+            return value
+        } catch {
+            hub.report(.storage(error))
+            throw .storage(error)
+        }
+    }
+
+    private func topics(of write: PendingWrite, in id: ConversationID?) -> Set<Topic> {
+        guard let id else { return [.settings(nil)] }
+        switch write {
+        case .putMember, .removeMember: return [.conversation(id), .members(id)]
+        case .settingsInConversation: return [.settings(id)]
+        default: return [.conversation(id)]
+        }
+    }
+
+    // MARK: Direct conversations
+
+    /// Finds the direct conversation with a user in the copy, or has the server create it.
+    func direct(with user: UserID) async throws(ParleyError) -> ConversationID {
+        if let store, let known = try? store.directConversation(with: user) { return known }
+        let conversation = try await ask(.direct(with: user))
+        // Of one that the copy has, the stream has told at least as much.
+        if (try? store?.conversation(conversation.id)) == nil {
+            try keep([.conversation(conversation, follows: false)])
+        }
+        handle([.created(conversation.id)])
+        return conversation.id
+    }
+
+    // MARK: Comparing
+
+    /// Compares the copy of a conversation with the server's digests. What differs is loaded again.
+    func compare(_ id: ConversationID) async throws(ParleyError) -> CopyComparison {
+        var comparison = CopyComparison()
+        var after: Int64 = 0
+        while true {
+            let digest = try await ask(.digest(of: id, after: after))
+            for page in digest.pages { comparison.count(try compared(page, of: id, digest)) }
+            compare(digest, of: id)
+            guard digest.more, let last = digest.pages.last else { return comparison }
+            after = last.toSeq
+        }
+    }
+
+    private func compared(
+        _ page: HistoryDigest.Page, of id: ConversationID, _ digest: HistoryDigest
+    ) throws(ParleyError) -> DigestComparison {
+        guard let store else { throw .closed }
+        do throws(StorageError) {
+            return try store.compare(page, of: id, lastSeq: digest.lastSeq, useq: digest.useq)
+        } catch {
+            throw .storage(error)
+        }
+    }
+
+    func compare(_ digest: HistoryDigest, of id: ConversationID) {
+        guard let store else { return }
+        var differing: [SyncEvent] = []
+        for page in digest.pages {
+            let comparison = try? store.compare(page, of: id, lastSeq: digest.lastSeq, useq: digest.useq)
+            if comparison == .different { differing.append(.differs(id, page.fromSeq...page.toSeq)) }
+        }
+        if !differing.isEmpty { handle(differing) }
+    }
+
+    // MARK: Other processes
+
+    /// Another process may have written into the database: everybody looks again, if it did.
+    func lookAgain() {
+        guard let store, let version = try? store.connection.dataVersion(), version != dataVersion else { return }
+        dataVersion = version
+        hub.raise([.everything, .refusals, .settings(nil)])
+        planPump()
+    }
+}

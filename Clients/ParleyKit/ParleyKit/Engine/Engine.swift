@@ -1,0 +1,358 @@
+import Models
+import ParleyStorage
+import ParleySync
+
+/// Owns a user's copy for writing, and keeps it equal to the server's.
+///
+/// `Synchronizer` and `OutboxSender` decide; this carries out: it stores what a step writes in one transaction, and only
+/// then does the rest. If storing fails, nothing of the rest happens, both begin anew from what is stored, and the
+/// problem is reported.
+package actor Engine {
+    var store: LocalStore?
+    let server: any Server
+    let clock: any EngineClock
+    let hub: Hub
+    private let provideToken: @Sendable () async throws -> String
+    var sync: Synchronizer
+    var sender: OutboxSender
+    var identifiers = NewIdentifiers()
+    var random: SeededGenerator
+
+    /// Requests and timers of before a failure of the database do not count.
+    var incarnation = 0
+    private var isConnected = false
+    /// Those who wait for the copy to be brought up to date.
+    var catchingUp: [Int: CheckedContinuation<Void, Never>] = [:]
+    private var lastCatchUp = 0
+    private var isCaughtUp = false
+
+    // MARK: The token
+
+    var token: String?
+    private var tokenTask: Task<Void, Never>?
+    private var tokenBackoff = Backoff(first: .seconds(1), longest: .seconds(60))
+    /// The token has not been of use since it was given.
+    private var isTokenUnproven = false
+    private var askForTokenAt: Duration?
+    private var waitingForToken: [CheckedContinuation<Void, Never>] = []
+
+    // MARK: The session
+
+    var session: SessionTasks?
+    var lastSession = 0
+    static let openingPatience = Duration.seconds(30)
+
+    // MARK: Requests
+
+    var calls: [Int: Task<Void, Never>] = [:]
+    var lastCall = 0
+    var isPumpPlanned = false
+    /// What somebody looks at while nothing may be asked.
+    private var lookedAt: Set<Look> = []
+
+    // MARK: What passes
+
+    var typing = TypingUsers()
+    var dataVersion: Int64
+
+    // MARK: Time
+
+    private var timer: Task<Void, Never>?
+    private(set) var wakeAt: Duration?
+    private var storageBackoff = Backoff(first: .seconds(1), longest: .seconds(60))
+    /// The database failed: nothing is done until then.
+    private var restartAt: Duration?
+
+    init(
+        path: String, server: any Server, clock: any EngineClock, hub: Hub, seed: UInt64,
+        token: @escaping @Sendable () async throws -> String
+    ) throws(StorageError) {
+        let opened = try LocalStore.open(path: path)
+        if let file = opened.setAside { hub.report(.setAside(file: file, salvaged: opened.salvaged)) }
+        var random = SeededGenerator(seed: seed)
+        sync = Synchronizer(from: try opened.store.syncPosition(), seed: random.next())
+        sender = OutboxSender(seed: random.next())
+        dataVersion = try opened.store.connection.dataVersion()
+        store = opened.store
+        self.random = random
+        self.server = server
+        self.clock = clock
+        self.hub = hub
+        provideToken = token
+    }
+
+    // MARK: On and off
+
+    /// Whether anything may be sent.
+    var isActive: Bool { store != nil && restartAt == nil && (isConnected || !catchingUp.isEmpty) }
+
+    func connect() {
+        guard store != nil else { return }
+        isConnected = true
+        activate()
+        handle([.start])
+        sender.resume()
+        pump()
+    }
+
+    func disconnect() {
+        guard isConnected else { return }
+        isConnected = false
+        handle([.stop])
+        if !isActive { cancelCalls() }
+    }
+
+    /// Brings the copy up to date, and sends what waits, once.
+    func catchUp() async {
+        guard store != nil else { return }
+        lastCatchUp += 1
+        let number = lastCatchUp
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                guard !Task.isCancelled else { return continuation.resume() }
+                catchingUp[number] = continuation
+                activate()
+                handle([.catchUp])
+                pump()
+            }
+        } onCancel: {
+            Task { await self.endCatchUp(number) }
+        }
+    }
+
+    private func endCatchUp(_ number: Int) { catchingUp.removeValue(forKey: number)?.resume() }
+
+    /// Ends it when the copy is up to date and the outbox has nothing that could be sent now.
+    func finishCatchUps() { if isCaughtUp { endCatchUps() } }
+
+    private func endCatchUps() {
+        let waiting = catchingUp
+        catchingUp = [:]
+        isCaughtUp = false
+        for continuation in waiting.values { continuation.resume() }
+    }
+
+    private func activate() {
+        let looks = lookedAt
+        lookedAt = []
+        if !looks.isEmpty { handle(looks.map(\.event)) }
+    }
+
+    /// Somebody looks at something that is not in the copy.
+    func look(_ look: Look) {
+        if isActive { handle([look.event]) } else { lookedAt.insert(look) }
+    }
+
+    func close() {
+        guard store != nil else { return }
+        disconnect()
+        endCatchUps()
+        cancelCalls()
+        closeSession()
+        timer?.cancel()
+        tokenTask?.cancel()
+        tellTokenWaiters()
+        store = nil
+        hub.finish()
+    }
+
+    // MARK: Synchronisation
+
+    func handle(_ events: [SyncEvent]) {
+        guard let store, restartAt == nil else { return }
+        let now = clock.now
+        let steps = events.map { sync.handle($0, at: now) }
+        let writes = steps.flatMap(\.writes)
+        do throws(StorageError) {
+            try store.apply(writes)
+        } catch {
+            return fail(error)
+        }
+        if !writes.isEmpty { storageBackoff.succeeded() }
+        // Responses on their way may be of a history that is gone.
+        if steps.contains(where: \.discards) { sender.restart() }
+        hub.raise(writes.topics)
+        let current = incarnation
+        for step in steps where incarnation == current { carryOut(step) }
+        // An echo may have set later rows of the outbox free.
+        if writes.contains(where: \.isChange) { planPump() }
+        scheduleWake()
+    }
+
+    private func carryOut(_ step: SyncStep) {
+        switch step.connection {
+        case .open: openSession()
+        case .close: closeSession()
+        case nil: break
+        }
+        for frame in step.frames { session?.send(frame) }
+        for (id, call) in step.requests { request(id, call) }
+        if let need = step.token { needToken(isFresh: need == .fresh) }
+        for notice in step.notices { take(notice) }
+    }
+
+    private func take(_ notice: SyncNotice) {
+        switch notice {
+        case .connection(let state): take(state)
+        case .typing(let typing): take(typing)
+        case .presence(let presence):
+            hub.set(Presence(isOnline: presence.online, lastSeen: presence.lastSeen), of: presence.userId)
+        case .caughtUp:
+            isCaughtUp = true
+            planPump()
+        case .digest(let id, let digest): compare(digest, of: id)
+        }
+    }
+
+    private func take(_ state: ConnectionState) {
+        hub.set(state)
+        guard state == .online else { return }
+        proveToken()
+        // The network is back.
+        sender.resume()
+        planPump()
+    }
+
+    // MARK: Failures of the database
+
+    /// Forgets everything that is not stored, and begins again a little later.
+    func fail(_ error: StorageError) {
+        hub.report(.storage(error))
+        incarnation += 1
+        closeSession()
+        cancelCalls()
+        hub.set(isConnected ? .waiting : .off)
+        restartAt = clock.now + storageBackoff.pause(using: &random)
+        scheduleWake()
+    }
+
+    private func restart() {
+        guard let store else { return }
+        do throws(StorageError) {
+            sync = Synchronizer(from: try store.syncPosition(), seed: random.next())
+            sender = OutboxSender(seed: random.next())
+            restartAt = nil
+        } catch {
+            return fail(error)
+        }
+        hub.raise([.everything])
+        if isConnected { handle([.start]) }
+        if !catchingUp.isEmpty { handle([.catchUp]) }
+        pump()
+    }
+
+    // MARK: The token
+
+    func needToken(isFresh: Bool) {
+        if !isFresh, let token { return handle([.token(token)]) }
+        guard tokenTask == nil, askForTokenAt == nil else { return }
+        // A server that refuses fresh tokens must not be asked without a pause.
+        if isTokenUnproven { askForToken(later: true) } else { askForToken(later: false) }
+    }
+
+    private func askForToken(later: Bool) {
+        if later {
+            askForTokenAt = clock.now + tokenBackoff.pause(using: &random)
+            return scheduleWake()
+        }
+        askForTokenAt = nil
+        tokenTask = Task { [provideToken] in
+            do {
+                self.take(token: try await provideToken())
+            } catch {
+                self.takeNoToken(error)
+            }
+        }
+    }
+
+    /// Waits for the token that is being asked for. Whether there is one then is another question.
+    func waitForToken() async {
+        guard tokenTask != nil else { return }
+        await withCheckedContinuation { waitingForToken.append($0) }
+    }
+
+    private func tellTokenWaiters() {
+        let waiting = waitingForToken
+        waitingForToken = []
+        for continuation in waiting { continuation.resume() }
+    }
+
+    private func take(token fresh: String) {
+        tokenTask = nil
+        defer { tellTokenWaiters() }
+        guard store != nil else { return }
+        token = fresh
+        isTokenUnproven = true
+        sender.tokenArrived()
+        handle([.token(fresh)])
+        pump()
+    }
+
+    private func takeNoToken(_ error: any Error) {
+        tokenTask = nil
+        defer { tellTokenWaiters() }
+        guard store != nil else { return }
+        hub.report(.noToken(error))
+        askForToken(later: true)
+        handle([.tokenFailed])
+    }
+
+    /// The server has accepted the token.
+    func proveToken() {
+        isTokenUnproven = false
+        tokenBackoff.succeeded()
+    }
+
+    // MARK: Time
+
+    func scheduleWake() {
+        let times = [
+            restartAt, askForTokenAt, session?.openBy, typing.nextEnd, isActive ? sync.wakeAt : nil,
+            isActive && token != nil ? sender.wakeAt : nil,
+        ]
+        let next = times.compactMap(\.self).min()
+        guard next != wakeAt else { return }
+        timer?.cancel()
+        wakeAt = next
+        timer = next.map { time in
+            Task { [clock] in
+                let isDue: Void? = try? await clock.sleep(for: max(.zero, time - clock.now))
+                if isDue != nil { self.wake(time) }
+            }
+        }
+    }
+
+    private func wake(_ time: Duration) {
+        guard time == wakeAt, store != nil else { return }
+        wakeAt = nil
+        let now = clock.now
+        endTyping(at: now)
+        if let restartAt { return restartAt <= now ? restart() : scheduleWake() }
+        if let askForTokenAt, askForTokenAt <= now { askForToken(later: false) }
+        if let openBy = session?.openBy, openBy <= now { sessionEnded(lastSession) }
+        handle([.time])
+        pump()
+        scheduleWake()
+    }
+}
+
+/// Something that is not in the copy and that somebody wants to see.
+enum Look: Hashable, Sendable {
+    case history(ConversationID, HistoryPlace)
+    case members(ConversationID)
+    case revisions(ConversationID, MessageID)
+
+    var event: SyncEvent {
+        switch self {
+        case .history(let id, let place): .look(id, place)
+        case .members(let id): .lookAtMembers(id)
+        case .revisions(let id, let message): .lookAtRevisions(id, message)
+        }
+    }
+}
+
+extension SyncWrite {
+    fileprivate var isChange: Bool {
+        if case .change = self { true } else { false }
+    }
+}

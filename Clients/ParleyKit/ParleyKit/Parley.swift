@@ -1,0 +1,212 @@
+import Foundation
+import Models
+import ParleyStorage
+import ParleySync
+
+/// A user's conversations on this device: a copy that is kept equal to the server's, and everything that the user can do.
+///
+/// What is shown comes from the copy, so nothing waits for the network. What the user does is stored when a function
+/// returns; it shows at once, is sent when the server can be reached, and is undone if the server refuses it.
+public final class Parley: Sendable {
+    let engine: Engine
+    let hub: Hub
+    let observation: ObservationContext
+    private let reader: LocalDatabase
+    private let path: String
+
+    // MARK: Opening and closing
+
+    /// Opens the copy, or creates it. It does not connect.
+    ///
+    /// Throws if the database cannot be opened, such as when the disk is full. A damaged one is no reason: it is set
+    /// aside, what was not sent yet is taken over, and `problems` tells of it.
+    public static func open(_ configuration: Configuration) async throws(ParleyError) -> Parley {
+        do {
+            try FileManager.default.createDirectory(at: configuration.directory, withIntermediateDirectories: true)
+        } catch {
+            let reason = "the folder of the database cannot be made: \(error)"
+            throw .storage(StorageError(reason: .readOnly, description: reason))
+        }
+        return try await open(
+            path: configuration.databasePath, server: WebServer(configuration.transport), clock: SystemClock(),
+            token: configuration.token)
+    }
+
+    /// - Parameter server: tests have one in memory.
+    package static func open(
+        path: String, server: any Server, clock: any EngineClock, seed: UInt64 = .random(in: 0 ... .max),
+        token: @escaping @Sendable () async throws -> String
+    ) async throws(ParleyError) -> Parley {
+        do throws(StorageError) {
+            return try Parley(path: path, server: server, clock: clock, seed: seed, token: token)
+        } catch {
+            throw .storage(error)
+        }
+    }
+
+    private init(
+        path: String, server: any Server, clock: any EngineClock, seed: UInt64,
+        token: @escaping @Sendable () async throws -> String
+    ) throws(StorageError) {
+        self.path = path
+        hub = Hub()
+        engine = try Engine(path: path, server: server, clock: clock, hub: hub, seed: seed, token: token)
+        // A connection of its own: what is shown does not wait for what is being stored.
+        reader = try LocalDatabase(path: path)
+        observation = ObservationContext(reader: reader, engine: engine, hub: hub, clock: clock)
+    }
+
+    deinit { Task { [engine] in await engine.close() } }
+
+    /// Connects to the server, and stays connected: a connection that is lost is made again by itself. Called again, it
+    /// tries at once, such as when the application comes to the front or the network is back.
+    public func connect() async { await engine.connect() }
+
+    /// Leaves the server. The copy can be used as before; what is written waits.
+    public func disconnect() async { await engine.disconnect() }
+
+    /// Brings the copy up to date once and sends what waits, without a lasting connection: for the time that the system
+    /// gives an application in the background. Cancelling the task ends it.
+    public func catchUp() async { await engine.catchUp() }
+
+    /// Ends everything. Nothing is lost: what waits is sent when it is opened again.
+    public func close() async {
+        await engine.close()
+        await reader.close()
+    }
+
+    /// Ends everything, and removes the copy from the device, with what was not sent.
+    public func signOut() async throws {
+        await close()
+        try LocalStore.erase(path: path)
+    }
+
+    /// Another process that uses the same database, such as an extension of the application, says that it has written.
+    public func databaseChanged() async { await engine.lookAgain() }
+
+    // MARK: Conversations
+
+    /// The conversations, those with the latest activity first.
+    public func conversations(limit: Int = 50) -> ConversationList { ConversationList(limit: limit, observation) }
+
+    /// One conversation. It need not be in the copy yet.
+    public func conversation(_ id: ConversationID) -> Talk { Talk(id: id, parley: self) }
+
+    /// Creates a group, which others see when the server has it. Messages can be sent at once.
+    public func createGroup(with members: [UserID], title: String? = nil) async throws(ParleyError) -> Talk {
+        conversation(try await engine.createGroup(members: members, title: title))
+    }
+
+    /// The conversation of two with a user. If it is not in the copy, the server is asked for it: its id is the server's to
+    /// tell.
+    public func direct(with user: UserID) async throws(ParleyError) -> Talk {
+        conversation(try await engine.direct(with: user))
+    }
+
+    // MARK: The user
+
+    /// Whose copy this is; nil before the first connection.
+    public var userId: UserID? {
+        get async { try? await reader.read { store throws(StorageError) in try store.userId() } }
+    }
+
+    /// The user's settings; nil until the server has told them.
+    public var settings: Updates<Settings?> {
+        observation.updates(of: { $0 == .settings(nil) }) { [reader] in
+            try await reader.read { store throws(StorageError) in try store.settings() }
+        }
+    }
+
+    /// Changes settings. What is nil stays as it is.
+    public func set(readReceipts: Bool? = nil, presence: Bool? = nil) async throws(ParleyError) {
+        let new = RequestBody.NewSettings(readReceipts: readReceipts.map(\.choice), presence: presence.map(\.choice))
+        try await engine.write(.settings(new), in: nil)
+    }
+
+    // MARK: What happens
+
+    /// Whether the server can be heard.
+    public var connection: Updates<ConnectionState> {
+        observation.updates(of: { $0 == .connection }) { [hub] in hub.read { $0.connection } }
+    }
+
+    /// Who is online, of those who share it.
+    public var presence: Updates<[UserID: Presence]> {
+        observation.updates(of: { $0 == .presence }) { [hub] in hub.read { $0.presence } }
+    }
+
+    /// What is unread in all conversations, for the badge of the application.
+    public var unread: Updates<UnreadTotal> { UnreadTotal.updates(observation) }
+
+    /// How many writes are not carried out yet: they wait, are on their way, or were refused and are still to be told of.
+    public var pendingWrites: Updates<Int> {
+        observation.updates(of: \.isOfOutbox) { [reader] in
+            try await reader.read { store throws(StorageError) in try store.outboxCount() }
+        }
+    }
+
+    /// Writes that the server refused and that were undone, one after the other, each told once. For one loop.
+    public var refusedWrites: Updates<RefusedWrite> {
+        Updates { [observation] in
+            let signal = observation.hub.signal { $0 == .refusals }
+            let observer = Observer<RefusedWrite>(signal: signal, in: observation) { _, _ in
+                guard let refused = try await observation.engine.takeRefusal() else { return nil }
+                return RefusedWrite(refused)
+            }
+            return { await observer.next() }
+        }
+    }
+
+    /// What went wrong without a caller who could be told, one after the other. For one loop.
+    public var problems: Updates<ParleyProblem> {
+        Updates { [observation] in
+            let signal = observation.hub.signal { $0 == .problems }
+            let observer = Observer<ParleyProblem>(signal: signal, in: observation) { _, _ in
+                guard let problem = observation.hub.takeProblem() else { return nil }
+                signal.raise([.view])
+                return problem
+            }
+            return { await observer.next() }
+        }
+    }
+
+    // MARK: Searching
+
+    /// Searches for messages that have all these words; the last one may be the beginning of a word. First come those of
+    /// the copy, then, if the server can be reached, those of the whole history.
+    public func search(_ words: String, in conversation: ConversationID? = nil, limit: Int = 50) -> Updates<
+        SearchUpdate
+    > {
+        SearchUpdate.updates(words, conversation, limit, observation)
+    }
+}
+
+extension Bool {
+    var choice: RequestBody.SettingChoice { self ? .on : .off }
+}
+
+extension RefusedWrite {
+    init?(_ row: OutboxRow) {
+        guard let problem = row.problem, let action = Action(row.write) else { return nil }
+        self.init(action: action, conversation: row.conversation, message: row.message, problem: problem, at: row.at)
+    }
+}
+
+extension RefusedWrite.Action {
+    fileprivate init?(_ write: PendingWrite) {
+        switch write {
+        case .edit: self = .edit
+        case .deleteForMe: self = .deleteForMe
+        case .deleteForEveryone: self = .deleteForEveryone
+        case .setTapback, .removeTapback: self = .react
+        case .clearHistory: self = .clearHistory
+        case .rename: self = .rename
+        case .putMember(let user, let role): self = role == nil ? .addMember(user) : .changeRole(user)
+        case .removeMember(let user): self = .removeMember(user)
+        case .createGroup: self = .createGroup
+        case .removeFromList: self = .removeFromList
+        case .settings, .settingsInConversation: self = .settings
+        case .send, .read: return nil
+        }
+    }
+}

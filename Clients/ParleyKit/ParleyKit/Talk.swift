@@ -1,0 +1,183 @@
+import Models
+import ParleyStorage
+import ParleySync
+
+/// One conversation: what is in it, and what the user does in it.
+public struct Talk: Sendable, Identifiable {
+    public let id: ConversationID
+    let parley: Parley
+
+    private var engine: Engine { parley.engine }
+    private var observation: ObservationContext { parley.observation }
+
+    // MARK: Reading
+
+    /// The messages, from the newest on, around one of them, or around the first unread one.
+    public func timeline(_ start: TimelineStart = .newest()) -> Timeline { Timeline(start, of: id, observation) }
+
+    /// The conversation's row in the list: title, role, unread messages and so on. Nil if the user is in no such
+    /// conversation, as far as the copy knows.
+    public var info: Updates<ConversationRow?> {
+        observation.updates(of: concerning { [.conversation($0), .members($0), .draft($0)] }) { [observation, id] in
+            try await observation.reader.read { store throws(StorageError) in try store.listRow(id) }
+        }
+    }
+
+    /// The members, in the order of their names' bytes. They are loaded when somebody looks.
+    public var members: Updates<MembersUpdate> { MembersUpdate.updates(of: id, observation) }
+
+    /// How far the user's own latest messages have got. Receipts that come within a tenth of a second are one update; the
+    /// rows of the timeline do not change with them.
+    public var receipts: Updates<ReceiptsUpdate> {
+        observation.updates(of: concerning { [.receipts($0), .members($0)] }, gathering: .milliseconds(100)) {
+            [observation, id] in
+            try await observation.reader.read { store throws(StorageError) in
+                ReceiptsUpdate(try store.latestReceipts(in: id))
+            }
+        }
+    }
+
+    /// Who has received and read one of the user's own messages, and when: asked of the server.
+    public func receipts(of message: MessageID) async throws(ParleyError) -> ReceiptPage {
+        var whole = try await engine.ask(.receipts(of: message, in: id, after: nil))
+        while let next = whole.nextCursor {
+            let page = try await engine.ask(.receipts(of: message, in: id, after: next))
+            whole.delivered += page.delivered
+            whole.read += page.read
+            whole.nextCursor = page.nextCursor
+        }
+        return whole
+    }
+
+    /// The earlier texts of a message, the present one last. They are loaded when somebody looks.
+    public func revisions(of message: MessageID) -> Updates<[Revision]> {
+        Updates { [observation, id] in
+            let signal = observation.hub.signal { $0 == .conversation(id) }
+            let observer = Observer<[Revision]>(signal: signal, in: observation) { last, topics in
+                if topics.contains(.view) { await observation.engine.look(.revisions(id, message)) }
+                let revisions = try await observation.reader.read { store throws(StorageError) in
+                    try store.revisions(of: message, in: id)
+                }
+                return revisions == last ? nil : revisions
+            }
+            return { await observer.next() }
+        }
+    }
+
+    /// Compares the copy with the server's digests, page by page: a proof that both are the same.
+    public func compare() async throws(ParleyError) -> CopyComparison { try await engine.compare(id) }
+
+    /// Who is typing, in the order of their names' bytes.
+    public var typing: Updates<[UserID]> {
+        observation.updates(of: concerning { [.typing($0)] }) { [observation, id] in
+            observation.hub.read { $0.typing[id, default: []] }.sorted()
+        }
+    }
+
+    // MARK: Writing. Each returns when it is stored, not when the server answers.
+
+    /// Sends a message. Messages of a conversation arrive in the order of writing.
+    @discardableResult
+    public func send(
+        _ text: String, replyTo parent: MessageID? = nil, mentions: [UserID] = []
+    ) async throws(ParleyError) -> MessageID {
+        try await engine.send(text, replyTo: parent, mentions: mentions, in: id)
+    }
+
+    /// Changes the text of a message of one's own. What is not sent yet is changed before it is.
+    public func edit(_ message: MessageID, text: String) async throws(ParleyError) {
+        try await engine.write(.edit(text: text), in: id, message: message)
+    }
+
+    /// For whom a message is deleted.
+    public enum DeletionScope: Hashable, Sendable {
+        /// For everyone, by its sender: a tombstone stays.
+        case everyone
+        /// For the user alone, on all devices.
+        case forMe
+    }
+
+    public func delete(_ message: MessageID, _ scope: DeletionScope) async throws(ParleyError) {
+        try await engine.write(scope == .everyone ? .deleteForEveryone : .deleteForMe, in: id, message: message)
+    }
+
+    /// Sets the user's tapback on a message; nil takes it away.
+    public func react(_ message: MessageID, _ kind: TapbackKind?) async throws(ParleyError) {
+        try await engine.write(kind.map { .setTapback($0) } ?? .removeTapback, in: id, message: message)
+    }
+
+    /// Sends a message again that the server refused. Should its id be in use, it gets another one.
+    public func retry(_ message: MessageID) async throws(ParleyError) { try await engine.retry(message, in: id) }
+
+    /// Takes back a message that the server does not have.
+    public func discard(_ message: MessageID) async throws(ParleyError) { try await engine.discard(message, in: id) }
+
+    /// The user has read everything up to a position: a row's `message.seq`. To be called only while the messages are on
+    /// the screen and the application is in front.
+    public func markRead(upTo seq: Int64) async throws(ParleyError) { try await engine.markRead(upTo: seq, in: id) }
+
+    /// The user types, or has stopped. To be called with every key: others are told as often as is of use.
+    public func setTyping(_ isTyping: Bool) async { await engine.setTyping(isTyping, in: id) }
+
+    /// Clears the history for the user, up to a position.
+    public func clearHistory(through seq: Int64) async throws(ParleyError) {
+        try await engine.write(.clearHistory(through: seq), in: id)
+    }
+
+    // MARK: The draft
+
+    /// What is being written.
+    public var draft: Draft? {
+        get async { try? await observation.reader.read { [id] store throws(StorageError) in try store.draft(in: id) } }
+    }
+
+    /// Keeps what is being written; nil when it was sent or given up.
+    public func setDraft(_ draft: Draft?) async throws(ParleyError) { try await engine.setDraft(draft, in: id) }
+
+    // MARK: The group
+
+    public func rename(_ title: String) async throws(ParleyError) {
+        try await engine.write(.rename(title: title), in: id)
+    }
+
+    /// Adds a member, or changes a member's role.
+    public func add(_ user: UserID, role: MemberRole? = nil) async throws(ParleyError) {
+        try await engine.write(.putMember(user, role: role?.rawValue), in: id)
+    }
+
+    public func remove(_ user: UserID) async throws(ParleyError) { try await engine.write(.removeMember(user), in: id) }
+
+    /// Leaves the group. What was seen can still be read.
+    public func leave() async throws(ParleyError) {
+        guard let user = await parley.userId else { throw .unreachable }
+        try await engine.write(.removeMember(user), in: id)
+    }
+
+    /// Takes the conversation out of the user's list. The group has to be left before.
+    public func removeFromList() async throws(ParleyError) { try await engine.write(.removeFromList, in: id) }
+
+    // MARK: Settings
+
+    /// The user's settings in this conversation; nil until they are loaded.
+    public var settings: Updates<SettingsInConversation?> {
+        Updates { [observation, id] in
+            let signal = observation.hub.signal { $0 == .settings(id) || $0 == .connection }
+            let observer = Observer<SettingsInConversation?>(signal: signal, in: observation) { last, _ in
+                let settings = try await observation.settings(in: id)
+                return .some(settings) == last ? nil : .some(settings)
+            }
+            return { await observer.next() }
+        }
+    }
+
+    /// Whether others in this conversation learn what the user reads; nil: as in the user's settings.
+    public func set(readReceipts: Bool?) async throws(ParleyError) {
+        let choice = readReceipts?.choice ?? .byDefault
+        try await engine.write(.settingsInConversation(.init(readReceipts: choice)), in: id)
+    }
+
+    private func concerning(_ topics: (ConversationID) -> Set<Topic>) -> @Sendable (Topic) -> Bool {
+        let topics = topics(id)
+        return { topics.contains($0) }
+    }
+}

@@ -1,0 +1,732 @@
+import Models
+import ParleyDigest
+import ParleyStorage
+import ParleySync
+
+/// A server in memory that keeps the contract, for tests of clients: what it answers and sends is what `ingest` and
+/// `fanout` would, with small limits, so that pages and reloads are met often.
+package struct ScriptedServer: Sendable {
+    package struct Room: Sendable {
+        var kind = ConversationKind.group
+        var createdAt = Timestamp(milliseconds: 0)
+        /// Position 1 is at index 0.
+        var log: [Entry] = []
+        /// Every state of every message, oldest first, in the form that is the same for every reader.
+        var messages: [MessageID: [Message]] = [:]
+        var stays: [UserID: [Window]] = [:]
+        var roles: [UserID: MemberRole] = [:]
+        var deliveredSeq: [UserID: Int64] = [:]
+        var readSeq: [UserID: Int64] = [:]
+        var statusVersion: Int64 = 0
+        var statusVersionOf: [UserID: Int64] = [:]
+
+        var lastSeq: Int64 { Int64(log.count) }
+        var members: [UserID] { stays.filter { $0.value.last?.to == nil }.keys.sorted() }
+    }
+
+    struct Entry: Sendable {
+        var kind: ChangeKind
+        var at: Timestamp
+        var actor: UserID
+        var message: MessageID?
+        var user: UserID?
+        var role: MemberRole?
+        var title: String?
+    }
+
+    package struct Account: Sendable {
+        var changes: [PrivateChange] = []
+        var hidden: [ConversationID: Set<MessageID>] = [:]
+        var clearedSeq: [ConversationID: Int64] = [:]
+        var removed: Set<ConversationID> = []
+        var settings = Settings(readReceipts: true, presence: true)
+        /// What writes with an `Idempotency-Key` were about.
+        var outcomes: Set<UUIDBytes> = []
+
+        var useq: Int64 { changes.last?.useq ?? 0 }
+    }
+
+    /// What there is to send to sessions: to all of a user, in order.
+    package struct Announcement: Sendable {
+        package var user: UserID
+        package var frame: FrameFromServer
+    }
+
+    package var logId: UUIDBytes
+    package private(set) var rooms: [ConversationID: Room] = [:]
+    package private(set) var accounts: [UserID: Account] = [:]
+    /// Taken by the network.
+    package var announcements: [Announcement] = []
+    private var clock: Int64 = 1_750_000_000_000
+
+    static let conversationsInWelcome = 2
+    static let conversationsPerPage = 2
+    static let messagesPerPage = 6
+    static let changesPerPage = 5
+    static let replayedChanges = 8
+    static let keptPrivateChanges = 12
+
+    package init(logId: UUIDBytes) { self.logId = logId }
+
+    package mutating func passTime(_ milliseconds: Int64) { clock += milliseconds }
+
+    var now: Timestamp { Timestamp(milliseconds: clock) }
+
+    // MARK: What a user sees
+
+    func windows(_ user: UserID, _ id: ConversationID) -> [Window]? { rooms[id]?.stays[user] }
+
+    package func isMember(_ user: UserID, _ id: ConversationID) -> Bool {
+        windows(user, id)?.last.map { $0.to == nil } ?? false
+    }
+
+    /// The last position that the user may see.
+    package func lastSeq(_ user: UserID, _ id: ConversationID) -> Int64 {
+        guard let room = rooms[id], let last = room.stays[user]?.last else { return 0 }
+        return last.to ?? room.lastSeq
+    }
+
+    func sees(_ user: UserID, _ seq: Int64, in id: ConversationID) -> Bool {
+        windows(user, id)?.contains { $0.contains(seq) } ?? false
+    }
+
+    /// The conversations of a user's list, latest activity first.
+    package func list(of user: UserID) -> [ConversationID] {
+        rooms.keys.filter { windows(user, $0) != nil && !(accounts[user]?.removed.contains($0) ?? false) }
+            .sorted { left, right in
+                let (one, other) = (activity(user, left), activity(user, right))
+                return one == other ? left.uuid > right.uuid : one > other
+            }
+    }
+
+    private func activity(_ user: UserID, _ id: ConversationID) -> Timestamp {
+        rooms[id]!.log[Int(lastSeq(user, id)) - 1].at
+    }
+
+    package func conversation(_ id: ConversationID, for user: UserID) -> Conversation? {
+        guard let room = rooms[id], let windows = room.stays[user] else { return nil }
+        let last = lastSeq(user, id)
+        let visible = messages(of: id, for: user)
+        let cleared = accounts[user]?.clearedSeq[id] ?? 0
+        let read = min(room.readSeq[user] ?? 0, room.lastSeq)
+        let log = room.log.prefix(Int(last))
+        let unread = visible.filter {
+            $0.senderId != user && ($0.kind == .text || $0.kind == .reply) && !$0.deletedForEveryone
+                && $0.seq > max(read, cleared)
+        }
+        return Conversation(
+            id: id, kind: room.kind,
+            title: log.last { $0.kind == .conversationRenamed || $0.kind == .conversationCreated }?.title,
+            createdAt: room.createdAt, lastSeq: last, lastActivityAt: log.last!.at, lastMessage: visible.last,
+            memberCount: memberCount(room, at: last), role: room.roles[user] ?? .member, windows: windows,
+            clearedSeq: cleared, unreadCount: min(100, unread.count), readSeq: read,
+            deliveredSeq: room.deliveredSeq[user] ?? 0)
+    }
+
+    private func memberCount(_ room: Room, at seq: Int64) -> Int {
+        room.stays.values.filter { $0.contains { $0.contains(seq) && $0.to != seq } }.count
+    }
+
+    /// The messages that a user sees, ascending, as HTTP gives them.
+    package func messages(of id: ConversationID, for user: UserID) -> [Message] {
+        guard let room = rooms[id] else { return [] }
+        let account = accounts[user] ?? Account()
+        return room.messages.keys.compactMap { message(id, $0, for: user, account) }.sorted { $0.seq < $1.seq }
+    }
+
+    private func message(
+        _ id: ConversationID, _ message: MessageID, for user: UserID, _ account: Account
+    ) -> Message? {
+        guard var state = shared(id, message, for: user), state.seq > account.clearedSeq[id] ?? 0,
+            !(account.hidden[id]?.contains(message) ?? false)
+        else { return nil }
+        if state.senderId == user, state.kind != .system {
+            let others = rooms[id]!.stays.filter { $0.key != user && $0.value.contains { $0.contains(state.seq) } }
+            state.status = .known(.sent)
+            state.recipientCount = others.count
+            state.deliveredCount = 0
+            state.readCount = 0
+        }
+        return state
+    }
+
+    /// A message in the form that is the same for every reader, as of when this one left.
+    private func shared(_ id: ConversationID, _ message: MessageID, for user: UserID) -> Message? {
+        guard let states = rooms[id]?.messages[message], sees(user, states[0].seq, in: id) else { return nil }
+        let last = lastSeq(user, id)
+        // A deletion for everyone reaches also who has left.
+        if var latest = states.last, latest.deletedForEveryone {
+            // But not when its text had been changed, which may have been later.
+            if latest.changeSeq > last { latest.editedAt = nil }
+            return latest
+        }
+        return states.last { $0.changeSeq <= last }
+    }
+
+    /// Where a message was created; nil if the server does not have it.
+    package func seq(of message: MessageID, in id: ConversationID) -> Int64? {
+        rooms[id]?.messages[message]?.first?.seq
+    }
+
+    func change(_ seq: Int64, of id: ConversationID, for user: UserID, isLive: Bool) -> Change {
+        let room = rooms[id]!
+        let entry = room.log[Int(seq) - 1]
+        var change = Change(
+            conversationId: id, seq: seq, kind: entry.kind, at: entry.at, actorId: entry.actor, userId: entry.user,
+            role: entry.role, title: entry.kind == .conversationRenamed ? entry.title : nil)
+        if let message = entry.message {
+            let live = room.messages[message]?.first { $0.changeSeq == seq }
+            change.message =
+                sees(user, room.messages[message]![0].seq, in: id)
+                ? (isLive ? live : nil) ?? shared(id, message, for: user) : nil
+        }
+        if entry.kind == .conversationCreated {
+            change.conversation = CreatedConversation(
+                id: id, kind: room.kind, title: entry.title, createdAt: room.createdAt,
+                memberCount: memberCount(room, at: 1))
+        }
+        return change
+    }
+
+    /// The digest `state` of the whole conversation, from its description in the API guide.
+    package func digest(of id: ConversationID, for user: UserID) -> String {
+        var lines = ""
+        for message in messages(of: id, for: user) where message.kind != .system {
+            let counts = message.tapbackCounts.sorted { $0.key.name.utf8.lexicographicallyPrecedes($1.key.name.utf8) }
+            let fields = [
+                "\(message.seq)", message.id.description, message.senderId.name,
+                message.replyTo?.messageId.description ?? "-", message.editedAt?.description ?? "-",
+                message.mentions.isEmpty ? "-" : message.mentions.map(\.name).joined(separator: ","),
+                counts.isEmpty ? "-" : counts.map { "\($0.key):\($0.value)" }.joined(separator: ","),
+                message.text.map(SHA256Text.of) ?? "-",
+            ]
+            lines += fields.joined(separator: " ") + "\n"
+        }
+        return SHA256Text.of(lines)
+    }
+}
+
+// MARK: Changing
+
+extension ScriptedServer {
+    package mutating func createGroup(_ id: ConversationID, by user: UserID, with members: [UserID], title: String?) {
+        clock += 1
+        var room = Room()
+        room.createdAt = now
+        room.log = [Entry(kind: .conversationCreated, at: now, actor: user, title: title)]
+        for member in [user] + members {
+            room.stays[member] = [Window(from: 1)]
+            room.roles[member] = member == user ? .owner : .member
+        }
+        rooms[id] = room
+        for member in room.members { tell(member, .conversationJoined, id) { $0.lastSeq = 0 } }
+        announce(1, of: id)
+    }
+
+    /// Appends a change and tells everybody who sees it.
+    private mutating func append(_ entry: Entry, to id: ConversationID) -> Int64 {
+        rooms[id]!.log.append(entry)
+        return rooms[id]!.lastSeq
+    }
+
+    private mutating func announce(_ seq: Int64, of id: ConversationID) {
+        for user in rooms[id]!.stays.keys.sorted() where sees(user, seq, in: id) {
+            announcements.append(
+                Announcement(user: user, frame: .change(change(seq, of: id, for: user, isLive: true))))
+        }
+    }
+
+    private mutating func tell(
+        _ user: UserID, _ kind: PrivateKind, _ id: ConversationID?, _ fill: (inout PrivateChange) -> Void = { _ in }
+    ) {
+        var account = accounts[user] ?? Account()
+        var change = PrivateChange(useq: account.useq + 1, kind: kind, at: now, conversationId: id)
+        fill(&change)
+        account.changes.append(change)
+        if kind == .conversationJoined, let id { account.removed.remove(id) }
+        accounts[user] = account
+        announcements.append(Announcement(user: user, frame: .private(change)))
+    }
+
+    private mutating func change(
+        _ message: MessageID, in id: ConversationID, by user: UserID, _ kind: ChangeKind,
+        _ change: (inout Message) -> Void
+    ) {
+        clock += 1
+        let seq = append(Entry(kind: kind, at: now, actor: user, message: message), to: id)
+        var state = rooms[id]!.messages[message]!.last!
+        change(&state)
+        state.changeSeq = seq
+        rooms[id]!.messages[message]!.append(state)
+        announce(seq, of: id)
+    }
+
+    private mutating func show(_ seq: Int64, _ kind: SystemEventKind, in id: ConversationID, by user: UserID) {
+        let entry = rooms[id]!.log[Int(seq) - 1]
+        let message = MessageID(UUIDBytes(high: id.uuid.high, low: UInt64(seq) | 0x8000_0000_0000_0000))
+        rooms[id]!.messages[message] = [
+            Message(
+                id: message, conversationId: id, seq: seq, changeSeq: seq, senderId: user, kind: .system, text: nil,
+                sentAt: entry.at, createdAt: entry.at,
+                event: SystemEvent(kind: kind, userId: entry.user, title: entry.title))
+        ]
+    }
+
+    // MARK: Writes
+
+    /// Carries a write of a user out, as `ingest` would.
+    package mutating func carryOut(_ call: OutboxCall, by user: UserID) -> OutboxResponse {
+        switch call {
+        case .single(let row):
+            switch carryOut(row, by: user) {
+            case .success(let response): return .done(response)
+            case .failure(let problem): return .failure(.refused(ProblemDetails(problem), retryAfter: nil))
+            }
+        case .batch(let rows):
+            let results = rows.map { row in
+                switch carryOut(row, by: user) {
+                case .success(.message(let message)): return result(201, message, nil)
+                case .success: preconditionFailure("a message is answered with a message")
+                case .failure(let problem):
+                    return result(Int(problem.code.status), nil, ProblemDetails(problem))
+                }
+            }
+            return .batch(BatchResults(results: results))
+        }
+    }
+
+    private func result(_ status: Int, _ message: Message?, _ problem: ProblemDetails?) -> BatchResults.Result {
+        BatchResults.Result(status: status, message: message, problem: problem)
+    }
+
+    private mutating func carryOut(_ row: OutboxRow, by user: UserID) -> Result<WriteResponse, Problem> {
+        guard let id = row.conversation else { return changeSettings(row, by: user) }
+        if case .createGroup(let members, let title) = row.write {
+            if rooms[id] == nil { createGroup(id, by: user, with: members, title: title) }
+            guard let conversation = conversation(id, for: user) else { return .failure(Problem(.conflict, "id")) }
+            return .success(.conversation(conversation))
+        }
+        guard windows(user, id) != nil else { return .failure(Problem(.notFound, "conversation")) }
+        if accounts[user]?.outcomes.contains(row.idempotencyKey) ?? false { return repeated(row, id, user) }
+        let outcome = carryOut(row, in: id, by: user)
+        if case .success = outcome, row.write.kind != "send", row.write.kind != "read" {
+            accounts[user, default: Account()].outcomes.insert(row.idempotencyKey)
+        }
+        return outcome
+    }
+
+    private func repeated(_ row: OutboxRow, _ id: ConversationID, _ user: UserID) -> Result<WriteResponse, Problem> {
+        switch row.write {
+        case .edit, .setTapback: .success(.message(rooms[id]!.messages[row.message!]!.last!))
+        case .rename: .success(.conversation(conversation(id, for: user)!))
+        default: .success(.done)
+        }
+    }
+
+    private mutating func carryOut(
+        _ row: OutboxRow, in id: ConversationID, by user: UserID
+    ) -> Result<WriteResponse, Problem> {
+        if case .send = row.write { return send(row, in: id, by: user) }
+        switch row.write {
+        case .clearHistory(let through): return clear(id, through: through, by: user)
+        case .removeFromList where !isMember(user, id):
+            accounts[user, default: Account()].removed.insert(id)
+            tell(user, .conversationRemoved, id)
+            return .success(.done)
+        case .deleteForMe: return hide(row.message!, in: id, by: user)
+        default: break
+        }
+        guard isMember(user, id) else { return .failure(Problem(.forbidden, "not a member")) }
+        switch row.write {
+        case .read(let seq): read(seq, in: id, by: user)
+        case .rename(let title): rename(id, title, by: user)
+        case .putMember(let other, _): add(other, to: id, by: user)
+        case .removeMember(let other): remove(other, from: id, by: user)
+        case .edit, .deleteForEveryone, .setTapback, .removeTapback: return changeMessage(row, in: id, by: user)
+        default: return .failure(Problem(.conflict, "not possible"))
+        }
+        if case .rename = row.write { return .success(.conversation(conversation(id, for: user)!)) }
+        return .success(.done)
+    }
+
+    private mutating func send(
+        _ row: OutboxRow, in id: ConversationID, by user: UserID
+    ) -> Result<WriteResponse, Problem> {
+        guard case .send(let text, let parent, let mentions, let sentAt) = row.write, let message = row.message else {
+            preconditionFailure("a send names its message")
+        }
+        if let known = rooms[id]!.messages[message] {
+            guard known[0].senderId == user, known[0].text == text || known.count > 1 else {
+                return .failure(Problem(.conflict, "id"))
+            }
+            return .success(.message(known.last!))
+        }
+        guard isMember(user, id) else { return .failure(Problem(.forbidden, "not a member")) }
+        var reference: Reference?
+        if let parent {
+            guard let state = rooms[id]!.messages[parent]?.last, state.isReplyable, sees(user, state.seq, in: id) else {
+                return .failure(Problem(.notReplyable, "replyTo"))
+            }
+            reference = Reference(messageId: parent, seq: state.seq)
+        }
+        clock += 1
+        let seq = append(Entry(kind: .messageCreated, at: now, actor: user, message: message), to: id)
+        let stored = Message(
+            id: message, conversationId: id, seq: seq, changeSeq: seq, senderId: user,
+            kind: parent == nil ? .text : .reply, text: text, sentAt: sentAt, createdAt: now, replyTo: reference,
+            mentions: mentions)
+        rooms[id]!.messages[message] = [stored]
+        announce(seq, of: id)
+        return .success(.message(stored))
+    }
+
+    private mutating func changeMessage(
+        _ row: OutboxRow, in id: ConversationID, by user: UserID
+    ) -> Result<WriteResponse, Problem> {
+        let message = row.message!
+        guard let state = rooms[id]!.messages[message]?.last, sees(user, state.seq, in: id), state.kind != .system
+        else {
+            return .failure(Problem(.notFound, "message"))
+        }
+        if case .deleteForEveryone = row.write {
+            guard state.senderId == user else { return .failure(Problem(.forbidden, "not the sender")) }
+            if !state.deletedForEveryone { change(message, in: id, by: user, .messageDeleted) { $0.bury() } }
+            return .success(.done)
+        }
+        guard !state.deletedForEveryone else { return .failure(Problem(.conflict, "deleted")) }
+        switch row.write {
+        case .edit(let text):
+            guard state.senderId == user else { return .failure(Problem(.forbidden, "not the sender")) }
+            let time = Timestamp(milliseconds: clock + 1)
+            change(message, in: id, by: user, .messageEdited) {
+                $0.text = text
+                $0.editedAt = time
+            }
+        case .setTapback(let kind):
+            if !state.tapbacks.contains(Tapback(userId: user, kind: kind)) {
+                change(message, in: id, by: user, .tapbackSet) { $0.set(kind, of: user) }
+            }
+        default:
+            if state.tapbacks.contains(where: { $0.userId == user }) {
+                change(message, in: id, by: user, .tapbackRemoved) { $0.set(nil, of: user) }
+            }
+            return .success(.done)
+        }
+        return .success(.message(rooms[id]!.messages[message]!.last!))
+    }
+
+    private mutating func hide(
+        _ message: MessageID, in id: ConversationID, by user: UserID
+    ) -> Result<WriteResponse, Problem> {
+        guard let state = rooms[id]!.messages[message]?.last, sees(user, state.seq, in: id) else {
+            return .failure(Problem(.notFound, "message"))
+        }
+        if accounts[user, default: Account()].hidden[id, default: []].insert(message).inserted {
+            tell(user, .messageHidden, id) { $0.messageId = message }
+        }
+        return .success(.done)
+    }
+
+    private mutating func clear(
+        _ id: ConversationID, through: Int64, by user: UserID
+    ) -> Result<WriteResponse, Problem> {
+        let seq = min(through, lastSeq(user, id))
+        if seq > accounts[user]?.clearedSeq[id] ?? 0 {
+            accounts[user, default: Account()].clearedSeq[id] = seq
+            tell(user, .historyCleared, id) { $0.throughSeq = seq }
+        }
+        return .success(.done)
+    }
+
+    private mutating func read(_ seq: Int64, in id: ConversationID, by user: UserID) {
+        let seq = min(seq, rooms[id]!.lastSeq)
+        guard seq > rooms[id]!.readSeq[user] ?? 0 else { return }
+        rooms[id]!.readSeq[user] = seq
+        tell(user, .readMoved, id) { $0.readSeq = seq }
+        moveStatus(of: user, in: id)
+    }
+
+    /// Takes a `delivered` frame.
+    package mutating func delivered(_ seq: Int64, in id: ConversationID, by user: UserID) {
+        guard isMember(user, id), seq > rooms[id]!.deliveredSeq[user] ?? 0 else { return }
+        rooms[id]!.deliveredSeq[user] = min(seq, rooms[id]!.lastSeq)
+        moveStatus(of: user, in: id)
+    }
+
+    private mutating func moveStatus(of user: UserID, in id: ConversationID) {
+        rooms[id]!.statusVersion += 1
+        rooms[id]!.statusVersionOf[user] = rooms[id]!.statusVersion
+        for member in rooms[id]!.members {
+            announcements.append(Announcement(user: member, frame: .status(status(of: id, after: nil, only: user))))
+        }
+    }
+
+    private func status(of id: ConversationID, after: Int64?, only: UserID?) -> FrameFromServer.Status {
+        let room = rooms[id]!
+        let users = room.members.filter { only == nil || $0 == only }
+        func seqs(_ of: [UserID: Int64]) -> [UserID: Int64] {
+            Dictionary(uniqueKeysWithValues: users.compactMap { user in of[user].map { (user, $0) } })
+        }
+        return .init(
+            conversationId: id, statusVersion: max(1, room.statusVersion), delivered: seqs(room.deliveredSeq),
+            read: seqs(room.readSeq), at: now)
+    }
+
+    private mutating func rename(_ id: ConversationID, _ title: String, by user: UserID) {
+        clock += 1
+        let seq = append(Entry(kind: .conversationRenamed, at: now, actor: user, title: title), to: id)
+        show(seq, .conversationRenamed, in: id, by: user)
+        announce(seq, of: id)
+    }
+
+    private mutating func add(_ other: UserID, to id: ConversationID, by user: UserID) {
+        guard !isMember(other, id) else { return }
+        clock += 1
+        let seq = append(Entry(kind: .memberAdded, at: now, actor: user, user: other, role: .member), to: id)
+        rooms[id]!.stays[other, default: []].append(Window(from: seq))
+        rooms[id]!.roles[other] = .member
+        show(seq, .memberAdded, in: id, by: user)
+        tell(other, .conversationJoined, id) { $0.lastSeq = seq - 1 }
+        announce(seq, of: id)
+    }
+
+    private mutating func remove(_ other: UserID, from id: ConversationID, by user: UserID) {
+        guard isMember(other, id), rooms[id]!.members.count > 1 else { return }
+        clock += 1
+        let role = rooms[id]!.roles[other]
+        let seq = append(Entry(kind: .memberRemoved, at: now, actor: user, user: other, role: role), to: id)
+        let last = rooms[id]!.stays[other]!.count - 1
+        rooms[id]!.stays[other]![last].to = seq
+        show(seq, .memberRemoved, in: id, by: user)
+        announce(seq, of: id)
+        tell(other, .conversationLeft, id)
+    }
+
+    private mutating func changeSettings(_ row: OutboxRow, by user: UserID) -> Result<WriteResponse, Problem> {
+        guard case .settings(let new) = row.write else { preconditionFailure("only settings are of no conversation") }
+        var account = accounts[user] ?? Account()
+        if account.outcomes.insert(row.idempotencyKey).inserted {
+            if let choice = new.readReceipts { account.settings.readReceipts = choice != .off }
+            if let choice = new.presence { account.settings.presence = choice != .off }
+            accounts[user] = account
+            tell(user, .settingsChanged, nil) {
+                $0.readReceipts = account.settings.readReceipts
+                $0.presence = account.settings.presence
+            }
+        }
+        return .success(.settings(accounts[user]!.settings))
+    }
+}
+
+extension Message {
+    fileprivate mutating func bury() {
+        text = nil
+        deletedForEveryone = true
+        deletedAt = createdAt
+        tapbacks = []
+        tapbackCounts = [:]
+        mentions = []
+    }
+
+    fileprivate mutating func set(_ kind: TapbackKind?, of user: UserID) {
+        if let index = tapbacks.firstIndex(where: { $0.userId == user }) {
+            let old = tapbacks.remove(at: index).kind
+            tapbackCounts[old] = tapbackCounts[old].flatMap { $0 > 1 ? $0 - 1 : nil }
+        }
+        guard let kind else { return }
+        tapbacks.append(Tapback(userId: user, kind: kind))
+        tapbackCounts[kind, default: 0] += 1
+    }
+}
+
+// MARK: Reading
+
+extension ScriptedServer {
+    package func response(to call: SyncCall, for user: UserID) -> SyncResponse {
+        if let id = call.conversation, windows(user, id) == nil {
+            return .failure(.refused(ProblemDetails(Problem(.notFound, "conversation")), retryAfter: nil))
+        }
+        switch call {
+        case .conversations(let before): return .conversations(page(of: user, before: before))
+        case .conversation(let id): return .conversation(conversation(id, for: user)!)
+        case .changes(let id, let after): return .changes(changes(of: id, after: after, for: user))
+        case .history(let id, let place): return .history(history(of: id, place, for: user))
+        case .members(let id, _): return .members(members(of: id))
+        case .revisions: return .revisions(Revisions(revisions: []))
+        case .settings: return .settings(accounts[user]?.settings ?? Account().settings)
+        case .sync(let since): return .sync(sync(user, since: since))
+        case .digest(let id, _):
+            let page = HistoryDigest.Page(
+                fromSeq: 1, toSeq: lastSeq(user, id), changes: "", state: digest(of: id, for: user))
+            return .digest(
+                HistoryDigest(
+                    lastSeq: lastSeq(user, id), useq: accounts[user]?.useq ?? 0, pages: [page], more: false))
+        }
+    }
+
+    private func page(of user: UserID, before: String?) -> ConversationPage {
+        // The cursor is the activity after which the page begins, as a conversation that moved up is not repeated.
+        let all = list(of: user).filter { id in
+            guard let before else { return true }
+            let parts = before.split(separator: "/")
+            let place = (activity(user, id).milliseconds, id.uuid)
+            return place < (Int64(parts[0])!, UUIDBytes(String(parts[1]))!)
+        }
+        let page = all.prefix(Self.conversationsPerPage)
+        let cursor = page.last.map { "\(activity(user, $0).milliseconds)/\($0)" }
+        return ConversationPage(
+            conversations: page.map { conversation($0, for: user)! },
+            nextCursor: page.count < all.count ? cursor : nil)
+    }
+
+    private func changes(of id: ConversationID, after: Int64, for user: UserID) -> ChangePage {
+        let last = lastSeq(user, id)
+        let seqs = (after < last ? Array(after + 1...last) : []).filter { sees(user, $0, in: id) }
+        return ChangePage(
+            changes: seqs.prefix(Self.changesPerPage).map { change($0, of: id, for: user, isLive: false) },
+            lastSeq: last, more: seqs.count > Self.changesPerPage)
+    }
+
+    private func history(of id: ConversationID, _ place: HistoryPlace, for user: UserID) -> History {
+        let all = messages(of: id, for: user)
+        let size = Self.messagesPerPage
+        let range: Range<Int>
+        switch place {
+        case .newest: range = max(0, all.count - size)..<all.count
+        case .before(let seq):
+            let end = all.firstIndex { $0.seq >= seq } ?? all.count
+            range = max(0, end - size)..<end
+        case .after(let seq):
+            let start = all.firstIndex { $0.seq > seq } ?? all.count
+            range = start..<min(all.count, start + size)
+        case .around(let seq):
+            let middle = all.firstIndex { $0.seq >= seq } ?? all.count
+            range = max(0, middle - size / 2)..<min(all.count, middle + size / 2)
+        }
+        return History(
+            messages: Array(all[range]), hasMoreBefore: range.lowerBound > 0,
+            hasMoreAfter: range.upperBound < all.count,
+            lastSeq: lastSeq(user, id))
+    }
+
+    private func members(of id: ConversationID) -> MemberPage {
+        MemberPage(
+            members: rooms[id]!.members.map { user in
+                Membership(
+                    userId: user, role: rooms[id]!.roles[user]!, joinedSeq: rooms[id]!.stays[user]!.last!.from,
+                    deliveredSeq: rooms[id]!.deliveredSeq[user] ?? 0, readSeq: rooms[id]!.readSeq[user] ?? 0)
+            }, nextCursor: nil)
+    }
+
+    /// The cursor is the positions of the clock and of the private stream.
+    private func sync(_ user: UserID, since: String?) -> SyncPage {
+        let parts = since?.split(separator: "/").map { Int64($0)! } ?? [0, accounts[user]?.useq ?? 0]
+        let changes = accounts[user]?.changes ?? []
+        let missed = changes.filter { $0.useq > parts[1] }
+        let isReload = missed.count > Self.keptPrivateChanges
+        let conversations = list(of: user).filter { isReload || activity(user, $0).milliseconds >= parts[0] }
+        return SyncPage(
+            conversations: conversations.map { conversation($0, for: user)! }, private: isReload ? [] : missed,
+            reload: isReload, cursor: "\(clock)/\(changes.last?.useq ?? 0)", more: false)
+    }
+
+    // MARK: Sessions
+
+    /// The frames with which a session begins. Everything after comes by `announcements`.
+    package func begin(_ hello: FrameFromClient.Hello, for user: UserID) -> [FrameFromServer] {
+        let listed = list(of: user)
+        let first = listed.prefix(Self.conversationsInWelcome)
+        let account = accounts[user] ?? Account()
+        let welcome = FrameFromServer.Welcome(
+            userId: user, sessionId: .zero, serverTime: now, logId: logId, useq: account.useq, heartbeatSeconds: 25,
+            conversations: first.map { conversation($0, for: user)! }, more: listed.count > first.count)
+        guard hello.logId == nil || hello.logId == logId.description else {
+            return [.welcome(welcome), .reset(conversationId: nil)]
+        }
+        var frames: [FrameFromServer] = [.welcome(welcome)] + privateReplay(user, after: hello.useq)
+        for (id, cursor) in (hello.cursors ?? [:]).sorted(by: { $0.key.uuid < $1.key.uuid }) {
+            frames += replay(id, after: cursor, for: user)
+            guard isMember(user, id), let room = rooms[id] else { continue }
+            if room.statusVersion > hello.statusVersions?[id] ?? 0 {
+                frames.append(.status(status(of: id, after: nil, only: nil)))
+            }
+        }
+        return frames
+    }
+
+    private func privateReplay(_ user: UserID, after useq: Int64?) -> [FrameFromServer] {
+        guard let useq, let account = accounts[user] else { return [] }
+        let missed = account.changes.filter { $0.useq > useq }
+        guard missed.count <= Self.keptPrivateChanges else { return [.reload(.init(useq: account.useq))] }
+        return missed.map { change in
+            var change = change
+            if change.kind == .conversationJoined, let id = change.conversationId { change.lastSeq = lastSeq(user, id) }
+            return .private(change)
+        }
+    }
+
+    private func replay(_ id: ConversationID, after cursor: Int64, for user: UserID) -> [FrameFromServer] {
+        guard windows(user, id) != nil else { return [] }
+        let last = lastSeq(user, id)
+        guard cursor <= last else { return [.reset(conversationId: id)] }
+        let seqs = (cursor < last ? Array(cursor + 1...last) : []).filter { sees(user, $0, in: id) }
+        guard seqs.count <= Self.replayedChanges else { return [.reload(.init(conversationId: id, lastSeq: last))] }
+        return seqs.map { .change(change($0, of: id, for: user, isLive: false)) }
+    }
+}
+
+// MARK: What somebody asks once
+
+extension ScriptedServer {
+    package func memberIds(of id: ConversationID) -> [UserID] { rooms[id]?.members ?? [] }
+
+    package mutating func response(to subject: InquirySubject, for user: UserID) -> Result<any Sendable, Problem> {
+        switch subject {
+        case .message(let id, let message):
+            guard let found = messages(of: id, for: user).first(where: { $0.id == message }) else {
+                return .failure(Problem(.notFound, "message"))
+            }
+            return .success(found)
+        case .search(let words, let id, let limit):
+            let all = id.map { [$0] } ?? list(of: user)
+            let found = all.flatMap { messages(of: $0, for: user) }.filter { $0.text?.contains(words) ?? false }
+            let results = found.sorted { $0.createdAt > $1.createdAt }.prefix(limit)
+            return .success(SearchPage(results: results.map { SearchResult(message: $0, snippet: $0.text ?? "") }))
+        case .receipts(let id, let message, _): return receipts(of: message, in: id, for: user)
+        case .settings: return .success(SettingsInConversation(readReceipts: true, inherited: [.readReceipts]))
+        case .direct(let other): return .success(direct(user, other))
+        case .digest(let id, let after):
+            guard case .digest(let digest) = response(to: SyncCall.digest(id, after: after), for: user) else {
+                return .failure(Problem(.notFound, "conversation"))
+            }
+            return .success(digest)
+        }
+    }
+
+    private func receipts(
+        of message: MessageID, in id: ConversationID, for user: UserID
+    ) -> Result<any Sendable, Problem> {
+        guard let seq = seq(of: message, in: id), let room = rooms[id] else {
+            return .failure(Problem(.notFound, "message"))
+        }
+        let others = room.members.filter { $0 != user }
+        func receipts(_ horizons: [UserID: Int64]) -> [Receipt] {
+            others.filter { horizons[$0] ?? 0 >= seq }.map { Receipt(userId: $0, at: now) }
+        }
+        let (delivered, read) = (receipts(room.deliveredSeq), receipts(room.readSeq))
+        return .success(
+            ReceiptPage(
+                delivered: delivered, read: read, deliveredCount: delivered.count, readCount: read.count,
+                recipientCount: others.count))
+    }
+
+    private mutating func direct(_ user: UserID, _ other: UserID) -> Conversation {
+        let pair = [user.name, other.name].sorted().joined(separator: "/")
+        let id = ConversationID(UUIDBytes(hashOf: pair))
+        if rooms[id] == nil {
+            createGroup(id, by: user, with: [other], title: nil)
+            rooms[id]!.kind = .direct
+        }
+        return conversation(id, for: user)!
+    }
+}

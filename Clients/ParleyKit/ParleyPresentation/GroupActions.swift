@@ -1,0 +1,52 @@
+import Models
+
+/// What a user can do to a conversation itself.
+public enum GroupAction: CaseIterable, Hashable, Sendable {
+    case rename, addMembers, removeMembers, changeRoles, leave
+    /// Takes a group that the user has left off the list.
+    case removeFromList
+}
+
+/// Why that is not possible, to be told to the user.
+public enum GroupRefusal: Hashable, Sendable {
+    /// A direct conversation has its two members, and no title.
+    case direct
+    case formerMember
+    case notOwner
+    case stillMember
+
+    public var text: String {
+        switch self {
+        case .direct: "That is not possible in a direct conversation."
+        case .formerMember: ActionRefusal.formerMember.text
+        case .notOwner: "Only an owner of the group can do that."
+        case .stillMember: "Leave the group first."
+        }
+    }
+}
+
+/// What one user can do to one conversation now. The server has the last word.
+public struct GroupActions: Sendable {
+    private let isGroup: Bool
+    private let isMember: Bool
+    private let isOwner: Bool
+
+    public init(_ conversation: Conversation) {
+        isGroup = conversation.kind == .group
+        isMember = conversation.isMember
+        isOwner = conversation.role == .owner
+    }
+
+    public var allowed: [GroupAction] { GroupAction.allCases.filter { refusal(of: $0) == nil } }
+
+    /// Nil if the action is possible.
+    public func refusal(of action: GroupAction) -> GroupRefusal? {
+        if !isGroup { return .direct }
+        if action == .removeFromList { return isMember ? .stillMember : nil }
+        if !isMember { return .formerMember }
+        switch action {
+        case .removeMembers, .changeRoles: return isOwner ? nil : .notOwner
+        case .rename, .addMembers, .leave, .removeFromList: return nil
+        }
+    }
+}

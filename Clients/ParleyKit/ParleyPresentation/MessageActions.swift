@@ -1,0 +1,111 @@
+import Models
+import ParleyStorage
+
+/// What a user can do to a message.
+public enum MessageAction: CaseIterable, Hashable, Sendable {
+    case reply, edit, copy, tapback, deleteForMe, deleteForEveryone
+    /// Sends a message again that the server refused, or gives it up.
+    case retry, discard
+}
+
+/// Why an action is not possible, to be told to the user.
+public enum ActionRefusal: Hashable, Sendable {
+    case anotherSender
+    /// The time for edits is over since then.
+    case editWindowClosed(Timestamp)
+    case deleted
+    case systemMessage
+    /// The server does not have it yet.
+    case notSent
+    case formerMember
+    /// There is nothing to send again or to give up.
+    case notFailed
+
+    public var text: String {
+        switch self {
+        case .anotherSender: "Only its sender can do that."
+        case .editWindowClosed: "Messages can be edited for \(ActionRefusal.editMinutes) minutes."
+        case .deleted: "The message was deleted."
+        case .systemMessage: "That is not possible with this message."
+        case .notSent: "The message is not sent yet."
+        case .formerMember: "You are not in this conversation any more."
+        case .notFailed: "The message did not fail."
+        }
+    }
+
+    private static let editMinutes = ContractLimits.editWindow.components.seconds / 60
+}
+
+/// What one user can do to one message now, and until when. The server has the last word.
+public struct MessageActions: Sendable {
+    private let message: Message
+    private let state: TimelineRow.State
+    private let viewer: UserID
+    private let isMember: Bool
+    private let now: Timestamp
+
+    /// - Parameters:
+    ///   - isMember: whether the viewer is in the conversation now.
+    ///   - now: by the server's clock, as far as it is known.
+    public init(_ row: TimelineRow, viewer: UserID, isMember: Bool = true, now: Timestamp) {
+        message = row.message
+        state = row.state
+        self.viewer = viewer
+        self.isMember = isMember
+        self.now = now
+    }
+
+    public var allowed: [MessageAction] { MessageAction.allCases.filter { refusal(of: $0) == nil } }
+
+    /// Nil if the action is possible.
+    public func refusal(of action: MessageAction) -> ActionRefusal? {
+        if action == .copy { return message.text == nil ? textless : nil }
+        if message.kind != .text, message.kind != .reply { return .systemMessage }
+        if action == .discard || action == .retry { return isFailed ? nil : .notFailed }
+        // What the server does not have is the user's alone.
+        if !isMember, !isFailed { return .formerMember }
+        switch action {
+        case .reply: return message.deletedForEveryone ? .deleted : isFailed ? .notSent : nil
+        case .tapback: return message.deletedForEveryone ? .deleted : isStored ? nil : .notSent
+        case .edit: return editRefusal
+        case .deleteForMe: return isFailed ? .notSent : nil
+        case .deleteForEveryone:
+            if message.deletedForEveryone { return .deleted }
+            return message.senderId != viewer ? .anotherSender : isFailed ? .notSent : nil
+        case .copy, .retry, .discard: return nil
+        }
+    }
+
+    /// The end of the time in which the viewer can edit it; nil if they cannot, and for what is not sent, which can
+    /// always be edited.
+    public var editableUntil: Timestamp? {
+        guard isStored, refusal(of: .edit) == nil else { return nil }
+        return message.editWindowEnd
+    }
+
+    private var editRefusal: ActionRefusal? {
+        if message.senderId != viewer { return .anotherSender }
+        if message.deletedForEveryone { return .deleted }
+        if !isStored || message.isEditable(by: viewer, at: now) { return nil }
+        return .editWindowClosed(message.editWindowEnd)
+    }
+
+    private var textless: ActionRefusal { message.deletedForEveryone ? .deleted : .systemMessage }
+
+    private var isStored: Bool { state == .stored }
+
+    private var isFailed: Bool { if case .failed = state { true } else { false } }
+}
+
+extension Message {
+    fileprivate var editWindowEnd: Timestamp {
+        Timestamp(milliseconds: createdAt.milliseconds + ContractLimits.editWindow.components.seconds * 1000)
+    }
+
+    /// Whether a user sees no text of it any more: it was deleted for everyone, or by that user for themselves.
+    ///
+    /// - Parameter hidden: what the user deleted for themselves. A copy of the user's own does not have these messages.
+    public func isDeleted(for user: UserID, hidden: [UserID: Set<MessageID>] = [:]) -> Bool {
+        deletedForEveryone || hidden[user]?.contains(id) ?? false
+    }
+}

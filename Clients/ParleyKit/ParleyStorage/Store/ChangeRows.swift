@@ -1,0 +1,170 @@
+import Models
+
+extension LocalStore {
+    /// Applies a change of a conversation. Applying it again changes nothing.
+    func apply(_ change: Change, movesCursor: Bool) throws(StorageError) {
+        let state = try stateOrNew(change.conversationId)
+        if let message = change.message { try store(message, in: state.key) }
+        try applyToHead(change, state)
+        if movesCursor { try move(state, to: change.seq) }
+        // Members and titles are shown by messages of the system, which the change does not carry: these positions stay
+        // uncovered until somebody looks at them.
+        if !change.isShownWithoutMessage { try cover(change.seq...change.seq, in: state) }
+        if change.kind == .messageCreated, let message = change.message {
+            try forgetSent(message.id, in: change.conversationId, by: message.senderId)
+        }
+    }
+
+    private func move(_ state: ConversationState, to seq: Int64) throws(StorageError) {
+        if state.cursor == nil {
+            try follow(state.key, from: seq)
+        } else {
+            try connection.run("UPDATE conversations SET cursor = max(cursor, ?2) WHERE key = ?1", state.key, seq)
+        }
+    }
+
+    func pass(_ id: ConversationID, through seq: Int64) throws(StorageError) {
+        guard let state = try state(of: id), state.cursor != nil else { return }
+        try move(state, to: seq)
+    }
+
+    // MARK: What a change says of the conversation
+
+    func applyToHead(_ change: Change, _ state: ConversationState) throws(StorageError) {
+        // The server has told more already, or nothing yet: then it is asked.
+        guard state.headSeq > 0, change.seq > state.headSeq else { return }
+        try connection.run(
+            """
+            UPDATE conversations SET
+                head_seq = ?2, last_seq = max(last_seq, ?2), last_activity_at = ?3
+            WHERE key = ?1
+            """, state.key, change.seq, change.at)
+        switch change.kind {
+        case .known(.conversationRenamed):
+            try connection.run("UPDATE conversations SET title = ?2 WHERE key = ?1", state.key, change.title)
+        case .known(.memberAdded): try addMember(change, state.key)
+        case .known(.memberRemoved): try removeMember(change, state.key)
+        case .known(.memberChanged): try changeMember(change, state.key)
+        default: break
+        }
+    }
+
+    private func addMember(_ change: Change, _ key: Int64) throws(StorageError) {
+        guard let user = change.userId, let role = change.role else { return }
+        try connection.run("UPDATE conversations SET member_count = member_count + 1 WHERE key = ?1", key)
+        try connection.run(
+            "INSERT OR REPLACE INTO members (conversation, user_id, role, joined_seq) VALUES (?1, ?2, ?3, ?4)",
+            key, user, role, change.seq)
+        guard try isOwn(user) else { return }
+        try setWindows(of: key, role: role) { windows in
+            if windows.last.map({ $0.to != nil && change.seq > $0.to! }) ?? true {
+                windows.append(Window(from: change.seq))
+            }
+        }
+    }
+
+    private func removeMember(_ change: Change, _ key: Int64) throws(StorageError) {
+        guard let user = change.userId else { return }
+        try connection.run("UPDATE conversations SET member_count = max(0, member_count - 1) WHERE key = ?1", key)
+        try connection.run("DELETE FROM members WHERE conversation = ?1 AND user_id = ?2", key, user)
+        guard try isOwn(user) else { return }
+        try setWindows(of: key, role: nil) { windows in
+            if let last = windows.indices.last, windows[last].to == nil { windows[last].to = change.seq }
+        }
+    }
+
+    private func changeMember(_ change: Change, _ key: Int64) throws(StorageError) {
+        guard let user = change.userId, let role = change.role else { return }
+        try connection.run(
+            "UPDATE members SET role = ?3 WHERE conversation = ?1 AND user_id = ?2", key, user, role)
+        if try isOwn(user) { try setWindows(of: key, role: role) { _ in } }
+    }
+
+    private func setWindows(
+        of key: Int64, role: Open<MemberRole>?, _ change: (inout [Window]) -> Void
+    ) throws(StorageError) {
+        var windows =
+            try connection.first("SELECT windows FROM conversations WHERE key = ?1", key) {
+                [Window](stored: $0.text(0))
+            } ?? []
+        change(&windows)
+        try connection.run(
+            "UPDATE conversations SET windows = ?2, role = coalesce(?3, role) WHERE key = ?1", key, windows.stored, role
+        )
+    }
+
+    func isOwn(_ user: UserID) throws(StorageError) -> Bool {
+        try connection.first("SELECT 1 FROM account WHERE user_id = ?1", user) { _ in true } ?? false
+    }
+
+    // MARK: The private stream
+
+    /// Applies a private change, and moves the cursor if it is the next one. Changes that were applied are passed over.
+    func apply(_ change: PrivateChange) throws(StorageError) {
+        let useq = try connection.first("SELECT useq FROM account") { $0.optional(0, $0.integer) } ?? nil
+        guard change.useq > useq ?? 0 else { return }
+        try applyNew(change)
+        guard change.useq == (useq ?? 0) + 1 else { return }
+        try connection.run("UPDATE account SET useq = ?1", change.useq)
+    }
+
+    private func applyNew(_ change: PrivateChange) throws(StorageError) {
+        guard let id = change.conversationId else {
+            guard change.kind == .settingsChanged else { return }
+            try connection.run(
+                """
+                UPDATE account SET read_receipts = coalesce(?1, read_receipts), presence = coalesce(?2, presence)
+                """, change.readReceipts, change.presence)
+            return
+        }
+        switch change.kind {
+        case .known(.conversationJoined): try join(id, lastSeq: change.lastSeq ?? 0)
+        case .known(.conversationRemoved): try discard(id)
+        default: if let state = try state(of: id) { try apply(change, state) }
+        }
+    }
+
+    private func apply(_ change: PrivateChange, _ state: ConversationState) throws(StorageError) {
+        switch change.kind {
+        case .known(.messageHidden):
+            if let message = change.messageId { try hide(message, in: state.key) }
+        case .known(.historyCleared): try clear(state.key, through: change.throughSeq ?? 0)
+        case .known(.readMoved): try moveRead(state.key, to: change.readSeq ?? 0)
+        case .known(.settingsChanged):
+            try connection.run(
+                "UPDATE conversations SET read_receipts = ?2, inherits_read_receipts = ?3 WHERE key = ?1", state.key,
+                change.readReceipts, change.inherited?.contains(.known(.readReceipts)))
+        default: break
+        }
+    }
+
+    /// The user is in the conversation, perhaps again: then the messages of earlier stays may have changed unseen.
+    private func join(_ id: ConversationID, lastSeq: Int64) throws(StorageError) {
+        let state = try stateOrNew(id)
+        if state.cursor == nil {
+            try follow(state.key, from: lastSeq)
+        } else if lastSeq > 0 {
+            try outdate(1...lastSeq, in: state.key)
+            try connection.run(
+                "UPDATE conversations SET first_cursor = max(first_cursor, ?2) WHERE key = ?1", state.key, lastSeq)
+        }
+        // Who else came and went in between is in no change.
+        try connection.run("UPDATE conversations SET needs_head = 1 WHERE key = ?1", state.key)
+    }
+
+    /// Marks messages as read. The position only moves forward.
+    func moveRead(_ key: Int64, to seq: Int64) throws(StorageError) {
+        try connection.run("UPDATE conversations SET read_seq = max(read_seq, ?2) WHERE key = ?1", key, seq)
+    }
+}
+
+extension Change {
+    /// Whether the history may show it by a message that the change does not carry.
+    fileprivate var isShownWithoutMessage: Bool {
+        switch kind {
+        case .known(.memberAdded), .known(.memberRemoved), .known(.memberChanged), .known(.conversationRenamed): true
+        case .known: false
+        case .unknown: message == nil
+        }
+    }
+}

@@ -1,0 +1,114 @@
+import Foundation
+import Models
+
+/// What opening a copy took.
+package struct OpenedStore {
+    package let store: LocalStore
+    /// Where a file that could not be read was set aside; nil in the usual case.
+    package let setAside: String?
+    /// How many rows of its outbox, and drafts, were saved from it.
+    package let salvaged: Int
+}
+
+extension LocalStore {
+    /// Opens the copy. A file that is damaged is set aside, never deleted: what the user had not sent yet is taken over
+    /// from it as far as it can be read, and everything else is loaded from the server again.
+    package static func open(path: String) throws(StorageError) -> OpenedStore {
+        do {
+            let store = try LocalStore(path: path)
+            try store.check()
+            return OpenedStore(store: store, setAside: nil, salvaged: 0)
+        } catch {
+            guard error.reason == .unreadable else { throw error }
+        }
+        let aside = try setAside(path)
+        let store = try LocalStore(path: path)
+        return OpenedStore(store: store, setAside: aside, salvaged: try store.salvage(from: aside))
+    }
+
+    /// Reads a little of everything that must be there.
+    private func check() throws(StorageError) {
+        do {
+            _ = try syncPosition()
+            _ = try conversations(limit: 1)
+            _ = try outbox()
+        } catch  where error.reason == .other {
+            throw StorageError(reason: .unreadable, code: error.code, description: error.description)
+        }
+    }
+
+    private static func setAside(_ path: String) throws(StorageError) -> String {
+        let files = FileManager.default
+        let free = (1...).first { !files.fileExists(atPath: "\(path).unreadable-\($0)") }!
+        let aside = "\(path).unreadable-\(free)"
+        // The log goes with its database: what is not in the file yet can be read there.
+        for suffix in parts.reversed() where files.fileExists(atPath: path + suffix) {
+            do {
+                try files.moveItem(atPath: path + suffix, toPath: aside + suffix)
+            } catch {
+                throw StorageError(reason: .readOnly, description: "the damaged database cannot be set aside: \(error)")
+            }
+        }
+        return aside
+    }
+
+    private static let parts = ["", "-wal", "-shm"]
+
+    /// Takes the outbox and the drafts over.
+    private func salvage(from path: String) throws(StorageError) -> Int {
+        guard let damaged = try? Connection(path: path) else { return 0 }
+        // Reads on where a part of the schema is damaged.
+        try? damaged.execute("PRAGMA writable_schema = ON")
+        let rows = Self.salvagedRows(damaged)
+        let drafts =
+            (try? damaged.all("SELECT conversation_id, text, parent_id, at FROM drafts") { row in
+                (
+                    ConversationID(row.uuid(0)),
+                    Draft(text: row.text(1), replyTo: row.optional(2, row.uuid).map(MessageID.init)), row.time(3)
+                )
+            }) ?? []
+        try write { () throws(StorageError) in
+            for row in rows { try insert(row) }
+            for (conversation, draft, at) in drafts { try setDraft(draft, in: conversation, at: at) }
+        }
+        return rows.count + drafts.count
+    }
+
+    /// Row by row from both ends: one damaged page takes only its own rows.
+    private static func salvagedRows(_ damaged: Connection) -> [OutboxRow] {
+        var rows: [Int64: OutboxRow] = [:]
+        var last: Int64 = 0
+        while let found = try? damaged.first(
+            "SELECT * FROM outbox WHERE key > ?1 ORDER BY key LIMIT 1", last, read: { ($0.integer(0), outboxRow($0)) })
+        {
+            last = found.0
+            rows[last] = found.1
+        }
+        var first = Int64.max
+        while let found = try? damaged.first(
+            "SELECT * FROM outbox WHERE key < ?1 ORDER BY key DESC LIMIT 1", first,
+            read: { ($0.integer(0), outboxRow($0)) }), found.0 > last
+        {
+            first = found.0
+            rows[first] = found.1
+        }
+        return rows.values.sorted { $0.key < $1.key }
+    }
+
+    private func insert(_ row: OutboxRow) throws(StorageError) {
+        try connection.run(
+            """
+            INSERT INTO outbox (
+                key, conversation_id, message_id, kind, write, idempotency_key, state, was_tried, problem, at)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+            """, row.key, row.conversation, row.message, row.write.kind, String(json: row.write), row.idempotencyKey,
+            row.state.rawValue, row.wasTried, row.problem.map { String(json: $0) }, row.at)
+    }
+
+    /// Removes the copy from the device, when the user signs out.
+    package static func erase(path: String) throws {
+        for suffix in parts where FileManager.default.fileExists(atPath: path + suffix) {
+            try FileManager.default.removeItem(atPath: path + suffix)
+        }
+    }
+}

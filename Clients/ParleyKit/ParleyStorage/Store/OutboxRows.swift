@@ -1,0 +1,315 @@
+import Models
+
+// Writing: what the user does is a row before it is anything else.
+
+extension LocalStore {
+    /// Stores what the user did, or joins it to what waits: the text of a message that no request was made with yet is
+    /// replaced, a later tapback takes the place of an earlier one, and so on.
+    ///
+    /// - Parameter key: for `Idempotency-Key`, new for each call.
+    package func enqueue(
+        _ new: PendingWrite, in conversation: ConversationID?, message: MessageID? = nil, at: Timestamp, key: UUIDBytes
+    ) throws(StorageError) {
+        try write { () throws(StorageError) in
+            if case .read(let seq) = new, let conversation, let state = try state(of: conversation) {
+                try moveRead(state.key, to: seq)
+            }
+            if let message, let conversation, try joinsUnsent(new, of: message, in: conversation) { return }
+            for row in try untried(new.kind, conversation, message) {
+                guard let joined = row.write.joined(by: new) else { continue }
+                return try replace(row.key, with: joined)
+            }
+            if new.kind == "delete", let conversation, let message { try dropUntried(of: message, in: conversation) }
+            try connection.run(
+                """
+                INSERT INTO outbox (conversation_id, message_id, kind, write, idempotency_key, at)
+                VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+                """, conversation, message, new.kind, String(json: new), key, at)
+        }
+    }
+
+    /// Joins an edit or a deletion to a message that the server cannot know: it was not sent, or was refused.
+    private func joinsUnsent(
+        _ new: PendingWrite, of message: MessageID, in conversation: ConversationID
+    ) throws(StorageError) -> Bool {
+        let sending = try outbox(of: message, in: conversation).first { $0.write.kind == "send" }
+        guard let row = sending, !row.wasTried || row.state == .failed, let joined = row.write.joined(by: new) else {
+            guard let row = sending, new.kind == "delete", !row.wasTried || row.state == .failed else { return false }
+            try discard(row.message!, in: conversation)
+            return true
+        }
+        try replace(row.key, with: joined)
+        // An edited message is sent again.
+        if row.state == .failed { try retry(message, in: conversation) }
+        return true
+    }
+
+    private func untried(
+        _ kind: String, _ conversation: ConversationID?, _ message: MessageID?
+    ) throws(StorageError) -> [OutboxRow] {
+        try connection.all(
+            """
+            SELECT * FROM outbox
+            WHERE conversation_id IS ?1 AND message_id IS ?2 AND kind = ?3 AND state = 0 AND was_tried = 0
+            ORDER BY key DESC LIMIT 1
+            """, conversation, message, kind, read: Self.outboxRow
+        ).compactMap(\.self)
+    }
+
+    private func replace(_ key: Int64, with write: PendingWrite) throws(StorageError) {
+        try connection.run("UPDATE outbox SET write = ?2 WHERE key = ?1", key, String(json: write))
+    }
+
+    /// What would happen to a message before its deletion need not happen.
+    private func dropUntried(of message: MessageID, in conversation: ConversationID) throws(StorageError) {
+        try connection.run(
+            """
+            DELETE FROM outbox WHERE conversation_id = ?1 AND message_id = ?2 AND state = 0 AND was_tried = 0
+            """, conversation, message)
+    }
+
+    /// Notes that requests with these rows are about to be made.
+    package func markTried(_ keys: [Int64]) throws(StorageError) {
+        try write { () throws(StorageError) in
+            for key in keys { try connection.run("UPDATE outbox SET was_tried = 1 WHERE key = ?1", key) }
+        }
+    }
+
+    // MARK: By the user
+
+    /// Sends a refused message again. If its id is in use for something else, it gets another one.
+    ///
+    /// - Parameter newId: used in that case.
+    package func retry(
+        _ message: MessageID, in conversation: ConversationID, newId: MessageID? = nil
+    ) throws(StorageError) {
+        try write { () throws(StorageError) in
+            guard let row = try outbox(of: message, in: conversation).first(where: { $0.state == .failed })
+            else { return }
+            try connection.run(
+                "UPDATE outbox SET state = 0, was_tried = 0, problem = NULL WHERE key = ?1", row.key)
+            guard row.problem?.code == .known(.conflict), let newId else { return }
+            try rename(message, to: newId, in: conversation)
+        }
+    }
+
+    private func rename(_ old: MessageID, to new: MessageID, in conversation: ConversationID) throws(StorageError) {
+        for row in try outbox(of: conversation) {
+            if row.message == old {
+                try connection.run("UPDATE outbox SET message_id = ?2 WHERE key = ?1", row.key, new)
+            }
+            if case .send(let text, old, let mentions, let sentAt) = row.write {
+                try replace(row.key, with: .send(text: text, replyTo: new, mentions: mentions, sentAt: sentAt))
+            }
+        }
+    }
+
+    /// Takes back a message that the server does not have, with what was done to it since.
+    package func discard(_ message: MessageID, in conversation: ConversationID) throws(StorageError) {
+        try connection.run(
+            "DELETE FROM outbox WHERE conversation_id = ?1 AND message_id = ?2", conversation, message)
+    }
+
+    /// The user is told that a write was refused. Returns false if somebody else has done that.
+    @discardableResult
+    package func dismiss(_ key: Int64) throws(StorageError) -> Bool {
+        try connection.changes("DELETE FROM outbox WHERE key = ?1 AND state = 2", key) > 0
+    }
+
+    /// The first write of which the user has to be told that it was refused.
+    package func firstRefused() throws(StorageError) -> OutboxRow? {
+        try connection.first(
+            "SELECT * FROM outbox WHERE state = 2 ORDER BY key LIMIT 1", read: Self.outboxRow) ?? nil
+    }
+
+    // MARK: By the server
+
+    /// The server has carried a write out: it leaves the outbox in the transaction that stores what it did.
+    package func complete(_ row: OutboxRow, with response: WriteResponse) throws(StorageError) {
+        try write { () throws(StorageError) in
+            try store(response, row)
+            try storeUntold(row)
+            try connection.run("DELETE FROM outbox WHERE key = ?1", row.key)
+        }
+    }
+
+    private func store(_ response: WriteResponse, _ row: OutboxRow) throws(StorageError) {
+        switch response {
+        case .message(let message): try store(alone: message)
+        case .conversation(let conversation):
+            // The user may have taken it out of the list since.
+            guard try state(of: conversation.id) != nil || row.write.kind == "create" else { return }
+            try store(conversation, follows: false)
+        case .settings(let settings): try apply([.settings(settings)])
+        case .settingsInConversation(let settings):
+            if let id = row.conversation { try apply([.settingsInConversation(id, settings)]) }
+        case .member, .done: break
+        }
+    }
+
+    /// What the response does not tell is done to the copy, so that nothing flickers until the change arrives, which then
+    /// is the newer state.
+    private func storeUntold(_ row: OutboxRow) throws(StorageError) {
+        guard let id = row.conversation, let state = try state(of: id) else { return }
+        switch row.write {
+        case .deleteForMe: if let message = row.message { try hide(message, in: state.key) }
+        case .deleteForEveryone: if let message = row.message { try bury(message, in: state.key, at: row.at) }
+        case .removeTapback:
+            // The response to a repetition may be older than a tapback of another device, which must stay.
+            if let message = row.message, !row.wasTried { try removeOwnTapback(from: message, in: state.key) }
+        case .clearHistory(let through): try clear(state.key, through: through)
+        // The private stream tells of a conversation that left the list, before it may tell that the user came back.
+        default: break
+        }
+    }
+
+    private func bury(_ message: MessageID, in conversation: Int64, at time: Timestamp) throws(StorageError) {
+        guard
+            let key = try connection.first(
+                """
+                UPDATE messages SET text = NULL, deleted_at = ?3, tapback_counts = NULL, mentions = NULL
+                WHERE conversation = ?1 AND id = ?2 AND deleted_at IS NULL RETURNING key
+                """, conversation, message, time, read: { $0.integer(0) })
+        else { return }
+        try connection.run("DELETE FROM tapbacks WHERE message = ?1", key)
+        try connection.run("DELETE FROM revisions WHERE message = ?1", key)
+    }
+
+    private func removeOwnTapback(from message: MessageID, in conversation: Int64) throws(StorageError) {
+        guard
+            let (key, counts) = try connection.first(
+                "SELECT key, tapback_counts FROM messages WHERE conversation = ?1 AND id = ?2", conversation, message,
+                read: { ($0.integer(0), [TapbackKind: Int](stored: $0.text(1))) }),
+            let kind = try connection.first(
+                "DELETE FROM tapbacks WHERE message = ?1 AND user_id = (SELECT user_id FROM account) RETURNING kind",
+                key, read: { TapbackKind(stored: $0.text(0)) })
+        else { return }
+        try connection.run(
+            "UPDATE messages SET tapback_counts = ?2 WHERE key = ?1", key, counts.without(kind).stored)
+    }
+
+    /// The server has refused a write for good. A message fails; anything else is undone, and the user is to be told.
+    package func refuse(_ row: OutboxRow, _ problem: ProblemDetails) throws(StorageError) {
+        try write { () throws(StorageError) in
+            switch row.write {
+            case .send: try fail(row, problem)
+            // Nobody waits for these.
+            case .read: try connection.run("DELETE FROM outbox WHERE key = ?1", row.key)
+            default:
+                try connection.run(
+                    "UPDATE outbox SET state = 2, problem = ?2 WHERE key = ?1", row.key, String(json: problem))
+            }
+        }
+    }
+
+    /// Later writes to a message that the server will never have join it now.
+    private func fail(_ row: OutboxRow, _ problem: ProblemDetails) throws(StorageError) {
+        guard let conversation = row.conversation, let message = row.message else { return }
+        var write = row.write
+        for later in try outbox(of: message, in: conversation) where later.key > row.key {
+            if later.write.kind == "delete" { return try discard(message, in: conversation) }
+            write = write.joined(by: later.write) ?? write
+            try connection.run("DELETE FROM outbox WHERE key = ?1", later.key)
+        }
+        try connection.run(
+            "UPDATE outbox SET state = 1, problem = ?2, write = ?3 WHERE key = ?1", row.key, String(json: problem),
+            String(json: write))
+    }
+
+    /// A message came back by the stream: its row is done, whatever becomes of the request.
+    func forgetSent(_ message: MessageID, in conversation: ConversationID, by sender: UserID) throws(StorageError) {
+        try connection.run(
+            """
+            DELETE FROM outbox WHERE message_id = ?1 AND conversation_id = ?2 AND kind = 'send'
+                AND ?3 = (SELECT user_id FROM account)
+            """, message, conversation, sender)
+    }
+
+    // MARK: Reading
+
+    package func outboxCount() throws(StorageError) -> Int {
+        try connection.first("SELECT count(*) FROM outbox") { Int($0.integer(0)) } ?? 0
+    }
+
+    /// All rows, in the order of writing.
+    package func outbox() throws(StorageError) -> [OutboxRow] {
+        try connection.all("SELECT * FROM outbox ORDER BY key", read: Self.outboxRow).compactMap(\.self)
+    }
+
+    package func outbox(of conversation: ConversationID) throws(StorageError) -> [OutboxRow] {
+        try connection.all(
+            "SELECT * FROM outbox WHERE conversation_id = ?1 ORDER BY key", conversation, read: Self.outboxRow
+        ).compactMap(\.self)
+    }
+
+    private func outbox(
+        of message: MessageID, in conversation: ConversationID
+    ) throws(StorageError) -> [OutboxRow] {
+        try connection.all(
+            "SELECT * FROM outbox WHERE message_id = ?1 AND conversation_id = ?2 ORDER BY key", message, conversation,
+            read: Self.outboxRow
+        ).compactMap(\.self)
+    }
+
+    /// The first rows that may be sent: not the messages behind one that failed.
+    package func sendable(limit: Int) throws(StorageError) -> [OutboxRow] {
+        try connection.all(
+            """
+            SELECT o.* FROM outbox o
+            WHERE o.state = 0 AND NOT (o.kind = 'send' AND EXISTS (
+                SELECT 1 FROM outbox f
+                WHERE f.conversation_id = o.conversation_id AND f.state = 1 AND f.key < o.key))
+            ORDER BY o.key LIMIT ?1
+            """, limit, read: Self.outboxRow
+        ).compactMap(\.self)
+    }
+
+    /// Nil for a write of a later version of the application, which waits until that runs again.
+    static func outboxRow(_ row: Row) -> OutboxRow? {
+        guard let write = row.text(4).decoded(as: PendingWrite.self),
+            let state = OutboxRow.State(rawValue: row.integer(6))
+        else { return nil }
+        return OutboxRow(
+            key: row.integer(0), conversation: row.optional(1, row.uuid).map(ConversationID.init),
+            message: row.optional(2, row.uuid).map(MessageID.init), write: write, idempotencyKey: row.uuid(5),
+            state: state, wasTried: row.flag(7),
+            problem: row.optional(8, row.text)?.decoded(as: ProblemDetails.self), at: row.time(9))
+    }
+}
+
+extension PendingWrite {
+    /// What this and a later write are together, if nobody has seen this one yet; nil if they stay apart.
+    func joined(by later: PendingWrite) -> PendingWrite? {
+        switch (self, later) {
+        case (.send(_, let parent, let mentions, let sentAt), .edit(let text)):
+            .send(text: text, replyTo: parent, mentions: mentions, sentAt: sentAt)
+        case (.edit, .edit), (.setTapback, .setTapback), (.removeTapback, .setTapback), (.rename, .rename),
+            (.deleteForEveryone, .deleteForEveryone), (.deleteForMe, .deleteForMe), (.deleteForMe, .deleteForEveryone):
+            later
+        // Never nothing: an earlier tapback may be set on the server.
+        case (.setTapback, .removeTapback), (.removeTapback, .removeTapback): .removeTapback
+        case (.read(let one), .read(let other)): .read(seq: max(one, other))
+        case (.clearHistory(let one), .clearHistory(let other)): .clearHistory(through: max(one, other))
+        case (.settings(let one), .settings(let other)):
+            .settings(
+                .init(
+                    readReceipts: other.readReceipts ?? one.readReceipts, presence: other.presence ?? one.presence))
+        case (.settingsInConversation, .settingsInConversation): later
+        default: nil
+        }
+    }
+}
+
+extension [TapbackKind: Int] {
+    func without(_ kind: TapbackKind) -> Self {
+        var counts = self
+        counts[kind] = counts[kind].flatMap { $0 > 1 ? $0 - 1 : nil }
+        return counts
+    }
+
+    func with(_ kind: TapbackKind) -> Self {
+        var counts = self
+        counts[kind, default: 0] += 1
+        return counts
+    }
+}

@@ -1,0 +1,88 @@
+import Models
+
+/// What the user did and the server has not answered yet. Stored as JSON: cases and fields are added, never renamed.
+package enum PendingWrite: Hashable, Sendable, Codable {
+    case send(text: String, replyTo: MessageID?, mentions: [UserID], sentAt: Timestamp)
+    case edit(text: String)
+    case deleteForMe
+    case deleteForEveryone
+    case setTapback(TapbackKind)
+    case removeTapback
+    case read(seq: Int64)
+    case clearHistory(through: Int64)
+    case rename(title: String)
+    case putMember(UserID, role: MemberRole.RawValue?)
+    case removeMember(UserID)
+    case createGroup(members: [UserID], title: String?)
+    case removeFromList
+    case settings(RequestBody.NewSettings)
+    case settingsInConversation(RequestBody.NewSettingsInConversation)
+
+    /// Its name in the database, by which statements find it.
+    package var kind: String {
+        switch self {
+        case .send: "send"
+        case .edit: "edit"
+        case .deleteForMe, .deleteForEveryone: "delete"
+        case .setTapback, .removeTapback: "tapback"
+        case .read: "read"
+        case .clearHistory: "clear"
+        case .rename: "rename"
+        case .putMember, .removeMember: "member"
+        case .createGroup: "create"
+        case .removeFromList: "unlist"
+        case .settings, .settingsInConversation: "settings"
+        }
+    }
+}
+
+/// A row of the outbox.
+package struct OutboxRow: Hashable, Sendable {
+    package enum State: Int64, Sendable {
+        case waiting = 0
+        /// A message that the server refused. It holds back the later messages of its conversation until the user
+        /// retries, edits or discards it.
+        case failed = 1
+        /// Another write that the server refused: it is undone, and kept until the user was told.
+        case refused = 2
+    }
+
+    /// Rows with a higher key were written later.
+    package var key: Int64
+    /// Nil for the user's own settings.
+    package var conversation: ConversationID?
+    package var message: MessageID?
+    package var write: PendingWrite
+    package var idempotencyKey: UUIDBytes
+    package var state: State
+    /// Whether a request with it was made, so that the server may know it.
+    package var wasTried: Bool
+    package var problem: ProblemDetails?
+    package var at: Timestamp
+
+    package init(
+        key: Int64, conversation: ConversationID?, message: MessageID?, write: PendingWrite, idempotencyKey: UUIDBytes,
+        state: State = .waiting, wasTried: Bool = false, problem: ProblemDetails? = nil, at: Timestamp
+    ) {
+        self.key = key
+        self.conversation = conversation
+        self.message = message
+        self.write = write
+        self.idempotencyKey = idempotencyKey
+        self.state = state
+        self.wasTried = wasTried
+        self.problem = problem
+        self.at = at
+    }
+}
+
+/// The response to a pending write that the server carried out.
+package enum WriteResponse: Hashable, Sendable {
+    case message(Message)
+    case conversation(Conversation)
+    case member(Membership)
+    case settings(Settings)
+    case settingsInConversation(SettingsInConversation)
+    /// Carried out, and nothing to say about it.
+    case done
+}

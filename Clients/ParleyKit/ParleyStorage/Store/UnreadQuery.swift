@@ -1,0 +1,95 @@
+import Models
+
+/// What the unread messages of a conversation are counted from.
+struct UnreadPosition {
+    let lastSeq: Int64
+    /// Up to here the user has read, or cleared.
+    let seen: Int64
+    /// The server's count, of the messages after `after`, as it was at `seq`.
+    let count: Int
+    let seq: Int64
+    let after: Int64
+}
+
+extension LocalStore {
+    /// As many are counted; a hundred may be more.
+    private static let mostUnread = 100
+
+    func unreadCount(in key: Int64) throws(StorageError) -> Int {
+        let position = try connection.first(
+            """
+            SELECT last_seq, max(read_seq, cleared_seq), unread_count, unread_seq, unread_after FROM conversations
+            WHERE key = ?1
+            """, key
+        ) { row in
+            UnreadPosition(
+                lastSeq: row.integer(0), seen: row.integer(1), count: Int(row.integer(2)), seq: row.integer(3),
+                after: row.integer(4))
+        }
+        return try position.map { position throws(StorageError) in try unreadCount(position, in: key) } ?? 0
+    }
+
+    /// The unread messages, counted in the copy where it has them all. Where it has not, the server's count stands, less
+    /// what was read since and is in the copy, and what was deleted for everyone since, and the messages after it are added.
+    func unreadCount(_ position: UnreadPosition, in key: Int64) throws(StorageError) -> Int {
+        let seen = position.seen
+        guard seen < position.lastSeq else { return 0 }
+        let isWhole = try range(at: seen + 1, in: key).map { $0.upperBound >= position.lastSeq } ?? false
+        let isTold = !isWhole && seen < position.seq
+        let told = isTold ? min(try told(position, in: key), Int(clamping: position.seq - seen)) : 0
+        let after = isTold ? position.seq : seen
+        guard told < Self.mostUnread, after < position.lastSeq else { return min(told, Self.mostUnread) }
+        return min(Self.mostUnread, told + (try stored(after: after, in: key)))
+    }
+
+    /// What is left of the server's count.
+    private func told(_ position: UnreadPosition, in key: Int64) throws(StorageError) -> Int {
+        guard position.count < Self.mostUnread else { return position.count }
+        let hasRead = try range(at: position.after + 1, in: key).map { $0.upperBound >= position.seen } ?? false
+        // A message that is deleted does not change any more.
+        let gone = try connection.first(
+            """
+            SELECT count(*) FROM (
+                SELECT 1 FROM messages
+                WHERE conversation = ?1 AND seq > ?2 AND seq <= ?3 AND kind IN ('text', 'reply')
+                    AND sender_id <> (SELECT coalesce(user_id, '') FROM account)
+                    AND CASE WHEN deleted_at IS NULL THEN seq <= ?4 ELSE change_seq > ?3 END
+                LIMIT ?5)
+            """, key, hasRead ? position.after : position.seen, position.seq, position.seen, Self.mostUnread
+        ) { Int($0.integer(0)) }
+        return max(0, position.count - (gone ?? 0))
+    }
+
+    private func stored(after seq: Int64, in key: Int64) throws(StorageError) -> Int {
+        try connection.first(
+            """
+            SELECT count(*) FROM (
+                SELECT 1 FROM messages
+                WHERE conversation = ?1 AND seq > ?2 AND kind IN ('text', 'reply') AND deleted_at IS NULL
+                    AND sender_id <> (SELECT coalesce(user_id, '') FROM account)
+                LIMIT ?3)
+            """, key, seq, Self.mostUnread
+        ) { Int($0.integer(0)) } ?? 0
+    }
+
+    /// The conversations with unread messages, and how many those are.
+    package func unreadCounts() throws(StorageError) -> [ConversationID: Int] {
+        let unread = try connection.all(
+            """
+            SELECT key, id FROM conversations WHERE head_seq > 0 AND last_seq > max(read_seq, cleared_seq)
+            """
+        ) { ($0.integer(0), ConversationID($0.uuid(1))) }
+        var counts: [ConversationID: Int] = [:]
+        for (key, id) in unread {
+            let count = try unreadCount(in: key)
+            if count > 0 { counts[id] = count }
+        }
+        return counts
+    }
+
+    /// The unread messages of one conversation.
+    package func unreadCount(of id: ConversationID) throws(StorageError) -> Int {
+        guard let state = try state(of: id) else { return 0 }
+        return try unreadCount(in: state.key)
+    }
+}

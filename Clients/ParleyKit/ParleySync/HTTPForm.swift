@@ -1,0 +1,198 @@
+import Foundation
+import Models
+import ParleyStorage
+
+/// A request as HTTP has it, without the token.
+package struct HTTPForm: Hashable, Sendable {
+    package enum Method: String, Sendable {
+        case get = "GET", post = "POST", put = "PUT", patch = "PATCH", delete = "DELETE"
+    }
+
+    package var method: Method
+    /// With its query, percent-encoded.
+    package var path: String
+    package var body: Data?
+    package var idempotencyKey: UUIDBytes?
+
+    init(_ method: Method, _ path: String, idempotencyKey: UUIDBytes? = nil) {
+        self.method = method
+        self.path = path
+        self.idempotencyKey = idempotencyKey
+    }
+
+    init(_ method: Method, _ path: String, _ body: some Encodable, idempotencyKey: UUIDBytes? = nil) {
+        self.init(method, path, idempotencyKey: idempotencyKey)
+        // The contract's types always encode.
+        self.body = try? JSONEncoder().encode(body)
+    }
+}
+
+private func conversationPath(_ id: ConversationID) -> String { "/v1/conversations/\(id)" }
+
+private func messagePath(_ id: ConversationID, _ message: MessageID) -> String {
+    "/v1/conversations/\(id)/messages/\(message)"
+}
+
+/// Percent-encodes a part of a path or query: a user id may have `+`, a cursor may have anything.
+private func encoded(_ text: String) -> String {
+    text.addingPercentEncoding(withAllowedCharacters: .unreserved) ?? ""
+}
+
+extension CharacterSet {
+    fileprivate static let unreserved = CharacterSet(
+        charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+}
+
+extension SyncCall {
+    private static let messagesPerPage = 100
+
+    package var form: HTTPForm {
+        switch self {
+        case .conversations(let before):
+            HTTPForm(.get, "/v1/conversations?limit=200" + (before.map { "&before=\(encoded($0))" } ?? ""))
+        case .conversation(let id): HTTPForm(.get, conversationPath(id))
+        case .changes(let id, let after): HTTPForm(.get, conversationPath(id) + "/changes?after=\(after)&limit=1000")
+        case .history(let id, let place):
+            HTTPForm(.get, conversationPath(id) + "/messages?limit=\(Self.messagesPerPage)" + place.query)
+        case .members(let id, let after):
+            HTTPForm(
+                .get, conversationPath(id) + "/members?limit=1000" + (after.map { "&after=\(encoded($0.name))" } ?? ""))
+        case .revisions(let id, let message): HTTPForm(.get, messagePath(id, message) + "/revisions")
+        case .settings: HTTPForm(.get, "/v1/settings")
+        case .sync(let since): HTTPForm(.get, "/v1/sync" + (since.map { "?since=\(encoded($0))" } ?? ""))
+        case .digest(let id, let after): HTTPForm(.get, conversationPath(id) + "/digest?after=\(after)")
+        }
+    }
+
+    /// Reads the body of a response of 2xx.
+    package func response(_ body: Data) throws -> SyncResponse {
+        let decoder = JSONDecoder()
+        return switch self {
+        case .conversations: .conversations(try decoder.decode(ConversationPage.self, from: body))
+        case .conversation: .conversation(try decoder.decode(Conversation.self, from: body))
+        case .changes: .changes(try decoder.decode(ChangePage.self, from: body))
+        case .history: .history(try decoder.decode(History.self, from: body))
+        case .members: .members(try decoder.decode(MemberPage.self, from: body))
+        case .revisions: .revisions(try decoder.decode(Revisions.self, from: body))
+        case .settings: .settings(try decoder.decode(Settings.self, from: body))
+        case .sync: .sync(try decoder.decode(SyncPage.self, from: body))
+        case .digest: .digest(try decoder.decode(HistoryDigest.self, from: body))
+        }
+    }
+}
+
+extension InquirySubject {
+    package var form: HTTPForm {
+        switch self {
+        case .message(let id, let message): HTTPForm(.get, messagePath(id, message))
+        case .search(let words, let id, let limit):
+            HTTPForm(
+                .get, "/v1/search?q=\(encoded(words))&limit=\(limit)" + (id.map { "&conversationId=\($0)" } ?? ""))
+        case .receipts(let id, let message, let after):
+            HTTPForm(
+                .get,
+                messagePath(id, message) + "/receipts?limit=1000"
+                    + (after.map { "&after=\(encoded($0.name))" } ?? ""))
+        case .settings(let id): HTTPForm(.get, conversationPath(id) + "/settings")
+        case .digest(let id, let after): SyncCall.digest(id, after: after).form
+        case .direct(let user): HTTPForm(.post, "/v1/conversations", RequestBody.NewConversation(directWith: user))
+        }
+    }
+}
+
+extension HistoryPlace {
+    fileprivate var query: String {
+        switch self {
+        case .newest: ""
+        case .before(let seq): "&before=\(seq)"
+        case .after(let seq): "&after=\(seq)"
+        case .around(let seq): "&around=\(seq)"
+        }
+    }
+}
+
+extension OutboxCall {
+    package var form: HTTPForm {
+        switch self {
+        case .single(let row): row.form
+        case .batch(let rows):
+            HTTPForm(
+                .post, "/v1/messages:batch",
+                RequestBody.Batch(
+                    messages: rows.compactMap { row in
+                        guard let conversation = row.conversation, let message = row.newMessage else { return nil }
+                        return .init(conversationId: conversation, message: message)
+                    }))
+        }
+    }
+
+    /// Reads the body of a response of 2xx.
+    package func response(_ body: Data) throws -> OutboxResponse {
+        let decoder = JSONDecoder()
+        guard case .single(let row) = self else { return .batch(try decoder.decode(BatchResults.self, from: body)) }
+        return switch row.write {
+        case .send, .edit, .setTapback: .done(.message(try decoder.decode(Message.self, from: body)))
+        case .rename, .createGroup: .done(.conversation(try decoder.decode(Conversation.self, from: body)))
+        case .putMember: .done(.member(try decoder.decode(Membership.self, from: body)))
+        case .settings: .done(.settings(try decoder.decode(Settings.self, from: body)))
+        case .settingsInConversation:
+            .done(.settingsInConversation(try decoder.decode(SettingsInConversation.self, from: body)))
+        case .deleteForMe, .deleteForEveryone, .removeTapback, .read, .clearHistory, .removeMember, .removeFromList:
+            .done(.done)
+        }
+    }
+}
+
+extension OutboxRow {
+    fileprivate var newMessage: RequestBody.NewMessage? {
+        guard let message, case .send(let text, let parent, let mentions, let sentAt) = write else { return nil }
+        return .init(
+            id: message, text: text, replyTo: parent, mentions: mentions.isEmpty ? nil : mentions, sentAt: sentAt)
+    }
+
+    fileprivate var form: HTTPForm {
+        guard let conversation else { return settingsForm }
+        let path = conversationPath(conversation)
+        switch write {
+        case .send: return HTTPForm(.post, path + "/messages", newMessage)
+        case .read(let seq): return HTTPForm(.post, path + "/receipts", RequestBody.Receipt(readSeq: seq))
+        case .createGroup(let members, let title):
+            return HTTPForm(
+                .post, "/v1/conversations",
+                RequestBody.NewConversation(group: conversation, members: members, title: title))
+        case .clearHistory(let through):
+            return HTTPForm(.delete, path + "/history?through=\(through)", idempotencyKey: idempotencyKey)
+        case .rename(let title):
+            return HTTPForm(.patch, path, RequestBody.Renaming(title: title), idempotencyKey: idempotencyKey)
+        case .putMember(let user, let role):
+            return HTTPForm(
+                .put, path + "/members/\(encoded(user.name))",
+                RequestBody.Role(role.flatMap(MemberRole.init(rawValue:))), idempotencyKey: idempotencyKey)
+        case .removeMember(let user):
+            return HTTPForm(.delete, path + "/members/\(encoded(user.name))", idempotencyKey: idempotencyKey)
+        case .removeFromList: return HTTPForm(.delete, path, idempotencyKey: idempotencyKey)
+        case .settingsInConversation(let new):
+            return HTTPForm(.put, path + "/settings", new, idempotencyKey: idempotencyKey)
+        case .settings: return settingsForm
+        case .edit, .deleteForMe, .deleteForEveryone, .setTapback, .removeTapback: return messageForm(conversation)
+        }
+    }
+
+    private var settingsForm: HTTPForm {
+        guard case .settings(let new) = write else { preconditionFailure("only settings are of no conversation") }
+        return HTTPForm(.put, "/v1/settings", new, idempotencyKey: idempotencyKey)
+    }
+
+    private func messageForm(_ conversation: ConversationID) -> HTTPForm {
+        guard let message else { preconditionFailure("a write to a message names it") }
+        let path = messagePath(conversation, message)
+        return switch write {
+        case .edit(let text): HTTPForm(.patch, path, RequestBody.Edit(text: text), idempotencyKey: idempotencyKey)
+        case .deleteForMe: HTTPForm(.delete, path + "?scope=me", idempotencyKey: idempotencyKey)
+        case .deleteForEveryone: HTTPForm(.delete, path + "?scope=everyone", idempotencyKey: idempotencyKey)
+        case .setTapback(let kind):
+            HTTPForm(.put, path + "/tapback", RequestBody.NewTapback(kind: kind), idempotencyKey: idempotencyKey)
+        default: HTTPForm(.delete, path + "/tapback", idempotencyKey: idempotencyKey)
+        }
+    }
+}

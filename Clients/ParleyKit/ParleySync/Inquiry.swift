@@ -1,0 +1,51 @@
+import Foundation
+import Models
+
+/// What somebody asks the server once, and what is not part of the copy's synchronisation.
+package struct Inquiry<Response: Decodable & Sendable>: Sendable {
+    package let subject: InquirySubject
+
+    private init(_ subject: InquirySubject) { self.subject = subject }
+}
+
+package enum InquirySubject: Hashable, Sendable {
+    case message(ConversationID, MessageID)
+    case search(String, in: ConversationID?, limit: Int)
+    case receipts(ConversationID, MessageID, after: UserID?)
+    case settings(ConversationID)
+    case digest(ConversationID, after: Int64)
+    /// Creates the direct conversation with a user, or finds it.
+    case direct(UserID)
+}
+
+extension Inquiry where Response == Message {
+    package static func message(_ id: MessageID, in conversation: ConversationID) -> Self {
+        Self(.message(conversation, id))
+    }
+}
+
+extension Inquiry where Response == SearchPage {
+    package static func search(_ words: String, in conversation: ConversationID?, limit: Int) -> Self {
+        Self(.search(words, in: conversation, limit: limit))
+    }
+}
+
+extension Inquiry where Response == ReceiptPage {
+    package static func receipts(of id: MessageID, in conversation: ConversationID, after: UserID?) -> Self {
+        Self(.receipts(conversation, id, after: after))
+    }
+}
+
+extension Inquiry where Response == SettingsInConversation {
+    package static func settings(in conversation: ConversationID) -> Self { Self(.settings(conversation)) }
+}
+
+extension Inquiry where Response == HistoryDigest {
+    package static func digest(of conversation: ConversationID, after: Int64) -> Self {
+        Self(.digest(conversation, after: after))
+    }
+}
+
+extension Inquiry where Response == Conversation {
+    package static func direct(with user: UserID) -> Self { Self(.direct(user)) }
+}

@@ -1,0 +1,221 @@
+import Models
+import ParleyStorage
+
+/// One request that carries rows of the outbox.
+package enum OutboxCall: Hashable, Sendable {
+    case single(OutboxRow)
+    /// Messages, in the order of writing.
+    case batch([OutboxRow])
+
+    package var rows: [OutboxRow] {
+        switch self {
+        case .single(let row): [row]
+        case .batch(let rows): rows
+        }
+    }
+}
+
+package enum OutboxResponse: Sendable {
+    case done(WriteResponse)
+    case batch(BatchResults)
+    case failure(CallFailure)
+}
+
+/// What to do after a response: the outcomes in one transaction, before anything else is sent.
+package struct OutboxStep: Sendable {
+    package var completed: [(row: OutboxRow, response: WriteResponse)] = []
+    package var refused: [(row: OutboxRow, problem: ProblemDetails)] = []
+    package var needsFreshToken = false
+}
+
+/// Decides which rows of the outbox are sent when. Without I/O and without a clock; what it keeps may be lost at any
+/// time, as every request may be repeated.
+///
+/// The messages of a conversation, and what changes who is in it, go one after the other. Edits, deletions and tapbacks
+/// wait for their own message alone. Conversations do not wait for each other.
+package struct OutboxSender: Sendable {
+    private var inFlight: [Int: OutboxCall] = [:]
+    private var lastId = 0
+    private var pausedUntil: Duration?
+    private var backoff = Backoff(first: .seconds(1), longest: .seconds(60))
+    private var awaitsToken = false
+    private var messagesPerBatch = Self.mostMessagesPerBatch
+    private var random: SeededGenerator
+
+    /// The server bounds what one user has in flight.
+    private static let atOnce = 4
+    private static let mostMessagesPerBatch = ContractLimits.batchMessages
+    /// Leaves room for what JSON adds.
+    private static let batchBytes = ContractLimits.batchBytes / 2
+    /// How many rows to look at: a whole batch, and what may be blocked before it.
+    package static let rowsToPlan = 2 * mostMessagesPerBatch
+
+    package init(seed: UInt64) { random = SeededGenerator(seed: seed) }
+
+    // MARK: Planning
+
+    /// Whether a request may be made now: if not, there is no need to read what waits.
+    package func isReady(at now: Duration) -> Bool {
+        !awaitsToken && !isBusy && pausedUntil.map { $0 <= now } ?? true
+    }
+
+    private var isBusy: Bool { inFlight.count >= Self.atOnce }
+
+    /// Chooses what to send now.
+    ///
+    /// - Parameter rows: those that wait, in the order of writing, including those in flight.
+    package mutating func plan(_ rows: [OutboxRow], at now: Duration) -> [(id: Int, call: OutboxCall)] {
+        guard isReady(at: now) else { return [] }
+        pausedUntil = nil
+        let (messages, others) = eligible(rows)
+        var calls: [OutboxCall] = others.map(OutboxCall.single)
+        if messages.count > 1 {
+            calls.append(.batch(messages))
+        } else if let message = messages.first {
+            calls.append(.single(message))
+        }
+        calls.sort { $0.rows[0].key < $1.rows[0].key }
+        return calls.prefix(Self.atOnce - inFlight.count).map { call in
+            lastId += 1
+            inFlight[lastId] = call
+            return (lastId, call)
+        }
+    }
+
+    /// The rows that wait for no other one. Of a conversation's messages the first few, to be sent in one request.
+    private func eligible(_ rows: [OutboxRow]) -> (messages: [OutboxRow], others: [OutboxRow]) {
+        let sent = Set(inFlight.values.flatMap(\.rows).map(\.key))
+        var busy: Set<Lane> = []
+        var messages: [OutboxRow] = []
+        var others: [OutboxRow] = []
+        var bytes = 0
+        // A conversation whose first messages are in this request may have more in it.
+        var open: Set<ConversationID> = []
+        for row in rows {
+            let lanes = row.lanes
+            let isFree = lanes.allSatisfy { !busy.contains($0) } && !sent.contains(row.key)
+            let continues = row.conversation.map(open.contains) ?? false && row.isMessage
+            if row.isMessage, isFree || continues, messages.count < messagesPerBatch,
+                bytes + row.size <= Self.batchBytes || messages.isEmpty
+            {
+                messages.append(row)
+                bytes += row.size
+                // A reply may be refused where a text is not: what comes after it must not overtake it.
+                if row.isReply { open.remove(row.conversation!) } else { open.insert(row.conversation!) }
+            } else {
+                if isFree, !row.isMessage { others.append(row) }
+                if let conversation = row.conversation, lanes.contains(.order(conversation)) {
+                    open.remove(conversation)
+                }
+            }
+            busy.formUnion(lanes)
+        }
+        return (messages, others)
+    }
+
+    /// When to plan again; nil: not before a response or a new row.
+    package var wakeAt: Duration? { awaitsToken || isBusy ? nil : pausedUntil }
+
+    /// Asks to be connected again at once: the network is back.
+    package mutating func resume() {
+        pausedUntil = nil
+        backoff.succeeded()
+    }
+
+    package mutating func tokenArrived() { awaitsToken = false }
+
+    /// The requests were not made.
+    package mutating func cancel(_ ids: [Int]) {
+        for id in ids { inFlight[id] = nil }
+    }
+
+    /// Ignores the responses to all requests so far. Their rows are sent again, as they may always be.
+    package mutating func restart() { inFlight = [:] }
+
+    // MARK: Responses
+
+    package mutating func handle(_ response: OutboxResponse, for id: Int, at now: Duration) -> OutboxStep {
+        var step = OutboxStep()
+        guard let call = inFlight.removeValue(forKey: id) else { return step }
+        switch (call, response) {
+        case (.single(let row), .done(let response)):
+            backoff.succeeded()
+            step.completed.append((row, response))
+        case (.batch(let rows), .batch(let results)): take(results, of: rows, at: now, &step)
+        case (let call, .failure(let failure)): take(failure, of: call, at: now, &step)
+        default: preconditionFailure("a response must be of its call's kind")
+        }
+        return step
+    }
+
+    private mutating func take(
+        _ results: BatchResults, of rows: [OutboxRow], at now: Duration, _ step: inout OutboxStep
+    ) {
+        messagesPerBatch = Self.mostMessagesPerBatch
+        var isComplete = true
+        for (row, result) in zip(rows, results.results) {
+            if let message = result.message {
+                step.completed.append((row, .message(message)))
+            } else if let problem = result.problem, !CallFailure.refused(problem, retryAfter: nil).isTemporary {
+                step.refused.append((row, problem))
+            } else {
+                isComplete = false
+            }
+        }
+        if isComplete { backoff.succeeded() } else { pause(at: now) }
+    }
+
+    private mutating func take(
+        _ failure: CallFailure, of call: OutboxCall, at now: Duration, _ step: inout OutboxStep
+    ) {
+        if failure.isUnauthenticated {
+            awaitsToken = true
+            step.needsFreshToken = true
+        } else if failure.isTemporary {
+            pause(at: now, atLeast: failure.retryAfter)
+        } else if case .refused(let problem, _) = failure {
+            switch call {
+            case .single(let row): step.refused.append((row, problem))
+            // Smaller ones, down to one message that is refused by itself.
+            case .batch(let rows): messagesPerBatch = max(1, rows.count / 2)
+            }
+        }
+    }
+
+    private mutating func pause(at now: Duration, atLeast asked: Duration? = nil) {
+        pausedUntil = now + backoff.pause(atLeast: asked, using: &random)
+    }
+}
+
+/// What rows wait for: an earlier one of the same lane.
+private enum Lane: Hashable {
+    /// The order within a conversation.
+    case order(ConversationID)
+    case message(ConversationID, MessageID)
+    case kind(ConversationID?, String)
+}
+
+extension OutboxRow {
+    fileprivate var isMessage: Bool { write.kind == "send" }
+
+    fileprivate var isReply: Bool {
+        if case .send(_, .some, _, _) = write { true } else { false }
+    }
+
+    fileprivate var lanes: [Lane] {
+        guard let conversation else { return [.kind(nil, write.kind)] }
+        switch write {
+        case .send: return [.order(conversation)] + (message.map { [.message(conversation, $0)] } ?? [])
+        case .createGroup, .rename, .putMember, .removeMember, .removeFromList: return [.order(conversation)]
+        case .edit, .deleteForMe, .deleteForEveryone, .setTapback, .removeTapback:
+            return message.map { [.message(conversation, $0)] } ?? []
+        case .read, .clearHistory, .settings, .settingsInConversation: return [.kind(conversation, write.kind)]
+        }
+    }
+
+    /// At least the bytes of its item in a batch.
+    fileprivate var size: Int {
+        guard case .send(let text, _, let mentions, _) = write else { return 0 }
+        return 2 * text.utf8.count + 80 * mentions.count + 300
+    }
+}

@@ -1,0 +1,147 @@
+import Models
+import ParleyStorage
+
+/// What happened, for `Synchronizer`.
+package enum SyncEvent: Sendable {
+    /// Be connected, at once: the application is in front, or the network is back.
+    case start
+    case stop
+    case token(String)
+    case tokenFailed
+    /// The WebSocket is open.
+    case opened
+    case frame(FrameFromServer)
+    /// The WebSocket has ended, or could not be opened.
+    case closed
+    case response(Int, SyncResponse)
+    /// The outbox has created a conversation.
+    case created(ConversationID)
+    /// `wakeAt` has come.
+    case time
+    /// Somebody looks at a part of a conversation that is not in the copy.
+    case look(ConversationID, HistoryPlace)
+    case lookAtMembers(ConversationID)
+    case lookAtRevisions(ConversationID, MessageID)
+    /// Bring the copy up to date once, without a WebSocket, such as when the application was woken in the background.
+    case catchUp
+    /// Ask for the server's digests of a conversation, to compare the copy with.
+    case compare(ConversationID)
+    /// These positions of the copy differ from the server's.
+    case differs(ConversationID, ClosedRange<Int64>)
+}
+
+/// A call of the contract. All of them read, so each may be repeated.
+package enum SyncCall: Hashable, Sendable {
+    case conversations(before: String?)
+    case conversation(ConversationID)
+    case changes(ConversationID, after: Int64)
+    case history(ConversationID, HistoryPlace)
+    case members(ConversationID, after: UserID?)
+    case revisions(ConversationID, MessageID)
+    case settings
+    case sync(since: String?)
+    case digest(ConversationID, after: Int64)
+
+    /// The conversation that it is about.
+    package var conversation: ConversationID? {
+        switch self {
+        case .conversation(let id), .changes(let id, _), .history(let id, _), .members(let id, _),
+            .revisions(let id, _), .digest(let id, _):
+            id
+        case .conversations, .settings, .sync: nil
+        }
+    }
+}
+
+package enum SyncResponse: Sendable {
+    case conversations(ConversationPage)
+    case conversation(Conversation)
+    case changes(ChangePage)
+    case history(History)
+    case members(MemberPage)
+    case revisions(Revisions)
+    case settings(Settings)
+    case sync(SyncPage)
+    case digest(HistoryDigest)
+    case failure(CallFailure)
+}
+
+/// Why there is no response to a call.
+package enum CallFailure: Hashable, Sendable {
+    /// No response: the request may or may not have been carried out.
+    case lost
+    /// A response with a problem, or with something that cannot be understood.
+    case refused(ProblemDetails, retryAfter: Duration?)
+
+    /// Whether the same call may succeed later.
+    package var isTemporary: Bool {
+        guard case .refused(let problem, _) = self else { return true }
+        return problem.status == 429 || problem.status == 408 || problem.status >= 500
+    }
+
+    package var isUnauthenticated: Bool {
+        guard case .refused(let problem, _) = self else { return false }
+        return problem.status == 401
+    }
+
+    package var retryAfter: Duration? {
+        guard case .refused(_, let retryAfter) = self else { return nil }
+        return retryAfter
+    }
+}
+
+/// What to do about an event, in this order: first the writes, in one transaction, then the rest. If the writes fail,
+/// nothing of the rest may happen, and synchronisation begins anew from what is stored.
+package struct SyncStep: Sendable {
+    package enum Connection: Sendable { case open, close }
+
+    package enum TokenNeed: Sendable {
+        /// The present one, if there is one.
+        case any
+        /// A fresh one: the present one was refused, or is about to expire.
+        case fresh
+    }
+
+    package var writes: [SyncWrite] = []
+    package var connection: Connection?
+    package var frames: [FrameFromClient] = []
+    package var requests: [(id: Int, call: SyncCall)] = []
+    package var token: TokenNeed?
+    package var notices: [SyncNotice] = []
+
+    /// Whether a part of the copy is taken away. Then `OutboxSender.restart` is due: responses on their way may be of a
+    /// history that is gone.
+    package var discards: Bool {
+        writes.contains { write in
+            switch write {
+            case .discardAll, .discard: true
+            default: false
+            }
+        }
+    }
+}
+
+/// What is not kept, for those who watch.
+package enum SyncNotice: Sendable {
+    case connection(ConnectionState)
+    case typing(FrameFromServer.Typing)
+    case presence(FrameFromServer.Presence)
+    /// What `catchUp` asked for is done.
+    case caughtUp
+    /// To be compared with the copy.
+    case digest(ConversationID, HistoryDigest)
+}
+
+/// Whether the server can be heard.
+public enum ConnectionState: Hashable, Sendable {
+    /// Not started.
+    case off
+    case connecting
+    case online
+    /// The connection was lost; another attempt follows by itself.
+    case waiting
+    /// Another session of this device took over. `Parley.connect()` takes it back.
+    case superseded
+    /// The token is that of another user than the one whose copy this is.
+    case otherUser
+}

@@ -1,0 +1,249 @@
+import type {
+  Conversation,
+  ConversationId,
+  ConversationSettings,
+  DeliveryStatus,
+  Limits,
+  Member,
+  Message,
+  MessageId,
+  NewSettings,
+  Problem,
+  ReceiptPage,
+  Revision,
+  Settings,
+  TapbackPage,
+  Time,
+  UserId,
+} from "./model.ts";
+
+// What elements see of a client. Everything shown comes from the local copy; writes return as soon as they are kept on
+// this device, and show in the windows at once.
+
+/** A value that changes. A listener is told the present value at once, if there is one, and every later one. */
+export interface Watched<Value> {
+  readonly value: Value;
+  subscribe(listener: (value: Value) => void): () => void;
+}
+
+/**
+ * - `off`: not started, or signed out.
+ * - `waiting`: the connection was lost; another attempt follows by itself.
+ * - `superseded`: another session of this device took over; `connect` takes it back.
+ * - `unwritable`: nothing can be kept on this device, so nothing is sent or taken either; another attempt follows.
+ * - `otherUser`: the token is of another user than the one whose copy this is.
+ */
+export type ConnectionState = "off" | "connecting" | "online" | "waiting" | "superseded" | "unwritable" | "otherUser";
+
+/** A part of something long. Rows that did not change are the same objects as before, so a screen may compare by `===`. */
+export interface ListView<Row> {
+  rows: Row[];
+  /** False until the copy was read for the first time. */
+  isLoaded: boolean;
+  hasMore: boolean;
+}
+
+export interface ConversationRow {
+  id: ConversationId;
+  /** `lastMessage` is the last one the user sees, `unreadCount` counts up to 100. */
+  conversation: Conversation;
+  /** Up to four other members, as far as they are known: what a conversation without a title is named after. */
+  others: UserId[];
+  /** The last message, whether or not the server has it yet. */
+  preview?: Message;
+  previewState?: RowState;
+  /** What is being written, if anything. */
+  draft?: string;
+  isMember: boolean;
+}
+
+export interface ConversationList extends Watched<ListView<ConversationRow>> {
+  /** Shows more rows, if there are. */
+  extend(): void;
+  close(): void;
+}
+
+/** `failed`: refused for good. It holds the later messages of its conversation back until retried, edited or discarded. */
+export type RowState = "stored" | "sending" | "failed";
+
+export interface TimelineRow {
+  /** The message's id. */
+  id: MessageId;
+  /** As the server knows it, with what the user did since. `seq` is 0 until the server has it. */
+  message: Message;
+  state: RowState;
+  /** Why it failed. */
+  problem?: Problem;
+  isOwn: boolean;
+  /** The parent of a reply; absent where it is gone. Without `preview` it is being loaded. */
+  parent?: { id: MessageId; senderId?: UserId; preview?: string };
+}
+
+export type TimelineAnchor = "newest" | "unread" | { around: MessageId } | { seq: number };
+
+export interface TimelineView {
+  /** Ascending, without a hole; what is on its way comes last. */
+  rows: TimelineRow[];
+  isLoaded: boolean;
+  /** Whether there is more before, or after, these rows, here or on the server. */
+  hasMoreBefore: boolean;
+  hasMoreAfter: boolean;
+  /** Something is missing and being loaded. It ends by itself when there is a connection. */
+  isLoading: boolean;
+  /** The first message that was unread when the window was opened: above it is the separator. */
+  firstUnread?: MessageId;
+}
+
+export interface TimelineWindow extends Watched<TimelineView> {
+  /** Whether the user sees the end. While not, what arrives pushes nothing out of a full window at its other side. */
+  isAtEnd: boolean;
+  /** Shows more rows on one side; far away on the other side some are let go, so that a window stays small. */
+  extendBefore(): void;
+  extendAfter(): void;
+  jump(to: TimelineAnchor): void;
+  close(): void;
+}
+
+/** How far the last of the user's own messages has got. */
+export interface ReceiptsView {
+  messageId?: MessageId;
+  status: DeliveryStatus;
+  deliveredCount: number;
+  readCount: number;
+  /** Unknown until the server has said it. */
+  recipientCount?: number;
+  /** When the last recipient got it, or read it. */
+  dateDelivered?: Time;
+  dateRead?: Time;
+}
+
+export interface MembersView {
+  members: Member[];
+  isComplete: boolean;
+}
+
+export interface Presence {
+  online: boolean;
+  lastSeen?: Time;
+}
+
+export interface Draft {
+  text: string;
+  replyTo?: MessageId;
+}
+
+export interface SearchResult {
+  message: Message;
+  /** A piece of the text, in turn unmarked and marked: the odd ones are matches. */
+  pieces: string[];
+}
+
+export interface SearchResults {
+  results: SearchResult[];
+  /** Of `search`, for the next page. */
+  next?: string;
+  /** The server could not be asked: these are of the copy alone. */
+  isLocal: boolean;
+}
+
+/** A write that the server refused and that was undone. `dismiss` it when the user has seen it. */
+export interface RefusedWrite {
+  key: number;
+  /** Such as `edit`, `delete`, `tapback`, `rename`, `member`, `settings`. */
+  kind: string;
+  conversationId?: ConversationId;
+  messageId?: MessageId;
+  problem: Problem;
+}
+
+export interface ParleyOptions {
+  /** The origin of the server; by default that of the page. */
+  server?: string;
+  /**
+   * Asked when a token is needed: with the last one, which is kept on this device, and with whether it was refused or is
+   * about to expire. It is asked again later if it rejects.
+   */
+  token(isFresh: boolean, kept?: string): Promise<string>;
+}
+
+export interface ParleyClient {
+  /** Null before the first session on this device. */
+  readonly userId: Watched<UserId | null>;
+  readonly connection: Watched<ConnectionState>;
+  /** Unread messages in all conversations, as far as the copy goes. */
+  readonly unreadTotal: Watched<number>;
+  readonly settings: Watched<Settings | null>;
+  readonly limits: Watched<Limits | null>;
+  /** Refused writes that the user has not been told of. */
+  readonly problems: Watched<RefusedWrite[]>;
+  /** The copy could not be opened and is loaded anew; how many unsent writes were saved from it. */
+  readonly replaced: Watched<{ saved: number } | null>;
+  /** True once the user has signed out, in this tab or in another. */
+  readonly isSignedOut: Watched<boolean>;
+  /** True once a page of a newer version has taken the copy over: this one is to be loaded again. */
+  readonly isOutdated: Watched<boolean>;
+
+  // Watching. What these return is closed by its owner, or ends with the last subscriber.
+  conversations(limit?: number): ConversationList;
+  /** Null until the copy knows it. */
+  conversation(id: ConversationId): Watched<ConversationRow | null>;
+  timeline(id: ConversationId, anchor?: TimelineAnchor): TimelineWindow;
+  receipts(id: ConversationId): Watched<ReceiptsView | null>;
+  members(id: ConversationId): Watched<MembersView>;
+  conversationSettings(id: ConversationId): Watched<ConversationSettings | null>;
+  /** Who is typing, without the user. */
+  typing(id: ConversationId): Watched<UserId[]>;
+  presence(user: UserId): Watched<Presence>;
+  /** Messages of others that have just arrived, each once in every tab: to announce and to notify of. */
+  onArrival(listener: (message: Message) => void): () => void;
+
+  // Writing. Resolves when the write is kept on this device.
+  send(id: ConversationId, text: string, options?: { replyTo?: MessageId; mentions?: UserId[] }): Promise<MessageId>;
+  edit(id: ConversationId, message: MessageId, text: string): Promise<void>;
+  deleteForMe(id: ConversationId, message: MessageId): Promise<void>;
+  deleteForEveryone(id: ConversationId, message: MessageId): Promise<void>;
+  /** One tapback per user and message; null takes it back. */
+  react(id: ConversationId, message: MessageId, kind: string | null): Promise<void>;
+  retry(id: ConversationId, message: MessageId): Promise<void>;
+  discard(id: ConversationId, message: MessageId): Promise<void>;
+  /** The user has seen everything up to here: call it only while the page is visible and in front. */
+  read(id: ConversationId, seq: number): Promise<void>;
+  rename(id: ConversationId, title: string): Promise<void>;
+  addMember(id: ConversationId, user: UserId): Promise<void>;
+  removeMember(id: ConversationId, user: UserId): Promise<void>;
+  leave(id: ConversationId): Promise<void>;
+  clearHistory(id: ConversationId): Promise<void>;
+  /** Takes a conversation that the user has left out of the list. */
+  removeFromList(id: ConversationId): Promise<void>;
+  setSettings(settings: NewSettings): Promise<void>;
+  /** Null inherits the user's own setting. */
+  setReadReceipts(id: ConversationId, on: boolean | null): Promise<void>;
+  createGroup(members: UserId[], title?: string): Promise<ConversationId>;
+  /** Needs a connection, as the server derives the id. */
+  openDirect(user: UserId): Promise<ConversationId>;
+  dismiss(key: number): Promise<void>;
+  /** Tells the others that the user types, as often as one likes; `false` when the text was sent or emptied. */
+  sayTyping(id: ConversationId, active: boolean): void;
+  draft(id: ConversationId): Promise<Draft | null>;
+  setDraft(id: ConversationId, draft: Draft | null): Promise<void>;
+
+  // Asking. These need a connection and reject with a `ClientProblem`, except `search`, which falls back on the copy.
+  search(words: string, options?: { conversation?: ConversationId; next?: string }): Promise<SearchResults>;
+  revisions(id: ConversationId, message: MessageId): Promise<Revision[]>;
+  messageReceipts(id: ConversationId, message: MessageId, after?: UserId): Promise<ReceiptPage>;
+  tapbacks(id: ConversationId, message: MessageId, after?: UserId): Promise<TapbackPage>;
+
+  /** Connects at once: the page is in front again, or the user asks for it. */
+  connect(): void;
+  /** Ends the session in every tab and erases what is kept on this device. */
+  signOut(): Promise<void>;
+  /** Ends what this page does; the copy stays. */
+  close(): void;
+}
+
+/** Why something that needs the server was not done. */
+export class ClientProblem extends Error {
+  constructor(readonly problem: Problem) {
+    super(problem.detail);
+  }
+}

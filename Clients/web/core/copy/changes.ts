@@ -1,0 +1,148 @@
+import type { Change, ConversationId, History, PrivateChange, Window } from "../model.ts";
+import type { Place } from "../sync/events.ts";
+import { clearHistory, followFrom, hideMessage, outdate } from "./apply.ts";
+import type { CopyWriter } from "./copy.ts";
+import type { ConversationRecord } from "./database.ts";
+import { storeMessage } from "./messages.ts";
+import { cover, coveredBy } from "./ranges.ts";
+import { forgetSent } from "./outbox-rows.ts";
+import { isUnread } from "./unread.ts";
+
+// Changes of a conversation, of the private stream, and pages of history, in the copy.
+
+/** Applying a change again changes nothing. */
+export async function applyChange(copy: CopyWriter, change: Change, movesCursor: boolean): Promise<void> {
+  const { conversationId: id, seq, message } = change;
+  await copy.headOrNew(id);
+  if (message) await storeMessage(copy, id, message);
+  await applyToHead(copy, (await copy.head(id))!, change);
+  if (movesCursor) moveCursor(copy, (await copy.head(id))!, seq);
+  // Members and titles are shown by messages of the system, which the change does not carry: these positions stay
+  // uncovered until somebody looks at them.
+  const { ranges, unsureThrough = 0 } = (await copy.head(id))!;
+  if (!isShownWithoutMessage(change) && seq > unsureThrough) copy.setHead(id, { ranges: cover(ranges, [seq, seq]) });
+  if (change.kind !== "message.created" || !message) return;
+  await forgetSent(copy, id, message);
+  if (movesCursor && isUnread(message, copy.account.userId)) copy.announce(message);
+}
+
+function moveCursor(copy: CopyWriter, head: ConversationRecord, seq: number): void {
+  if (head.cursor === undefined) followFrom(copy, head, seq);
+  else copy.setHead(head.id, { cursor: Math.max(head.cursor, seq) });
+}
+
+const carryTheirMessage = ["message.created", "message.edited", "message.deleted", "tapback.set", "tapback.removed"];
+const shownBySystem = ["member.added", "member.removed", "member.changed", "conversation.renamed"];
+
+/** Whether the history may show it by a message that the change does not carry. */
+function isShownWithoutMessage({ kind, message }: Change): boolean {
+  if (shownBySystem.includes(kind)) return true;
+  return !message && kind !== "conversation.created" && !carryTheirMessage.includes(kind);
+}
+
+async function applyToHead(copy: CopyWriter, head: ConversationRecord, change: Change): Promise<void> {
+  const { id } = head;
+  // The server has told more already, or nothing yet: then it is asked.
+  if (!head.headSeq || change.seq <= head.headSeq) return;
+  copy.setHead(id, { headSeq: change.seq, lastSeq: Math.max(head.lastSeq, change.seq), lastActivityAt: change.at });
+  if (change.kind === "conversation.renamed") return copy.setHead(id, { title: change.title });
+  const { userId, role, seq } = change;
+  if (userId === undefined || role === undefined) return;
+  const isOwn = userId === copy.account.userId;
+  if (change.kind === "member.added") {
+    const windows = isOwn ? joinedAt(head.windows, seq) : head.windows;
+    copy.setHead(id, { memberCount: head.memberCount + 1, windows, role: isOwn ? role : head.role });
+    await copy.rows.put("members", { conversationId: id, userId, role, joinedSeq: seq });
+  } else if (change.kind === "member.removed") {
+    const windows = isOwn ? leftAt(head.windows, seq) : head.windows;
+    copy.setHead(id, { memberCount: Math.max(0, head.memberCount - 1), windows });
+    await copy.rows.remove("members", [id, userId]);
+  } else if (change.kind === "member.changed") {
+    const member = await copy.rows.get("members", [id, userId]);
+    if (member) await copy.rows.put("members", { ...member, role });
+    if (isOwn) copy.setHead(id, { role });
+  }
+  copy.showMembers(id);
+}
+
+function joinedAt(windows: Window[], seq: number): Window[] {
+  const last = windows.at(-1);
+  return !last || last.to !== undefined && seq > last.to ? [...windows, { from: seq }] : windows;
+}
+
+function leftAt(windows: Window[], seq: number): Window[] {
+  const last = windows.at(-1);
+  return last && last.to === undefined ? [...windows.slice(0, -1), { ...last, to: seq }] : windows;
+}
+
+// The private stream.
+
+/** Applies a private change, and moves the cursor if it is the next one. Changes that were applied are passed over. */
+export async function applyPrivateChange(copy: CopyWriter, change: PrivateChange): Promise<void> {
+  const useq = copy.account.useq ?? 0;
+  if (change.useq <= useq) return;
+  await applyNew(copy, change);
+  if (change.useq === useq + 1) copy.setAccount({ useq: change.useq });
+}
+
+async function applyNew(copy: CopyWriter, change: PrivateChange): Promise<void> {
+  const { conversationId: id, kind } = change;
+  if (id === undefined) return kind === "settings.changed" ? applyOwnSettings(copy, change) : undefined;
+  if (kind === "conversation.joined") return await join(copy, id, change.lastSeq ?? 0);
+  if (kind === "conversation.removed") return await copy.discard(id);
+  const head = await copy.head(id);
+  if (!head) return;
+  if (kind === "message.hidden" && change.messageId !== undefined) await hideMessage(copy, id, change.messageId);
+  else if (kind === "history.cleared") await clearHistory(copy, id, change.throughSeq ?? 0);
+  else if (kind === "read.moved") copy.setHead(id, { readSeq: Math.max(head.readSeq, change.readSeq ?? 0) });
+  else if (kind === "settings.changed") {
+    copy.setHead(id, { settings: { readReceipts: change.readReceipts ?? true, inherited: change.inherited ?? [] } });
+  }
+}
+
+function applyOwnSettings(copy: CopyWriter, { readReceipts, presence }: PrivateChange): void {
+  const known = copy.account.settings;
+  if (!known && (readReceipts === undefined || presence === undefined)) return;
+  copy.setAccount({
+    settings: {
+      readReceipts: readReceipts ?? known?.readReceipts ?? true,
+      presence: presence ?? known?.presence ?? true,
+    },
+  });
+}
+
+/** The user is in the conversation, perhaps again: then the messages of earlier stays may have changed unseen. */
+async function join(copy: CopyWriter, id: ConversationId, lastSeq: number): Promise<void> {
+  const head = await copy.headOrNew(id);
+  if (head.cursor === undefined) {
+    followFrom(copy, head, lastSeq);
+  } else if (lastSeq > 0) {
+    outdate(copy, head, [1, lastSeq]);
+    const { firstCursor } = (await copy.head(id))!;
+    copy.setHead(id, { firstCursor: Math.max(firstCursor, lastSeq) });
+  }
+  // Who else came and went in between is in no change.
+  copy.setHead(id, { needsHead: true });
+}
+
+// Pages of history.
+
+/**
+ * Stores a page. One of before the copy followed the conversation is ignored: changes may be missing from it that never
+ * come.
+ */
+export async function storePage(copy: CopyWriter, id: ConversationId, page: History, place: Place): Promise<void> {
+  const head = await copy.head(id);
+  if (!head || head.cursor === undefined || page.lastSeq < head.firstCursor) return;
+  for (const message of page.messages) await storeMessage(copy, id, message);
+  copy.show(id);
+  const covered = coveredBy(page, place);
+  if (!covered) return;
+  // A message that the copy has and the page has not was deleted by the user for themselves, perhaps so long ago that the
+  // private stream does not tell any more.
+  const present = new Set(page.messages.map(({ seq }) => seq));
+  for (const message of await copy.rows.all("messages", { from: [id, covered[0]], to: [id, covered[1]] })) {
+    if (!present.has(message.seq)) await hideMessage(copy, id, message.id);
+  }
+  copy.setHead(id, { ranges: cover((await copy.head(id))!.ranges, covered) });
+}

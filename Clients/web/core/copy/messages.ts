@@ -1,0 +1,64 @@
+import type { ConversationId, Message, MessageId } from "../model.ts";
+import type { CopyWriter } from "./copy.ts";
+import { type MessageRecord, type Reading, within } from "./database.ts";
+import { storeReceipts } from "./receipts.ts";
+
+/**
+ * Stores a message if it is newer than the stored state, and the user has neither hidden nor cleared it. Takes the receipts
+ * that came with it in any case.
+ */
+export async function storeMessage(copy: CopyWriter, id: ConversationId, message: Message): Promise<void> {
+  const head = (await copy.head(id))!;
+  const { status, dateDelivered, dateRead, deliveredCount, readCount, recipientCount, ...told } = message;
+  const receipts = { status, dateDelivered, dateRead, deliveredCount, readCount, recipientCount };
+  if (status) await storeReceipts(copy, id, message.seq, receipts);
+  if (message.seq <= head.clearedSeq) return;
+  // Most messages are new: nothing has to be read for them.
+  if (head.hasHidden && await copy.rows.get("hidden", [id, message.id])) return;
+  const known = message.seq > head.topSeq ? undefined : await copy.rows.get("messages", [id, message.seq]);
+  const isNewer = !known || told.changeSeq > known.changeSeq ||
+    told.changeSeq === known.changeSeq && known.epoch < head.epoch;
+  if (!isNewer) return;
+  await copy.rows.put("messages", { ...told, replyTo: completed(told, known), epoch: head.epoch });
+  if (message.seq > head.topSeq) copy.setHead(id, { topSeq: message.seq });
+  if (told.deletedForEveryone) await copy.rows.removeAll("revisions", within(id, message.id));
+  copy.show(id);
+}
+
+/** Changes name a parent only: what was known of it stays known. */
+function completed({ replyTo }: Message, known?: Message): Message["replyTo"] {
+  return replyTo && !replyTo.unavailable && known?.replyTo ? { ...known.replyTo, ...replyTo } : replyTo;
+}
+
+export function messageById(rows: Reading, id: ConversationId, message: MessageId): Promise<MessageRecord | undefined> {
+  return rows.get("messages", [id, message], "id");
+}
+
+/** The last messages within positions, ascending. */
+export async function messagesBefore(
+  rows: Reading,
+  id: ConversationId,
+  first: number,
+  last: number,
+  limit: number,
+): Promise<MessageRecord[]> {
+  let found: MessageRecord[] = [];
+  // Reading backwards one by one is slow in browsers. Not every position has a message, so the pieces grow.
+  for (let [end, span] = [last, limit]; end >= first && found.length < limit; span *= 4) {
+    const begin = Math.max(first, end - span + 1);
+    found = [...await rows.all("messages", { from: [id, begin], to: [id, end] }), ...found];
+    end = begin - 1;
+  }
+  return found.slice(-limit);
+}
+
+/** The first messages within positions, or all, ascending. */
+export function messagesAfter(
+  rows: Reading,
+  id: ConversationId,
+  first: number,
+  last: number,
+  limit?: number,
+): Promise<MessageRecord[]> {
+  return first > last ? Promise.resolve([]) : rows.all("messages", { from: [id, first], to: [id, last], limit });
+}

@@ -1,0 +1,232 @@
+import type {
+  Conversation,
+  ConversationId,
+  ConversationSettings,
+  Message,
+  MessageId,
+  Problem,
+  Settings,
+} from "../model.ts";
+import { joined, type PendingWrite } from "../outbox/writes.ts";
+import { clearHistory, hideMessage, storeAlone, storeConversation } from "./apply.ts";
+import type { CopyWriter } from "./copy.ts";
+import type { OutboxRow, Reading } from "./database.ts";
+import { messageById } from "./messages.ts";
+
+// Writing: what the user does is a row before it is anything else.
+
+export interface NewWrite {
+  write: PendingWrite;
+  /** Empty for the user's own settings. */
+  conversationId: ConversationId;
+  messageId?: MessageId;
+  at: string;
+  /** New for each. */
+  idempotencyKey: string;
+}
+
+/**
+ * Stores what the user did, or joins it to what waits: the text of a message that no request was made with yet is
+ * replaced, a later tapback takes the place of an earlier one, and so on.
+ */
+export async function enqueue(copy: CopyWriter, { write, ...about }: NewWrite): Promise<void> {
+  const { conversationId, messageId } = about;
+  copy.showOutbox();
+  if (conversationId) copy.show(conversationId);
+  const head = await copy.head(conversationId);
+  if (write.kind === "read" && head) copy.setHead(head.id, { readSeq: Math.max(head.readSeq, write.seq) });
+  const rows = await outboxOf(copy.rows, conversationId);
+  const unsent = rows.find((row) => row.write.kind === "send" && row.messageId === messageId && isUnknown(row));
+  if (messageId !== undefined && unsent && await joinUnsent(copy, unsent, write)) return;
+  const untried = rows.filter((row) => row.messageId === messageId && row.state === "waiting" && !row.wasTried);
+  const last = untried.findLast((row) => row.write.kind === write.kind);
+  const both = last && joined(last.write, write);
+  if (both) return await copy.rows.put("outbox", { ...last, write: both });
+  // What would happen to a message before its deletion need not happen.
+  if (write.kind === "delete") { for (const { key } of untried) await copy.rows.remove("outbox", key); }
+  await copy.rows.append("outbox", { ...about, write, state: "waiting", wasTried: false });
+}
+
+/** A message that the server cannot have: it was not sent, or was refused. */
+function isUnknown(row: OutboxRow): boolean {
+  return !row.wasTried || row.state === "failed";
+}
+
+/** An edited message is sent with its new text, also if it was refused; a deleted one is not sent. */
+async function joinUnsent(copy: CopyWriter, unsent: OutboxRow, write: PendingWrite): Promise<boolean> {
+  if (write.kind === "delete") {
+    await discardUnsent(copy, unsent.conversationId, unsent.messageId!);
+    return true;
+  }
+  const both = joined(unsent.write, write);
+  if (both) {
+    await copy.rows.put("outbox", unsent.state === "failed" ? waiting(unsent, both) : { ...unsent, write: both });
+  }
+  return both !== undefined;
+}
+
+function waiting(row: OutboxRow, write = row.write): OutboxRow {
+  return { ...row, write, state: "waiting", wasTried: false, problem: undefined };
+}
+
+/** Notes that requests with these rows are about to be made. */
+export async function markTried(copy: CopyWriter, keys: number[]): Promise<void> {
+  for (const key of keys) {
+    const row = await copy.rows.get("outbox", key);
+    if (row) await copy.rows.put("outbox", { ...row, wasTried: true });
+  }
+}
+
+// By the user.
+
+/** Sends a refused message again. If its id is in use for something else, it gets the new one. */
+export async function retry(copy: CopyWriter, id: ConversationId, message: MessageId, newId: MessageId): Promise<void> {
+  const rows = await outboxOf(copy.rows, id);
+  const failed = rows.find((row) => row.messageId === message && row.state === "failed");
+  if (!failed) return;
+  copy.showOutbox();
+  copy.show(id);
+  await copy.rows.put("outbox", waiting(failed));
+  if (failed.problem?.code === "conflict") await rename(copy, id, message, newId);
+}
+
+async function rename(copy: CopyWriter, id: ConversationId, old: MessageId, messageId: MessageId): Promise<void> {
+  for (const row of await outboxOf(copy.rows, id)) {
+    const { write } = row;
+    if (row.messageId === old) await copy.rows.put("outbox", { ...row, messageId });
+    if (write.kind === "send" && write.replyTo === old) {
+      await copy.rows.put("outbox", { ...row, write: { ...write, replyTo: messageId } });
+    }
+  }
+}
+
+/** Takes back a message that the server does not have, with what was done to it since. */
+export async function discardUnsent(copy: CopyWriter, id: ConversationId, message: MessageId): Promise<void> {
+  for (const row of await outboxOf(copy.rows, id)) {
+    if (row.messageId === message) await copy.rows.remove("outbox", row.key);
+  }
+  copy.showOutbox();
+  copy.show(id);
+}
+
+/** The user was told that a write was refused. */
+export async function dismiss(copy: CopyWriter, key: number): Promise<void> {
+  if ((await copy.rows.get("outbox", key))?.state === "refused") await copy.rows.remove("outbox", key);
+  copy.showOutbox();
+}
+
+// By the server.
+
+/** The server has carried a write out: it leaves the outbox in the transaction that stores what it did. */
+export async function complete(copy: CopyWriter, row: OutboxRow, body: unknown): Promise<void> {
+  await storeResponse(copy, row, body);
+  await storeUntold(copy, row);
+  await copy.rows.remove("outbox", row.key);
+  copy.showOutbox();
+  if (row.conversationId) copy.show(row.conversationId);
+}
+
+async function storeResponse(copy: CopyWriter, { write, conversationId }: OutboxRow, body: unknown): Promise<void> {
+  const head = await copy.head(conversationId);
+  if (write.kind === "send" || write.kind === "edit" || write.kind === "tapback" && write.tapback !== null) {
+    await storeAlone(copy, body as Message);
+  } else if (write.kind === "create" || write.kind === "rename") {
+    // The user may have taken it out of the list since.
+    if (head || write.kind === "create") await storeConversation(copy, body as Conversation, false);
+  } else if (write.kind === "settings") {
+    copy.setAccount({ settings: body as Settings });
+  } else if (write.kind === "conversationSettings" && head) {
+    copy.setHead(conversationId, { settings: body as ConversationSettings });
+  }
+}
+
+/**
+ * What the response does not tell is done to the copy, so that nothing flickers until the change arrives, which then is the
+ * newer state.
+ */
+async function storeUntold(copy: CopyWriter, row: OutboxRow): Promise<void> {
+  const { write, conversationId, messageId, at, wasTried } = row;
+  if (!await copy.head(conversationId)) return;
+  if (write.kind === "clear") return await clearHistory(copy, conversationId, write.through);
+  // The private stream tells of a conversation that left the list, before it may tell that the user came back.
+  if (messageId === undefined) return;
+  if (write.kind === "delete" && write.scope === "me") return await hideMessage(copy, conversationId, messageId);
+  const message = await messageById(copy.rows, conversationId, messageId);
+  if (!message) return;
+  if (write.kind === "delete") {
+    await copy.rows.put("messages", buried(message, at));
+    await copy.rows.remove("revisions", [conversationId, messageId]);
+    // The response to a repetition may be older than a tapback of another device, which must stay.
+  } else if (write.kind === "tapback" && write.tapback === null && !wasTried) {
+    await copy.rows.put("messages", withTapback(message, null, copy.account.userId));
+  }
+}
+
+/** The server has refused a write for good. A message fails; anything else is undone, and the user is to be told. */
+export async function refuse(copy: CopyWriter, row: OutboxRow, problem: Problem): Promise<void> {
+  copy.showOutbox();
+  if (row.conversationId) copy.show(row.conversationId);
+  // It may have been joined or taken back since.
+  const present = await copy.rows.get("outbox", row.key);
+  if (!present) return;
+  if (row.write.kind === "send") await fail(copy, present, problem);
+  // Nobody waits for these.
+  else if (row.write.kind === "read") await copy.rows.remove("outbox", row.key);
+  else await copy.rows.put("outbox", { ...present, state: "refused", problem });
+}
+
+/** Later writes to a message that the server will never have join it now. */
+async function fail(copy: CopyWriter, row: OutboxRow, problem: Problem): Promise<void> {
+  const { conversationId, messageId } = row;
+  let { write } = row;
+  for (const later of await outboxOf(copy.rows, conversationId)) {
+    if (later.messageId !== messageId || later.key <= row.key) continue;
+    if (later.write.kind === "delete") return await discardUnsent(copy, conversationId, messageId!);
+    write = joined(write, later.write) ?? write;
+    await copy.rows.remove("outbox", later.key);
+  }
+  await copy.rows.put("outbox", { ...row, write, state: "failed", problem });
+}
+
+/** A message came back by the stream: its row is done, whatever becomes of the request. */
+export async function forgetSent(copy: CopyWriter, id: ConversationId, message: Message): Promise<void> {
+  if (message.senderId !== copy.account.userId) return;
+  for (const row of await outboxOf(copy.rows, id)) {
+    if (row.messageId !== message.id || row.write.kind !== "send") continue;
+    await copy.rows.remove("outbox", row.key);
+    copy.showOutbox();
+  }
+}
+
+// Reading.
+
+export function outboxOf(rows: Reading, conversationId: ConversationId): Promise<OutboxRow[]> {
+  return rows.all("outbox", { index: "conversation", from: conversationId, to: conversationId });
+}
+
+/** The rows that may be sent: not the messages behind one that failed. */
+export async function sendable(rows: Reading): Promise<OutboxRow[]> {
+  const blocked = new Set<ConversationId>();
+  return (await rows.all("outbox")).filter(({ state, write, conversationId }) => {
+    if (state === "failed") blocked.add(conversationId);
+    return state === "waiting" && !(write.kind === "send" && blocked.has(conversationId));
+  });
+}
+
+// Messages as they are after a write.
+
+export function buried<Row extends Message>(message: Row, at: string): Row {
+  const deleted = { text: null, deletedForEveryone: true as const, deletedAt: message.deletedAt ?? at };
+  return { ...message, ...deleted, editedAt: undefined, tapbacks: [], tapbackCounts: {}, mentions: [] };
+}
+
+export function withTapback<Row extends Message>(message: Row, kind: string | null, user?: string): Row {
+  if (user === undefined || message.deletedForEveryone) return message;
+  const tapbackCounts = { ...message.tapbackCounts };
+  const old = message.tapbacks.find(({ userId }) => userId === user)?.kind;
+  if (old !== undefined && --tapbackCounts[old]! <= 0) delete tapbackCounts[old];
+  const tapbacks = message.tapbacks.filter(({ userId }) => userId !== user);
+  if (kind === null) return { ...message, tapbacks, tapbackCounts };
+  tapbackCounts[kind] = (tapbackCounts[kind] ?? 0) + 1;
+  return { ...message, tapbacks: [{ userId: user, kind }, ...tapbacks], tapbackCounts };
+}

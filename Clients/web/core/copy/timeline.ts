@@ -1,0 +1,186 @@
+import type { RowState, TimelineRow } from "../client.ts";
+import type { ConversationId, Message, MessageId, UserId } from "../model.ts";
+import type { Place } from "../sync/events.ts";
+import { accountOf } from "./copy.ts";
+import type { ConversationRecord, OutboxRow, Reading } from "./database.ts";
+import { messageById, messagesAfter, messagesBefore } from "./messages.ts";
+import { buried, outboxOf, withTapback } from "./outbox-rows.ts";
+import { rangeAt } from "./ranges.ts";
+import { isUnread } from "./unread.ts";
+
+// Windows of a conversation's timeline. What they cost depends on their size alone.
+
+/** Which part to show: `before` rows up to a position, and `after` rows behind it. */
+export interface TimelinePart {
+  at: number | "end";
+  before: number;
+  after: number;
+}
+
+/** Messages in order, without a hole between them. */
+export interface TimelinePage {
+  rows: TimelineRow[];
+  /** Whether there is more, in the copy or on the server. */
+  hasMoreBefore: boolean;
+  hasMoreAfter: boolean;
+  /** What has to be loaded to show more than this; undefined if everything asked for is here. */
+  gap?: Place;
+}
+
+/** A hole in the copy ends a page, and is named as its gap. */
+export async function timeline(rows: Reading, id: ConversationId, part: TimelinePart): Promise<TimelinePage> {
+  const pending = await outboxOf(rows, id);
+  const { userId } = await accountOf(rows);
+  const head = await rows.get("conversations", id);
+  const page = head?.headSeq ? await stored(rows, head, pending, part) : emptyPage;
+  const messages = withPending(page.messages, page.hasMoreAfter ? [] : pending, id, userId);
+  const shown = messages.flatMap((row) => withChanges(row, pending, userId));
+  const parents = await Promise.all(shown.map(({ message }) => parentOf(rows, message, pending, userId)));
+  const { hasMoreBefore, hasMoreAfter, gap } = page;
+  return { rows: shown.map((row, index) => ({ ...row, parent: parents[index] })), hasMoreBefore, hasMoreAfter, gap };
+}
+
+type StoredPage = Omit<TimelinePage, "rows"> & { messages: Message[] };
+
+const emptyPage: StoredPage = { messages: [], hasMoreBefore: false, hasMoreAfter: false };
+
+function stored(
+  rows: Reading,
+  head: ConversationRecord,
+  pending: OutboxRow[],
+  part: TimelinePart,
+): Promise<StoredPage> | StoredPage {
+  const cleared = pending.map(({ write, state }) => state === "waiting" && write.kind === "clear" ? write.through : 0);
+  const first = Math.max(head.windows[0]?.from ?? 1, Math.max(head.clearedSeq, ...cleared) + 1);
+  if (first > head.lastSeq) return emptyPage;
+  return part.at === "end" ? newest(rows, head, first, part.before) : around(rows, head, first, part.at, part);
+}
+
+async function newest(rows: Reading, head: ConversationRecord, firstSeq: number, limit: number): Promise<StoredPage> {
+  const range = head.ranges.at(-1);
+  if (!range || range[1] < firstSeq) return { messages: [], hasMoreBefore: true, hasMoreAfter: false, gap: "newest" };
+  const first = Math.max(range[0], firstSeq);
+  const found = await messagesBefore(rows, head.id, first, range[1], limit + 1);
+  const isEnough = found.length > limit;
+  const hasMoreBefore = isEnough || first > firstSeq;
+  let gap: Place | undefined;
+  // A few changes are on their way, or a long absence is being made up for.
+  if (range[1] < head.lastSeq) gap = head.lastSeq - range[1] < 100 ? { after: range[1] } : "newest";
+  else if (!isEnough && first > firstSeq) gap = { before: range[0] };
+  return { messages: found.slice(-limit), hasMoreBefore, hasMoreAfter: false, gap };
+}
+
+async function around(
+  rows: Reading,
+  { id, ranges, lastSeq }: ConversationRecord,
+  firstSeq: number,
+  seq: number,
+  { before, after }: TimelinePart,
+): Promise<StoredPage> {
+  const range = rangeAt(ranges, seq);
+  if (!range) return { messages: [], hasMoreBefore: true, hasMoreAfter: true, gap: { around: seq } };
+  const first = Math.max(range[0], firstSeq);
+  const older = await messagesBefore(rows, id, first, seq, before + 1);
+  const newer = await messagesAfter(rows, id, seq + 1, range[1], after + 1);
+  const [isEnoughBefore, isEnoughAfter] = [older.length > before, newer.length > after];
+  let gap: Place | undefined;
+  if (!isEnoughBefore && first > firstSeq) gap = { before: range[0] };
+  else if (!isEnoughAfter && range[1] < lastSeq) gap = { after: range[1] };
+  return {
+    messages: [...older.slice(-before), ...newer.slice(0, after)],
+    hasMoreBefore: isEnoughBefore || first > firstSeq,
+    hasMoreAfter: isEnoughAfter || range[1] < lastSeq,
+    gap,
+  };
+}
+
+/** The first message of others after a position; undefined until the copy has everything up to it. */
+export async function firstUnread(rows: Reading, id: ConversationId, seen: number): Promise<Message | undefined> {
+  const head = await rows.get("conversations", id);
+  const range = rangeAt(head?.ranges ?? [], seen + 1);
+  if (!range) return undefined;
+  const { userId } = await accountOf(rows);
+  const messages = await messagesAfter(rows, id, seen + 1, range[1], 200);
+  return messages.find((message) => isUnread(message, userId));
+}
+
+// What the user did since.
+
+function withPending(messages: Message[], pending: OutboxRow[], id: ConversationId, own?: UserId): TimelineRow[] {
+  const known = new Set(messages.map((message) => message.id));
+  const unsent = pending.filter(({ write, messageId }) => write.kind === "send" && !known.has(messageId!));
+  return [
+    ...messages.map((message) => timelineRow(message, own)),
+    ...unsent.map((row) => {
+      const state: RowState = row.state === "failed" ? "failed" : "sending";
+      return { ...timelineRow(unsentMessage(row, id, own), own), state, problem: row.problem };
+    }),
+  ];
+}
+
+function timelineRow(message: Message, own?: UserId): TimelineRow {
+  return { id: message.id, message, state: "stored", isOwn: message.senderId === own };
+}
+
+/** The message that a row sends. */
+export function unsentMessage({ messageId, write, at }: OutboxRow, conversationId: ConversationId, own = ""): Message {
+  if (write.kind !== "send") throw new Error("only a send has a message");
+  const { text, replyTo, mentions, sentAt } = write;
+  return {
+    ...{ id: messageId!, conversationId, seq: 0, changeSeq: 0, senderId: own, kind: replyTo ? "reply" : "text", text },
+    ...{ sentAt, createdAt: at, replyTo: replyTo ? { messageId: replyTo } : undefined },
+    ...{ tapbacks: [], tapbackCounts: {}, mentions },
+  };
+}
+
+/** A row after the changes that wait; nothing if it is not shown any more. */
+function withChanges(row: TimelineRow, pending: OutboxRow[], own?: UserId): TimelineRow[] {
+  let { message } = row;
+  for (const { write, state, messageId, at } of pending) {
+    if (messageId !== message.id || state !== "waiting") continue;
+    if (write.kind === "delete" && write.scope === "me") return [];
+    if (write.kind === "delete") message = buried(message, at);
+    if (write.kind === "edit" && !message.deletedForEveryone) message = { ...message, text: write.text, editedAt: at };
+    if (write.kind === "tapback") message = withTapback(message, write.tapback, own);
+  }
+  return [message === row.message ? row : { ...row, message }];
+}
+
+/** The parent of a reply, as far as it may be shown. */
+async function parentOf(
+  rows: Reading,
+  { conversationId, replyTo, deletedForEveryone }: Message,
+  pending: OutboxRow[],
+  own?: UserId,
+): Promise<TimelineRow["parent"]> {
+  if (!replyTo || deletedForEveryone) return undefined;
+  const id = replyTo.messageId;
+  const known = await messageById(rows, conversationId, id);
+  if (known) return withChanges(timelineRow(known), pending, own).map(({ message }) => quoted(message))[0];
+  const sending = pending.find(({ messageId, write }) => messageId === id && write.kind === "send");
+  if (sending) return quoted(unsentMessage(sending, conversationId, own));
+  if (replyTo.unavailable || await rows.get("hidden", [conversationId, id])) return undefined;
+  return { id, senderId: replyTo.senderId, preview: replyTo.preview };
+}
+
+function quoted({ id, senderId, text, deletedForEveryone }: Message): TimelineRow["parent"] {
+  return deletedForEveryone ? undefined : { id, senderId, preview: firstCharacters(text ?? "", 50) };
+}
+
+const characters = new Intl.Segmenter();
+
+/** What a reader calls characters: an emoji with its skin tone is one. */
+function firstCharacters(text: string, count: number): string {
+  let shown = "";
+  // No character that somebody means has more than 40 units; of hostile ones a part is shown.
+  for (const { segment, index } of characters.segment(text.slice(0, 40 * count))) {
+    if (--count < 0) return text.slice(0, index);
+    shown += segment;
+  }
+  return shown;
+}
+
+/** Where a message is, if the copy has it. */
+export async function seqOf(rows: Reading, id: ConversationId, message: MessageId): Promise<number | undefined> {
+  return (await messageById(rows, id, message))?.seq;
+}

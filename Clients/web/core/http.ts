@@ -1,0 +1,108 @@
+import type { OutboxRow } from "./copy/database.ts";
+import type { NewWrite } from "./copy/outbox-rows.ts";
+import type { OutboxCall } from "./outbox/sender.ts";
+import type { Place, SyncCall } from "./sync/events.ts";
+
+// Calls as HTTP has them.
+
+export interface HTTPRequest {
+  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** With its query, percent-encoded. */
+  path: string;
+  body?: unknown;
+  idempotencyKey?: string;
+}
+
+const messagesPerPage = 100;
+
+export function get(path: string, query: Record<string, string | number | undefined> = {}): HTTPRequest {
+  const fields = Object.entries(query).filter(([, value]) => value !== undefined);
+  const text = fields.map(([name, value]) => `${name}=${encodeURIComponent(value!)}`).join("&");
+  return { method: "GET", path: text ? `${path}?${text}` : path };
+}
+
+export function conversationPath(id: string): string {
+  return `/v1/conversations/${id}`;
+}
+
+export function messagePath(id: string, message: string): string {
+  return `${conversationPath(id)}/messages/${message}`;
+}
+
+export function syncRequest(call: SyncCall): HTTPRequest {
+  if (call.call === "conversations") return get("/v1/conversations", { limit: 200, before: call.before });
+  if (call.call === "settings") return get("/v1/settings");
+  if (call.call === "sync") return get("/v1/sync", { since: call.since });
+  const path = conversationPath(call.conversation);
+  switch (call.call) {
+    case "conversation":
+      return get(path);
+    case "changes":
+      return get(`${path}/changes`, { after: call.after, limit: 1_000 });
+    case "history":
+      return get(`${path}/messages`, { limit: messagesPerPage, ...placeQuery(call.place) });
+    case "members":
+      return get(`${path}/members`, { limit: 1_000, after: call.after });
+    case "revisions":
+      return get(`${messagePath(call.conversation, call.message)}/revisions`);
+    case "digest":
+      return get(`${path}/digest`, { after: call.after });
+  }
+}
+
+function placeQuery(place: Place): Record<string, number> {
+  return place === "newest" ? {} : place;
+}
+
+export function outboxRequest(rows: OutboxCall): HTTPRequest {
+  const [row] = rows as [OutboxRow];
+  if (rows.length === 1) return rowRequest(row);
+  const messages = rows.map((row) => ({ conversationId: row.conversationId, ...newMessage(row) }));
+  return { method: "POST", path: "/v1/messages:batch", body: { messages } };
+}
+
+function newMessage({ messageId: id, write }: NewWrite) {
+  if (write.kind !== "send") throw new Error("a batch is of messages");
+  const { text, replyTo, mentions, sentAt } = write;
+  return { id, text, replyTo, mentions: mentions.length ? mentions : undefined, sentAt };
+}
+
+function rowRequest(row: OutboxRow): HTTPRequest {
+  const { write, conversationId, idempotencyKey } = row;
+  const path = conversationPath(conversationId);
+  const message = messagePath(conversationId, row.messageId ?? "");
+  switch (write.kind) {
+    case "send":
+      return { method: "POST", path: `${path}/messages`, body: newMessage(row) };
+    case "read":
+      return { method: "POST", path: `${path}/receipts`, body: { readSeq: write.seq } };
+    case "create": {
+      const { members, title } = write;
+      return { method: "POST", path: "/v1/conversations", body: { id: conversationId, kind: "group", members, title } };
+    }
+    case "edit":
+      return { method: "PATCH", path: message, body: { text: write.text }, idempotencyKey };
+    case "delete":
+      return { method: "DELETE", path: `${message}?scope=${write.scope}`, idempotencyKey };
+    case "tapback": {
+      if (write.tapback === null) return { method: "DELETE", path: `${message}/tapback`, idempotencyKey };
+      return { method: "PUT", path: `${message}/tapback`, body: { kind: write.tapback }, idempotencyKey };
+    }
+    case "clear":
+      return { method: "DELETE", path: `${path}/history?through=${write.through}`, idempotencyKey };
+    case "rename":
+      return { method: "PATCH", path, body: { title: write.title }, idempotencyKey };
+    case "member": {
+      const member = `${path}/members/${encodeURIComponent(write.user)}`;
+      if (write.isRemoved) return { method: "DELETE", path: member, idempotencyKey };
+      return { method: "PUT", path: member, body: { role: write.role }, idempotencyKey };
+    }
+    case "unlist":
+      return { method: "DELETE", path, idempotencyKey };
+    case "settings":
+      return { method: "PUT", path: "/v1/settings", body: write.settings, idempotencyKey };
+    case "conversationSettings": {
+      return { method: "PUT", path: `${path}/settings`, body: write.settings, idempotencyKey };
+    }
+  }
+}

@@ -1,0 +1,288 @@
+// The contract's types, as JSON has them. Kinds are plain strings where a later version of the server may add some; what
+// is unknown is passed over. Times stay texts: in the contract's form their order is the order of time.
+
+export type UserId = string;
+export type ConversationId = string;
+export type MessageId = string;
+export type Time = string;
+
+export interface Message {
+  id: MessageId;
+  conversationId: ConversationId;
+  /** Where it was created, from 1; 0 while only this device has it. */
+  seq: number;
+  /** The last change that touched it: of two states the one with the higher is newer. */
+  changeSeq: number;
+  senderId: UserId;
+  kind: "text" | "reply" | "system" | string;
+  text: string | null;
+  sentAt: Time;
+  createdAt: Time;
+  editedAt?: Time;
+  deletedForEveryone?: true;
+  deletedAt?: Time;
+  event?: SystemEvent;
+  replyTo?: Reference;
+  tapbacks: Tapback[];
+  tapbackCounts: Record<string, number>;
+  mentions: UserId[];
+  status?: DeliveryStatus;
+  dateDelivered?: Time;
+  dateRead?: Time;
+  deliveredCount?: number;
+  readCount?: number;
+  recipientCount?: number;
+}
+
+export type DeliveryStatus = "sent" | "delivered" | "read";
+
+export interface SystemEvent {
+  kind: string;
+  userId?: UserId;
+  title?: string;
+}
+
+/** The parent of a reply: bare in changes, with sender and preview in responses. */
+export interface Reference {
+  messageId: MessageId;
+  seq?: number;
+  senderId?: UserId;
+  preview?: string;
+  unavailable?: true;
+}
+
+export interface Tapback {
+  userId: UserId;
+  kind: string;
+}
+
+export const tapbackKinds = ["love", "like", "dislike", "laugh", "emphasize", "question"];
+
+export interface Conversation {
+  id: ConversationId;
+  kind: "direct" | "group" | string;
+  title?: string;
+  createdAt: Time;
+  lastSeq: number;
+  lastActivityAt: Time;
+  lastMessage?: Message;
+  memberCount: number;
+  role: "owner" | "member" | string;
+  windows: Window[];
+  clearedSeq: number;
+  unreadCount: number;
+  readSeq: number;
+  deliveredSeq: number;
+}
+
+/** One stay of the user, both ends included; without `to` while they are a member. */
+export interface Window {
+  from: number;
+  to?: number;
+}
+
+export interface Member {
+  userId: UserId;
+  role: string;
+  joinedSeq: number;
+  deliveredSeq: number;
+  readSeq: number;
+}
+
+export interface Change {
+  conversationId: ConversationId;
+  seq: number;
+  kind: string;
+  at: Time;
+  actorId: UserId;
+  message?: Message;
+  conversation?: Pick<Conversation, "id" | "kind" | "title" | "createdAt" | "memberCount">;
+  userId?: UserId;
+  role?: string;
+  title?: string;
+}
+
+export interface PrivateChange {
+  useq: number;
+  kind: string;
+  at: Time;
+  conversationId?: ConversationId;
+  messageId?: MessageId;
+  throughSeq?: number;
+  readSeq?: number;
+  lastSeq?: number;
+  readReceipts?: boolean;
+  presence?: boolean;
+  inherited?: string[];
+}
+
+export interface Settings {
+  readReceipts: boolean;
+  presence: boolean;
+}
+
+/** `null` resets to the default. */
+export interface NewSettings {
+  readReceipts?: boolean | null;
+  presence?: boolean | null;
+}
+
+export interface ConversationSettings {
+  readReceipts: boolean;
+  inherited: string[];
+}
+
+/** `null` inherits the user's own setting. */
+export interface NewConversationSettings {
+  readReceipts?: boolean | null;
+}
+
+export interface Revision {
+  text: string;
+  at: Time;
+}
+
+export interface Problem {
+  status: number;
+  title: string;
+  detail: string;
+  code: string;
+}
+
+/** What of `GET /v1/limits` a client needs. */
+export interface Limits {
+  textBytes: number;
+  titleCharacters: number;
+  mentionsPerMessage: number;
+  membersPerRequest: number;
+  editWindowSeconds: number;
+  /** Where the WebSocket is, if not at the page's own origin. */
+  socketUrl?: string;
+  /** Only where attachments can be sent. */
+  media?: Record<string, unknown>;
+}
+
+// Pages.
+
+export interface ConversationPage {
+  conversations: Conversation[];
+  nextCursor?: string;
+}
+
+export interface History {
+  messages: Message[];
+  hasMoreBefore: boolean;
+  hasMoreAfter: boolean;
+  lastSeq: number;
+}
+
+export interface ChangePage {
+  changes: Change[];
+  lastSeq: number;
+  more: boolean;
+}
+
+export interface MemberPage {
+  members: Member[];
+  nextCursor?: UserId;
+}
+
+export interface SyncPage {
+  conversations: Conversation[];
+  private: PrivateChange[];
+  reload?: true;
+  cursor: string;
+  more: boolean;
+}
+
+export interface PageDigest {
+  fromSeq: number;
+  toSeq: number;
+  changes: string;
+  state: string;
+}
+
+export interface DigestPage {
+  lastSeq: number;
+  useq: number;
+  pages: PageDigest[];
+  more: boolean;
+}
+
+export interface SearchPage {
+  results: { message: Message; snippet: string }[];
+  nextCursor?: string;
+}
+
+export interface ReceiptPage {
+  delivered: { userId: UserId; at: Time }[];
+  read: { userId: UserId; at: Time }[];
+  deliveredCount: number;
+  readCount: number;
+  recipientCount: number;
+  nextCursor?: UserId;
+}
+
+export interface TapbackPage {
+  tapbacks: { userId: UserId; kind: string; at: Time }[];
+  counts: Record<string, number>;
+  nextCursor?: UserId;
+}
+
+export interface BatchResults {
+  results: { status: number; message?: Message; problem?: Problem }[];
+}
+
+// Frames of the WebSocket.
+
+export interface Welcome {
+  type: "welcome";
+  userId: UserId;
+  serverTime: Time;
+  logId: string;
+  useq: number;
+  conversations: Conversation[];
+  more: boolean;
+}
+
+export interface Status {
+  type: "status";
+  conversationId: ConversationId;
+  statusVersion: number;
+  delivered?: Record<UserId, number>;
+  read?: Record<UserId, number>;
+  counts?: { seq: number; deliveredCount: number; readCount: number }[];
+  at: Time;
+}
+
+export interface Position {
+  conversationId: ConversationId;
+  seq: number;
+}
+
+export type FrameFromServer =
+  | Welcome
+  | { type: "change"; change: Change }
+  | ({ type: "private" } & PrivateChange)
+  | Status
+  | { type: "typing"; conversationId: ConversationId; userId: UserId; active: boolean }
+  | { type: "presence"; userId: UserId; online: boolean; lastSeen?: Time }
+  | { type: "reload"; conversationId?: ConversationId; lastSeq?: number; useq?: number }
+  | { type: "reset"; conversationId?: ConversationId }
+  | { type: "tokenExpiring"; at: Time }
+  | { type: "bye"; code: string; reason: string; retryAfter?: number }
+  | { type: "pong"; id?: string };
+
+export type FrameFromClient =
+  | {
+    type: "hello";
+    token: string;
+    cursors: Record<ConversationId, number>;
+    useq?: number;
+    statusVersions: Record<ConversationId, number>;
+    logId?: string;
+  }
+  | { type: "delivered"; items: Position[] }
+  | { type: "typing"; conversationId: ConversationId; active: boolean }
+  | { type: "auth"; token: string }
+  | { type: "ping"; id: string };

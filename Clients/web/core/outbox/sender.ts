@@ -1,0 +1,185 @@
+import { Backoff, type Random } from "../backoff.ts";
+import type { OutboxRow } from "../copy/database.ts";
+import type { BatchResults, Problem } from "../model.ts";
+import { type CallFailure, isTemporary } from "../sync/events.ts";
+
+/** One request that carries rows of the outbox: several are messages, in the order of writing. */
+export type OutboxCall = OutboxRow[];
+
+export type OutboxResponse = { body: unknown } | { failure: CallFailure };
+
+/** What to do after a response: the outcomes in one transaction, before anything else is sent. */
+export interface OutboxStep {
+  completed: { row: OutboxRow; body: unknown }[];
+  refused: { row: OutboxRow; problem: Problem }[];
+  needsFreshToken: boolean;
+}
+
+/** The server bounds what one user has in flight. */
+const atOnce = 4;
+const mostMessages = 500;
+/** Half of what a batch may have: room for what JSON adds. */
+const mostBytes = 2 * 1_024 * 1_024;
+
+/**
+ * Decides which rows of the outbox are sent when. Without I/O and without a clock; what it keeps may be lost at any time,
+ * as every request may be repeated.
+ *
+ * The messages of a conversation, and what changes who is in it, go one after the other. Edits, deletions and tapbacks
+ * wait for their own message alone. Conversations do not wait for each other.
+ */
+export class OutboxSender {
+  private inFlight = new Map<number, OutboxCall>();
+  private lastId = 0;
+  private pausedUntil?: number;
+  private backoff: Backoff;
+  awaitsToken = false;
+  private messagesPerBatch = mostMessages;
+
+  constructor(random: Random) {
+    this.backoff = new Backoff(1_000, 60_000, random);
+  }
+
+  // Planning.
+
+  /** Chooses what to send now from the rows that wait, in the order of writing, including those in flight. */
+  plan(rows: OutboxRow[], now: number): { id: number; call: OutboxCall }[] {
+    if (this.awaitsToken || this.pausedUntil !== undefined && this.pausedUntil > now) return [];
+    this.pausedUntil = undefined;
+    const { messages, others } = this.eligible(rows);
+    const calls = others.map((row) => [row]);
+    if (messages.length) calls.push(messages);
+    calls.sort((one, other) => one[0]!.key - other[0]!.key);
+    return calls.slice(0, Math.max(0, atOnce - this.inFlight.size)).map((call) => {
+      this.inFlight.set(++this.lastId, call);
+      return { id: this.lastId, call };
+    });
+  }
+
+  /** The rows that wait for no other one. Of a conversation's messages the first few, to be sent in one request. */
+  private eligible(rows: OutboxRow[]): { messages: OutboxRow[]; others: OutboxRow[] } {
+    const sent = new Set([...this.inFlight.values()].flat().map(({ key }) => key));
+    const busy = new Set<string>();
+    // A conversation whose first messages are in this request may have more in it.
+    const open = new Set<string>();
+    const messages: OutboxRow[] = [];
+    const others: OutboxRow[] = [];
+    let bytes = 0;
+    for (const row of rows) {
+      const lanes = lanesOf(row);
+      const isFree = lanes.every((lane) => !busy.has(lane)) && !sent.has(row.key);
+      const { write, conversationId } = row;
+      const isSend = write.kind === "send";
+      const fits = messages.length < this.messagesPerBatch && (bytes + sizeOf(row) <= mostBytes || !messages.length);
+      if (isSend && (isFree || open.has(conversationId)) && fits) {
+        messages.push(row);
+        bytes += sizeOf(row);
+        // A reply may be refused where a text is not: what comes after it must not overtake it.
+        if (write.replyTo === undefined) open.add(conversationId);
+        else open.delete(conversationId);
+      } else {
+        if (isFree && !isSend) others.push(row);
+        if (lanes.includes(orderOf(conversationId))) open.delete(conversationId);
+      }
+      for (const lane of lanes) busy.add(lane);
+    }
+    return { messages, others };
+  }
+
+  /** When to plan again; undefined: not before a response or a new row. */
+  get wakeAt(): number | undefined {
+    return this.awaitsToken ? undefined : this.pausedUntil;
+  }
+
+  /** Sends again at once: the network is back. */
+  resume(): void {
+    this.pausedUntil = undefined;
+    this.backoff.succeeded();
+  }
+
+  tokenArrived(): void {
+    this.awaitsToken = false;
+  }
+
+  /** Ignores the responses to all requests so far. Their rows are sent again, as they may always be. */
+  restart(): void {
+    this.inFlight.clear();
+  }
+
+  // Responses.
+
+  handle(response: OutboxResponse, id: number, now: number): OutboxStep {
+    const step: OutboxStep = { completed: [], refused: [], needsFreshToken: false };
+    const rows = this.inFlight.get(id);
+    if (!rows) return step;
+    this.inFlight.delete(id);
+    if ("failure" in response) this.takeFailure(response.failure, rows, now, step);
+    else if (rows.length > 1) this.takeResults(response.body as BatchResults, rows, now, step);
+    else {
+      this.backoff.succeeded();
+      step.completed.push({ row: rows[0]!, body: response.body });
+    }
+    return step;
+  }
+
+  private takeResults({ results }: BatchResults, rows: OutboxRow[], now: number, step: OutboxStep): void {
+    this.messagesPerBatch = mostMessages;
+    let isComplete = true;
+    for (const [index, row] of rows.entries()) {
+      const { message, problem } = results[index] ?? {};
+      if (message) step.completed.push({ row, body: message });
+      else if (problem && !isTemporary({ problem })) step.refused.push({ row, problem });
+      else isComplete = false;
+    }
+    if (isComplete) this.backoff.succeeded();
+    else this.pause(now);
+  }
+
+  private takeFailure(failure: CallFailure, rows: OutboxRow[], now: number, step: OutboxStep): void {
+    if (failure.problem?.status === 401) {
+      this.awaitsToken = true;
+      step.needsFreshToken = true;
+    } else if (!failure.problem || isTemporary(failure)) {
+      this.pause(now, failure.retryAfter);
+    } else if (rows.length === 1) {
+      step.refused.push({ row: rows[0]!, problem: failure.problem });
+    } else {
+      // Smaller ones, down to one message that is refused by itself.
+      this.messagesPerBatch = Math.max(1, Math.trunc(rows.length / 2));
+    }
+  }
+
+  private pause(now: number, asked?: number): void {
+    this.pausedUntil = now + this.backoff.pause(asked);
+  }
+}
+
+/** What a row waits for: an earlier one of the same lane. */
+function lanesOf({ conversationId, messageId, write }: OutboxRow): string[] {
+  const message = `message ${conversationId} ${messageId}`;
+  switch (write.kind) {
+    case "send":
+      return [orderOf(conversationId), message];
+    case "create":
+    case "rename":
+    case "member":
+    case "unlist":
+      return [orderOf(conversationId)];
+    case "edit":
+    case "delete":
+    case "tapback":
+      return [message];
+    default:
+      return [`${write.kind} ${conversationId}`];
+  }
+}
+
+/** The lane of what keeps the order within a conversation. */
+function orderOf(conversationId: string): string {
+  return `order ${conversationId}`;
+}
+
+/** At least the bytes of its item in a batch: no character has more than three bytes, escaped six. */
+function sizeOf({ write }: OutboxRow): number {
+  return write.kind === "send" ? 6 * write.text.length + 80 * write.mentions.length + 300 : 0;
+}

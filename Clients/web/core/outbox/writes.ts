@@ -1,0 +1,35 @@
+import type { MessageId, NewConversationSettings, NewSettings, Time, UserId } from "../model.ts";
+
+/** What the user did and the server has not confirmed yet. It is stored: kinds and fields are added, never renamed. */
+export type PendingWrite =
+  | { kind: "send"; text: string; replyTo?: MessageId; mentions: UserId[]; sentAt: Time }
+  | { kind: "edit"; text: string }
+  | { kind: "delete"; scope: "me" | "everyone" }
+  /** Null takes it back. */
+  | { kind: "tapback"; tapback: string | null }
+  | { kind: "read"; seq: number }
+  | { kind: "clear"; through: number }
+  | { kind: "rename"; title: string }
+  | { kind: "member"; user: UserId; isRemoved: boolean; role?: string }
+  | { kind: "create"; members: UserId[]; title?: string }
+  | { kind: "unlist" }
+  | { kind: "settings"; settings: NewSettings }
+  | { kind: "conversationSettings"; settings: NewConversationSettings };
+
+/** What a write and a later one are together, if nobody has seen the first yet; undefined if they stay apart. */
+export function joined(first: PendingWrite, later: PendingWrite): PendingWrite | undefined {
+  if (first.kind === "send" && later.kind === "edit") return { ...first, text: later.text };
+  if (first.kind === "delete" && later.kind === "delete") {
+    return first.scope === "everyone" && later.scope === "me" ? undefined : later;
+  }
+  if (first.kind === "read" && later.kind === "read") return { ...first, seq: Math.max(first.seq, later.seq) };
+  if (first.kind === "clear" && later.kind === "clear") {
+    return { ...first, through: Math.max(first.through, later.through) };
+  }
+  if (first.kind === "settings" && later.kind === "settings") {
+    return { ...first, settings: { ...first.settings, ...later.settings } };
+  }
+  // A tapback that is taken back leaves not nothing: an earlier one may be set on the server.
+  const replaces = ["edit", "tapback", "rename", "conversationSettings"];
+  return first.kind === later.kind && replaces.includes(first.kind) ? later : undefined;
+}

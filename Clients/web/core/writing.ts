@@ -1,0 +1,126 @@
+import type { Draft } from "./client.ts";
+import { discardUnsent, dismiss, enqueue, retry } from "./copy/outbox-rows.ts";
+import type { Hub } from "./hub.ts";
+import type { Conversation, ConversationId, MessageId, NewSettings, UserId } from "./model.ts";
+import type { PendingWrite } from "./outbox/writes.ts";
+import { newId } from "./uuid.ts";
+
+type Id = ConversationId;
+
+/** What a user does. All of it is a row before it is anything else, so it works without a connection. */
+export class Writing {
+  constructor(protected hub: Hub) {}
+
+  private async enqueue(write: PendingWrite, conversationId = "", messageId?: MessageId): Promise<void> {
+    const at = new Date().toISOString();
+    await this.hub.write((copy) => enqueue(copy, { write, conversationId, messageId, at, idempotencyKey: newId() }));
+    this.hub.tell({ tell: "pump" });
+  }
+
+  async send(id: Id, text: string, { replyTo, mentions = [] }: { replyTo?: MessageId; mentions?: UserId[] } = {}) {
+    const messageId = newId();
+    await this.enqueue({ kind: "send", text, replyTo, mentions, sentAt: new Date().toISOString() }, id, messageId);
+    return messageId;
+  }
+
+  edit(id: Id, message: MessageId, text: string): Promise<void> {
+    return this.enqueue({ kind: "edit", text }, id, message);
+  }
+
+  deleteForMe(id: Id, message: MessageId): Promise<void> {
+    return this.enqueue({ kind: "delete", scope: "me" }, id, message);
+  }
+
+  deleteForEveryone(id: Id, message: MessageId): Promise<void> {
+    return this.enqueue({ kind: "delete", scope: "everyone" }, id, message);
+  }
+
+  react(id: Id, message: MessageId, kind: string | null): Promise<void> {
+    return this.enqueue({ kind: "tapback", tapback: kind }, id, message);
+  }
+
+  async retry(id: Id, message: MessageId): Promise<void> {
+    await this.hub.write((copy) => retry(copy, id, message, newId()));
+    this.hub.tell({ tell: "pump" });
+  }
+
+  async discard(id: Id, message: MessageId): Promise<void> {
+    await this.hub.write((copy) => discardUnsent(copy, id, message));
+    // Those behind it are free.
+    this.hub.tell({ tell: "pump" });
+  }
+
+  async read(id: Id, seq: number): Promise<void> {
+    const head = await this.hub.database.read((rows) => rows.get("conversations", id));
+    if (head && seq > head.readSeq) await this.enqueue({ kind: "read", seq }, id);
+  }
+
+  rename(id: Id, title: string): Promise<void> {
+    return this.enqueue({ kind: "rename", title }, id);
+  }
+
+  addMember(id: Id, user: UserId): Promise<void> {
+    return this.enqueue({ kind: "member", user, isRemoved: false }, id);
+  }
+
+  removeMember(id: Id, user: UserId): Promise<void> {
+    return this.enqueue({ kind: "member", user, isRemoved: true }, id);
+  }
+
+  async leave(id: Id): Promise<void> {
+    const account = await this.hub.database.read((rows) => rows.get("account", 0));
+    if (account?.userId !== undefined) await this.removeMember(id, account.userId);
+  }
+
+  async clearHistory(id: Id): Promise<void> {
+    const head = await this.hub.database.read((rows) => rows.get("conversations", id));
+    if (head) await this.enqueue({ kind: "clear", through: head.lastSeq }, id);
+  }
+
+  removeFromList(id: Id): Promise<void> {
+    return this.enqueue({ kind: "unlist" }, id);
+  }
+
+  setSettings(settings: NewSettings): Promise<void> {
+    return this.enqueue({ kind: "settings", settings });
+  }
+
+  setReadReceipts(id: Id, on: boolean | null): Promise<void> {
+    return this.enqueue({ kind: "conversationSettings", settings: { readReceipts: on } }, id);
+  }
+
+  async createGroup(members: UserId[], title?: string): Promise<Id> {
+    const id = newId();
+    await this.enqueue({ kind: "create", members, title: title || undefined }, id);
+    return id;
+  }
+
+  async openDirect(user: UserId): Promise<Id> {
+    const body = { kind: "direct", members: [user] };
+    const { id } = await this.hub.ask<Conversation>({ method: "POST", path: "/v1/conversations", body });
+    this.hub.tell({ tell: "event", event: { type: "created", conversation: id } });
+    return id;
+  }
+
+  dismiss(key: number): Promise<void> {
+    return this.hub.write((copy) => dismiss(copy, key));
+  }
+
+  sayTyping(id: Id, active: boolean): void {
+    const frame = this.hub.moment.say(id, active, performance.now());
+    if (frame) this.hub.tell({ tell: "say", frame });
+  }
+
+  async draft(id: Id): Promise<Draft | null> {
+    const draft = await this.hub.database.read((rows) => rows.get("drafts", id));
+    return draft ? { text: draft.text, replyTo: draft.replyTo } : null;
+  }
+
+  setDraft(id: Id, draft: Draft | null): Promise<void> {
+    return this.hub.write(async (copy) => {
+      copy.show(id);
+      if (!draft) return await copy.rows.remove("drafts", id);
+      await copy.rows.put("drafts", { conversationId: id, ...draft, at: new Date().toISOString() });
+    });
+  }
+}

@@ -1,0 +1,206 @@
+import type { ReceiptsView, TimelineRow } from "../core/client.ts";
+import type { Time, UserId } from "../core/model.ts";
+import { avatar } from "./avatar.ts";
+import { arrange, type Child, iconOf, make, set } from "./dom.ts";
+import type { Place } from "./runs.ts";
+import { isLong, isOnlyEmoji, textNodes } from "./text.ts";
+import { eventText, signOf, timeText, wholeTime } from "./words.ts";
+
+/** What a bubble can ask for. */
+export interface BubbleActions {
+  openMenu(row: TimelineRow, at: { x: number; y: number } | null): void;
+  jump(message: string): void;
+  retry(row: TimelineRow): void;
+  rewrite(row: TimelineRow): void;
+  discard(row: TimelineRow): void;
+  showRevisions(row: TimelineRow): void;
+  showTapbacks(row: TimelineRow): void;
+  showReceipts(row: TimelineRow): void;
+  /** When it was read, or delivered; the server is asked if the copy does not know. */
+  timeOf(row: TimelineRow, receipts: ReceiptsView): Promise<Time | undefined>;
+}
+
+export interface BubbleContext {
+  place: Place;
+  isGroup: boolean;
+  me: UserId | null;
+  /** Of the last of one's own messages, where this is it. */
+  receipts: ReceiptsView | null;
+  actions: BubbleActions;
+}
+
+/** Shows a row in `article`, which is kept when the row changes, so that it keeps the focus. */
+export function showRow(article: HTMLElement, row: TimelineRow, context: BubbleContext): void {
+  const { message } = row;
+  if (message.kind === "system") return showEvent(article, row, context.me);
+  const { place, isGroup } = context;
+  const isGone = !!message.deletedForEveryone;
+  const isLarge = !isGone && !row.parent && isOnlyEmoji(message.text ?? "");
+  article.className = classes({
+    own: row.isOwn,
+    first: place.startsRun,
+    last: place.endsRun,
+    gone: isGone,
+    large: isLarge,
+    pending: row.state === "sending",
+    failed: row.state === "failed",
+    tapped: hasTapbacks(row),
+  });
+  set(article, { "aria-label": labelOf(row, context) });
+  arrange(article, [
+    ...(isGroup && !row.isOwn ? [make("div.face", place.endsRun ? avatar([message.senderId], 28) : null)] : []),
+    make("div.stack", ...stackOf(row, context)),
+  ]);
+}
+
+function showEvent(article: HTMLElement, row: TimelineRow, me: UserId | null): void {
+  const text = eventText(row.message, me);
+  article.className = "event";
+  set(article, { "aria-label": `${text}, ${wholeTime(row.message.createdAt)}` });
+  article.replaceChildren(make("span", { dir: "auto" }, text));
+}
+
+function stackOf(row: TimelineRow, context: BubbleContext): Child[] {
+  const { message } = row;
+  const { actions } = context;
+  return [
+    context.isGroup && !row.isOwn && context.place.startsRun &&
+    make("span.sender", { dir: "auto" }, message.senderId),
+    row.parent && quote(row.parent, actions),
+    make("div.line", bubble(row, context), moreButton(row, actions)),
+    message.editedAt && !message.deletedForEveryone &&
+    make("button.edited", { tabindex: "-1", onclick: () => actions.showRevisions(row) }, "Edited"),
+    row.state === "failed" && failure(row, actions),
+    context.receipts && row.state === "stored" && statusLine(row, context),
+    row.state === "sending" && context.place.endsRun && make("span.status", "Sending…"),
+  ];
+}
+
+function bubble(row: TimelineRow, { me, actions }: BubbleContext): HTMLElement {
+  const { message } = row;
+  if (message.deletedForEveryone) {
+    return make("div.bubble", make("div.text", "Message deleted"));
+  }
+  const text = message.text ?? "";
+  const body = make("div.text", { dir: "auto" }, ...textNodes(text, message.mentions));
+  const node = make("div.bubble", body, hasTapbacks(row) && tapbacks(row, me, actions));
+  if (isLong(text)) fold(node, body);
+  return node;
+}
+
+function fold(node: HTMLElement, body: HTMLElement): void {
+  body.classList.add("folded");
+  const button = make("button.unfold", {
+    onclick: () => {
+      button.textContent = body.classList.toggle("folded") ? "Show all" : "Show less";
+    },
+  }, "Show all");
+  node.append(button);
+}
+
+function hasTapbacks(row: TimelineRow): boolean {
+  return !row.message.deletedForEveryone && Object.values(row.message.tapbackCounts).some((count) => count > 0);
+}
+
+function tapbacks(row: TimelineRow, me: UserId | null, actions: BubbleActions): HTMLElement {
+  const counts = Object.entries(row.message.tapbackCounts).filter(([, count]) => count > 0);
+  counts.sort(([, one], [, other]) => other - one);
+  const total = counts.reduce((sum, [, count]) => sum + count, 0);
+  const isMine = row.message.tapbacks.some((tapback) => tapback.userId === me);
+  return make(
+    "button",
+    {
+      class: classes({ tapbacks: true, mine: isMine }),
+      tabindex: "-1",
+      "aria-label": `Tapbacks: ${tapbackText(row)}`,
+      onclick: () => actions.showTapbacks(row),
+    },
+    ...counts.slice(0, 3).map(([kind]) => make("span", signOf(kind))),
+    total > 1 && make("span.count", String(total)),
+  );
+}
+
+function tapbackText(row: TimelineRow): string {
+  const counts = Object.entries(row.message.tapbackCounts).filter(([, count]) => count > 0);
+  return counts.map(([kind, count]) => `${count} ${kind}`).join(", ");
+}
+
+function quote(parent: NonNullable<TimelineRow["parent"]>, actions: BubbleActions): HTMLElement {
+  // While the parent is loading there is its place, so that nothing moves when it comes.
+  const sender = parent.senderId ?? "…";
+  const text = parent.preview ?? "…";
+  return make(
+    "blockquote.quote",
+    make(
+      "button",
+      {
+        tabindex: "-1",
+        "aria-label": `Jump to ${sender}: ${text}`,
+        onclick: () => actions.jump(parent.id),
+      },
+      make("span.who", { dir: "auto" }, sender),
+      make("span.what", { dir: "auto" }, text),
+    ),
+  );
+}
+
+function moreButton(row: TimelineRow, actions: BubbleActions): HTMLElement {
+  // For the mouse alone: the keyboard and screen readers open the menu by Enter on the message.
+  const button = make("button.icon.reveal", { tabindex: "-1", "aria-hidden": "true" }, iconOf("more"));
+  button.addEventListener("click", () => {
+    const box = button.getBoundingClientRect();
+    actions.openMenu(row, { x: box.left, y: box.bottom });
+  });
+  return button;
+}
+
+function failure(row: TimelineRow, actions: BubbleActions): HTMLElement {
+  const reason = row.problem?.detail ?? "It could not be sent.";
+  return make(
+    "div.failure",
+    make("span.reason", iconOf("alert"), `Not sent: ${reason}`),
+    make("button", { onclick: () => actions.retry(row) }, "Retry"),
+    make("button", { onclick: () => actions.rewrite(row) }, "Edit"),
+    make("button", { onclick: () => actions.discard(row) }, "Discard"),
+  );
+}
+
+function statusLine(row: TimelineRow, { receipts, isGroup, actions }: BubbleContext): HTMLElement {
+  const word = statusWord(receipts!, isGroup);
+  const button = make("button.status", { tabindex: "-1" }, word);
+  button.addEventListener("click", async () => {
+    if (isGroup) return actions.showReceipts(row);
+    const time = button.textContent === word && await actions.timeOf(row, receipts!);
+    button.textContent = time ? `${word} ${timeText(time)}` : word;
+  });
+  return button;
+}
+
+export function statusWord(receipts: ReceiptsView, isGroup: boolean): string {
+  if (isGroup && receipts.readCount > 0) return `Read by ${receipts.readCount}`;
+  if (receipts.status === "read") return "Read";
+  return receipts.status === "delivered" ? "Delivered" : "Sent";
+}
+
+/** What a screen reader says of it: sender, text, time, state. */
+function labelOf(row: TimelineRow, { receipts, isGroup }: BubbleContext): string {
+  const { message } = row;
+  const text = message.deletedForEveryone ? "Message deleted" : (message.text ?? "").slice(0, 500);
+  const parts = [message.senderId, text, wholeTime(message.createdAt)];
+  if (message.editedAt && !message.deletedForEveryone) parts.push("Edited");
+  if (row.parent?.preview) parts.push(`reply to ${row.parent.senderId}: ${row.parent.preview}`);
+  if (hasTapbacks(row)) parts.push(tapbackText(row));
+  if (row.isOwn) parts.push(stateOf(row, receipts, isGroup));
+  return parts.join(", ");
+}
+
+function stateOf(row: TimelineRow, receipts: ReceiptsView | null, isGroup: boolean): string {
+  if (row.state === "sending") return "Sending";
+  if (row.state === "failed") return `Not sent: ${row.problem?.detail ?? "refused"}`;
+  if (receipts) return statusWord(receipts, isGroup);
+  return { read: "Read", delivered: "Delivered", sent: "Sent" }[row.message.status ?? "sent"];
+}
+
+function classes(flags: Record<string, boolean>): string {
+  return Object.keys(flags).filter((name) => flags[name]).join(" ");
+}

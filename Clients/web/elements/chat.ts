@@ -1,0 +1,216 @@
+import type { ParleyClient, RefusedWrite } from "../core/client.ts";
+import type { ConversationId, MessageId } from "../core/model.ts";
+import { openParley } from "../core/parley.ts";
+import { Announcer } from "./announcer.ts";
+import { Banner } from "./banner.ts";
+import { ConversationView } from "./conversation.ts";
+import { Conversations } from "./conversation-list.ts";
+import { Endings, iconButton, make } from "./dom.ts";
+import { newConversation } from "./new-conversation.ts";
+import { Search } from "./search.ts";
+import { openSettings } from "./settings.ts";
+
+/** The styles of everything here, put in by the build. */
+declare const PARLEY_STYLE: string;
+
+/** Where a token comes from: `kept` is the last one, to be given back where nothing newer is known. */
+export type TokenSource = (isFresh: boolean, kept?: string) => Promise<string>;
+
+/**
+ * `<parley-chat server="https://chat.example">`: everything, in one element. Its `token` is set by the page around it.
+ * Dispatches `parley-connection` with the state of the connection, `parley-unread` with the number of unread messages, and
+ * `parley-signed-out`.
+ */
+export class ParleyChat extends HTMLElement {
+  #token: TokenSource | null = null;
+  #client: ParleyClient | null = null;
+  #endings = new Endings();
+  #opened: ConversationId | null = null;
+  #view: ConversationView | null = null;
+  #conversations = new Conversations();
+  #search = new Search();
+  #main = make("main", { "aria-label": "Conversation" });
+  #layout = make("div.layout");
+  #problems = make("div.problems", { "aria-live": "polite" });
+
+  constructor() {
+    super();
+    const root = this.attachShadow({ mode: "open" });
+    const style = new CSSStyleSheet();
+    style.replaceSync(PARLEY_STYLE);
+    root.adoptedStyleSheets = [style];
+  }
+
+  /** Asked for a token of the user; the session begins when it is set and the element is in the page. */
+  get token(): TokenSource | null {
+    return this.#token;
+  }
+
+  set token(token: TokenSource | null) {
+    this.#token = token;
+    if (this.isConnected) void this.#start();
+  }
+
+  connectedCallback(): void {
+    // One that was set before the script had come is a property of this element alone, which hides the accessor.
+    const early = Object.getOwnPropertyDescriptor(this, "token");
+    if (early && Reflect.deleteProperty(this, "token")) this.#token = early.value;
+    void this.#start();
+  }
+
+  disconnectedCallback(): void {
+    this.#endings.end();
+    this.#client?.close();
+    this.#client = null;
+    this.shadowRoot!.replaceChildren();
+  }
+
+  /** Shows a conversation, and in it a message. */
+  open(id: ConversationId, message?: MessageId): void {
+    if (!this.#client) return;
+    if (id === this.#opened && this.#view) {
+      if (message) this.#view.jump(message);
+      else this.#view.focusField();
+      return;
+    }
+    this.#opened = id;
+    const view = this.#view = new ConversationView();
+    view.onback = () => this.#back();
+    view.onleft = () => this.#back();
+    this.#main.replaceChildren(view);
+    this.#layout.classList.add("opened");
+    this.#conversations.select(id);
+    this.#search.show(id);
+    view.open(this.#client, id, message ? { around: message } : "unread");
+    if (!message) view.focusField();
+  }
+
+  #back(): void {
+    this.#opened = null;
+    this.#view = null;
+    this.#main.replaceChildren(this.#placeholder());
+    this.#layout.classList.remove("opened");
+    this.#conversations.select(null);
+    this.#search.show(null);
+    this.#conversations.focusSelected();
+  }
+
+  async #start(): Promise<void> {
+    if (!this.#token || this.#client) return;
+    // The one that is set when a token is needed: it may have been replaced since.
+    const token: TokenSource = (isFresh, kept) => this.#token!(isFresh, kept);
+    try {
+      const client = await openParley({ server: this.getAttribute("server") ?? undefined, token });
+      // It may have left the page meanwhile, and perhaps come back.
+      if (!this.isConnected || this.#client) return client.close();
+      this.#client = client;
+      this.#show(client);
+    } catch (error) {
+      console.warn("parley: the copy cannot be opened", error);
+      this.#showFailure(error);
+    }
+  }
+
+  /** Without a copy there is nothing to show. */
+  #showFailure(error: unknown): void {
+    const isNewer = error instanceof DOMException && error.name === "VersionError";
+    const reason = isNewer
+      ? "A newer version of Parley has been used in this browser. This one cannot read what that one keeps."
+      : "What Parley keeps in this browser cannot be opened. Is its storage full, or switched off?";
+    const button = make("button.filled", { onclick: () => location.reload() }, "Try again");
+    this.shadowRoot!.replaceChildren(make("div.failed-opening", { role: "alert" }, make("p", reason), button));
+  }
+
+  #show(client: ParleyClient): void {
+    const banner = new Banner();
+    const announcer = new Announcer();
+    this.#main.replaceChildren(this.#placeholder());
+    this.#layout.replaceChildren(this.#sidebar(client), this.#main);
+    this.shadowRoot!.replaceChildren(this.#layout, banner, this.#problems, announcer);
+    banner.open(client);
+    announcer.open(client, (id) => this.open(id));
+    this.#conversations.open(client);
+    this.#search.open(client);
+    this.#conversations.onopen = (id) => this.open(id);
+    this.#search.onfound = (id, message) => this.open(id, message);
+    this.#search.onopened = (isOpen) => this.#conversations.hidden = isOpen;
+    this.#endings.add(
+      client.connection.subscribe((state) => this.#tell("parley-connection", state)),
+      client.unreadTotal.subscribe((count) => this.#tell("parley-unread", count)),
+      client.problems.subscribe((problems) => this.#showProblems(problems)),
+      client.isSignedOut.subscribe((isOut) => isOut && this.#tell("parley-signed-out", null)),
+    );
+    this.#endings.listen(this.shadowRoot!, "keydown", (event) => this.#pressed(event as KeyboardEvent));
+    // A page that is in front again does not wait for its next attempt.
+    for (const type of ["online", "focus"]) this.#endings.listen(globalThis, type, () => this.#reconnect());
+    this.#openFirst(client);
+  }
+
+  /** On a wide screen the latest conversation is open from the start. */
+  #openFirst(client: ParleyClient): void {
+    if (this.clientWidth < 720) return;
+    const list = client.conversations(1);
+    let hasBegun = false;
+    const end = list.subscribe((view) => {
+      if (hasBegun || !view.isLoaded || !view.rows.length) return;
+      hasBegun = true;
+      if (!this.#opened) this.open(view.rows[0]!.id);
+      queueMicrotask(() => (end(), list.close()));
+    });
+    this.#endings.add(() => (end(), list.close()));
+  }
+
+  #reconnect(): void {
+    if (this.#client?.connection.value === "waiting") this.#client.connect();
+  }
+
+  #sidebar(client: ParleyClient): HTMLElement {
+    return make(
+      "div.sidebar",
+      make(
+        "header",
+        iconButton("Settings", "person", () => openSettings(this.#layout, client)),
+        make("h1", "Messages"),
+        iconButton("New conversation", "compose", () => newConversation(this.#layout, client, (id) => this.open(id))),
+      ),
+      this.#search,
+      make("nav", { "aria-label": "Conversations" }, this.#conversations),
+    );
+  }
+
+  #placeholder(): HTMLElement {
+    return make("p.placeholder", "Choose a conversation, or start a new one.");
+  }
+
+  #showProblems(problems: RefusedWrite[]): void {
+    const dismiss = (problem: RefusedWrite) => void this.#client?.dismiss(problem.key);
+    this.#problems.replaceChildren(
+      ...problems.map((problem) =>
+        make(
+          "div.problem-note",
+          make("span", `${capital(problem.kind)} was refused: ${problem.problem.detail}`),
+          iconButton("Dismiss", "close", () => dismiss(problem)),
+        )
+      ),
+    );
+  }
+
+  #tell(name: string, detail: unknown): void {
+    this.dispatchEvent(new CustomEvent(name, { detail, bubbles: true }));
+  }
+
+  #pressed(event: KeyboardEvent): void {
+    const isCommand = event.metaKey || event.ctrlKey;
+    if (isCommand && event.key.toLowerCase() === "k") {
+      event.preventDefault();
+      this.#search.field.focus();
+      this.#search.field.select();
+    } else if (event.key === "Escape" && this.#opened && this.#layout.classList.contains("opened")) {
+      this.#conversations.focusSelected();
+    }
+  }
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

@@ -1,0 +1,254 @@
+import type { ParleyClient, TimelineRow } from "../core/client.ts";
+import type { ConversationId, MessageId, UserId } from "../core/model.ts";
+import { Endings, gathered, iconButton, iconOf, make, set } from "./dom.ts";
+import { Mentions } from "./mentions.ts";
+import { mentionsIn } from "./text.ts";
+
+/** What the composer needs of the conversation it stands in. */
+export interface ComposerHost {
+  /** The last of one's own messages that may be edited. */
+  lastOwn(): TimelineRow | undefined;
+  members(): UserId[];
+  sent(): void;
+  /** A message, if it is among those shown once they are. */
+  rowOf(id: MessageId): Promise<TimelineRow | undefined>;
+  /** The keyboard leaves it upwards. */
+  leaveUpwards(): void;
+}
+
+/** Where a message is written, a reply to another, or the new text of one that was sent. */
+export class Composer extends HTMLElement {
+  #client!: ParleyClient;
+  #id!: ConversationId;
+  #host!: ComposerHost;
+  #endings = new Endings();
+  #replyTo: MessageId | null = null;
+  #editing: { id: MessageId; draft: string; hasFailed: boolean } | null = null;
+  #mentions?: Mentions;
+
+  #field = make("textarea", {
+    "aria-label": "Message",
+    placeholder: "Message",
+    rows: "1",
+    dir: "auto",
+    autocomplete: "off",
+    enterkeyhint: "send",
+  });
+  #button = iconButton("Send", "send", () => void this.#submit(), { class: "icon send", disabled: true });
+  #attach = iconButton("Attach", "attach", () => this.#picker.click(), { class: "icon attach", hidden: true });
+  #picker = make("input", { type: "file", multiple: true, hidden: true, "aria-hidden": "true", tabindex: "-1" });
+  #bar = make("div.bar", { hidden: true });
+  #notice = make("div.notice", { hidden: true, "aria-live": "polite" });
+  #keepDraft = gathered(300, () => void this.#saveDraft());
+
+  async open(client: ParleyClient, id: ConversationId, host: ComposerHost): Promise<void> {
+    [this.#client, this.#id, this.#host] = [client, id, host];
+    this.#mentions = new Mentions(this.#field, () => host.members().filter((member) => member !== client.userId.value));
+    this.append(
+      this.#bar,
+      this.#notice,
+      this.#mentions.list,
+      make("div.row", this.#attach, this.#picker, make("div.field", this.#field, this.#button)),
+    );
+    this.#field.addEventListener("input", () => this.#typed());
+    this.#field.addEventListener("keydown", (event) => this.#pressed(event));
+    this.#endings.listen(globalThis, "pagehide", () => this.#keepDraft.flush());
+    this.#endings.add(client.limits.subscribe((limits) => set(this.#attach, { hidden: !limits?.media })));
+    this.#offerFiles();
+    await this.#restoreDraft();
+  }
+
+  disconnectedCallback(): void {
+    this.#keepDraft.flush();
+    this.#endings.end();
+  }
+
+  /** More of them are known: one may be being written. */
+  membersChanged(): void {
+    this.#mentions?.update();
+  }
+
+  focusField(): void {
+    this.#field.focus();
+  }
+
+  // What it is for.
+
+  reply(row: TimelineRow): void {
+    this.#stopEditing();
+    this.#replyTo = row.id;
+    const text = row.message.text ?? "";
+    this.#showBar("reply", row.message.senderId, text, "Cancel reply", () => this.#cancelReply());
+    this.#keepDraft();
+    this.focusField();
+  }
+
+  edit(row: TimelineRow): void {
+    if (this.#editing) this.#stopEditing();
+    this.#editing = { id: row.id, draft: this.#field.value, hasFailed: row.state === "failed" };
+    this.#showBar("edit", "Editing", row.message.text ?? "", "Cancel edit", () => this.#stopEditing());
+    this.#write(row.message.text ?? "");
+    this.focusField();
+  }
+
+  #write(text: string): void {
+    this.#field.value = text;
+    this.#changed();
+    this.#field.setSelectionRange(text.length, text.length);
+  }
+
+  #cancelReply(): void {
+    this.#replyTo = null;
+    this.#bar.hidden = true;
+    this.#keepDraft();
+    this.focusField();
+  }
+
+  #stopEditing(): void {
+    if (!this.#editing) return;
+    const { draft } = this.#editing;
+    this.#editing = null;
+    this.#bar.hidden = true;
+    this.#write(draft);
+    if (this.#replyTo) void this.#restoreDraft();
+    this.focusField();
+  }
+
+  #showBar(icon: "reply" | "edit", who: string, what: string, cancel: string, oncancel: () => void): void {
+    this.#bar.replaceChildren(
+      iconOf(icon),
+      make("div", make("b", { dir: "auto" }, who), make("span", { dir: "auto" }, what.slice(0, 200))),
+      iconButton(cancel, "close", oncancel),
+    );
+    this.#bar.hidden = false;
+  }
+
+  // Writing.
+
+  #typed(): void {
+    this.#changed();
+    if (this.#editing) return;
+    this.#keepDraft();
+    this.#client.sayTyping(this.#id, this.#field.value.trim() !== "");
+  }
+
+  #changed(): void {
+    const text = this.#field.value;
+    const limit = this.#client.limits.value?.textBytes ?? 16_384;
+    // A character is at most three bytes of UTF-8: most texts need no counting.
+    const excess = text.length * 3 <= limit ? 0 : new TextEncoder().encode(text).length - limit;
+    this.#tell(excess > 0 ? `This message is ${excess} bytes too long.` : "");
+    this.#button.disabled = !text.trim() || excess > 0;
+    this.#grow();
+  }
+
+  #tell(problem: string): void {
+    this.#notice.textContent = problem;
+    this.#notice.hidden = !problem;
+  }
+
+  /** Browsers without `field-sizing` are told the height. */
+  #grow(): void {
+    if (CSS.supports("field-sizing", "content")) return;
+    this.#field.style.height = "auto";
+    this.#field.style.height = `${this.#field.scrollHeight}px`;
+  }
+
+  #pressed(event: KeyboardEvent): void {
+    if (event.isComposing || this.#mentions!.take(event)) return;
+    if (event.key === "Enter" && !event.shiftKey) {
+      event.preventDefault();
+      void this.#submit();
+    } else if (event.key === "Escape") {
+      if (this.#editing) this.#stopEditing();
+      else if (this.#replyTo) this.#cancelReply();
+      else return;
+      event.preventDefault();
+      event.stopPropagation();
+    } else if (event.key === "ArrowUp" && !this.#field.value) {
+      event.preventDefault();
+      const row = this.#host.lastOwn();
+      if (row) this.edit(row);
+      else this.#host.leaveUpwards();
+    }
+  }
+
+  async #submit(): Promise<void> {
+    const text = this.#field.value.trim();
+    if (!text || this.#button.disabled) return;
+    if (this.#editing) {
+      const { id, hasFailed } = this.#editing;
+      this.#stopEditing();
+      await this.#client.edit(this.#id, id, text);
+      if (hasFailed) await this.#client.retry(this.#id, id);
+      return;
+    }
+    const options = { replyTo: this.#replyTo ?? undefined, mentions: mentionsIn(text, this.#host.members()) };
+    this.#replyTo = null;
+    this.#bar.hidden = true;
+    this.#field.value = "";
+    this.#changed();
+    this.#client.sayTyping(this.#id, false);
+    try {
+      await this.#client.send(this.#id, text, options);
+    } catch (error) {
+      // It could not be kept on this device, so it stays where it was written.
+      console.warn("parley: the message cannot be kept", error);
+      this.#write(text);
+      if (options.replyTo) await this.#resumeReply(options.replyTo);
+      this.#tell("This message cannot be kept in this browser. Is its storage full?");
+      return;
+    }
+    this.#keepDraft();
+    this.#keepDraft.flush();
+    this.#host.sent();
+  }
+
+  // Drafts.
+
+  async #saveDraft(): Promise<void> {
+    const text = this.#editing ? this.#editing.draft : this.#field.value;
+    const draft = text || this.#replyTo ? { text, replyTo: this.#replyTo ?? undefined } : null;
+    await this.#client.setDraft(this.#id, draft).catch((error) => console.warn("parley: the draft is not kept", error));
+  }
+
+  async #restoreDraft(): Promise<void> {
+    const draft = await this.#client.draft(this.#id);
+    if (!this.isConnected || this.#editing) return;
+    if (draft?.text && !this.#field.value) this.#write(draft.text);
+    if (draft?.replyTo) await this.#resumeReply(draft.replyTo);
+  }
+
+  async #resumeReply(parent: MessageId): Promise<void> {
+    this.#replyTo = parent;
+    const row = await this.#host.rowOf(parent);
+    if (this.#replyTo !== parent) return;
+    this.#showBar(
+      "reply",
+      row?.message.senderId ?? "Reply",
+      row?.message.text ?? "",
+      "Cancel reply",
+      () => this.#cancelReply(),
+    );
+  }
+
+  // Files: offered to the page around as an event, where the server takes any.
+
+  #offerFiles(): void {
+    const offer = (files: Iterable<File> | null | undefined, event: Event) => {
+      const detail = [...files ?? []];
+      if (!detail.length || this.#attach.hidden) return;
+      event.preventDefault();
+      this.dispatchEvent(new CustomEvent("parley-files", { detail, bubbles: true, composed: true }));
+    };
+    this.#picker.addEventListener("change", (event) => offer(this.#picker.files, event));
+    this.#field.addEventListener("paste", (event) => offer(event.clipboardData?.files, event));
+    this.addEventListener("drop", (event) => offer(event.dataTransfer?.files, event));
+    this.addEventListener("dragover", (event) => {
+      if (!event.dataTransfer?.types.includes("Files")) return;
+      // Otherwise the browser would leave the page and show the file.
+      event.preventDefault();
+      event.dataTransfer.dropEffect = this.#attach.hidden ? "none" : "copy";
+    });
+  }
+}

@@ -1,0 +1,154 @@
+import type { ConversationList, ConversationRow, ListView, ParleyClient } from "../core/client.ts";
+import type { ConversationId } from "../core/model.ts";
+import { avatar } from "./avatar.ts";
+import { arrange, Endings, make, set } from "./dom.ts";
+import { briefTime, onNewDay, previewOf, titleOf, today } from "./words.ts";
+
+interface Shown {
+  row: ConversationRow;
+  key: string;
+  node: HTMLElement;
+}
+
+/** The conversations, latest first, as a listbox: arrows move, and what is chosen is opened. */
+export class Conversations extends HTMLElement {
+  onopen: (id: ConversationId) => void = () => {};
+  #client!: ParleyClient;
+  #endings = new Endings();
+  #source!: ConversationList;
+  #shown = new Map<ConversationId, Shown>();
+  #selected: ConversationId | null = null;
+  #list = make("div.conversations", { role: "listbox", "aria-label": "Conversations" });
+  #empty = make("p.empty", { hidden: true }, "No conversations yet. Start one with the pencil above.");
+
+  open(client: ParleyClient): void {
+    this.#client = client;
+    this.append(this.#list, this.#empty);
+    this.#source = client.conversations(50);
+    this.#endings.add(() => this.#source.close(), this.#source.subscribe((view) => this.#update(view)));
+    this.#endings.add(onNewDay(() => this.#update(this.#source.value)));
+    this.#list.addEventListener("keydown", (event) => this.#pressed(event));
+    this.#list.addEventListener("click", (event) => {
+      const option = (event.target as Element).closest<HTMLElement>("[role=option]");
+      if (option) this.onopen(option.dataset.id!);
+    });
+    this.addEventListener("scroll", () => this.#extendNearEnd());
+  }
+
+  disconnectedCallback(): void {
+    this.#endings.end();
+  }
+
+  select(id: ConversationId | null): void {
+    this.#selected = id;
+    this.#update(this.#source.value);
+    this.#shown.get(id ?? "")?.node.scrollIntoView({ block: "nearest" });
+  }
+
+  focusSelected(): void {
+    this.#options().find((option) => option.tabIndex === 0)?.focus();
+  }
+
+  #update(view: ListView<ConversationRow>): void {
+    const ids = new Set(view.rows.map((row) => row.id));
+    for (const id of this.#shown.keys()) if (!ids.has(id)) this.#shown.delete(id);
+    arrange(this.#list, view.rows.map((row) => this.#node(row)));
+    this.#empty.hidden = !view.isLoaded || view.rows.length > 0;
+    this.#list.hidden = !view.rows.length;
+    this.#keepOneTabStop();
+  }
+
+  #node(row: ConversationRow): HTMLElement {
+    // The day decides how times are written.
+    const key = `${row.id === this.#selected} ${today()}`;
+    const before = this.#shown.get(row.id);
+    if (before && before.row === row && before.key === key) return before.node;
+    const node = before?.node ?? make("div", { role: "option", tabindex: "-1", "data-id": row.id });
+    this.#show(node, row);
+    this.#shown.set(row.id, { row, key, node });
+    return node;
+  }
+
+  #show(node: HTMLElement, row: ConversationRow): void {
+    const title = titleOf(row);
+    const unread = row.conversation.unreadCount;
+    const time = row.preview?.createdAt ?? row.conversation.lastActivityAt;
+    set(node, {
+      "aria-selected": String(row.id === this.#selected),
+      "aria-label": [title, unread ? `${unread} unread` : "", this.#previewText(row), briefTime(time)].filter((part) =>
+        part
+      ).join(", "),
+      class: unread ? "unread" : null,
+    });
+    node.replaceChildren(
+      avatar(
+        row.conversation.kind === "direct"
+          ? row.others.slice(0, 1)
+          : row.conversation.title
+          ? [row.conversation.title]
+          : row.others,
+        44,
+      ),
+      make(
+        "div.summary",
+        make("div.top", make("span.title", { dir: "auto" }, title), make("time", briefTime(time))),
+        make(
+          "div.bottom",
+          this.#preview(row),
+          ...(unread ? [make("span.badge", unread >= 100 ? "99+" : String(unread))] : []),
+        ),
+      ),
+    );
+  }
+
+  #preview(row: ConversationRow): HTMLElement {
+    const node = make("span.preview", { dir: "auto" });
+    if (row.previewState === "failed") node.append(make("b.danger", "Not sent "));
+    else if (row.draft) node.append(make("b", "Draft "));
+    node.append(this.#previewText(row));
+    return node;
+  }
+
+  #previewText(row: ConversationRow): string {
+    if (row.draft) return row.draft.slice(0, 200);
+    if (!row.preview) return "No messages yet";
+    const text = previewOf(row.preview, this.#client.userId.value).slice(0, 200);
+    const needsNoName = row.conversation.kind === "direct" || row.previewState === "failed";
+    if (needsNoName || row.preview.kind === "system") return text;
+    const sender = row.preview.senderId;
+    return `${sender === this.#client.userId.value ? "You" : sender}: ${text}`;
+  }
+
+  #extendNearEnd(): void {
+    if (this.#source.value.hasMore && this.scrollHeight - this.clientHeight - this.scrollTop < 600) {
+      this.#source.extend();
+    }
+  }
+
+  // The keyboard.
+
+  #options(): HTMLElement[] {
+    return [...this.#list.children] as HTMLElement[];
+  }
+
+  #keepOneTabStop(): void {
+    const options = this.#options();
+    const focused = options.find((option) => option.matches(":focus"));
+    const stop = focused ?? options.find((option) => option.dataset.id === this.#selected) ?? options[0];
+    for (const option of options) option.tabIndex = option === stop ? 0 : -1;
+  }
+
+  #pressed(event: KeyboardEvent): void {
+    const options = this.#options();
+    const index = options.indexOf(event.target as HTMLElement);
+    if (event.key === "Enter" || event.key === " ") {
+      event.preventDefault();
+      return this.onopen(options[index]!.dataset.id!);
+    }
+    const next = { ArrowUp: index - 1, ArrowDown: index + 1, Home: 0, End: options.length - 1 }[event.key];
+    if (next === undefined) return;
+    event.preventDefault();
+    options[Math.min(Math.max(next, 0), options.length - 1)]?.focus();
+    this.#keepOneTabStop();
+  }
+}

@@ -1,0 +1,205 @@
+import type {
+  ConversationRow,
+  ParleyClient,
+  Presence,
+  ReceiptsView,
+  TimelineAnchor,
+  TimelineRow,
+} from "../core/client.ts";
+import type { ConversationId, MessageId, ReceiptPage, Time, UserId } from "../core/model.ts";
+import { avatar } from "./avatar.ts";
+import type { BubbleActions } from "./bubble.ts";
+import { Composer } from "./composer.ts";
+import { openDetails } from "./details.ts";
+import { Endings, iconButton, make } from "./dom.ts";
+import { type MenuItem, MessageMenu } from "./menu.ts";
+import { showReceipts, showRevisions, showTapbacks } from "./message-dialogs.ts";
+import { Timeline } from "./timeline.ts";
+import { list, titleOf, wholeTime } from "./words.ts";
+
+const nobody: Pick<ReceiptPage, "read" | "delivered"> = { read: [], delivered: [] };
+
+/** One conversation: its name, its messages, who is typing, and where one writes. */
+export class ConversationView extends HTMLElement {
+  onback: () => void = () => {};
+  onleft: () => void = () => {};
+  #client!: ParleyClient;
+  #id!: ConversationId;
+  #endings = new Endings();
+  #presence = new Endings();
+  #row: ConversationRow | null = null;
+  #memberIds: UserId[] = [];
+  #shownWith = "";
+
+  #heading = make("h2", { dir: "auto" });
+  #status = make("p.presence");
+  #face = make("span");
+  #typing = make("div.typing", { role: "status" });
+  #timeline = new Timeline();
+  #composer = new Composer();
+  #menu = new MessageMenu();
+  #former = make("p.former", { hidden: true }, "You are no longer in this conversation.");
+
+  open(client: ParleyClient, id: ConversationId, anchor: TimelineAnchor): void {
+    [this.#client, this.#id] = [client, id];
+    this.append(this.#header(), this.#timeline, this.#typing, this.#composer, this.#former, this.#menu);
+    this.#timeline.onread = (seq) => void client.read(id, seq);
+    let isOpen = false;
+    this.#endings.add(
+      client.conversation(id).subscribe((row) => {
+        this.#row = row;
+        if (!row) return;
+        this.#showHeading(row);
+        if (isOpen) return;
+        isOpen = true;
+        this.#timeline.open(client, id, row.conversation.kind !== "direct", this.#actions, anchor);
+      }),
+      client.members(id).subscribe(({ members }) => {
+        this.#memberIds = members.map(({ userId }) => userId);
+        this.#composer.membersChanged();
+      }),
+      client.typing(id).subscribe((names) => this.#showTyping(names)),
+    );
+    void this.#composer.open(client, id, {
+      lastOwn: () => this.#editable(this.#timeline.lastOwn()),
+      members: () => this.#memberIds,
+      sent: () => this.#timeline.jumpToLatest(),
+      rowOf: (message) => this.#timeline.loaded.then(() => this.#timeline.row(message)),
+      leaveUpwards: () => this.#timeline.focusMessage(),
+    });
+  }
+
+  disconnectedCallback(): void {
+    this.#endings.end();
+    this.#presence.end();
+  }
+
+  focusField(): void {
+    if (this.#row?.isMember !== false) this.#composer.focusField();
+  }
+
+  jump(message: MessageId): void {
+    this.#timeline.jump(message);
+  }
+
+  // The heading.
+
+  #header(): HTMLElement {
+    const details = () => openDetails(this, this.#client, this.#id, () => this.onleft());
+    return make(
+      "header",
+      iconButton("Back", "back", () => this.onback(), { class: "icon back" }),
+      make("button.name", { "aria-label": "Details", onclick: details }, this.#face),
+      make("div.names", this.#heading, this.#status),
+      iconButton("Details of this conversation", "details", details),
+    );
+  }
+
+  #showHeading(row: ConversationRow): void {
+    const title = titleOf(row);
+    const isDirect = row.conversation.kind === "direct";
+    const key = `${title} ${row.others} ${row.conversation.memberCount} ${row.isMember}`;
+    if (key === this.#shownWith) return;
+    this.#shownWith = key;
+    this.#heading.textContent = title;
+    this.#face.replaceChildren(
+      avatar(isDirect ? row.others.slice(0, 1) : row.conversation.title ? [title] : row.others, 36),
+    );
+    this.#composer.hidden = !row.isMember;
+    this.#former.hidden = row.isMember;
+    this.#presence.end();
+    if (isDirect && row.others[0]) {
+      this.#presence.add(this.#client.presence(row.others[0]).subscribe((value) => this.#showPresence(value)));
+    } else this.#status.textContent = `${row.conversation.memberCount} people`;
+  }
+
+  #showPresence({ online, lastSeen }: Presence): void {
+    this.#status.textContent = online ? "Online" : lastSeen ? `Last seen ${wholeTime(lastSeen)}` : "";
+    this.#status.classList.toggle("online", online);
+  }
+
+  #showTyping(names: UserId[]): void {
+    const verb = names.length === 1 ? "is" : "are";
+    const text = names.length ? `${list(names.slice(0, 3), names.length)} ${verb} typing…` : "";
+    if (this.#typing.textContent === text) return;
+    this.#typing.replaceChildren(
+      ...(text ? [make("span.dots", { "aria-hidden": "true" }, make("i"), make("i"), make("i")), text] : []),
+    );
+  }
+
+  // What one does with a message.
+
+  #actions: BubbleActions = {
+    openMenu: (row, at) => this.#openMenu(row, at),
+    jump: (message) => this.#timeline.jump(message),
+    retry: (row) => void this.#client.retry(this.#id, row.id),
+    rewrite: (row) => this.#composer.edit(row),
+    discard: (row) => void this.#client.discard(this.#id, row.id),
+    showRevisions: (row) => showRevisions(this, this.#client, row),
+    showTapbacks: (row) => showTapbacks(this, this.#client, row),
+    timeOf: (row, receipts) => this.#timeOf(row, receipts),
+    showReceipts: (row) => showReceipts(this, this.#client, row),
+  };
+
+  #openMenu(row: TimelineRow, at: { x: number; y: number } | null): void {
+    const origin = this.querySelector<HTMLElement>(`article[data-id="${CSS.escape(row.id)}"]`);
+    if (!origin) return;
+    const items = this.#itemsFor(row);
+    const { message } = row;
+    const canTap = this.#isMember && !message.deletedForEveryone && row.state !== "failed";
+    const mine = message.tapbacks.find((tapback) => tapback.userId === this.#client.userId.value)?.kind ?? null;
+    const choose = (kind: string | null) => void this.#client.react(this.#id, row.id, kind);
+    this.#menu.open({ items, tapback: canTap ? { mine, choose } : undefined }, origin, at);
+  }
+
+  async #timeOf(row: TimelineRow, { status, dateRead, dateDelivered }: ReceiptsView): Promise<Time | undefined> {
+    if (status === "sent") return row.message.createdAt;
+    const known = status === "read" ? dateRead : dateDelivered;
+    if (known) return known;
+    const { read, delivered } = await this.#client.messageReceipts(this.#id, row.id).catch(() => nobody);
+    return (status === "read" ? read : delivered).at(-1)?.at;
+  }
+
+  get #isMember(): boolean {
+    return !!this.#row?.isMember;
+  }
+
+  #itemsFor(row: TimelineRow): MenuItem[] {
+    const { message } = row;
+    const items: MenuItem[] = [];
+    const item = (name: string, run: () => void, isDangerous = false) => items.push({ name, run, isDangerous });
+    const isAlive = !message.deletedForEveryone;
+    if (row.state === "failed") {
+      item("Retry", () => this.#actions.retry(row));
+      item("Edit", () => this.#actions.rewrite(row));
+      item("Copy", () => void navigator.clipboard.writeText(message.text ?? ""));
+      item("Discard", () => this.#actions.discard(row), true);
+      return items;
+    }
+    if (isAlive && this.#isMember) item("Reply", () => this.#composer.reply(row));
+    if (this.#editable(row)) item("Edit", () => this.#composer.edit(row));
+    if (isAlive) item("Copy", () => void navigator.clipboard.writeText(message.text ?? ""));
+    if (message.editedAt && isAlive) item("Show edits", () => this.#actions.showRevisions(row));
+    if (row.isOwn && isAlive && row.state === "stored") item("Read by…", () => this.#actions.showReceipts(row));
+    if (this.#hasTapbacks(row)) item("Show tapbacks", () => this.#actions.showTapbacks(row));
+    item("Delete for me", () => void this.#client.deleteForMe(this.#id, row.id), true);
+    if (row.isOwn && isAlive && this.#isMember) {
+      item("Delete for everyone", () => void this.#client.deleteForEveryone(this.#id, row.id), true);
+    }
+    return items;
+  }
+
+  #hasTapbacks(row: TimelineRow): boolean {
+    return !row.message.deletedForEveryone && Object.keys(row.message.tapbackCounts).length > 0;
+  }
+
+  /** The row, if its text may still be changed. */
+  #editable(row: TimelineRow | undefined): TimelineRow | undefined {
+    if (!row?.isOwn || row.message.deletedForEveryone || !this.#isMember || row.state === "failed") return undefined;
+    const seconds = this.#client.limits.value?.editWindowSeconds ?? 900;
+    // By the server's clock or by this device's, which may be wrong: the server decides.
+    const writtenAt = Math.max(Date.parse(row.message.createdAt), Date.parse(row.message.sentAt));
+    const isOpen = Date.now() - writtenAt < seconds * 1000;
+    return isOpen || row.state === "sending" ? row : undefined;
+  }
+}

@@ -1,0 +1,60 @@
+import { ClientProblem } from "../core/client.ts";
+import { type Child, iconButton, make } from "./dom.ts";
+
+let latest = 0;
+
+/** A modal dialog with a title and a button that closes it. It removes itself when closed, and the focus goes back. */
+export function openDialog(owner: Element, title: string, ...content: Child[]): HTMLDialogElement {
+  const id = `dialog-${++latest}`;
+  const dialog = make("dialog", { "aria-labelledby": id });
+  dialog.append(
+    make("header", make("h2", { id, dir: "auto" }, title), iconButton("Close", "close", () => dialog.close())),
+    make("div.content", ...content),
+  );
+  dialog.addEventListener("close", () => dialog.remove());
+  // A click beside it, which hits the dialog itself and nothing in it.
+  dialog.addEventListener("click", (event) => {
+    if (event.target === dialog) dialog.close();
+  });
+  dialog.addEventListener("keydown", (event) => event.stopPropagation());
+  owner.append(dialog);
+  dialog.showModal();
+  return dialog;
+}
+
+/** Asks before something that cannot be undone. */
+export function confirm(owner: Element, title: string, text: string, action: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    let answer = false;
+    const dialog = openDialog(
+      owner,
+      title,
+      make("p", text),
+      make(
+        "div.buttons",
+        make("button", { onclick: () => dialog.close() }, "Cancel"),
+        make("button.danger.filled", {
+          onclick: () => {
+            answer = true;
+            dialog.close();
+          },
+        }, action),
+      ),
+    );
+    dialog.addEventListener("close", () => resolve(answer));
+  });
+}
+
+/** What a person reads of an error. */
+export function reasonOf(error: unknown): string {
+  if (error instanceof ClientProblem) return error.problem.detail;
+  return navigator.onLine ? "The server could not be reached." : "There is no connection.";
+}
+
+/** A labelled switch. */
+export function toggle(label: string, isOn: boolean, onchange: (isOn: boolean) => void): HTMLElement {
+  const input = make("input", { type: "checkbox", role: "switch" });
+  input.checked = isOn;
+  input.addEventListener("change", () => onchange(input.checked));
+  return make("label.toggle", make("span", label), input);
+}

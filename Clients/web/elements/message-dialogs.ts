@@ -1,0 +1,85 @@
+import type { ParleyClient, TimelineRow } from "../core/client.ts";
+import type { ReceiptPage, TapbackPage, UserId } from "../core/model.ts";
+import { avatar } from "./avatar.ts";
+import { openDialog, reasonOf } from "./dialog.ts";
+import { make } from "./dom.ts";
+import { signOf, wholeTime } from "./words.ts";
+
+// What one asks about a single message. It is loaded from the server when asked for.
+
+export function showRevisions(owner: Element, client: ParleyClient, row: TimelineRow): void {
+  const list = loading(owner, "Edits");
+  fill(list, async () => {
+    const revisions = await client.revisions(row.message.conversationId, row.id);
+    return revisions.map(({ text, at }) =>
+      make("li", make("span.wrapped", { dir: "auto" }, text), make("time", at ? wholeTime(at) : ""))
+    );
+  });
+}
+
+export function showReceipts(owner: Element, client: ParleyClient, row: TimelineRow): void {
+  const list = loading(owner, "Read by");
+  pages(list, (after) => client.messageReceipts(row.message.conversationId, row.id, after), (page: ReceiptPage) => {
+    const readers = new Set(page.read.map(({ userId }) => userId));
+    const delivered = page.delivered.filter(({ userId }) => !readers.has(userId));
+    return [
+      ...page.read.map(({ userId, at }) => person(userId, `Read ${wholeTime(at)}`)),
+      ...delivered.map(({ userId, at }) => person(userId, `Delivered ${wholeTime(at)}`)),
+    ];
+  });
+}
+
+export function showTapbacks(owner: Element, client: ParleyClient, row: TimelineRow): void {
+  const list = loading(owner, "Tapbacks");
+  pages(
+    list,
+    (after) => client.tapbacks(row.message.conversationId, row.id, after),
+    (page: TapbackPage) => page.tapbacks.map(({ userId, kind }) => person(userId, signOf(kind), kind)),
+  );
+}
+
+function loading(owner: Element, title: string): HTMLElement {
+  const list = make("ul.people", make("li.quiet", "Loading…"));
+  openDialog(owner, title, list);
+  return list;
+}
+
+/** Pages of people, with a button for the next. */
+function pages<Page extends { nextCursor?: UserId }>(
+  list: HTMLElement,
+  load: (after?: UserId) => Promise<Page>,
+  rows: (page: Page) => HTMLElement[],
+): void {
+  const add = async (after?: UserId): Promise<HTMLElement[]> => {
+    const page = await load(after);
+    const found = rows(page);
+    if (page.nextCursor) found.push(nextButton((item) => fill(list, () => add(page.nextCursor), item)));
+    return found.length ? found : [make("li.quiet", "Nobody yet")];
+  };
+  fill(list, () => add());
+}
+
+function nextButton(next: (item: HTMLElement) => void): HTMLElement {
+  const item = make("li", make("button.link", { onclick: () => next(item) }, "Show more"));
+  return item;
+}
+
+/** Puts what is loaded into the place of `item`. */
+function fill(list: HTMLElement, load: () => Promise<HTMLElement[]>, item = list.lastElementChild!): void {
+  load().then(
+    (rows) => item.replaceWith(...rows),
+    (error) => item.replaceWith(make("li.quiet", reasonOf(error))),
+  );
+}
+
+export function person(name: UserId, detail: string, spoken = detail): HTMLElement {
+  return make(
+    "li",
+    avatar([name], 32),
+    make("span.name", { dir: "auto" }, name),
+    make("span.detail", {
+      "aria-label": spoken === detail ? null : spoken,
+      role: spoken === detail ? null : "img",
+    }, detail),
+  );
+}

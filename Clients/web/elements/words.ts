@@ -1,0 +1,127 @@
+import type { ConversationRow } from "../core/client.ts";
+import type { Message, UserId } from "../core/model.ts";
+
+// What names, times and states are called.
+
+export function titleOf(row: ConversationRow): string {
+  if (row.conversation.title) return row.conversation.title;
+  if (row.others.length) return list(row.others, row.conversation.memberCount - 1);
+  return row.conversation.kind === "direct" ? "Direct conversation" : "Conversation";
+}
+
+/** "alice", "alice and bob", "alice, bob and 3 more". */
+export function list(names: string[], count = names.length): string {
+  if (names.length >= count) {
+    return names.length < 2 ? names.join() : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
+  }
+  return `${names.join(", ")} and ${count - names.length} more`;
+}
+
+/** One line for a list: what a message says. */
+export function previewOf(message: Message, me: UserId | null): string {
+  if (message.kind === "system") return eventText(message, me);
+  if (message.deletedForEveryone) return "Message deleted";
+  return message.text ?? "";
+}
+
+export function eventText(message: Message, me: UserId | null): string {
+  const name = (user?: UserId) => user === me ? "You" : user ?? "Somebody";
+  const actor = name(message.senderId);
+  const event = message.event;
+  switch (event?.kind) {
+    case "conversation.created":
+      return `${actor} started the conversation`;
+    case "conversation.renamed":
+      return event.title
+        ? `${actor} named the conversation “${event.title}”`
+        : `${actor} removed the name of the conversation`;
+    case "member.added":
+      return event.userId === message.senderId ? `${actor} joined` : `${actor} added ${lower(name(event.userId))}`;
+    case "member.removed":
+      return event.userId === message.senderId ? `${actor} left` : `${actor} removed ${lower(name(event.userId))}`;
+    default:
+      return "The conversation changed";
+  }
+}
+
+function lower(name: string): string {
+  return name === "You" ? "you" : name;
+}
+
+// Times, as the browser's language writes them. Formatters are kept: making one costs more than using it a thousand times.
+
+const clock = new Intl.DateTimeFormat(undefined, { hour: "numeric", minute: "2-digit" });
+const weekday = new Intl.DateTimeFormat(undefined, { weekday: "long" });
+const shortDate = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
+const longDate = new Intl.DateTimeFormat(undefined, { weekday: "short", day: "numeric", month: "long" });
+const wholeDate = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric" });
+const day = 86_400_000;
+
+export function timeText(time: string): string {
+  return clock.format(new Date(time));
+}
+
+/** Days between two dates of the calendar here, whatever their hours. */
+function daysAgo(date: Date, now: Date): number {
+  return Math.round((startOfDay(now) - startOfDay(date)) / day);
+}
+
+function startOfDay(date: Date): number {
+  return new Date(date.getFullYear(), date.getMonth(), date.getDate()).getTime();
+}
+
+export function isSameDay(one: string, other: string): boolean {
+  return startOfDay(new Date(one)) === startOfDay(new Date(other));
+}
+
+/** The day it is here, as text. */
+export function today(): string {
+  return new Date().toDateString();
+}
+
+/** Calls `work` when another day has begun, or the clock was set: what is called "Today" is not any more. */
+export function onNewDay(work: () => void): () => void {
+  let known = today();
+  const timer = setInterval(() => {
+    if (today() === known) return;
+    known = today();
+    work();
+  }, 30_000);
+  return () => clearInterval(timer);
+}
+
+export function dayText(time: string, now = new Date()): string {
+  const date = new Date(time);
+  const ago = daysAgo(date, now);
+  if (ago === 0) return "Today";
+  if (ago === 1) return "Yesterday";
+  if (ago > 1 && ago < 7) return weekday.format(date);
+  return date.getFullYear() === now.getFullYear() ? longDate.format(date) : wholeDate.format(date);
+}
+
+/** For lists: the time today, then the day, then the date. */
+export function briefTime(time: string, now = new Date()): string {
+  const date = new Date(time);
+  const ago = daysAgo(date, now);
+  if (ago === 0) return clock.format(date);
+  if (ago === 1) return "Yesterday";
+  if (ago > 1 && ago < 7) return weekday.format(date);
+  return date.getFullYear() === now.getFullYear() ? shortDate.format(date) : wholeDate.format(date);
+}
+
+export function wholeTime(time: string): string {
+  return `${dayText(time)}, ${timeText(time)}`;
+}
+
+export const tapbackSigns: Record<string, string> = {
+  love: "❤️",
+  like: "👍",
+  dislike: "👎",
+  laugh: "😂",
+  emphasize: "‼️",
+  question: "❓",
+};
+
+export function signOf(kind: string): string {
+  return tapbackSigns[kind] ?? kind;
+}

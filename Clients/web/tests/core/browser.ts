@@ -1,0 +1,178 @@
+import { CopyWriter } from "../../core/copy/copy.ts";
+import type { Database, Query, Table } from "../../core/copy/database.ts";
+import { within } from "../../core/copy/database.ts";
+import { eraseIndexedDB, openIndexedDB } from "../../core/copy/indexeddb.ts";
+import { MemoryDatabase } from "../../core/copy/memory.ts";
+import { enqueue, outboxOf } from "../../core/copy/outbox-rows.ts";
+import { messagesBefore } from "../../core/copy/messages.ts";
+import { timeline } from "../../core/copy/timeline.ts";
+import { applyWrites } from "../../core/copy/apply.ts";
+import { openCopy } from "../../core/opening.ts";
+import { seeded } from "./simulation/world.ts";
+
+// What only a browser can show: that IndexedDB behaves as the database in memory that the simulation runs on. Bundled, and
+// called by name, by a test with a browser. Each function returns what went wrong.
+
+/** What the page does with the network: a test with a browser says what it responds. */
+export { browser, call, tokenOf } from "../../core/browser.ts";
+export { eraseIndexedDB, openIndexedDB };
+
+const name = "parley-test";
+
+/** The same reads and writes on both databases have the same results. */
+export async function compareDatabases(seed: number): Promise<string[]> {
+  await eraseIndexedDB(name);
+  const databases: Database[] = [await openIndexedDB(name, () => {}), new MemoryDatabase()];
+  const random = seeded(seed);
+  const wrong: string[] = [];
+  for (let step = 0; step < 300; step++) {
+    const body = operation(random);
+    const [one, other] = await Promise.all(databases.map(body));
+    if (JSON.stringify(one) !== JSON.stringify(other)) wrong.push(`${step}: ${JSON.stringify([one, other])}`);
+  }
+  databases[0]!.close();
+  await eraseIndexedDB(name);
+  return wrong;
+}
+
+function operation(random: () => number): (database: Database) => Promise<unknown> {
+  const number = (most: number) => Math.floor(random() * most);
+  const id = ["a", "b"][number(2)]!;
+  const seq = 1 + number(20);
+  const dice = number(100);
+  if (dice < 40) return (database) => database.write((rows) => rows.put("messages", message(id, seq, seq)));
+  if (dice < 45) return (database) => database.write((rows) => rows.remove("messages", [id, seq]));
+  if (dice < 48) return (database) => database.write((rows) => rows.removeAll("messages", within(id)));
+  if (dice < 52) return fails(id, seq);
+  if (dice < 60) {
+    const head = {
+      id,
+      lastActivityAt: number(2) ? `2026-03-0${1 + number(9)}` : undefined,
+      unread: number(2) || undefined,
+    };
+    return (database) => database.write((rows) => rows.put("conversations", head as never));
+  }
+  if (dice < 64) {
+    const row = { conversationId: id, write: { kind: "unlist" as const }, idempotencyKey: "", at: "" };
+    return (database) => database.write((rows) => rows.append("outbox", { ...row, state: "waiting", wasTried: false }));
+  }
+  if (dice < 70) return (database) => database.read((rows) => outboxOf(rows, id));
+  const [first, limit] = [number(5), 1 + number(4)];
+  if (dice < 75) return (database) => database.read((rows) => messagesBefore(rows, id, first, seq, limit));
+  const query = queries(id, seq, number)[number(6)]!;
+  return (database) => database.read((rows) => rows.all(...query));
+}
+
+function queries(id: string, seq: number, number: (most: number) => number): [Table, Query?][] {
+  const limit = 1 + number(8);
+  return [
+    ["messages", { from: [id, seq], to: [id, []], limit }],
+    ["messages", { from: [id, 1], to: [id, seq], limit, isDescending: true }],
+    ["messages", { index: "id", from: [id, "5"], to: [id, "7"] }],
+    ["conversations", { index: "activity", isDescending: true, limit }],
+    ["conversations", { index: "unread" }],
+    ["outbox"],
+  ];
+}
+
+/** A transaction that fails leaves nothing behind. */
+function fails(id: string, seq: number): (database: Database) => Promise<unknown> {
+  return (database) => {
+    const written = database.write(async (rows) => {
+      await rows.put("messages", message(id, seq, 99));
+      throw new Error("on purpose");
+    });
+    return written.catch((error: Error) => error.message);
+  };
+}
+
+function message(conversationId: string, seq: number, changeSeq: number) {
+  return {
+    ...{ id: `${seq}`, conversationId, seq, changeSeq, senderId: "ben", kind: "text", text: `text ${seq}`, sentAt: "" },
+    ...{ createdAt: "", tapbacks: [], tapbackCounts: {}, mentions: [], epoch: 0 },
+  };
+}
+
+/** A damaged copy is replaced, with what was not sent. */
+export async function replaceDamaged(): Promise<string[]> {
+  await eraseIndexedDB(name);
+  // A database without most of its tables, as an unfinished or foreign version could have left it.
+  await new Promise<void>((resolve, reject) => {
+    const request = indexedDB.open(name, 1);
+    request.onupgradeneeded = () => {
+      const outbox = request.result.createObjectStore("outbox", { keyPath: "key", autoIncrement: true });
+      outbox.add({ conversationId: "a", messageId: "m", write: { kind: "unlist" }, state: "waiting", wasTried: true });
+      request.result.createObjectStore("drafts", { keyPath: "conversationId" }).add({
+        conversationId: "a",
+        text: "half",
+      });
+    };
+    request.onsuccess = () => {
+      request.result.close();
+      resolve();
+    };
+    request.onerror = () => reject(request.error);
+  });
+  const { database, saved } = await openCopy(name, () => {});
+  const rows = await database.read((rows) => rows.all("outbox"));
+  const draft = await database.read((rows) => rows.get("drafts", "a"));
+  await CopyWriter.run(database, (copy) => {
+    return enqueue(copy, { write: { kind: "unlist" }, conversationId: "b", at: "", idempotencyKey: "" });
+  });
+  const keys = (await database.read((rows) => rows.all("outbox"))).map(({ key }) => key);
+  database.close();
+  await eraseIndexedDB(name);
+  const wrong = [saved === 2 || `saved ${saved}`, rows[0]?.messageId === "m" || "the row is lost"];
+  wrong.push(draft?.text === "half" || "the draft is lost", `${keys}` === "1,2" || `keys ${keys}`);
+  return wrong.filter((one) => one !== true);
+}
+
+/** How long a window takes with this many messages stored, in milliseconds. */
+export async function measure(count: number): Promise<Record<string, number>> {
+  await eraseIndexedDB(name);
+  const database = await openIndexedDB(name, () => {});
+  const times: Record<string, number> = {};
+  const timed = async (what: string, body: () => Promise<unknown>) => {
+    const start = performance.now();
+    await body();
+    times[what] = Math.round(10 * (performance.now() - start)) / 10;
+  };
+  const windows = [{ from: 1 }];
+  const about = {
+    id: "a",
+    kind: "group",
+    createdAt: "",
+    lastActivityAt: "2026",
+    memberCount: 2,
+    role: "member",
+    windows,
+  };
+  const conversation = { ...about, lastSeq: 0, clearedSeq: 0, unreadCount: 0, readSeq: 0, deliveredSeq: 0 };
+  await CopyWriter.run(database, (copy) => applyWrites(copy, [{ write: "conversation", conversation, follows: true }]));
+  await timed("apply", async () => {
+    for (let seq = 1; seq <= count; seq += 1_000) {
+      const changes = Array.from({ length: Math.min(1_000, count - seq + 1) }, (_, index) => change(seq + index));
+      await CopyWriter.run(database, (copy) => applyWrites(copy, changes));
+    }
+  });
+  await timed("apply 500", async () => {
+    for (let seq = count + 1; seq <= count + 500; seq += 100) {
+      const changes = Array.from({ length: 100 }, (_, index) => change(seq + index));
+      await CopyWriter.run(database, (copy) => applyWrites(copy, changes));
+    }
+  });
+  const show = (at: number | "end") => () =>
+    database.read((rows) => timeline(rows, "a", { at, before: 50, after: 50 }));
+  await timed("newest", show("end"));
+  await timed("middle", show(Math.trunc(count / 2)));
+  await timed("400 rows", () => database.read((rows) => timeline(rows, "a", { at: "end", before: 400, after: 0 })));
+  database.close();
+  await eraseIndexedDB(name);
+  return times;
+}
+
+function change(seq: number) {
+  const { epoch: _, ...told } = message("a", seq, seq);
+  const about = { conversationId: "a", seq, kind: "message.created", at: "2026", actorId: "ben", message: told };
+  return { write: "change" as const, change: about, movesCursor: true };
+}

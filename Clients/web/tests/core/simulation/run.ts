@@ -1,0 +1,251 @@
+import { outboxOf } from "../../../core/copy/outbox-rows.ts";
+import { digestOf } from "../../../core/copy/digest.ts";
+import type { Place } from "../../../core/sync/events.ts";
+import { SimulatedDevice } from "./device.ts";
+import type { Flaw } from "./flaws.ts";
+import { World } from "./world.ts";
+
+const users = ["anna", "ben", "carla"];
+const tapbacks = ["love", "like", "laugh", "🧗"];
+
+/** One run: what users do by chance, the end of all faults, and whether every copy is then the server's. */
+export class Run {
+  readonly world: World;
+  private conversations: string[] = [];
+  /** What each device sent, in the order of writing. */
+  private sent: { device: SimulatedDevice; id: string; message: string }[] = [];
+  private wasRestored = false;
+  /** Taken back, perhaps before they were sent, or refused and sent again, so not bound to their place any more. */
+  private unordered = new Set<string>();
+
+  constructor(seed: number, flaw?: Flaw) {
+    this.world = new World(seed);
+    this.world.flaw = flaw;
+  }
+
+  async run(): Promise<void> {
+    const { world } = this;
+    await this.begin();
+    const backupAt = world.happens(25) ? world.between(5, 39) : -1;
+    let backup = "";
+    for (let step = 0; step < 60; step++) {
+      if (step === backupAt) backup = JSON.stringify(world.server.state);
+      await this.act();
+      await world.run(world.between(1, 900));
+      if (step !== backupAt + 15 || !backup) continue;
+      this.wasRestored = true;
+      world.restore(backup);
+    }
+    world.hasFaults = false;
+    await this.settle();
+    await this.check();
+  }
+
+  private async begin(): Promise<void> {
+    const { world } = this;
+    for (let count = 0; count < 3; count++) {
+      const id = world.uuid();
+      this.conversations.push(id);
+      world.server.createGroup(id, "anna", ["ben"]);
+    }
+    world.server.announcements = [];
+    for (const [index, user] of ["anna", "anna", "ben", "carla"].entries()) {
+      const device = new SimulatedDevice(user, `${user} ${index}`, world);
+      world.devices.push(device);
+      await device.load();
+      if (world.happens(80)) device.start();
+    }
+  }
+
+  // What happens.
+
+  private async act(): Promise<void> {
+    const { world } = this;
+    const device = world.pick(world.devices)!;
+    const id = world.pick(this.conversations)!;
+    const messages = world.server.state.rooms[id] ? world.server.messages(id, device.user) : [];
+    const message = world.pick(messages);
+    const dice = world.between(0, 99);
+    if (dice < 35) {
+      for (let count = world.between(1, 4); count > 0; count--) await this.send(device, id, message?.id);
+      if (world.happens(25)) await this.edit(device, id);
+    } else if (dice < 41) await this.edit(device, id);
+    else if (dice < 46 && message) {
+      await device.write({ kind: "tapback", tapback: world.pick(tapbacks)! }, id, message.id);
+    } else if (dice < 48 && message) await device.write({ kind: "tapback", tapback: null }, id, message.id);
+    else if (dice < 52) await this.deleteForEveryone(device, id);
+    else if (dice < 57 && message) await device.write({ kind: "delete", scope: "me" }, id, message.id);
+    else if (dice < 61 && message) await device.write({ kind: "read", seq: message.seq }, id);
+    else if (dice < 64 && message) await device.write({ kind: "clear", through: message.seq }, id);
+    else if (dice < 66) await device.write({ kind: "rename", title: `title ${world.between(0, 99)}` }, id);
+    else if (dice < 71) await device.write({ kind: "member", user: world.pick(users)!, isRemoved: false }, id);
+    else if (dice < 73) {
+      await device.write({ kind: "member", user: world.pick(["ben", "carla"])!, isRemoved: true }, id);
+    } else if (dice < 75) await this.removeFromList(device);
+    else if (dice < 77) await this.create(device);
+    else if (dice < 79) await device.write({ kind: "settings", settings: { readReceipts: world.happens(50) } });
+    else if (dice < 82) device.kill();
+    else if (dice < 85) device.post({ type: "stop" });
+    else if (dice < 86) device.breakConnection();
+    else if (dice < 88) device.post({ type: "catchUp" });
+    else if (dice < 94) {
+      const places: Place[] = ["newest", { before: world.between(1, 30) }, { after: 0 }];
+      device.post({ type: "look", conversation: id, place: world.pick(places)! });
+    } else device.start();
+  }
+
+  private async send(device: SimulatedDevice, id: string, parent?: string): Promise<void> {
+    const { world } = this;
+    const message = world.uuid();
+    this.sent.push({ device, id, message });
+    const replyTo = world.between(0, 3) === 0 ? parent : undefined;
+    const text = `text ${this.sent.length}`;
+    const sentAt = new Date(0).toISOString();
+    await device.write({ kind: "send", text, replyTo, mentions: [], sentAt }, id, message);
+  }
+
+  /** Something this device has sent, pending or not. */
+  private own(device: SimulatedDevice, id: string): string | undefined {
+    const own = this.sent.filter((sent) => sent.device === device && sent.id === id);
+    return this.world.pick(own.slice(-5))?.message;
+  }
+
+  private async edit(device: SimulatedDevice, id: string): Promise<void> {
+    const message = this.own(device, id);
+    if (message === undefined) return;
+    const rows = await device.memory.read((rows) => outboxOf(rows, id));
+    if (rows.some((row) => row.messageId === message && row.state === "failed")) this.unordered.add(message);
+    await device.write({ kind: "edit", text: `edited ${this.world.between(0, 999)}` }, id, message);
+  }
+
+  private async deleteForEveryone(device: SimulatedDevice, id: string): Promise<void> {
+    const message = this.own(device, id);
+    if (message === undefined) return;
+    this.unordered.add(message);
+    await device.write({ kind: "delete", scope: "everyone" }, id, message);
+  }
+
+  private async create(device: SimulatedDevice): Promise<void> {
+    const id = this.world.uuid();
+    this.conversations.push(id);
+    const members = users.filter((user) => user !== device.user);
+    await device.write({ kind: "create", members, title: "new" }, id);
+  }
+
+  private async removeFromList(device: SimulatedDevice): Promise<void> {
+    const { server } = this.world;
+    const left = server.list(device.user).filter((id) => !server.isMember(device.user, id));
+    const id = this.world.pick(left);
+    if (id !== undefined) await device.write({ kind: "unlist" }, id);
+  }
+
+  // The end.
+
+  private async settle(): Promise<void> {
+    const { devices } = this.world;
+    for (let round = 0; round < 6; round++) {
+      for (const device of devices) device.start();
+      await this.world.run(200_000);
+      if (round < 2) continue;
+      for (const device of devices) await this.fill(device);
+      // Who has left learns of a deletion for everyone by no change: comparing finds it.
+      for (const device of devices) {
+        for (const conversation of this.list(device)) device.post({ type: "compare", conversation });
+        await this.world.run(30_000);
+      }
+    }
+  }
+
+  private list(device: SimulatedDevice): string[] {
+    return this.world.server.list(device.user);
+  }
+
+  /** Looks at everything that the copy lacks. */
+  private async fill(device: SimulatedDevice): Promise<void> {
+    for (const conversation of this.list(device)) {
+      for (let count = 0; count < 40; count++) {
+        const head = await device.memory.read((rows) => rows.get("conversations", conversation));
+        const last = head?.ranges.at(-1);
+        let place: Place | undefined;
+        if (!last) place = "newest";
+        else if (last[1] < this.world.server.lastSeq(device.user, conversation)) place = { after: last[1] };
+        else if (last[0] > 1) place = { before: last[0] };
+        if (!place) break;
+        device.post({ type: "look", conversation, place });
+        await this.world.run(3_000);
+      }
+    }
+  }
+
+  private async check(): Promise<void> {
+    for (const device of this.world.devices) {
+      const { name, user } = device;
+      expect(device.isOnline, `${name} is not online`);
+      expect(!device.differences, `${name} was repaired ${device.differences} times`);
+      const heads = await device.memory.read((rows) => rows.all("conversations", { index: "activity" }));
+      const [copied, told] = [heads.map(({ id }) => id).sort(), this.list(device).sort()];
+      expect(`${copied}` === `${told}`, `${name} lists ${copied}, the server ${told}`);
+      for (const id of told) await this.checkConversation(device, id, user);
+      await this.checkOutbox(device);
+    }
+    await this.checkOrder();
+  }
+
+  private async checkConversation(device: SimulatedDevice, id: string, user: string): Promise<void> {
+    const { server } = this.world;
+    const who = `${device.name}, in ${id},`;
+    const { lastMessage: _, deliveredSeq: __, ...truth } = server.conversation(id, user);
+    const copy = await device.memory.read((rows) => rows.get("conversations", id));
+    expect(copy, `${who} knows nothing`);
+    const ranges = JSON.stringify(copy!.ranges);
+    expect(ranges === `[[1,${truth.lastSeq}]]`, `${who} has ${ranges} of ${truth.lastSeq}`);
+    const messages = await device.memory.read((rows) => rows.all("messages", { from: [id, 1], to: [id, []] }));
+    const isEqual = await digestOf(messages) === await server.digest(id, user);
+    expect(
+      isEqual,
+      `${who} has other messages: ${JSON.stringify(messages)} not ${JSON.stringify(server.messages(id, user))}`,
+    );
+    const shown: Record<string, unknown> = { ...copy, unreadCount: copy!.unread ?? 0 };
+    for (const [name, value] of Object.entries(truth)) {
+      // A read that the server refused, because the user had left, stays on the device.
+      const stays = ["readSeq", "unreadCount"].includes(name) && (truth.windows.length > 1 || truth.windows[0]!.to);
+      const [one, other] = [JSON.stringify(shown[name]), JSON.stringify(value)];
+      expect(stays || one === other, `${who} has ${name} ${one}, the server ${other}`);
+    }
+  }
+
+  private async checkOutbox(device: SimulatedDevice): Promise<void> {
+    const rows = await device.memory.read((rows) => rows.all("outbox"));
+    const isBehind = (row: typeof rows[number]) =>
+      rows.some(({ state, conversationId, key }) =>
+        state === "failed" && conversationId === row.conversationId && key < row.key
+      );
+    const waiting = rows.filter((row) => row.state === "waiting" && !isBehind(row));
+    expect(!waiting.length, `${device.name} did not send ${JSON.stringify(waiting)}`);
+  }
+
+  private async checkOrder(): Promise<void> {
+    const last = new Map<string, number>();
+    for (const { device, id, message } of this.sent) {
+      if (this.unordered.has(message)) continue;
+      const { server } = this.world;
+      const rows = await device.memory.read((rows) => outboxOf(rows, id));
+      const isPending = rows.some((row) => row.messageId === message && row.write.kind === "send");
+      const seq = server.seqOf(message, id);
+      const who = `${message} of ${device.name} in ${id}`;
+      if (seq === undefined) {
+        const isKept = isPending || this.wasRestored || !server.lastSeq(device.user, id);
+        expect(isKept, `${who} was lost`);
+        continue;
+      }
+      expect(!isPending, `${who} is sent and in the outbox`);
+      const key = `${device.name} ${id}`;
+      expect(this.wasRestored || seq > (last.get(key) ?? 0), `${who} was overtaken`);
+      last.set(key, seq);
+    }
+  }
+}
+
+function expect(condition: unknown, what: string): void {
+  if (!condition) throw new Error(what);
+}

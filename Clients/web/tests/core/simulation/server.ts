@@ -1,0 +1,205 @@
+import type {
+  Change,
+  Conversation,
+  FrameFromServer,
+  Member,
+  Message,
+  PrivateChange,
+  Settings,
+  Window,
+} from "../../../core/model.ts";
+import { digestOf } from "../../../core/copy/digest.ts";
+
+// A server in memory that keeps the contract: what it knows, and what each user sees of it. Its limits are small, so that
+// pages and reloads are met often.
+
+export const conversationsInWelcome = 2;
+export const conversationsPerPage = 2;
+export const messagesPerPage = 6;
+export const changesPerPage = 5;
+export const replayedChanges = 8;
+export const keptPrivateChanges = 3;
+
+export interface Entry {
+  kind: string;
+  at: string;
+  actorId: string;
+  message?: string;
+  userId?: string;
+  role?: string;
+  title?: string;
+}
+
+export interface Room {
+  createdAt: string;
+  /** Position 1 is at index 0. */
+  log: Entry[];
+  /** Every state of every message, oldest first, in the form that is the same for every reader. */
+  messages: Record<string, Message[]>;
+  stays: Record<string, Window[]>;
+  roles: Record<string, string>;
+  deliveredSeq: Record<string, number>;
+  readSeq: Record<string, number>;
+  statusVersion: number;
+}
+
+export interface User {
+  changes: PrivateChange[];
+  hidden: Record<string, string[]>;
+  clearedSeq: Record<string, number>;
+  removed: string[];
+  settings: Settings;
+  /** The keys of writes that were carried out. */
+  outcomes: string[];
+}
+
+/** All that a server keeps, as JSON: a copy of it is a backup. */
+export interface State {
+  logId: string;
+  clock: number;
+  rooms: Record<string, Room>;
+  users: Record<string, User>;
+}
+
+export class ServerState {
+  announcements: { user: string; frame: FrameFromServer }[] = [];
+
+  constructor(public state: State) {}
+
+  get now(): string {
+    return new Date(this.state.clock).toISOString();
+  }
+
+  room(id: string): Room {
+    return this.state.rooms[id]!;
+  }
+
+  user(user: string): User {
+    return this.state.users[user] ??= {
+      ...{ changes: [], hidden: {}, clearedSeq: {}, removed: [], outcomes: [] },
+      settings: { readReceipts: true, presence: true },
+    };
+  }
+
+  // What a user sees.
+
+  windows(user: string, id: string): Window[] | undefined {
+    return this.state.rooms[id]?.stays[user];
+  }
+
+  isMember(user: string, id: string): boolean {
+    const last = this.windows(user, id)?.at(-1);
+    return last !== undefined && last.to === undefined;
+  }
+
+  members(id: string): string[] {
+    return Object.keys(this.room(id).stays).filter((user) => this.isMember(user, id)).sort();
+  }
+
+  /** The last position that the user may see. */
+  lastSeq(user: string, id: string): number {
+    const last = this.windows(user, id)?.at(-1);
+    return last ? last.to ?? this.room(id).log.length : 0;
+  }
+
+  sees(user: string, seq: number, id: string): boolean {
+    return this.windows(user, id)?.some(({ from, to }) => seq >= from && seq <= (to ?? Infinity)) ?? false;
+  }
+
+  activity(user: string, id: string): string {
+    return this.room(id).log[this.lastSeq(user, id) - 1]!.at;
+  }
+
+  /** The conversations of a user's list, latest activity first. */
+  list(user: string): string[] {
+    const seen = Object.keys(this.state.rooms).filter((id) => this.windows(user, id));
+    const listed = seen.filter((id) => !this.user(user).removed.includes(id));
+    const place = (id: string) => `${this.activity(user, id)}/${id}`;
+    return listed.sort((one, other) => place(one) > place(other) ? -1 : 1);
+  }
+
+  conversation(id: string, user: string): Conversation {
+    const room = this.room(id);
+    const lastSeq = this.lastSeq(user, id);
+    const clearedSeq = this.user(user).clearedSeq[id] ?? 0;
+    const readSeq = Math.min(room.readSeq[user] ?? 0, room.log.length);
+    const messages = this.messages(id, user);
+    const unread = messages.filter(({ senderId, kind, deletedForEveryone, seq }) =>
+      senderId !== user && kind !== "system" && !deletedForEveryone && seq > Math.max(readSeq, clearedSeq)
+    );
+    const named = room.log.slice(0, lastSeq).findLast(({ kind }) =>
+      ["conversation.renamed", "conversation.created"].includes(kind)
+    );
+    const isPresent = (windows: Window[]) =>
+      windows.some(({ from, to }) => lastSeq >= from && lastSeq < (to ?? Infinity));
+    return {
+      ...{ id, kind: "group", title: named?.title, createdAt: room.createdAt, lastSeq },
+      lastActivityAt: this.activity(user, id),
+      lastMessage: messages.at(-1),
+      memberCount: Object.values(room.stays).filter(isPresent).length,
+      role: room.roles[user] ?? "member",
+      windows: room.stays[user]!,
+      ...{ clearedSeq, readSeq, unreadCount: Math.min(100, unread.length), deliveredSeq: room.deliveredSeq[user] ?? 0 },
+    };
+  }
+
+  /** The messages that a user sees, ascending, as HTTP gives them. */
+  messages(id: string, user: string): Message[] {
+    const { hidden, clearedSeq } = this.user(user);
+    const states = Object.keys(this.room(id).messages).flatMap((message) => this.shared(id, message, user) ?? []);
+    const seen = states.filter(({ id: message, seq }) => seq > (clearedSeq[id] ?? 0) && !hidden[id]?.includes(message));
+    return seen.sort((one, other) => one.seq - other.seq).map((message) => this.withReceipts(message, user));
+  }
+
+  private withReceipts(message: Message, user: string): Message {
+    if (message.senderId !== user || message.kind === "system") return message;
+    const stays = Object.entries(this.room(message.conversationId).stays);
+    const recipients = stays.filter(([other]) =>
+      other !== user && this.sees(other, message.seq, message.conversationId)
+    );
+    return { ...message, status: "sent", deliveredCount: 0, readCount: 0, recipientCount: recipients.length };
+  }
+
+  /** A message in the form that is the same for every reader, as of when this one left. */
+  shared(id: string, message: string, user: string): Message | undefined {
+    const states = this.room(id).messages[message];
+    if (!states || !this.sees(user, states[0]!.seq, id)) return undefined;
+    const latest = states.at(-1)!;
+    // A deletion for everyone reaches also who has left.
+    return latest.deletedForEveryone ? latest : states.findLast(({ changeSeq }) => changeSeq <= this.lastSeq(user, id));
+  }
+
+  /** Where a message was created, if the server has it. */
+  seqOf(message: string, id: string): number | undefined {
+    return this.state.rooms[id]?.messages[message]?.[0]?.seq;
+  }
+
+  change(seq: number, id: string, user: string, isLive: boolean): Change {
+    const room = this.room(id);
+    const { kind, at, actorId, message, userId, role, title } = room.log[seq - 1]!;
+    const change: Change = { conversationId: id, seq, kind, at, actorId, userId, role };
+    if (kind === "conversation.renamed") change.title = title;
+    if (kind === "conversation.created") {
+      const memberCount = Object.values(room.stays).filter(([first]) => first!.from === 1).length;
+      change.conversation = { id, kind: "group", title, createdAt: room.createdAt, memberCount };
+    }
+    const states = message === undefined ? undefined : room.messages[message];
+    if (states && this.sees(user, states[0]!.seq, id)) {
+      const live = isLive ? states.find(({ changeSeq }) => changeSeq === seq) : undefined;
+      change.message = live ?? this.shared(id, message!, user);
+    }
+    return change;
+  }
+
+  async digest(id: string, user: string): Promise<string> {
+    return await digestOf(this.messages(id, user));
+  }
+
+  memberships(id: string): Member[] {
+    const { roles, stays, deliveredSeq, readSeq } = this.room(id);
+    return this.members(id).map((userId) => ({
+      ...{ userId, role: roles[userId]!, joinedSeq: stays[userId]!.at(-1)!.from },
+      ...{ deliveredSeq: deliveredSeq[userId] ?? 0, readSeq: readSeq[userId] ?? 0 },
+    }));
+  }
+}

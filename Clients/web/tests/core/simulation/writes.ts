@@ -1,0 +1,213 @@
+import type { Message, PrivateChange, Problem } from "../../../core/model.ts";
+import { type Entry, ServerState } from "./server.ts";
+
+// What users write, as `ingest` and `store` would carry it out.
+
+export class Refusal extends Error {
+  readonly problem: Problem;
+
+  constructor(status: number, code: string, detail = "for a test") {
+    super(detail);
+    this.problem = { status, code, title: code, detail };
+  }
+}
+
+interface NewMessage {
+  id: string;
+  text: string;
+  replyTo?: string;
+  mentions?: string[];
+  sentAt: string;
+}
+
+export class WritableServer extends ServerState {
+  createGroup(id: string, by: string, members: string[], title?: string): void {
+    this.state.clock += 1;
+    const users = [by, ...members];
+    this.state.rooms[id] = {
+      createdAt: this.now,
+      log: [{ kind: "conversation.created", at: this.now, actorId: by, title }],
+      messages: {},
+      stays: Object.fromEntries(users.map((user) => [user, [{ from: 1 }]])),
+      roles: Object.fromEntries(users.map((user) => [user, user === by ? "owner" : "member"])),
+      ...{ deliveredSeq: {}, readSeq: {}, statusVersion: 0 },
+    };
+    for (const user of this.members(id)) this.tell(user, "conversation.joined", id, { lastSeq: 0 });
+    this.announce(1, id);
+  }
+
+  send(id: string, by: string, { id: message, text, replyTo, mentions, sentAt }: NewMessage): Message {
+    const known = this.room(id).messages[message];
+    if (known) {
+      const isSame = known[0]!.senderId === by && (known[0]!.text === text || known.length > 1);
+      if (!isSame) throw new Refusal(409, "conflict");
+      return known.at(-1)!;
+    }
+    if (!this.isMember(by, id)) throw new Refusal(403, "forbidden");
+    const parent = replyTo === undefined ? undefined : this.room(id).messages[replyTo]?.at(-1);
+    const canReply = parent && !parent.deletedForEveryone && parent.kind !== "system" && this.sees(by, parent.seq, id);
+    if (replyTo !== undefined && !canReply) throw new Refusal(422, "notReplyable");
+    this.state.clock += 1;
+    const seq = this.append(id, { kind: "message.created", at: this.now, actorId: by, message });
+    const stored: Message = {
+      ...{ id: message, conversationId: id, seq, changeSeq: seq, senderId: by, kind: parent ? "reply" : "text", text },
+      ...{ sentAt, createdAt: this.now, tapbacks: [], tapbackCounts: {}, mentions: mentions ?? [] },
+      replyTo: parent && { messageId: parent.id, seq: parent.seq },
+    };
+    this.room(id).messages[message] = [stored];
+    this.announce(seq, id);
+    return stored;
+  }
+
+  /** The last state of a message that the user may change. */
+  private changeable(id: string, message: string, by: string, isOwn: boolean): Message {
+    const state = this.room(id).messages[message]?.at(-1);
+    if (!state || !this.sees(by, state.seq, id) || state.kind === "system") throw new Refusal(404, "notFound");
+    if (isOwn && state.senderId !== by) throw new Refusal(403, "forbidden");
+    return state;
+  }
+
+  edit(id: string, message: string, by: string, text: string): Message {
+    if (this.changeable(id, message, by, true).deletedForEveryone) throw new Refusal(409, "conflict");
+    const editedAt = new Date(this.state.clock + 1).toISOString();
+    return this.changeMessage(id, message, by, "message.edited", { text, editedAt });
+  }
+
+  deleteForEveryone(id: string, message: string, by: string): void {
+    const state = this.changeable(id, message, by, true);
+    if (state.deletedForEveryone) return;
+    const gone = { text: null, deletedForEveryone: true as const, deletedAt: state.createdAt, editedAt: undefined };
+    const nothing = { tapbacks: [], tapbackCounts: {}, mentions: [] };
+    this.changeMessage(id, message, by, "message.deleted", { ...gone, ...nothing });
+  }
+
+  setTapback(id: string, message: string, by: string, kind: string | null): Message {
+    const state = this.changeable(id, message, by, false);
+    if (state.deletedForEveryone) throw new Refusal(409, "conflict");
+    const old = state.tapbacks.find(({ userId }) => userId === by)?.kind ?? null;
+    if (old === kind) return state;
+    const others = state.tapbacks.filter(({ userId }) => userId !== by);
+    const tapbacks = kind === null ? others : [...others, { userId: by, kind }];
+    const tapbackCounts: Record<string, number> = {};
+    for (const { kind } of tapbacks) tapbackCounts[kind] = (tapbackCounts[kind] ?? 0) + 1;
+    const what = kind === null ? "tapback.removed" : "tapback.set";
+    return this.changeMessage(id, message, by, what, { tapbacks, tapbackCounts });
+  }
+
+  private changeMessage(id: string, message: string, by: string, kind: string, fields: Partial<Message>): Message {
+    this.state.clock += 1;
+    const changeSeq = this.append(id, { kind, at: this.now, actorId: by, message });
+    const states = this.room(id).messages[message]!;
+    states.push({ ...states.at(-1)!, ...fields, changeSeq });
+    this.announce(changeSeq, id);
+    return states.at(-1)!;
+  }
+
+  hide(id: string, message: string, by: string): void {
+    const state = this.room(id).messages[message]?.at(-1);
+    if (!state || !this.sees(by, state.seq, id)) throw new Refusal(404, "notFound");
+    const hidden = this.user(by).hidden[id] ??= [];
+    if (hidden.includes(message)) return;
+    hidden.push(message);
+    this.tell(by, "message.hidden", id, { messageId: message });
+  }
+
+  clear(id: string, through: number, by: string): void {
+    const throughSeq = Math.min(through, this.lastSeq(by, id));
+    if (throughSeq <= (this.user(by).clearedSeq[id] ?? 0)) return;
+    this.user(by).clearedSeq[id] = throughSeq;
+    this.tell(by, "history.cleared", id, { throughSeq });
+  }
+
+  read(id: string, through: number, by: string): void {
+    const seq = Math.min(through, this.room(id).log.length);
+    if (seq <= (this.room(id).readSeq[by] ?? 0)) return;
+    this.room(id).readSeq[by] = seq;
+    this.tell(by, "read.moved", id, { readSeq: seq });
+    this.moveStatus(id, by);
+  }
+
+  /** Takes a `delivered` frame. */
+  delivered(id: string, seq: number, by: string): void {
+    if (!this.isMember(by, id) || seq <= (this.room(id).deliveredSeq[by] ?? 0)) return;
+    this.room(id).deliveredSeq[by] = Math.min(seq, this.room(id).log.length);
+    this.moveStatus(id, by);
+  }
+
+  private moveStatus(id: string, by: string): void {
+    this.room(id).statusVersion += 1;
+    for (const user of this.members(id)) this.announcements.push({ user, frame: this.status(id, [by]) });
+  }
+
+  status(id: string, users: string[]) {
+    const { statusVersion, deliveredSeq, readSeq } = this.room(id);
+    const of = (seqs: Record<string, number>) =>
+      Object.fromEntries(users.flatMap((user) => seqs[user] === undefined ? [] : [[user, seqs[user]]]));
+    const [delivered, read] = [of(deliveredSeq), of(readSeq)];
+    const [conversationId, version] = [id, Math.max(1, statusVersion)];
+    return { type: "status" as const, conversationId, statusVersion: version, delivered, read, at: this.now };
+  }
+
+  rename(id: string, title: string, by: string): void {
+    this.state.clock += 1;
+    const seq = this.append(id, { kind: "conversation.renamed", at: this.now, actorId: by, title });
+    this.show(seq, id);
+    this.announce(seq, id);
+  }
+
+  addMember(id: string, user: string, by: string): void {
+    if (this.isMember(user, id)) return;
+    this.state.clock += 1;
+    const entry = { kind: "member.added", at: this.now, actorId: by, userId: user, role: "member" };
+    const seq = this.append(id, entry);
+    this.room(id).stays[user] = [...this.room(id).stays[user] ?? [], { from: seq }];
+    this.room(id).roles[user] = "member";
+    this.show(seq, id);
+    this.tell(user, "conversation.joined", id, { lastSeq: seq - 1 });
+    this.announce(seq, id);
+  }
+
+  removeMember(id: string, user: string, by: string): void {
+    if (!this.isMember(user, id) || this.members(id).length < 2) return;
+    this.state.clock += 1;
+    const role = this.room(id).roles[user];
+    const seq = this.append(id, { kind: "member.removed", at: this.now, actorId: by, userId: user, role });
+    const stays = this.room(id).stays[user]!;
+    this.room(id).stays[user] = [...stays.slice(0, -1), { ...stays.at(-1)!, to: seq }];
+    this.show(seq, id);
+    this.announce(seq, id);
+    this.tell(user, "conversation.left", id);
+  }
+
+  // Telling.
+
+  private append(id: string, entry: Entry): number {
+    return this.room(id).log.push(entry);
+  }
+
+  private announce(seq: number, id: string): void {
+    for (const user of Object.keys(this.room(id).stays).sort()) {
+      if (!this.sees(user, seq, id)) continue;
+      this.announcements.push({ user, frame: { type: "change", change: this.change(seq, id, user, true) } });
+    }
+  }
+
+  tell(user: string, kind: string, conversationId?: string, fields: Partial<PrivateChange> = {}): void {
+    const account = this.user(user);
+    const useq = (account.changes.at(-1)?.useq ?? 0) + 1;
+    const change: PrivateChange = { useq, kind, at: this.now, conversationId, ...fields };
+    account.changes.push(change);
+    if (kind === "conversation.joined") account.removed = account.removed.filter((id) => id !== conversationId);
+    this.announcements.push({ user, frame: { type: "private", ...change } });
+  }
+
+  /** The message of the system that shows a change in the history. */
+  private show(seq: number, id: string): void {
+    const { kind, at, actorId: senderId, userId, title } = this.room(id).log[seq - 1]!;
+    const message = `${id.slice(0, 24)}${seq.toString(16).padStart(12, "8")}`;
+    this.room(id).messages[message] = [{
+      ...{ id: message, conversationId: id, seq, changeSeq: seq, senderId, kind: "system", text: null, sentAt: at },
+      ...{ createdAt: at, event: { kind, userId, title }, tapbacks: [], tapbackCounts: {}, mentions: [] },
+    }];
+  }
+}

@@ -1,0 +1,192 @@
+/// <reference lib="deno.ns" />
+import type { TimelineView } from "../../core/client.ts";
+import { LiveQueries, shared } from "../../core/live.ts";
+import type { Place, SyncWrite } from "../../core/sync/events.ts";
+import { LiveTimeline } from "../../core/timeline-window.ts";
+import { Copy, created, expectEqual, history, messageId, send, talk } from "./copy.ts";
+
+const seqs = (view: { rows: { message: { seq: number } }[] }) => view.rows.map(({ message }) => message.seq);
+
+Deno.test("a hole in the copy ends a window, and is named", async () => {
+  const copy = await Copy.begin(300);
+  expectEqual((await copy.page()).gap, "newest");
+  await copy.apply(history(201, 300, 300));
+  const end = await copy.page({ at: "end", before: 100, after: 0 });
+  expectEqual([seqs(end)[0], end.hasMoreBefore, end.gap ?? null], [201, true, { before: 201 }]);
+  const far = await copy.page({ at: 50, before: 10, after: 10 });
+  expectEqual([far.rows.length, far.gap], [0, { around: 50 }]);
+  await copy.apply({ ...history(40, 60, 300), place: { around: 50 } } as SyncWrite);
+  const around = await copy.page({ at: 50, before: 5, after: 5 });
+  expectEqual([seqs(around)[0], seqs(around).at(-1), around.gap ?? null], [46, 55, null]);
+});
+
+Deno.test("what is on its way comes last, in the order of writing, and only at the end", async () => {
+  const copy = await Copy.begin(5);
+  await copy.apply(history(1, 5, 5));
+  await copy.write(send("one"), "m1");
+  await copy.write(send("two", messageId(2)), "m2");
+  await copy.write({ kind: "tapback", tapback: "love" }, messageId(3));
+  await copy.write({ kind: "delete", scope: "me" }, messageId(4));
+  const { rows } = await copy.page();
+  expectEqual(rows.map(({ message }) => message.text), ["text 1", "text 2", "text 3", "text 5", "one", "two"]);
+  expectEqual(rows[2]!.message.tapbackCounts, { love: 1 });
+  expectEqual(rows.at(-1)!.parent, { id: messageId(2), senderId: "ben", preview: "text 2" });
+  const middle = await copy.page({ at: 2, before: 2, after: 1 });
+  expectEqual(seqs(middle), [1, 2, 3]);
+});
+
+Deno.test("a parent that is gone, or that the user may not see, is not shown; its first 50 characters are", async () => {
+  const copy = await Copy.begin(4);
+  const family = "👨‍👩‍👧‍👦".repeat(60);
+  await copy.apply(
+    history(1, 4, 4),
+    created(5, { text: family }),
+    created(6, { kind: "reply", replyTo: { messageId: messageId(5), seq: 5 } }),
+  );
+  const parent = async () => (await copy.page()).rows.find(({ message }) => message.seq === 6)!.parent;
+  expectEqual((await parent())!.preview, "👨‍👩‍👧‍👦".repeat(50));
+  await copy.write({ kind: "delete", scope: "everyone" }, messageId(5));
+  expectEqual(await parent() ?? null, null);
+});
+
+/** A window on a copy, and what it asked to be loaded. */
+class Opened {
+  readonly looks: Place[] = [];
+  readonly views: TimelineView[] = [];
+  readonly queries: LiveQueries;
+  readonly window: LiveTimeline;
+
+  constructor(readonly copy: Copy, anchor: ConstructorParameters<typeof LiveTimeline>[2] = "newest") {
+    this.queries = new LiveQueries(copy.database);
+    const find = (id: string) => Promise.resolve(Number(id.slice(-12)));
+    const look = (place: Place) => void this.looks.push(place);
+    this.window = new LiveTimeline(talk, { queries: this.queries, look, find, whenConnected: new Set() }, anchor);
+    this.window.subscribe((view) => this.views.push(view));
+  }
+
+  get last(): TimelineView {
+    return this.views.at(-1)!;
+  }
+
+  /** Changes the copy, and waits until the window has shown it. */
+  async apply(...writes: SyncWrite[]): Promise<void> {
+    this.queries.touched(await this.copy.apply(...writes));
+    await settled();
+  }
+}
+
+const settled = () => new Promise((resolve) => setTimeout(resolve, 120));
+
+Deno.test("a window opens where the unread messages begin, loads what is missing there, and marks the first", async () => {
+  const copy = await Copy.begin(161, { readSeq: 81, unreadCount: 80 });
+  await copy.apply(created(162));
+  const opened = new Opened(copy, "unread");
+  await settled();
+  expectEqual([opened.looks, opened.last.isLoading], [[{ around: 82 }], true]);
+  await opened.apply({ ...history(40, 140, 162), place: { around: 82 } } as SyncWrite);
+  expectEqual([opened.last.firstUnread, opened.last.isLoading], [messageId(82), false]);
+  if (!seqs(opened.last).includes(82)) throw new Error(`${seqs(opened.last)}`);
+  await opened.apply({
+    write: "privateChange",
+    change: { useq: 1, kind: "read.moved", at: "", conversationId: talk, readSeq: 162 },
+  });
+  expectEqual(opened.last.firstUnread, messageId(82));
+  opened.window.close();
+});
+
+Deno.test("a window grows on both sides, stays small, and never shows a hole or a row twice", async () => {
+  const copy = await Copy.begin(2_000);
+  await copy.apply(history(1, 2_000, 2_000));
+  const opened = new Opened(copy, { seq: 1_000 });
+  await settled();
+  const check = () => {
+    const [first, all] = [seqs(opened.last)[0]!, seqs(opened.last)];
+    expectEqual(all, all.map((_, index) => first + index));
+    if (all.length > 500) throw new Error(`${all.length} rows`);
+    return [first, all.at(-1)!];
+  };
+  for (let count = 0; count < 25 && opened.last.hasMoreBefore; count++) {
+    const [first] = check();
+    opened.window.extendBefore();
+    opened.window.extendBefore();
+    await settled();
+    if (check()[0]! >= first!) throw new Error("it did not grow");
+  }
+  expectEqual(check()[0]! <= 1, true);
+  for (let count = 0; count < 45 && opened.last.hasMoreAfter; count++) {
+    const before = check()[1];
+    opened.window.extendAfter();
+    await settled();
+    if (check()[1]! <= before!) throw new Error("it did not grow");
+  }
+  expectEqual(check()[1], 2_000);
+  // It has reached the end: now it shows what arrives.
+  await opened.apply(created(2_001));
+  expectEqual(check()[1], 2_001);
+  opened.window.close();
+});
+
+Deno.test("rows that did not change stay the same objects, and what arrives pushes no row out at once", async () => {
+  const copy = await Copy.begin(80);
+  await copy.apply(history(1, 80, 80));
+  const opened = new Opened(copy);
+  await settled();
+  const before = opened.last.rows;
+  await opened.apply(created(81), created(82));
+  await settled();
+  const after = opened.last.rows;
+  expectEqual(before.every((row) => after.includes(row)), true);
+  expectEqual(after.length, before.length + 2);
+  opened.window.close();
+});
+
+Deno.test("while the user reads above the end, a full window lets go of what arrives, not of what is read", async () => {
+  const copy = await Copy.begin(600);
+  await copy.apply(history(1, 600, 600));
+  const opened = new Opened(copy);
+  await settled();
+  for (let count = 0; count < 7; count++) {
+    opened.window.extendBefore();
+    await settled();
+  }
+  opened.window.isAtEnd = false;
+  const [first] = seqs(opened.last);
+  await opened.apply(...Array.from({ length: 60 }, (_, index) => created(601 + index)));
+  await settled();
+  expectEqual([seqs(opened.last).includes(first! + 10), opened.last.hasMoreAfter], [true, true]);
+  opened.window.close();
+});
+
+Deno.test("a jump is not undone by what was being read for the place before", async () => {
+  const copy = await Copy.begin(1_000);
+  await copy.apply(history(1, 1_000, 1_000));
+  const opened = new Opened(copy, { seq: 10 });
+  await settled();
+  opened.window.isAtEnd = false;
+  const read = copy.database.read.bind(copy.database);
+  let release = () => {};
+  copy.database.read = async (body) => {
+    const result = await read(body);
+    await new Promise<void>((resolve) => release = resolve);
+    return result;
+  };
+  opened.window.extendAfter();
+  await settled();
+  opened.window.jump("newest");
+  copy.database.read = read;
+  release();
+  await settled();
+  expectEqual([seqs(opened.last).at(-1), opened.last.hasMoreAfter], [1_000, false]);
+  opened.window.close();
+});
+
+Deno.test("values are made of the old one's parts where they are equal", () => {
+  const old = { rows: [{ id: "a", list: [1] }, { id: "b", list: [2] }], more: false };
+  const value = shared(old, {
+    rows: [{ id: "z", list: [0] }, { id: "a", list: [1] }, { id: "b", list: [3] }],
+    more: false,
+  });
+  expectEqual([value.rows[1] === old.rows[0], value.rows[2] === old.rows[1]], [true, false]);
+  expectEqual(shared(old, structuredClone(old)) === old, true);
+  expectEqual(shared<unknown>({ a: 1, b: 2 }, { a: 1 }), { a: 1 });
+});

@@ -1,0 +1,253 @@
+import Bytes
+import JSON
+import Models
+import Wire
+
+/// A line of an import, validated as far as the line alone shows.
+///
+/// Texts stay in the memory of the line, and are valid as long as that.
+struct ImportFields {
+    let conversation: ConversationID
+    private let content: Content
+
+    private enum Content {
+        case record(ImportRecord)
+        case message(Message)
+    }
+
+    fileprivate struct Message {
+        let id: MessageID
+        let sender: UserID
+        let replyTo: MessageID?
+        let createdAt: Timestamp
+        let deletedAt: Timestamp?
+        let texts: [Revision]
+    }
+
+    /// A text of a message, and since when it was that.
+    fileprivate struct Revision {
+        let text: JSONString
+        let at: Timestamp
+    }
+
+    init(_ line: UnsafeRawBufferPointer, limits: ClientLimits) throws(Problem) {
+        let fields = try reading { () throws(JSONError) in try Fields(line) }
+        guard let type = fields.type else { throw .missing("type") }
+        conversation = try required(
+            type == "conversation" ? fields.id.map { ConversationID($0) } : fields.conversation,
+            type == "conversation" ? "id" : "conversationId")
+        content =
+            switch type {
+            case "conversation": .record(.conversation(try fields.opening(conversation, limits)))
+            case "message": .message(try fields.message(limits))
+            case "tapback": .record(.tapback(try fields.tapback()))
+            case "member": .record(.member(try fields.memberChange()))
+            case "renamed": .record(.title(try fields.renaming(limits)))
+            case "end": .record(.end)
+            default: throw Problem(.invalid, "type: must be conversation, message, tapback, member, renamed or end")
+            }
+    }
+
+    /// Writes the record in the layout of `ImportRecord`.
+    func write(to buffer: inout ByteBuffer) {
+        switch content {
+        case .record(let record): record.write(to: &buffer)
+        case .message(let message): Self.write(message, to: &buffer)
+        }
+    }
+
+    private static func write(_ message: Message, to buffer: inout ByteBuffer) {
+        var texts: [UInt8] = []
+        var ends: [Int] = []
+        for revision in message.texts {
+            revision.text.withBytes { texts.append(contentsOf: $0) }
+            ends.append(texts.count)
+        }
+        texts.withUnsafeBytes { bytes in
+            let record = ImportRecord.Message(
+                id: message.id, sender: message.sender, replyTo: message.replyTo, createdAt: message.createdAt,
+                deletedAt: message.deletedAt,
+                texts: zip([0] + ends, zip(ends, message.texts)).map { start, part in
+                    .init(UnsafeRawBufferPointer(rebasing: bytes[start..<part.0]), at: part.1.at)
+                })
+            ImportRecord.message(record).write(to: &buffer)
+        }
+    }
+
+    /// The fields of all types in any order, each well-formed.
+    private struct Fields {
+        var type: JSONString?
+        var id: UUIDBytes?
+        var conversation: ConversationID?
+        private var kind: JSONString?
+        private var members: [UserID]?
+        private var title: JSONString?
+        private var createdAt: Timestamp?
+        private var sender: UserID?
+        private var text: JSONString?
+        private var replyTo: MessageID?
+        private var revisions: [Revision]?
+        private var deletedAt: Timestamp?
+        private var subject: MessageID?
+        private var user: UserID?
+        private var at: Timestamp?
+        private var change: JSONString?
+        private var actor: UserID?
+
+        private static let keys: JSONKeys = [
+            "type", "id", "conversationId", "kind", "members", "title", "createdAt", "senderId", "text", "replyTo",
+            "attachments", "revisions", "deletedAt", "messageId", "userId", "at", "change", "actorId",
+        ]
+
+        init(_ line: UnsafeRawBufferPointer) throws(JSONError) {
+            var reader = JSONReader(line)
+            var given = JSONKeys.Given()
+            try reader.beginObject()
+            while let key = try reader.nextKey(of: Self.keys, &given) {
+                if try !reader.consumeNull() { try read(key, &reader) }
+            }
+            try reader.end()
+        }
+
+        private mutating func read(_ key: JSONString, _ reader: inout JSONReader) throws(JSONError) {
+            switch key {
+            case "type": type = try reader.slice()
+            case "id": id = try reader.wellFormedUUID()
+            case "conversationId": conversation = ConversationID(try reader.wellFormedUUID())
+            case "kind": kind = try reader.slice()
+            case "members": members = try reader.users()
+            case "title": title = try reader.slice()
+            case "createdAt": createdAt = try reader.timeForDisplay()
+            case "senderId": sender = try reader.userID()
+            case "text": text = try reader.slice()
+            case "replyTo": replyTo = MessageID(try reader.wellFormedUUID())
+            case "attachments": try reader.refuseUnlessNull("null: attachments are not supported yet")
+            case "revisions": revisions = try reader.revisions()
+            case "deletedAt": deletedAt = try reader.timeForDisplay()
+            case "messageId": subject = MessageID(try reader.wellFormedUUID())
+            case "userId": user = try reader.userID()
+            case "at": at = try reader.timeForDisplay()
+            case "change": change = try reader.slice()
+            case "actorId": actor = try reader.userID()
+            default: try reader.skip()
+            }
+        }
+
+        // MARK: By type
+
+        func opening(
+            _ conversation: ConversationID, _ limits: ClientLimits
+        ) throws(Problem) -> ImportRecord.Conversation {
+            let kind = try conversationKind(), members = try required(members, "members")
+            guard !members.isEmpty, Set(members).count == members.count else {
+                throw Problem(.invalid, "members: must be one or more users, each once")
+            }
+            guard members.count <= limits.membersPerRequest else {
+                throw Problem(.tooLarge, "members: at most \(limits.membersPerRequest) users")
+            }
+            if kind == .direct {
+                guard members.count == 2, title == nil else {
+                    throw Problem(.invalid, "members: a direct conversation has two, and no title")
+                }
+                guard DirectConversation.id(members[0], members[1]) == conversation else {
+                    throw Problem(.invalid, "id: must be the one that is derived from the pair")
+                }
+            }
+            return ImportRecord.Conversation(
+                kind: kind, createdAt: try required(createdAt, "createdAt"),
+                title: try title.map { (title) throws(Problem) in try ConversationFields.checked(title: title, limits) }
+                    ?? "", members: members)
+        }
+
+        private func conversationKind() throws(Problem) -> ConversationKind {
+            let name = try required(kind, "kind")
+            guard let kind = ConversationKind.allCases.first(where: { name == $0.name }) else {
+                throw Problem(.invalid, "kind: must be group or direct")
+            }
+            return kind
+        }
+
+        func message(_ limits: ClientLimits) throws(Problem) -> Message {
+            let createdAt = try required(createdAt, "createdAt")
+            return Message(
+                id: MessageID(try required(id, "id")), sender: try required(sender, "senderId"), replyTo: replyTo,
+                createdAt: createdAt, deletedAt: deletedAt, texts: try texts(since: createdAt, limits))
+        }
+
+        /// All texts of a message in their order; none of a deleted one.
+        private func texts(since createdAt: Timestamp, _ limits: ClientLimits) throws(Problem) -> [Revision] {
+            if let deletedAt {
+                guard text == nil, revisions == nil else {
+                    throw Problem(.invalid, "text: a deleted message has none")
+                }
+                guard deletedAt >= createdAt else { throw Problem(.invalid, "deletedAt: is before createdAt") }
+                return []
+            }
+            let text = try required(text, "text")
+            let texts = revisions ?? [Revision(text: text, at: createdAt)]
+            for revision in texts { try MessageFields.check(revision.text, limits) }
+            guard texts.first?.at == createdAt, zip(texts, texts.dropFirst()).allSatisfy({ $0.at <= $1.at }) else {
+                throw Problem(.invalid, "revisions: must begin at createdAt, in the order of their times")
+            }
+            guard texts.last?.text.string == text.string else {
+                throw Problem(.invalid, "revisions: the last one must be the text")
+            }
+            return texts
+        }
+
+        func tapback() throws(Problem) -> ImportRecord.Tapback {
+            let kind = try required(kind, "kind").string
+            guard TapbackKind(kind) != nil else { throw Problem(.invalid, "kind: must be a tapback") }
+            return ImportRecord.Tapback(
+                message: try required(subject, "messageId"), user: try required(user, "userId"), kind: kind,
+                at: try required(at, "at"))
+        }
+
+        func memberChange() throws(Problem) -> ImportRecord.MemberChange {
+            let kind: ChangeKind
+            switch try required(change, "change") {
+            case "added": kind = .memberAdded
+            case "removed": kind = .memberRemoved
+            case "role": kind = .memberChanged
+            default: throw Problem(.invalid, "change: must be added, removed or role")
+            }
+            return ImportRecord.MemberChange(
+                kind, of: try required(user, "userId"), at: try required(at, "at"), by: actor)
+        }
+
+        func renaming(_ limits: ClientLimits) throws(Problem) -> ImportRecord.Title {
+            let title = try ConversationFields.checked(title: try required(title, "title"), limits)
+            return ImportRecord.Title(title, at: try required(at, "at"), by: actor)
+        }
+    }
+}
+
+private func required<Value>(_ value: Value?, _ field: StaticString) throws(Problem) -> Value {
+    guard let value else { throw .missing(field) }
+    return value
+}
+
+extension JSONReader {
+    private static var revisionKeys: JSONKeys { ["text", "at"] }
+
+    fileprivate mutating func revisions() throws(JSONError) -> [ImportFields.Revision] {
+        var revisions: [ImportFields.Revision] = []
+        try beginArray()
+        while try nextElement() {
+            var text: JSONString?
+            var at: Timestamp?
+            var given = JSONKeys.Given()
+            try beginObject()
+            while let key = try nextKey(of: Self.revisionKeys, &given) {
+                switch key {
+                case "text": text = try slice()
+                case "at": at = try timeForDisplay()
+                default: try skip()
+                }
+            }
+            guard let text, let at else { throw failure(.expected("a revision with text and at")) }
+            revisions.append(ImportFields.Revision(text: text, at: at))
+        }
+        return revisions
+    }
+}

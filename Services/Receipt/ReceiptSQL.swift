@@ -1,0 +1,17 @@
+import Models
+import Postgres
+import Slots
+
+/// The names in braces in the files of `SQL`.
+extension SQLNames {
+    static let receipt = SQLNames(
+        // Numbers stored in tables.
+        .cases(of: RunKind.self), .cases(of: ChangeKind.self), .cases(of: MessageKind.self),
+        .cases(of: ConversationKind.self),
+        // Numbers returned by a statement.
+        SignalVerdict.names,
+        // Limits.
+        .number("LastSeenStatements.peersLimit", LastSeenStatements.peersLimit),
+        .number("ReceiptErasure.rowsLimit", ReceiptErasure.rowsLimit),
+        .sql("ChangeTime.now", ChangeTime.now))
+}

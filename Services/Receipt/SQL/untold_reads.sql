@@ -1,0 +1,21 @@
+-- Like untold_of_one, of all conversations of some slots.
+--
+-- :after_conversation uuid        of the last row of the page before
+-- :after_user         text
+-- :slots              smallint[]
+-- :limit              bigint
+--
+-- > conversation_id uuid
+-- > user_id         text
+-- > read_seq        bigint
+-- > is_untold       boolean
+WITH page AS MATERIALIZED (
+    SELECT h.conversation_id, h.user_id, h.read_seq FROM receipt.horizons h
+    WHERE (h.conversation_id, h.user_id) > (:after_conversation, :after_user) AND h.slot = ANY (:slots)
+    ORDER BY h.conversation_id, h.user_id LIMIT :limit
+)
+SELECT p.conversation_id, p.user_id, p.read_seq, coalesce(p.read_seq > (
+    SELECT i.told_read_seq FROM store.published_inbox i
+    WHERE i.user_id = p.user_id AND i.conversation_id = p.conversation_id
+), false) AS is_untold
+FROM page p ORDER BY p.conversation_id, p.user_id

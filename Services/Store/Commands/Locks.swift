@@ -1,0 +1,58 @@
+import Models
+
+/// What a batch locks before its first step. The steps add to it in any order; `LockStatement` has the order in which
+/// it is locked.
+struct Locks {
+    private(set) var keys: Set<WriteKey> = []
+    /// The slots of users whose erasure must not begin meanwhile. True: alone, because it begins here, or because the
+    /// slot's numbers are to follow the order of commits.
+    private(set) var userSlots: [Slot: Bool] = [:]
+    private(set) var conversations: Set<ConversationID> = []
+    private(set) var searches: Set<ConversationID> = []
+    private(set) var erasures: Set<UserID> = []
+    private(set) var newStreams: Set<UserID> = []
+    private(set) var streams: Set<UserID> = []
+    private(set) var endingImports: Set<ConversationID> = []
+
+    /// An `Idempotency-Key`, which belongs to its user.
+    mutating func insert(key: UUIDBytes, of user: UserID) { keys.insert(WriteKey(user: user, key: key)) }
+
+    /// The id of a conversation that may be new. Two creations of one then wait for each other before they hold any
+    /// other lock.
+    mutating func insert(idOf conversation: ConversationID) {
+        keys.insert(WriteKey(user: nil, key: conversation.uuid))
+    }
+
+    /// A user whose erasure must not begin meanwhile.
+    mutating func insert(user: UserID) { userSlots[user.slot, default: false] = userSlots[user.slot] == true }
+
+    /// A user to be alone with, and with all others of the slot.
+    mutating func insert(userAlone user: UserID) { userSlots[user.slot] = true }
+
+    /// A conversation that is written to, and that may exist already. All that belongs to it is protected.
+    mutating func insert(conversation: ConversationID) { conversations.insert(conversation) }
+
+    /// The conversation's progress in the index, where texts change or go.
+    mutating func insert(searchOf conversation: ConversationID) { searches.insert(conversation) }
+
+    /// The erasure of a user, which is added to.
+    mutating func insert(erasureOf user: UserID) { erasures.insert(user) }
+
+    /// A private stream that is written to. It protects the user's list of conversations, too.
+    mutating func insert(streamOf user: UserID) { streams.insert(user) }
+
+    /// The private streams of all who are in the import of a conversation.
+    mutating func insert(streamsOfImport conversation: ConversationID) { endingImports.insert(conversation) }
+
+    /// A private stream that may not exist yet.
+    mutating func insert(newStreamOf user: UserID) {
+        newStreams.insert(user)
+        streams.insert(user)
+    }
+}
+
+/// An `Idempotency-Key`, which belongs to its user, or the id of a conversation, which belongs to no user.
+struct WriteKey: Hashable {
+    let user: UserID?
+    let key: UUIDBytes
+}

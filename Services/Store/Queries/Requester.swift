@@ -1,0 +1,30 @@
+import Models
+import Reactor
+
+/// The requester of a query. Requesters share turns at the connections. All queries on nobody's behalf share one.
+enum Requester: Hashable {
+    case user(UserID)
+    /// The sessions of fanouts, which replay a conversation for all of its members at once.
+    case conversation(ConversationID)
+    case service
+
+    /// The requester that the running task works for.
+    @TaskLocal static var current = Requester.service
+
+    /// The progress of the running task's query. Nil: each turn is a query by itself.
+    @TaskLocal static var progress: QueryProgress?
+
+    /// Runs `body` for one query of this requester.
+    @Reactor func run<Result>(_ body: @Reactor () async throws -> Result) async rethrows -> Result {
+        try await Requester.$current.withValue(self) {
+            try await Requester.$progress.withValue(QueryProgress(), operation: body)
+        }
+    }
+}
+
+/// The progress of a query.
+@Reactor
+final class QueryProgress {
+    /// The query had a turn, and may hold its rows.
+    var hasBegun = false
+}

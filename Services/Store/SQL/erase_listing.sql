@@ -1,0 +1,11 @@
+-- Removes a conversation from the list of a user.
+--
+-- :user_slot    smallint
+-- :user         text
+-- :conversation uuid
+--
+-- > next bigint    0: nothing is left
+WITH unlisted AS (
+    DELETE FROM store.inbox i WHERE i.user_slot = :user_slot AND i.user_id = :user AND i.conversation_id = :conversation
+)
+SELECT 0::bigint AS next

@@ -1,0 +1,13 @@
+-- Like receipt_dates, without receipts after a time.
+--
+-- :slot         smallint
+-- :conversation uuid
+-- :sender       text
+-- :seqs         bigint[]       ascending
+-- :ended_at     timestamptz
+--
+-- > kind    smallint       RunKind
+-- > first   integer        the messages from this one, counted from 0,
+-- > run_end integer        up to but not including this one
+-- > at      timestamptz
+{dates_of_runs(condition => r.at <= :ended_at)}

@@ -1,0 +1,47 @@
+-- A user's private changes after a position, and the position of the stream, in one snapshot. One row without a change: there
+-- is none. Changes that are no longer kept are left out, so the first one may lie higher than requested.
+--
+-- :user_slot smallint
+-- :user      text
+-- :after     bigint
+-- :limit     bigint
+--
+-- > last_useq                  bigint         of the stream
+-- > useq                       bigint         NULL without a change, like all that follows
+-- > kind                       smallint       PrivateKind
+-- > at                         timestamptz
+-- > conversation_id            uuid           NULL: it is of no conversation
+-- > seq                        bigint         or NULL
+-- > last_seq                   bigint         of the conversation, as the user sees it
+-- > message_id                 uuid           or NULL
+-- > conversation_read_receipts boolean        what the user has decided for the conversation, or NULL
+-- > read_receipts              boolean        what the user has decided for all, or NULL
+-- > presence                   boolean        or NULL
+-- > member_count               integer
+SELECT coalesce((SELECT u.last_useq FROM store.user_streams u WHERE u.user_slot = :user_slot AND u.user_id = :user), 0)
+        AS last_useq,
+    f.useq, f.kind, f.at, f.conversation_id, f.seq, least(f.last_seq, f.end_seq) AS last_seq, f.message_id,
+    CASE WHEN f.kind = {PrivateKind.settingsChanged} THEN (
+        SELECT c.read_receipts FROM store.conversation_settings c
+        WHERE c.slot = f.slot AND c.conversation_id = f.conversation_id AND c.user_id = :user) END
+        AS conversation_read_receipts,
+    CASE WHEN f.kind = {PrivateKind.settingsChanged} THEN (
+        SELECT u.read_receipts FROM store.user_settings u WHERE u.user_slot = :user_slot AND u.user_id = :user) END
+        AS read_receipts,
+    CASE WHEN f.kind = {PrivateKind.settingsChanged} THEN (
+        SELECT u.presence FROM store.user_settings u WHERE u.user_slot = :user_slot AND u.user_id = :user) END AS presence,
+    CASE WHEN f.end_seq < f.last_seq
+        THEN {member_count_as_of(
+            slot => f.slot, conversation => f.conversation_id, present => f.member_count, position => f.end_seq)}
+        ELSE f.member_count END AS member_count
+FROM (VALUES (1)) one
+LEFT JOIN LATERAL (
+    SELECT h.useq, h.kind, h.at, h.slot, h.conversation_id, h.seq, c.last_seq, c.member_count, h.message_id,
+        CASE WHEN h.kind = {PrivateKind.conversationJoined}
+            THEN {end_of_view(slot => h.slot, conversation => h.conversation_id, reader => :user)} END AS end_seq
+    FROM store.user_changes h
+    LEFT JOIN store.conversations c ON c.slot = h.slot AND c.id = h.conversation_id
+    WHERE h.user_slot = :user_slot AND h.user_id = :user AND h.useq > :after
+    ORDER BY h.useq LIMIT :limit
+) f ON true
+ORDER BY f.useq

@@ -1,0 +1,16 @@
+-- When the last recipient had, and had read, each of some messages of one conversation.
+--
+-- Each run of a member covers a range of messages at one time. Cut to the member's stay it becomes two bounds in the sorted
+-- positions, as in receipt_counts. The latest run over a message gives its date. Only the runs from the first message on are
+-- read.
+--
+-- :slot         smallint
+-- :conversation uuid
+-- :sender       text
+-- :seqs         bigint[]    ascending
+--
+-- > kind    smallint       RunKind
+-- > first   integer        the messages from this one, counted from 0,
+-- > run_end integer        up to but not including this one
+-- > at      timestamptz
+{dates_of_runs(condition => true)}

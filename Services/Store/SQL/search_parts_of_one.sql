@@ -1,0 +1,18 @@
+-- Finds messages by parts of words, in one conversation.
+--
+-- :reader              text
+-- :reader_slot         smallint
+-- :limit               bigint         one more than wanted, to detect further results
+-- :before_at           timestamptz    of the last result of the page before
+-- :before_conversation uuid
+-- :before_seq          bigint
+-- :query               text           the pattern of LIKE to find by
+-- :patterns            text[]         patterns of LIKE that all must hold
+-- :ascii_patterns      text[]         those that hold in any matching text without a character beyond ASCII
+-- :slot                smallint
+-- :conversation        uuid
+--
+-- > {find_messages}
+{find_messages(
+    inbox => i.user_slot = :reader_slot AND i.user_id = :reader AND i.slot = :slot AND i.conversation_id = :conversation,
+    matches => {matches_parts})}

@@ -1,0 +1,47 @@
+-- The texts at the next positions of conversations: of messages created there, and of earlier ones edited there. In each it
+-- stops at the text that reaches a number of bytes.
+--
+-- :slots         smallint[]
+-- :conversations uuid[]
+-- :positions     bigint        of each conversation
+-- :bytes         bigint        of each conversation
+--
+-- > conversation_id uuid
+-- > through         bigint    the position up to which the conversation is indexed once these texts are
+-- > last_seq        bigint    of the conversation
+-- > seq             bigint    NULL: a row without a text, for the position
+-- > body            text
+SELECT p.conversation_id, coalesce(m.next_position - 1, p.through) AS through, p.last_seq, m.seq, m.body
+FROM (
+    SELECT c.slot, c.id AS conversation_id, n.indexed_seq, c.last_seq,
+        least(c.last_seq, n.indexed_seq + :positions) AS through
+    FROM unnest(:slots, :conversations) AS i (slot, conversation_id)
+    JOIN store.conversations c ON c.slot = i.slot AND c.id = i.conversation_id
+    LEFT JOIN store.search_progress p ON p.slot = i.slot AND p.conversation_id = i.conversation_id
+    CROSS JOIN LATERAL (SELECT coalesce(p.indexed_seq, 0) AS indexed_seq) n
+    WHERE n.indexed_seq < c.last_seq
+) p
+LEFT JOIN LATERAL (
+    SELECT * FROM (
+        SELECT m.*, min(m.position) FILTER (WHERE m.before >= :bytes) OVER () AS next_position
+        FROM (
+            SELECT m.*, sum(octet_length(m.body)) OVER (ORDER BY m.position) - octet_length(m.body) AS before
+            FROM (
+                SELECT m.seq AS position, m.seq, m.body FROM store.messages m
+                WHERE m.slot = p.slot AND m.conversation_id = p.conversation_id
+                  AND m.seq > p.indexed_seq AND m.seq <= p.through AND m.body IS NOT NULL
+                UNION ALL
+                SELECT h.position, m.seq, m.body FROM (
+                    SELECT h.message_id, min(h.seq) AS position FROM store.changes h
+                    WHERE h.slot = p.slot AND h.conversation_id = p.conversation_id
+                      AND h.seq > p.indexed_seq AND h.seq <= p.through AND h.kind = {ChangeKind.messageEdited}
+                    GROUP BY h.message_id
+                ) h
+                JOIN store.messages m
+                    ON m.slot = p.slot AND m.conversation_id = p.conversation_id AND m.id = h.message_id
+                WHERE m.seq <= p.indexed_seq AND m.body IS NOT NULL
+            ) m
+        ) m
+    ) m
+    WHERE m.before < :bytes
+) m ON true

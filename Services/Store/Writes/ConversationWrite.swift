@@ -1,0 +1,78 @@
+import Bus
+import Bytes
+import Models
+import Postgres
+import Reactor
+import Wire
+
+/// A write of a user to a conversation, other than sending messages. `WriteKind` is what the kinds differ in.
+struct ConversationWrite: BatchStep {
+    static var statements: [Statement] { Write.Action.kinds.flatMap { $0.statements } + [FeedStatement.latest.untyped] }
+
+    private let write: Write
+    private let kind: any WriteKind
+
+    init(from reader: inout ByteReader) throws(WireError) { self.init(try Write(from: &reader)) }
+
+    init(_ write: Write) {
+        self.write = write
+        kind = write.action.kind
+    }
+
+    func lock(_ locks: inout Locks) {
+        locks.insert(conversation: write.conversation)
+        if kind.changesText { locks.insert(searchOf: write.conversation) }
+        if let key = write.key {
+            locks.insert(key: key, of: write.actor)
+            locks.insert(user: write.actor)
+        }
+        kind.lock(&locks)
+        if let notice = kind.notice(by: write.actor) { locks.insert(streamOf: notice.user) }
+    }
+
+    /// Adds the write and, after it, a statement that reads its changes for the announcement.
+    func add(to batch: inout Batch, _ request: RequestKey, _ limit: ConversationLimit) {
+        kind.add(write, request, limit, to: &batch)
+        FeedStatement.addLatest(of: write.conversation, to: &batch)
+    }
+
+    func finish(_ command: Command, _ rows: StepRows, _ outcomes: CommandOutcomes) {
+        let result = WriteStatement.decode(rows.row)
+        if let change = result.change { announce(change, changes: rows[1], command.trace, outcomes.announcer) }
+        if let code = result.problem {
+            outcomes.bus.respond(to: command.request, kind.problem(code))
+        } else if let content = kind.content {
+            let queries = outcomes.queries
+            Reactor.spawn { await respond(to: command.request, content, queries) }
+        } else {
+            outcomes.bus.respond(to: command.request, status: 204)
+        }
+    }
+
+    @Reactor private func announce(
+        _ change: WriteStatement.Result.Change, changes: Rows, _ trace: TraceContext?, _ announcer: Announcer
+    ) {
+        if let useq = change.useq, let notice = kind.notice(by: write.actor) {
+            var fields = PrivateChangeFields(
+                useq: useq, kind: notice.kind, at: change.at, conversation: write.conversation)
+            notice.fill(&fields, change)
+            announcer.announce(fields, to: notice.user, causedIn: write.conversation.slot)
+        }
+        announcer.announce(write.conversation, change.range, of: changes, trace)
+    }
+
+    @Reactor private func respond(to request: RequestKey, _ content: @escaping WriteContent, _ queries: Queries) async {
+        await queries.finish(request, for: .user(write.actor)) {
+            try await content(queries, ConversationQuery(write.conversation, reader: write.actor))
+        }
+    }
+}
+
+extension WriteKind {
+    fileprivate func add(_ write: Write, _ request: RequestKey, _ limit: ConversationLimit, to batch: inout Batch) {
+        batch.execute(Self.statement) { parameters, input in
+            parameters.set(input.write, to: write, subject, request)
+            set(input.own, in: &parameters, limit)
+        }
+    }
+}

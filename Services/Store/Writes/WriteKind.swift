@@ -1,0 +1,108 @@
+import Models
+import Postgres
+import Reactor
+import Wire
+
+/// A kind of write: what it has besides what all writes to a conversation have in common. See `ConversationWrite`.
+protocol WriteKind: Sendable {
+    /// The parameters of its own.
+    associatedtype Input: NamedFields
+
+    static var statement: PreparedWrite<Input> { get }
+
+    /// All statements that carry it out.
+    static var statements: [Statement] { get }
+
+    func set(_ input: Input, in parameters: inout Parameters, _ limit: ConversationLimit)
+
+    /// The message that it concerns.
+    var message: MessageID? { get }
+
+    /// Distinguishes a repetition from another request under the same key.
+    var subject: UUIDBytes? { get }
+
+    /// Whether a text is replaced or erased. The index has to follow.
+    var changesText: Bool { get }
+
+    /// Locks more than every write does.
+    func lock(_ locks: inout Locks)
+
+    /// What the write reports on a private stream, if it changes anything.
+    func notice(by actor: UserID) -> PrivateNotice?
+
+    /// Reads the response, which is the present state, also when the write is repeated. Nil: 204 without a body.
+    var content: WriteContent? { get }
+
+    /// Why it was refused with this code, the field at fault first. Nil: as every write.
+    func explanation(of code: Problem.Code) -> String?
+}
+
+extension WriteKind {
+    static var statements: [Statement] { [statement.untyped] }
+    var message: MessageID? { nil }
+    var subject: UUIDBytes? { message?.uuid }
+    var changesText: Bool { false }
+    func lock(_: inout Locks) {}
+    func notice(by _: UserID) -> PrivateNotice? { nil }
+    var content: WriteContent? { nil }
+    func explanation(of _: Problem.Code) -> String? { nil }
+}
+
+extension WriteKind where Input == NoFields {
+    func set(_: Input, in _: inout Parameters, _: ConversationLimit) {}
+}
+
+extension Write.Action {
+    /// The type that carries it out.
+    var kind: any WriteKind {
+        switch self {
+        case .edit(let message, let text): EditMessage(message: message, text: text)
+        case .deleteForEveryone(let message): DeleteMessage(message: message)
+        case .hide(let message): HideMessage(message: message)
+        case .setTapback(let message, let kind): SetTapback(message: message, kind: kind)
+        case .removeTapback(let message): RemoveTapback(message: message)
+        case .putMember(let user, let role): PutMember(user: user, role: role)
+        case .removeMember(let user): RemoveMember(user: user)
+        case .rename(let title): RenameConversation(title: title)
+        case .clearHistory(let through): ClearHistory(through: through)
+        case .putSettings(let readReceipts): PutConversationSettings(readReceipts: readReceipts)
+        case .unlist: UnlistConversation()
+        }
+    }
+
+    static let kinds: [any WriteKind.Type] = [
+        EditMessage.self, DeleteMessage.self, HideMessage.self, SetTapback.self, RemoveTapback.self, PutMember.self,
+        RemoveMember.self, RenameConversation.self, ClearHistory.self, PutConversationSettings.self,
+        UnlistConversation.self,
+    ]
+}
+
+extension WriteKind {
+    /// The message that the write concerns.
+    var messageContent: WriteContent? {
+        guard let message else { return nil }
+        return { queries, head in
+            try await queries.message(MessageQuery(head, message: message), by: MessageStatement.ofWriter)
+        }
+    }
+}
+
+/// Reads the response to a write, for the user whose view of the conversation is asked for.
+typealias WriteContent = @Reactor (Queries, ConversationQuery) async throws -> [UInt8]
+
+/// What a write reports on the private stream of a user.
+struct PrivateNotice {
+    let user: UserID
+    let kind: PrivateKind
+    /// Sets the fields of the kind.
+    let fill: (inout PrivateChangeFields, WriteStatement.Result.Change) -> Void
+
+    init(
+        to user: UserID, _ kind: PrivateKind,
+        _ fill: @escaping (inout PrivateChangeFields, WriteStatement.Result.Change) -> Void = { _, _ in }
+    ) {
+        self.user = user
+        self.kind = kind
+        self.fill = fill
+    }
+}

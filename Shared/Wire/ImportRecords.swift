@@ -1,0 +1,297 @@
+import Bytes
+import Models
+
+/// `importRecords`: records of one conversation's import, in order.
+///
+/// Layout: conversation 16 · count 2 · count × record (see `ImportRecord`).
+/// Response: count × item (see `SendResponse`), without a body below status 400.
+public struct ImportRecords {
+    public var conversation: ConversationID
+    public var count: Int
+    private var records: ByteReader
+
+    /// Reads the head; `forEachRecord` reads the records without copies of texts. Valid as long as the bytes.
+    public init(from reader: inout ByteReader) throws(WireError) {
+        conversation = try reader.conversation()
+        count = Int(try reader.number(UInt16.self))
+        records = ByteReader(reader.readRest())
+    }
+
+    public func forEachRecord(_ body: (ImportRecord) -> Void) throws(WireError) {
+        var reader = records
+        for _ in 0..<count { body(try ImportRecord(from: &reader)) }
+    }
+
+    /// Writes the head; the records follow with `ImportRecord.write`.
+    public static func writeHead(_ conversation: ConversationID, count: Int, to buffer: inout ByteBuffer) {
+        buffer.append(conversation)
+        buffer.append(bigEndian: UInt16(count))
+    }
+}
+
+/// A record of an import: what happened in a conversation, at its own time. Texts borrow their bytes from the frame or
+/// the client's request.
+///
+/// Layout: kind 1 · the kind's fields. Numbers are retired, never reused.
+public enum ImportRecord {
+    case conversation(Conversation)
+    case message(Message)
+    case tapback(Tapback)
+    case member(MemberChange)
+    case title(Title)
+    /// No fields. The conversation becomes its members'.
+    case end
+
+    /// Layout: kind 1 · created at 8 · title length 2, UTF-8 (empty: none) · members 2 × name.
+    public struct Conversation {
+        public var kind: ConversationKind
+        public var createdAt: Timestamp
+        public var title: String
+        /// The creator first, without repetitions.
+        public var members: [UserID]
+
+        public init(kind: ConversationKind, createdAt: Timestamp, title: String, members: [UserID]) {
+            self.kind = kind
+            self.createdAt = createdAt
+            self.title = title
+            self.members = members
+        }
+    }
+
+    /// Layout: message 16 · sender name · reply to 16 (zero: none) · created at 8 · is deleted 1, deleted at 8 ·
+    /// texts 2 × (at 8 · text long).
+    public struct Message {
+        public struct Text {
+            public var text: UnsafeRawBufferPointer
+            public var at: Timestamp
+
+            public init(_ text: UnsafeRawBufferPointer, at: Timestamp) {
+                self.text = text
+                self.at = at
+            }
+        }
+
+        public var id: MessageID
+        public var sender: UserID
+        public var replyTo: MessageID?
+        public var createdAt: Timestamp
+        public var deletedAt: Timestamp?
+        /// The original, at `createdAt`, and those that edits replaced it with, in order; none of a deleted message.
+        public var texts: [Text]
+
+        public init(
+            id: MessageID, sender: UserID, replyTo: MessageID?, createdAt: Timestamp, deletedAt: Timestamp?,
+            texts: [Text]
+        ) {
+            self.id = id
+            self.sender = sender
+            self.replyTo = replyTo
+            self.createdAt = createdAt
+            self.deletedAt = deletedAt
+            self.texts = texts
+        }
+    }
+
+    /// Layout: message 16 · user name · kind name · at 8.
+    public struct Tapback {
+        public var message: MessageID
+        public var user: UserID
+        public var kind: String
+        public var at: Timestamp
+
+        public init(message: MessageID, user: UserID, kind: String, at: Timestamp) {
+            self.message = message
+            self.user = user
+            self.kind = kind
+            self.at = at
+        }
+    }
+
+    /// Layout: change 1 (`ChangeKind`) · user name · at 8 · actor name (empty: not known).
+    public struct MemberChange {
+        /// `memberAdded`, `memberRemoved`, or `memberChanged`: the member gets the other role.
+        public var kind: ChangeKind
+        public var user: UserID
+        public var at: Timestamp
+        public var actor: UserID?
+
+        public init(_ kind: ChangeKind, of user: UserID, at: Timestamp, by actor: UserID?) {
+            self.kind = kind
+            self.user = user
+            self.at = at
+            self.actor = actor
+        }
+    }
+
+    /// Layout: at 8 · actor name (empty: not known) · title length 2, UTF-8.
+    public struct Title {
+        public var title: String
+        public var at: Timestamp
+        public var actor: UserID?
+
+        public init(_ title: String, at: Timestamp, by actor: UserID?) {
+            self.title = title
+            self.at = at
+            self.actor = actor
+        }
+    }
+}
+
+extension ImportRecord {
+    fileprivate enum Kind: UInt8 {
+        case conversation = 1
+        case message = 2
+        case tapback = 3
+        case member = 4
+        case title = 5
+        case end = 6
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        let number: UInt8 = try reader.number()
+        guard let kind = Kind(rawValue: number) else { throw .unknownValue(field: "record kind", UInt64(number)) }
+        self =
+            switch kind {
+            case .conversation: .conversation(try Conversation(from: &reader))
+            case .message: .message(try Message(from: &reader))
+            case .tapback: .tapback(try Tapback(from: &reader))
+            case .member: .member(try MemberChange(from: &reader))
+            case .title: .title(try Title(from: &reader))
+            case .end: .end
+            }
+    }
+
+    public func write(to buffer: inout ByteBuffer) {
+        switch self {
+        case .conversation(let conversation): conversation.write(.conversation, to: &buffer)
+        case .message(let message): message.write(.message, to: &buffer)
+        case .tapback(let tapback): tapback.write(.tapback, to: &buffer)
+        case .member(let change): change.write(.member, to: &buffer)
+        case .title(let title): title.write(.title, to: &buffer)
+        case .end: buffer.append(Kind.end.rawValue)
+        }
+    }
+}
+
+extension ImportRecord.Conversation {
+    fileprivate init(from reader: inout ByteReader) throws(WireError) {
+        let number: UInt8 = try reader.number()
+        guard let kind = ConversationKind(rawValue: number) else {
+            throw .unknownValue(field: "conversation kind", UInt64(number))
+        }
+        self.kind = kind
+        createdAt = try reader.time()
+        title = try reader.title()
+        members = []
+        for _ in 0..<(try reader.number(UInt16.self)) { members.append(try reader.user()) }
+    }
+
+    fileprivate func write(_ number: ImportRecord.Kind, to buffer: inout ByteBuffer) {
+        buffer.append(number.rawValue)
+        buffer.append(kind.rawValue)
+        buffer.append(createdAt)
+        buffer.append(title: title)
+        buffer.append(bigEndian: UInt16(members.count))
+        for member in members { buffer.append(member) }
+    }
+}
+
+extension ImportRecord.Message {
+    fileprivate init(from reader: inout ByteReader) throws(WireError) {
+        id = try reader.message()
+        sender = try reader.user()
+        replyTo = try reader.optionalMessage()
+        createdAt = try reader.time()
+        let isDeleted: UInt8 = try reader.number(), time = try reader.time()
+        deletedAt = isDeleted == 0 ? nil : time
+        texts = []
+        for _ in 0..<(try reader.number(UInt16.self)) {
+            let at = try reader.time()
+            texts.append(Text(try reader.long(), at: at))
+        }
+        guard texts.isEmpty == (deletedAt != nil) else { throw .unknownValue(field: "texts", UInt64(texts.count)) }
+    }
+
+    fileprivate func write(_ number: ImportRecord.Kind, to buffer: inout ByteBuffer) {
+        buffer.append(number.rawValue)
+        buffer.append(id)
+        buffer.append(sender)
+        buffer.append(replyTo)
+        buffer.append(createdAt)
+        buffer.append(deletedAt == nil ? 0 : 1 as UInt8)
+        buffer.append(deletedAt ?? Timestamp(milliseconds: 0))
+        buffer.append(bigEndian: UInt16(texts.count))
+        for text in texts {
+            buffer.append(text.at)
+            buffer.append(long: text.text)
+        }
+    }
+}
+
+extension ImportRecord.Tapback {
+    fileprivate init(from reader: inout ByteReader) throws(WireError) {
+        message = try reader.message()
+        user = try reader.user()
+        kind = String(decoding: try reader.name(), as: UTF8.self)
+        at = try reader.time()
+    }
+
+    fileprivate func write(_ number: ImportRecord.Kind, to buffer: inout ByteBuffer) {
+        buffer.append(number.rawValue)
+        buffer.append(message)
+        buffer.append(user)
+        buffer.append(name: kind)
+        buffer.append(at)
+    }
+}
+
+extension ImportRecord.MemberChange {
+    private static let kinds: Set<ChangeKind> = [.memberAdded, .memberRemoved, .memberChanged]
+
+    fileprivate init(from reader: inout ByteReader) throws(WireError) {
+        let number: UInt8 = try reader.number()
+        guard let kind = ChangeKind(rawValue: number), Self.kinds.contains(kind) else {
+            throw .unknownValue(field: "change of members", UInt64(number))
+        }
+        self.kind = kind
+        user = try reader.user()
+        at = try reader.time()
+        actor = try reader.optionalUser()
+    }
+
+    fileprivate func write(_ number: ImportRecord.Kind, to buffer: inout ByteBuffer) {
+        buffer.append(number.rawValue)
+        buffer.append(kind.rawValue)
+        buffer.append(user)
+        buffer.append(at)
+        buffer.append(name: actor?.name ?? "")
+    }
+}
+
+extension ImportRecord.Title {
+    fileprivate init(from reader: inout ByteReader) throws(WireError) {
+        at = try reader.time()
+        actor = try reader.optionalUser()
+        title = try reader.title()
+    }
+
+    fileprivate func write(_ number: ImportRecord.Kind, to buffer: inout ByteBuffer) {
+        buffer.append(number.rawValue)
+        buffer.append(at)
+        buffer.append(name: actor?.name ?? "")
+        buffer.append(title: title)
+    }
+}
+
+extension ByteReader {
+    fileprivate mutating func title() throws(WireError) -> String {
+        String(decoding: try bytes(Int(try number(UInt16.self))), as: UTF8.self)
+    }
+}
+
+extension ByteBuffer {
+    fileprivate mutating func append(title: String) {
+        append(bigEndian: UInt16(title.utf8.count))
+        append(utf8: title)
+    }
+}

@@ -1,0 +1,155 @@
+import Bytes
+import JSON
+import Models
+import TestSupport
+import Testing
+import Wire
+
+@testable import Ingest
+
+private let group = "0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90"
+private let first = "0198c2a4-5d10-4c3e-9a41-3f0c5b7e2d91"
+private let pair = DirectConversation.id(UserID("anna")!, UserID("ben")!)
+private let head = #""conversationId":"\#(group)""#
+private let other = "0198c2a4-5d10-1c3e-9a41-3f0c5b7e2d92"
+
+/// Reads a line as ingest does, and what it writes as the store does.
+private func read(_ line: String, _ limits: ClientLimits = ClientLimits()) throws(Problem) -> String {
+    let bytes = Array(line.utf8)
+    let result: Result<String, Problem> = bytes.withUnsafeBytes { bytes in
+        Result { () throws(Problem) in
+            let fields = try ImportFields(bytes, limits: limits)
+            var buffer = ByteBuffer()
+            fields.write(to: &buffer)
+            var reader = ByteReader(buffer.bytes)
+            guard let record = try? ImportRecord(from: &reader), reader.isAtEnd else { fatalError("not readable") }
+            return "\(fields.conversation) \(describe(record))"
+        }
+    }
+    return try result.get()
+}
+
+private func describe(_ record: ImportRecord) -> String {
+    switch record {
+    case .conversation(let record):
+        "conversation \(record.kind) \(record.createdAt.milliseconds) '\(record.title)' \(record.members)"
+    case .message(let record):
+        "message \(record.id) \(record.sender) \(record.replyTo?.description ?? "-") \(record.createdAt.milliseconds) "
+            + "\(record.deletedAt?.milliseconds.description ?? "-") "
+            + record.texts.map { "\($0.at.milliseconds)'\(String(decoding: $0.text, as: UTF8.self))'" }.joined(
+                separator: ",")
+    case .tapback(let record): "tapback \(record.message) \(record.user) \(record.kind) \(record.at.milliseconds)"
+    case .member(let record):
+        "\(record.kind) \(record.user) \(record.at.milliseconds) \(record.actor?.name ?? "-")"
+    case .title(let record): "title '\(record.title)' \(record.at.milliseconds) \(record.actor?.name ?? "-")"
+    case .end: "end"
+    }
+}
+
+@Suite struct ImportFieldsTests {
+    @Test(
+        "the fields of a line reach the store unchanged",
+        arguments: [
+            (
+                #"{"type":"conversation","id":"\#(group)","kind":"group","members":["anna","ben"],"title":"S\u00fcd","createdAt":"1970-01-01T00:00:01Z"}"#,
+                "\(group) conversation group 1000 'Süd' [anna, ben]"
+            ),
+            (
+                #"{"kind":"direct","members":["anna","ben"],"createdAt":"1970-01-01T00:00:01Z","id":"\#(pair)","type":"conversation"}"#,
+                "\(pair) conversation direct 1000 '' [anna, ben]"
+            ),
+            (
+                #"{"type":"message",\#(head),"id":"\#(other)","senderId":"anna","text":"say \"hi\" \ud83e\uddd7","replyTo":"\#(first)","createdAt":"1970-01-01T00:00:02.5Z","x":1}"#,
+                "\(group) message \(other) anna \(first) 2500 - 2500'say \"hi\" 🧗'"
+            ),
+            (
+                #"{"type":"message",\#(head),"id":"\#(first)","senderId":"anna","text":"b","createdAt":"1970-01-01T00:00:01Z","revisions":[{"text":"a\n","at":"1970-01-01T00:00:01Z"},{"at":"1970-01-01T00:00:03Z","text":"b"}]}"#,
+                "\(group) message \(first) anna - 1000 - 1000'a\n',3000'b'"
+            ),
+            (
+                #"{"type":"message",\#(head),"id":"\#(first)","senderId":"anna","createdAt":"1970-01-01T00:00:01Z","deletedAt":"1970-01-01T00:00:01Z","attachments":null}"#,
+                "\(group) message \(first) anna - 1000 1000 "
+            ),
+            (
+                #"{"type":"tapback",\#(head),"messageId":"\#(first)","userId":"ben","kind":"🧗","at":"1970-01-01T00:00:01Z"}"#,
+                "\(group) tapback \(first) ben 🧗 1000"
+            ),
+            (
+                #"{"type":"member",\#(head),"userId":"ben","change":"role","at":"1970-01-01T00:00:01Z","actorId":"anna"}"#,
+                "\(group) memberChanged ben 1000 anna"
+            ),
+            (
+                #"{"type":"renamed",\#(head),"title":"West","at":"1970-01-01T00:00:01Z"}"#,
+                "\(group) title 'West' 1000 -"
+            ),
+            (#"{"type":"end",\#(head)}"#, "\(group) end"),
+        ])
+    func whole(line: String, expected: String) throws {
+        #expect(try read(line) == expected)
+    }
+
+    @Test(
+        "a line that is not a record is refused, with the field at fault first",
+        arguments: [
+            ("type", #"{\#(head)}"#), ("type", #"{"type":"reaction",\#(head)}"#),
+            ("conversationId", #"{"type":"end"}"#),
+            ("id", #"{"type":"conversation",\#(head)}"#),
+            ("id", #"{"type":"conversation","id":"x","kind":"group"}"#),
+            ("kind", #"{"type":"conversation","id":"\#(group)","kind":"room","members":["a"]}"#),
+            ("members", #"{"type":"conversation","id":"\#(group)","kind":"group","members":[]}"#),
+            ("members", #"{"type":"conversation","id":"\#(group)","kind":"group","members":["a","a"]}"#),
+            ("createdAt", #"{"type":"conversation","id":"\#(group)","kind":"group","members":["a"]}"#),
+            ("members", #"{"type":"conversation","id":"\#(group)","kind":"direct","members":["a"]}"#),
+            ("id", #"{"type":"conversation","id":"\#(group)","kind":"direct","members":["a","b"]}"#),
+            ("senderId", #"{"type":"message",\#(head),"id":"\#(first)","createdAt":"2020-01-01T00:00:00Z"}"#),
+            (
+                "text",
+                #"{"type":"message",\#(head),"id":"\#(first)","senderId":"a","createdAt":"2020-01-01T00:00:00Z","text":" "}"#
+            ),
+            (
+                "text",
+                #"{"type":"message",\#(head),"id":"\#(first)","senderId":"a","createdAt":"2020-01-01T00:00:00Z","text":"a","deletedAt":"2020-01-01T00:00:00Z"}"#
+            ),
+            (
+                "deletedAt",
+                #"{"type":"message",\#(head),"id":"\#(first)","senderId":"a","createdAt":"2020-01-01T00:00:01Z","deletedAt":"2020-01-01T00:00:00Z"}"#
+            ),
+            (
+                "revisions",
+                #"{"type":"message",\#(head),"id":"\#(first)","senderId":"a","createdAt":"2020-01-01T00:00:00Z","text":"a","revisions":[]}"#
+            ),
+            (
+                "revisions",
+                #"{"type":"message",\#(head),"id":"\#(first)","senderId":"a","createdAt":"2020-01-01T00:00:00Z","text":"a","revisions":[{"text":"b","at":"2020-01-01T00:00:00Z"}]}"#
+            ),
+            ("kind", #"{"type":"tapback",\#(head),"kind":"smile"}"#),
+            ("change", #"{"type":"member",\#(head),"userId":"a","change":"left","at":"2020-01-01T00:00:00Z"}"#),
+            ("title", #"{"type":"renamed",\#(head),"at":"2020-01-01T00:00:00Z"}"#),
+            ("attachments", #"{"type":"message",\#(head),"attachments":[]}"#),
+        ])
+    func wrong(field: String, line: String) {
+        do throws(Problem) {
+            _ = try read(line)
+            Issue.record("it is taken")
+        } catch {
+            #expect(error.code == .invalid)
+            #expect(error.detail.hasPrefix("\(field):") || error.detail.hasPrefix("\(field)["), "\(error.detail)")
+        }
+    }
+
+    @Test("damaged lines are refused or read, and never trap", arguments: UInt64(0)..<300)
+    func damage(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        var bytes = Array(
+            #"{"type":"message",\#(head),"id":"\#(first)","senderId":"a","text":"b","createdAt":"1970-01-01T00:00:01Z","revisions":[{"text":"a\n","at":"1970-01-01T00:00:01Z"},{"at":"1970-01-01T00:00:03Z","text":"b"}]}"#
+                .utf8)
+        for _ in 0..<Int.random(in: 1...4, using: &random) {
+            bytes[Int.random(in: 0..<bytes.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
+        }
+        if Bool.random(using: &random) { bytes.removeLast(Int.random(in: 0...bytes.count, using: &random)) }
+        bytes.withUnsafeBytes { bytes in
+            var buffer = ByteBuffer()
+            (try? ImportFields(bytes, limits: ClientLimits()))?.write(to: &buffer)
+        }
+    }
+}

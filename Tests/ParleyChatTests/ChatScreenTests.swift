@@ -1,0 +1,441 @@
+import Models
+import ParleyPresentation
+import ParleyStorage
+import Testing
+
+@testable import ParleyChat
+
+@Suite struct ChatScreenTests {
+    // MARK: The list
+
+    @Test("the list shows titles, previews, drafts and what is unread")
+    func list() {
+        var device = Device()
+        var second = entry(2, title: nil, kind: .direct)
+        second.other = ben
+        second.draft = "not yet"
+        var first = entry(1, unread: 3)
+        first.latest = row(1, by: cleo, "see\nyou")
+        device.apply(.list([first, second], hasMore: true))
+        #expect(!device.text[0].contains("unread"))
+        // Seven are in a conversation further down.
+        device.apply(.unread(10))
+        #expect(device.text[0].contains("anna · 10 unread") && device.text[0].contains("online"))
+        #expect(device.shows("Sunday"))
+        #expect(device.shows("cleo: see you"))
+        #expect(device.text.contains { $0.hasPrefix(" ben ") })
+        #expect(device.shows("Draft: not yet"))
+    }
+
+    @Test("moving in the list opens with Enter, and asks for more at its end")
+    func moving() {
+        var device = Device(rows: 12)
+        device.apply(.list((1...8).map { entry($0, title: "talk \($0)") }, hasMore: true))
+        device.press(.down, .down, .enter)
+        #expect(device.deeds() == [.open(talkId(3))])
+        device.press(.tab, .end)
+        #expect(device.done().contains(.loadMoreConversations))
+        #expect(device.shows("talk 8"))
+    }
+
+    @Test("a narrow terminal shows the list or the conversation")
+    func narrow() {
+        var device = Device(columns: 40, [row(1)])
+        #expect(device.shows("text 1") && !device.shows("Tab back"))
+        device.press(.tab)
+        #expect(!device.shows("text 1") && device.shows("Sunday"))
+    }
+
+    // MARK: Writing
+
+    @Test("Enter sends, a new line is a line, and what is blank is not sent")
+    func sending() {
+        var device = Device([row(1)])
+        device.type("  ")
+        device.press(.enter)
+        #expect(device.deeds().isEmpty)
+        device.press(.control("u"))
+        device.type("one")
+        device.press(.newline)
+        device.type("two")
+        device.press(.enter)
+        #expect(device.deeds() == [.send("one\ntwo", replyTo: nil)])
+        #expect(!device.shows("> one"))
+    }
+
+    @Test("a paste is one text, without what a message should not have")
+    func pasting() {
+        var device = Device([row(1)])
+        device.press(.text("a\r\nb\tc\u{1B}[0m\u{7}"), .enter)
+        #expect(device.deeds() == [.send("a\nb c[0m", replyTo: nil)])
+    }
+
+    @Test("others learn that one types, and that one has stopped")
+    func typing() {
+        var device = Device([row(1)])
+        device.type("hm")
+        #expect(device.done() == [.typing(true), .typing(true)])
+        device.now = Timestamp(milliseconds: device.now.milliseconds + 4_000)
+        device.apply(.time)
+        #expect(device.done().isEmpty)
+        device.now = Timestamp(milliseconds: device.now.milliseconds + 1_000)
+        device.apply(.time)
+        #expect(device.done() == [.typing(false)])
+        device.press(.backspace, .backspace)
+        #expect(device.done() == [.typing(true), .typing(false)])
+    }
+
+    @Test("a reply names what it answers, until it is cancelled or sent")
+    func replying() {
+        var device = Device([row(1, by: ben, "nine?"), row(2, by: cleo, "ten?")])
+        device.press(.up, .up, .text("r"))
+        #expect(device.shows("Reply to ben: nine?"))
+        device.press(.escape)
+        #expect(!device.shows("Reply to"))
+        device.press(.up, .text("r"))
+        device.type("yes")
+        device.press(.enter)
+        #expect(device.deeds() == [.send("yes", replyTo: messageId(2))])
+        #expect(!device.shows("Reply to"))
+    }
+
+    @Test("an edit begins with the text, comes back to the draft, and says nothing if nothing changed")
+    func editing() {
+        var device = Device([row(1, by: anna, "helo")])
+        device.type("draft")
+        device.press(.up, .text("e"))
+        #expect(device.shows("✎ Edit") && device.shows("> helo"))
+        device.press(.enter)
+        #expect(device.deeds().isEmpty)
+        #expect(device.shows("> draft"))
+        device.press(.up, .text("e"), .backspace)
+        device.type("lo")
+        device.press(.enter)
+        #expect(device.deeds() == [.edit(messageId(1), "hello")])
+        #expect(device.shows("> draft"))
+    }
+
+    @Test("what may not be done says why")
+    func refusals() {
+        var device = Device([row(1, by: ben), row(2, by: anna)])
+        device.press(.up, .up, .text("e"))
+        #expect(device.text.last?.contains("Only its sender can do that.") ?? false)
+        device.now = at(20)
+        device.press(.down, .text("e"))
+        #expect(device.text.last?.contains("15 minutes") ?? false)
+        #expect(device.deeds().isEmpty)
+    }
+
+    @Test("drafts are kept when a conversation is left, and come back with what they answer")
+    func drafts() {
+        var device = Device([row(1)])
+        device.type("half")
+        device.press(.control("q"))
+        #expect(device.done().suffix(2) == [.keepDraft(talkId(), Draft(text: "half")), .quit])
+        var other = Device([])
+        other.apply(.draft(talkId(), Draft(text: "half", replyTo: messageId(1))))
+        other.show([row(1, by: ben, "nine?")])
+        #expect(other.shows("> half") && other.shows("Reply to ben: nine?"))
+        other.apply(.draft(talkId(), Draft(text: "older")))
+        #expect(other.shows("> half"))
+    }
+
+    @Test("a former member can read and not write")
+    func formerMember() {
+        var device = Device([row(1)])
+        device.apply(.list([entry(lastSeq: 1, windows: [Window(from: 1, to: 1)])], hasMore: false))
+        device.type("hello")
+        device.press(.enter)
+        #expect(device.deeds().isEmpty)
+        #expect(device.shows("not in this conversation") && device.shows("> hello"))
+    }
+
+    // MARK: Messages
+
+    @Test("tapbacks: by number, by emoji, the same again takes it away")
+    func tapbacks() {
+        var loved = said(1)
+        loved.tapbacks = [Tapback(userId: anna, kind: .love)]
+        loved.tapbackCounts = [.love: 1]
+        var device = Device([TimelineRow(message: loved)])
+        device.press(.up, .text("t"), .text("2"))
+        device.press(.text("t"), .text("🧗"))
+        device.press(.text("t"), .text("1"))
+        device.press(.text("t"), .text("0"))
+        #expect(
+            device.deeds() == [
+                .react(messageId(1), .like), .react(messageId(1), TapbackKind("🧗")), .react(messageId(1), nil),
+                .react(messageId(1), nil),
+            ])
+        device.press(.text("t"), .text("z"))
+        #expect(device.deeds().isEmpty && device.shows("one emoji"))
+    }
+
+    @Test("deleting asks for whom, and offers what is possible")
+    func deleting() {
+        var device = Device([row(1, by: ben), row(2, by: anna)])
+        device.press(.up, .text("d"))
+        #expect(device.shows("m for me  e for everyone"))
+        device.press(.text("e"))
+        device.press(.up, .text("d"))
+        #expect(!device.shows("for everyone"))
+        device.press(.text("e"))
+        device.press(.text("d"), .text("m"))
+        #expect(
+            device.deeds() == [.delete(messageId(2), forEveryone: true), .delete(messageId(1), forEveryone: false)])
+    }
+
+    @Test("a refused message tells why and holds up the next; it can be sent again, changed or given up")
+    func failures() {
+        var device = Device([row(1), refused(10), unsent(11, "behind")])
+        #expect(device.shows("Not sent: it is too long") && device.shows("Waiting for the one above"))
+        device.press(.up, .up, .text("r"))
+        device.press(.text("x"))
+        #expect(device.deeds() == [.retry(messageId(10)), .discard(messageId(10))])
+        device.press(.text("e"), .control("u"))
+        device.type("less")
+        device.press(.enter)
+        #expect(device.deeds() == [.edit(messageId(10), "less")])
+    }
+
+    @Test("the last message one sent tells how far it got")
+    func receipts() {
+        var device = Device([row(1, by: anna), unsent(2, "new")])
+        #expect(device.shows("Sending…"))
+        device.apply(.connection(.waiting))
+        #expect(device.shows("Waiting for the server"))
+        device.show([row(1, by: anna), row(2, by: anna)])
+        device.apply(
+            .receipts(
+                talkId(),
+                [
+                    messageId(2): MessageReceipts(
+                        status: .delivered, deliveredCount: 4, readCount: 3, recipientCount: 4)
+                ]))
+        #expect(device.shows("Read by 3"))
+    }
+
+    @Test("a selected message that vanishes takes nothing with it")
+    func vanishing() {
+        var device = Device([row(1), row(2)])
+        device.press(.up, .text("d"))
+        device.show([row(1)])
+        #expect(device.screen.focus == .composer)
+        device.press(.text("m"))
+        #expect(device.deeds().isEmpty)
+    }
+
+    // MARK: Reading
+
+    @Test("what is on the screen counts as read, if somebody looks at it")
+    func reading() {
+        var device = Device()
+        device.apply(.list([entry(lastSeq: 2, readSeq: 1)], hasMore: false))
+        device.press(.enter)
+        device.press(.focusOut)
+        device.show([row(1), row(2)])
+        #expect(!device.done().contains { if case .markRead = $0 { true } else { false } })
+        device.press(.focusIn)
+        #expect(device.done() == [.markRead(2)])
+        device.show([row(1), row(2), row(3, by: anna)])
+        #expect(device.done().isEmpty)
+        device.press(.control("f"))
+        device.show([row(1), row(2), row(4)])
+        #expect(device.done().isEmpty)
+        device.press(.escape)
+        #expect(device.done() == [.markRead(4)])
+    }
+
+    @Test("a conversation opens at its first unread message, under a line that stays")
+    func unread() {
+        var device = Device()
+        device.apply(.list([entry(lastSeq: 60, unread: 21, readSeq: 39)], hasMore: false))
+        device.press(.enter)
+        device.show((15...64).map { row($0) }, moreBefore: true, unreadFrom: 40)
+        let line = device.text.firstIndex { $0.contains("── New ──") }
+        #expect(line == 6 && device.shows("text 39") && device.shows("text 40") && !device.shows("text 64"))
+        #expect(device.screen.focus == .composer)
+        let read: [Int64] = device.deeds().compactMap { if case .markRead(let seq) = $0 { seq } else { nil } }
+        let seen = read.last ?? 0
+        #expect((45...60).contains(seen) && device.shows("text \(seen)") && !device.shows("text \(seen + 1)"))
+        #expect(device.shows("↓ \(64 - seen) new · End"))
+        // It is read, and more comes.
+        device.apply(.list([entry(lastSeq: 65, readSeq: seen)], hasMore: false))
+        device.show((15...65).map { row($0) }, moreBefore: true, unreadFrom: 40)
+        #expect(device.text.firstIndex { $0.contains("── New ──") } == line)
+        device.press(.end)
+        #expect(device.shows("text 65") && device.deeds() == [.markRead(65)])
+    }
+
+    @Test("few unread messages are shown to the end, and their sender is named under the line")
+    func fewUnread() {
+        var device = Device()
+        device.apply(.list([entry(lastSeq: 60, unread: 2, readSeq: 58)], hasMore: false))
+        device.press(.enter)
+        device.show((15...60).map { row($0) }, moreBefore: true, unreadFrom: 59)
+        #expect(device.screen.talk?.place == .end && device.shows("text 60"))
+        let line = device.text.firstIndex { $0.contains("── New ──") }!
+        #expect(device.text[line + 1].contains("ben  12:00") && device.text[line + 2].contains("text 59"))
+    }
+
+    @Test("without the server the newest are shown if the unread are not in the copy")
+    func unreadAway() {
+        var device = Device()
+        device.apply(.list([entry(lastSeq: 600, unread: 99, readSeq: 1)], hasMore: false))
+        device.press(.enter)
+        device.show([], moreBefore: true, moreAfter: true)
+        #expect(device.deeds() == [.open(talkId())] && device.shows("Loading…"))
+        device.apply(.connection(.waiting))
+        device.apply(.connection(.waiting))
+        #expect(device.deeds() == [.showNewest])
+        device.show((551...600).map { row($0) }, moreBefore: true)
+        #expect(device.screen.talk?.place == .end)
+    }
+
+    @Test("a conversation that is named at the start is opened when it is known what is unread")
+    func atStart() {
+        var device = Device()
+        device.screen.conversationAtStart = talkId()
+        device.apply(.connection(.connecting))
+        #expect(device.deeds().isEmpty)
+        device.apply(.connection(.waiting))
+        device.apply(.connection(.online))
+        #expect(device.deeds() == [.open(talkId())])
+    }
+
+    @Test("what a search has found is shown, also where something is unread")
+    func foundBesidesUnread() {
+        var device = Device()
+        device.apply(.list([entry(lastSeq: 60, unread: 21, readSeq: 39)], hasMore: false))
+        device.effects += device.screen.open(talkId(), at: messageId(3))
+        device.show((15...60).map { row($0) }, moreBefore: true, unreadFrom: 40)
+        device.show((1...50).map { row($0) }, moreAfter: true)
+        #expect(device.screen.talk?.selected == messageId(3) && device.shows("text 3"))
+    }
+
+    @Test("messages below the lower edge are not read; they are announced")
+    func below() {
+        var device = Device((1...40).map { row($0) })
+        device.press(.pageUp)
+        device.effects = []
+        device.show((1...45).map { row($0) })
+        #expect(device.done().isEmpty)
+        #expect(device.shows("↓ 5 new · End"))
+        let before = device.text[2]
+        device.show((1...50).map { row($0) })
+        #expect(device.text[2] == before)
+        device.press(.end)
+        #expect(device.done() == [.markRead(50)])
+        #expect(device.shows("text 50"))
+    }
+
+    @Test("more is loaded before its end is reached, once")
+    func loading() {
+        var device = Device((50...99).map { row($0) }, moreBefore: true)
+        device.press(.pageUp, .pageUp)
+        #expect(device.done() == [.loadBefore])
+        device.show((50...99).map { row($0) }, moreBefore: true)
+        #expect(device.done().isEmpty)
+        device.press(.pageUp)
+        #expect(device.done() == [.loadBefore], "one who insists asks again")
+        device.show((1...99).map { row($0) })
+        device.press(.pageUp)
+        #expect(device.done().isEmpty)
+    }
+
+    @Test("scrolling ends at the first line, with a full screen, and End comes back")
+    func scrolling() {
+        var device = Device((1...60).map { row($0) })
+        for _ in 0..<20 { device.press(.pageUp) }
+        #expect(device.text[2].contains("Today"))
+        #expect(device.text[20].contains("text"))
+        for _ in 0..<20 { device.press(.pageDown) }
+        #expect(device.screen.talk?.place == .end)
+    }
+
+    // MARK: Search and new conversations
+
+    @Test("a search shows what fits the words, and jumps there")
+    func searching() {
+        var device = Device((51...99).map { row($0) })
+        device.press(.control("f"))
+        device.type("su")
+        #expect(device.deeds() == [.search("s"), .search("su")])
+        device.apply(.found("s", [said(7, "wrong")]))
+        #expect(!device.shows("wrong"))
+        device.apply(.found("su", [said(8, "sunday"), said(9, "summer")]))
+        device.press(.down, .enter)
+        #expect(device.deeds() == [.show(messageId(9))])
+        device.show((1...30).map { row($0) }, moreAfter: true)
+        #expect(device.screen.talk?.selected == messageId(9))
+        #expect(device.shows("text 9"))
+        device.press(.end)
+        #expect(device.deeds().contains(.showNewest))
+    }
+
+    @Test("a reply leads to its parent")
+    func parents() {
+        var reply = row(60)
+        reply.parent = .init(id: messageId(2), senderId: anna, preview: "text 2")
+        var device = Device((1...59).map { row($0) } + [reply])
+        device.press(.up, .text("p"))
+        #expect(device.screen.talk?.selected == messageId(2))
+        #expect(device.shows("text 2"))
+    }
+
+    @Test(
+        "a conversation is begun with names that are possible",
+        arguments: [
+            ("ben", "", .direct(ben)), ("ben, cleo", "", .createGroup([ben, cleo], title: nil)),
+            ("ben", "Us", .createGroup([ben], title: "Us")), ("", "", nil), ("b en!", "", nil), ("anna ben", "", nil),
+        ] as [(String, String, ChatEffect?)])
+    func beginning(names: String, title: String, effect: ChatEffect?) {
+        var device = Device([row(1)])
+        device.press(.control("n"))
+        device.type(names)
+        device.press(.tab)
+        device.type(title)
+        device.press(.enter)
+        #expect(device.deeds() == (effect.map { [$0] } ?? []))
+        #expect(device.screen.isPanelShown == (effect == nil))
+    }
+
+    // MARK: The connection
+
+    @Test("the banner says when the server cannot be heard, and not before it was tried")
+    func offline() {
+        var device = Device([row(1)])
+        device.apply(.connection(.waiting))
+        #expect(device.text[0].contains("Offline"))
+        device.apply(.connection(.connecting))
+        #expect(device.text[0].contains("Offline"))
+        device.apply(.connection(.online))
+        #expect(device.text[0].contains("online") && !device.text[0].contains("Offline"))
+        device.apply(.connection(.superseded))
+        #expect(device.text[0].contains("Another session"))
+    }
+
+    @Test("a certificate that is refused is told of for as long as there is no connection")
+    func distrust() {
+        var device = Device(columns: 120, [row(1)])
+        device.apply(.untrusted("refused the certificate of chat.example"))
+        device.apply(.connection(.connecting))
+        #expect(device.text[0].contains("Refused the certificate of chat.example"))
+        device.apply(.connection(.waiting))
+        device.press(.escape)
+        #expect(device.text[0].contains("Refused the certificate of chat.example"))
+        device.apply(.connection(.online))
+        #expect(device.text[0].contains("online") && !device.text[0].contains("Refused"))
+    }
+
+    @Test("typing and presence are those of the open conversation")
+    func people() {
+        var device = Device([row(1)])
+        device.apply(.members(talkId(), [anna, ben].map { Membership(userId: $0, role: .member, joinedSeq: 1) }))
+        device.apply(.presence(online: [ben], lastSeen: [:]))
+        device.apply(.typing(talkId(), [anna, ben]))
+        #expect(device.shows("ben ●") && device.shows("ben is typing…"))
+        device.apply(.typing(talkId(2), [cleo]))
+        #expect(device.shows("ben is typing…") && !device.shows("cleo"))
+    }
+}

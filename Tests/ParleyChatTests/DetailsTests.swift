@@ -1,0 +1,195 @@
+import Models
+import ParleyPresentation
+import ParleyStorage
+import Testing
+
+@testable import ParleyChat
+
+@Suite struct DetailsTests {
+    /// anna's screen, at a group with ben as its only owner unless anna is one, too.
+    private func group(_ role: MemberRole = .member, columns: Int = 80, left: Bool = false) -> Device {
+        var device = Device(columns: columns, [row(1)])
+        var group = entry(lastSeq: 1, windows: [Window(from: 1, to: left ? 1 : nil)])
+        group.conversation.role = .known(role)
+        group.conversation.memberCount = 3
+        device.apply(.list([group], hasMore: false))
+        device.apply(
+            .members(
+                talkId(),
+                [
+                    Membership(userId: anna, role: role, joinedSeq: 1),
+                    Membership(userId: ben, role: .owner, joinedSeq: 1),
+                    Membership(userId: cleo, role: .member, joinedSeq: 1),
+                ]))
+        device.press(.control("g"))
+        return device
+    }
+
+    @Test("the members are named with their roles, and who is online")
+    func members() {
+        var device = group()
+        #expect(device.deeds() == [.watchSettingsHere])
+        device.apply(.presence(online: [cleo], lastSeen: [:]))
+        #expect(device.text.contains { $0.contains("anna") && $0.contains("you ") && !$0.contains("owner") })
+        #expect(device.text.contains { $0.contains("ben") && $0.contains("owner") })
+        #expect(device.text.contains { $0.contains("cleo") && $0.contains("● online") })
+        #expect(device.shows("3 members") && device.shows("Title   Sunday"))
+        device.press(.escape)
+        #expect(device.screen.focus == .composer)
+    }
+
+    @Test("any member names the group and adds others")
+    func naming() {
+        var device = group()
+        device.effects = []
+        device.press(.text("e"))
+        #expect(device.screen.frame().cursor != nil)
+        device.type(" walk")
+        device.press(.enter, .text("e"), .enter, .text("a"))
+        device.type("dora, eve")
+        device.press(.enter)
+        #expect(device.deeds() == [.rename("Sunday walk"), .put(UserID("dora")!, nil), .put(UserID("eve")!, nil)])
+    }
+
+    @Test(
+        "names that cannot be added are told, and can be mended",
+        arguments: [("cleo", "cleo is a member already"), ("d!", "A name is"), ("", "Name at least one")])
+    func wrongNames(names: String, problem: String) {
+        var device = group()
+        device.effects = []
+        device.press(.text("a"))
+        device.type(names)
+        device.press(.enter)
+        #expect(device.deeds().isEmpty && device.shows(problem))
+        device.press(.control("u"))
+        device.type("dora")
+        device.press(.enter)
+        #expect(device.deeds() == [.put(UserID("dora")!, nil)])
+    }
+
+    @Test("a title that is too long, or none, is told, and stays to be mended")
+    func longTitle() {
+        var device = group()
+        device.effects = []
+        device.press(.text("e"), .text(String(repeating: "x", count: 200)), .enter)
+        #expect(device.deeds().isEmpty && device.shows("longer than 200 characters"))
+        device.press(.control("u"), .text(" "), .enter)
+        #expect(device.deeds().isEmpty && device.shows("cannot be taken away"))
+        device.press(.text("x"), .enter)
+        #expect(device.deeds() == [.rename("x")])
+    }
+
+    @Test("only owners change roles and remove; removing is asked first")
+    func owners() {
+        var device = group()
+        device.effects = []
+        device.press(.down, .text("o"))
+        #expect(device.shows("Only an owner of the group can do that."))
+        device.press(.text("x"))
+        #expect(device.deeds().isEmpty && !device.shows("Remove ben"))
+
+        device = group(.owner)
+        device.effects = []
+        device.press(.down, .down, .text("o"), .up, .text("o"), .down, .text("x"))
+        #expect(device.shows("Remove cleo from the group?"))
+        device.press(.escape, .text("x"), .text("y"))
+        #expect(device.deeds() == [.put(cleo, .owner), .put(ben, .member), .remove(cleo)])
+    }
+
+    @Test("leaving is asked first; what was left can be taken off the list")
+    func leaving() {
+        var device = group()
+        device.effects = []
+        device.press(.text("d"))
+        #expect(device.shows("Leave the group first."))
+        device.press(.text("l"))
+        #expect(device.shows("Leave the group?"))
+        device.press(.text("n"), .text("y"))
+        #expect(device.deeds().isEmpty)
+        device.press(.text("l"), .text("y"))
+        #expect(device.deeds() == [.leaveGroup])
+
+        device = group(left: true)
+        device.effects = []
+        device.press(.text("a"))
+        #expect(device.shows("not in this conversation any more"))
+        device.press(.text("d"))
+        #expect(device.deeds() == [.removeFromList] && device.screen.focus == .list)
+    }
+
+    @Test("nothing of a direct conversation can be changed but one's own settings in it")
+    func direct() {
+        var device = Device([row(1)])
+        device.apply(.list([entry(lastSeq: 1, kind: .direct)], hasMore: false))
+        device.press(.control("g"))
+        device.effects = []
+        for key in ["e", "a", "o", "x", "l", "d"] { device.press(.text(key)) }
+        #expect(device.deeds().isEmpty && device.shows("not possible in a direct conversation"))
+    }
+
+    @Test("read receipts in a conversation: as in one's settings, on, off")
+    func receiptsHere() {
+        var device = group()
+        device.effects = []
+        device.press(.text("r"))
+        #expect(device.deeds().isEmpty && device.shows("not known yet"))
+        device.apply(.settingsHere(talkId(), SettingsInConversation(readReceipts: true, inherited: [.readReceipts])))
+        #expect(device.shows("on, as in your settings"))
+        device.press(.text("r"))
+        device.apply(.settingsHere(talkId(), SettingsInConversation(readReceipts: true, inherited: [])))
+        #expect(device.shows("on, in this conversation"))
+        device.press(.text("r"))
+        device.apply(.settingsHere(talkId(), SettingsInConversation(readReceipts: false, inherited: [])))
+        device.press(.text("r"))
+        #expect(
+            device.deeds() == [.setReadReceiptsHere(true), .setReadReceiptsHere(false), .setReadReceiptsHere(nil)])
+    }
+
+    @Test("settings are changed where they are shown, when they are known")
+    func settings() {
+        var device = Device()
+        device.press(.text("s"), .enter)
+        #expect(device.deeds().isEmpty && device.shows("not known"))
+        device.apply(.settings(Settings(readReceipts: true, presence: false)))
+        device.press(.enter, .down, .enter, .escape)
+        #expect(
+            device.deeds() == [
+                .set(readReceipts: false, presence: nil), .set(readReceipts: nil, presence: true),
+            ])
+        #expect(device.screen.focus == .list)
+    }
+
+    @Test("an edited message shows what it said before, oldest first; others say that they were not edited")
+    func revisions() {
+        var edited = said(2, by: anna, "ten")
+        edited.editedAt = at(1)
+        var device = Device(rows: 12, [row(1), TimelineRow(message: edited)])
+        device.press(.up, .up, .text("v"))
+        #expect(device.deeds().isEmpty && device.shows("It was not edited."))
+        device.press(.down, .text("v"))
+        #expect(device.deeds() == [.watchRevisions(messageId(2))] && device.shows("Loading…"))
+        device.apply(.revisions(messageId(1), [Revision(text: "another", at: at(0))]))
+        #expect(!device.shows("another"))
+        let texts = ["nine\u{202E}", "five\u{1B}[2J"] + (1...6).map { "half \($0)" } + ["ten"]
+        device.apply(.revisions(messageId(2), texts.map { Revision(text: $0, at: at(0)) }))
+        #expect(device.shows("nine") && device.shows("five[2J") && !device.shows("ten"))
+        device.press(.end)
+        #expect(device.shows("ten") && device.shows("· now") && !device.shows("nine"))
+        for _ in 0..<9 { device.press(.pageUp) }
+        #expect(device.shows("nine"))
+        device.press(.escape)
+        #expect(device.screen.focus == .messages && device.screen.talk?.selected == messageId(2))
+    }
+
+    @Test("many members are shown page by page", arguments: [24, 80])
+    func manyMembers(columns: Int) {
+        var device = group(columns: columns)
+        let names = (100..<400).map { UserID("user-\($0)-" + String(repeating: "x", count: 50))! }
+        device.apply(.members(talkId(), names.map { Membership(userId: $0, role: .member, joinedSeq: 1) }))
+        for _ in 0..<40 { device.press(.pageDown) }
+        #expect(device.shows("▌user-399"))
+        device.apply(.members(talkId(), []))
+        device.press(.down, .text("x"), .text("o"))
+        #expect(device.screen.frame().lines.allSatisfy { $0.width == columns })
+    }
+}

@@ -1,0 +1,394 @@
+import Foundation
+import Models
+import ParleyKitTesting
+import ParleyStorage
+import ParleySync
+import Synchronization
+import Testing
+
+@testable import ParleyKit
+
+/// What an application sees, with a server in memory.
+@Suite struct FaceTests {
+    @Test("the list and a timeline come from an empty copy, whose holes fill themselves")
+    func loadsWhatIsLookedAt() async throws {
+        let world = try FaceWorld()
+        for number in 1...40 { world.write("text \(number)", UInt64(number)) }
+        let parley = try await world.connected()
+        let list = await first(parley.conversations()) { $0.rows.first?.preview?.message.text == "text 40" }
+        #expect(list?.rows.map(\.id) == [world.group])
+        #expect(list?.rows.first?.conversation.unreadCount == 40)
+        let page = await first(parley.conversation(world.group).timeline(.newest(30))) {
+            $0.texts.count == 30 && !$0.isLoading
+        }
+        #expect(page?.texts == (11...40).map { "text \($0)" })
+        #expect(page?.hasMoreBefore == true)
+        await parley.close()
+    }
+
+    @Test("a message shows at once, is sent when the server can be reached, and its echo is the same row")
+    func sendsWhenItCan() async throws {
+        let world = try FaceWorld()
+        let parley = try await world.connected()
+        let talk = parley.conversation(world.group)
+        await parley.disconnect()
+        let id = try await talk.send("hello")
+        let sending = await first(talk.timeline()) { !$0.rows.isEmpty }
+        #expect(sending?.rows.last?.state == .sending)
+        #expect(world.texts.isEmpty)
+        let seen = Mutex<[ListDifference<MessageID>]>([])
+        await parley.connect()
+        let stored = await first(talk.timeline()) { update in
+            seen.withLock { $0.append(update.difference) }
+            return update.rows.last?.state == .stored
+        }
+        #expect(stored?.rows.map(\.id) == [id])
+        // The first difference is the whole state; after it the row is updated, never taken out and put in.
+        for difference in seen.withLock({ $0 }).dropFirst() {
+            #expect(difference.inserted.isEmpty && difference.removed.isEmpty && difference.moved.isEmpty)
+        }
+        #expect(world.texts == ["hello"])
+        await parley.close()
+    }
+
+    @Test("what is written while away arrives in order, once, although responses are lost")
+    func sendsOnceAndInOrder() async throws {
+        let world = try FaceWorld()
+        let parley = try await world.open()
+        let talk = parley.conversation(world.group)
+        for number in 1...60 { try await talk.send("\(number)") }
+        world.network.loseResponses(3)
+        await parley.connect()
+        let done = await first(talk.timeline(.newest(100))) { $0.rows.count == 60 && $0.areAllStored }
+        #expect(done?.texts == (1...60).map { "\($0)" })
+        #expect(world.texts == (1...60).map { "\($0)" })
+        await parley.close()
+    }
+
+    @Test("a refused edit shows, is undone, and is told once with its reason")
+    func tellsOfRefusals() async throws {
+        let world = try FaceWorld()
+        world.write("ben's", 1)
+        let parley = try await world.connected()
+        let talk = parley.conversation(world.group)
+        _ = await first(talk.timeline()) { $0.texts == ["ben's"] }
+        await parley.disconnect()
+        try await talk.edit(messageId(1), text: "anna's")
+        let shown = await first(talk.timeline()) { $0.texts == ["anna's"] }
+        #expect(shown != nil)
+        await parley.connect()
+        let refused = await first(parley.refusedWrites) { _ in true }
+        #expect(refused?.action == .edit && refused?.message == messageId(1))
+        #expect(await first(parley.pendingWrites) { $0 == 0 } != nil)
+        #expect(refused?.problem.code == .known(.forbidden))
+        let undone = await first(talk.timeline()) { $0.texts == ["ben's"] }
+        #expect(undone != nil)
+        await parley.close()
+        let again = try await world.open()
+        let left = try LocalStore(path: world.folder.file("anna.db"))
+        #expect(try left.outbox().isEmpty)
+        await again.close()
+    }
+
+    @Test("a refused message holds back the later ones until it is retried, edited or discarded")
+    func failsVisibly() async throws {
+        let world = try FaceWorld()
+        let parley = try await world.connected()
+        let talk = parley.conversation(world.group)
+        _ = await first(talk.info) { $0 != nil }
+        let unknown = messageId(99)
+        let reply = try await talk.send("to nothing", replyTo: unknown)
+        try await talk.send("later")
+        let failed = await first(talk.timeline()) { update in
+            update.rows.contains { if case .failed = $0.state { $0.id == reply } else { false } }
+        }
+        #expect(failed?.rows.last?.state == .sending)
+        let list = await first(parley.conversations()) { $0.rows.first?.hasFailedMessage ?? false }
+        #expect(list?.rows.first?.preview?.message.text == "later")
+        #expect(world.texts.isEmpty)
+        try await talk.discard(reply)
+        let done = await first(talk.timeline()) { $0.texts == ["later"] && $0.areAllStored }
+        #expect(done != nil)
+        #expect(world.texts == ["later"])
+        await parley.close()
+    }
+
+    @Test("edits, tapbacks and deletions reach the other device")
+    func changesMessages() async throws {
+        let world = try FaceWorld()
+        let parley = try await world.connected()
+        let other = try await world.connected(ben)
+        let talk = parley.conversation(world.group)
+        let seen = other.conversation(world.group).timeline()
+        let id = try await talk.send("one")
+        #expect(await first(seen) { $0.texts == ["one"] } != nil)
+        try await talk.edit(id, text: "two")
+        #expect(await first(seen) { $0.texts == ["two"] } != nil)
+        try await other.conversation(world.group).react(id, .love)
+        #expect(await first(talk.timeline()) { $0.rows.last?.message.tapbackCounts == [.love: 1] } != nil)
+        try await other.conversation(world.group).react(id, nil)
+        #expect(await first(talk.timeline()) { $0.rows.last?.message.tapbackCounts == [:] } != nil)
+        try await talk.delete(id, .everyone)
+        #expect(await first(seen) { $0.rows.last?.message.deletedForEveryone ?? false } != nil)
+        try await talk.delete(id, .forMe)
+        #expect(await first(talk.timeline()) { $0.rows.isEmpty } != nil)
+        await parley.close()
+        await other.close()
+    }
+
+    @Test("a timeline extends both ways, jumps, and holds no more than its bound")
+    func scrolls() async throws {
+        let world = try FaceWorld()
+        for number in 1...500 { world.write("\(number)", UInt64(number)) }
+        let parley = try await world.connected()
+        let talk = parley.conversation(world.group)
+        let timeline = talk.timeline(.newest(10))
+        var iterator = timeline.makeAsyncIterator()
+        var oldest: [Int] = []
+        // Position 1 is the conversation's creation: text N is at N + 1.
+        while let update = await iterator.next() {
+            #expect(update.rows.count <= TimelineWindow.mostRows)
+            let texts = update.texts.compactMap { $0.flatMap { Int($0) } }
+            #expect(texts == texts.indices.map { (texts.first ?? 0) + $0 }, "no hole within")
+            oldest.append(texts.first ?? 0)
+            if texts.first == 1, !update.isLoading { break }
+            if !update.isLoading { timeline.extendBackward(by: 40) }
+        }
+        #expect(oldest.last == 1)
+        timeline.extendForward(by: 90)
+        while let update = await iterator.next(), update.hasMoreAfter || update.isLoading {
+            timeline.extendForward(by: 90)
+        }
+        timeline.jump(to: messageId(250))
+        let jumped = await first(timeline) {
+            $0.rows.contains { $0.id == messageId(250) } && !$0.isLoading && $0.hasMoreAfter
+        }
+        #expect(jumped?.texts.contains("250") ?? false)
+        // At the end it follows what comes.
+        timeline.jumpToNewest(20)
+        world.write("501", 501)
+        let newest = await first(timeline) { $0.texts.last == "501" }
+        #expect(newest?.hasMoreAfter == false)
+        await parley.close()
+    }
+
+    @Test("a timeline begins at the first unread message, and says which it is")
+    func beginsUnread() async throws {
+        let world = try FaceWorld()
+        for number in 1...100 { world.write("\(number)", UInt64(number)) }
+        world.carryOut(.read(seq: 31), by: anna)
+        let parley = try await world.connected()
+        let talk = parley.conversation(world.group)
+        #expect(await first(talk.info) { $0?.conversation.unreadCount == 70 } != nil)
+        let update = await first(talk.timeline(.unread)) { !$0.isLoading && $0.firstUnread != nil }
+        #expect(update?.firstUnread == messageId(31))
+        #expect(update?.texts.contains("30") ?? false && update?.texts.contains("31") ?? false)
+        #expect(await first(parley.unread) { $0 == UnreadTotal(messages: 70, conversations: 1) } != nil)
+        try await talk.markRead(upTo: 101)
+        #expect(await first(parley.unread) { $0 == UnreadTotal(messages: 0, conversations: 0) } != nil)
+        await parley.close()
+    }
+
+    @Test("receipts are a stream of their own: many make few updates, and none of the timeline")
+    func gathersReceipts() async throws {
+        let world = try FaceWorld()
+        let parley = try await world.open(clock: SystemClock())
+        await parley.connect()
+        await world.online(parley)
+        let talk = parley.conversation(world.group)
+        for number in 1...20 { try await talk.send("\(number)") }
+        _ = await first(talk.timeline()) { $0.rows.count == 20 && $0.areAllStored }
+        _ = await first(talk.members) { $0.isComplete }
+        let receipts = Mutex(0)
+        let timelines = Mutex(0)
+        let counting = [
+            Task { for await _ in talk.receipts { receipts.withLock { $0 += 1 } } },
+            Task { for await _ in talk.timeline() { timelines.withLock { $0 += 1 } } },
+        ]
+        #expect(await soon { receipts.withLock { $0 } > 0 && timelines.withLock { $0 } > 0 })
+        try await Task.sleep(for: .milliseconds(300))
+        let (before, shown) = (receipts.withLock { $0 }, timelines.withLock { $0 })
+        let clock = ContinuousClock()
+        let began = clock.now
+        for seq in 2...21 {
+            world.network.withServer { [group = world.group] in $0.delivered(Int64(seq), in: group, by: ben) }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        let last = await first(talk.receipts) {
+            $0.messages.values.allSatisfy { $0.status == .delivered } && !$0.messages.isEmpty
+        }
+        #expect(last?.messages.count == 20)
+        try await Task.sleep(for: .milliseconds(150))
+        let updates = receipts.withLock { $0 } - before
+        let tenths = Int((clock.now - began) / .milliseconds(100))
+        #expect(updates >= 1 && updates <= tenths + 1)
+        #expect(timelines.withLock { $0 } == shown)
+        for task in counting { task.cancel() }
+        await parley.close()
+    }
+
+    @Test("typing is passed on, and ends when nothing more is heard")
+    func showsTyping() async throws {
+        let world = try FaceWorld()
+        let parley = try await world.connected()
+        let other = try await world.connected(ben)
+        await other.conversation(world.group).setTyping(true)
+        #expect(await first(parley.conversation(world.group).typing) { $0 == [ben] } != nil)
+        #expect(await first(parley.conversation(world.group).typing) { $0 == [] } != nil)
+        await parley.close()
+        await other.close()
+    }
+
+    @Test("presence is known while the server can be heard, and no longer")
+    func showsPresence() async throws {
+        let world = try FaceWorld()
+        let parley = try await world.connected()
+        world.network.push(.presence(.init(userId: ben, online: true)), to: anna)
+        #expect(await first(parley.presence) { $0[ben]?.isOnline ?? false } != nil)
+        world.network.isReachable = false
+        #expect(await first(parley.presence) { $0.isEmpty } != nil)
+        #expect(await first(parley.connection) { $0 == .waiting } != nil)
+        world.network.isReachable = true
+        #expect(await first(parley.connection) { $0 == .online } != nil)
+        await parley.close()
+    }
+
+    @Test("a group can be written to before the server knows it")
+    func createsGroups() async throws {
+        let world = try FaceWorld()
+        let parley = try await world.connected()
+        await parley.disconnect()
+        let talk = try await parley.createGroup(with: [ben], title: "Climbing")
+        try await talk.send("hello")
+        let list = await first(parley.conversations()) { $0.rows.first?.id == talk.id }
+        #expect(list?.rows.first?.isBeingCreated == true)
+        #expect(list?.rows.first?.conversation.title == "Climbing")
+        #expect(await first(talk.members) { $0.members.map(\.userId) == [anna, ben] } != nil)
+        await parley.connect()
+        let created = await first(parley.conversations()) {
+            $0.rows.first { $0.id == talk.id }?.isBeingCreated == false
+        }
+        #expect(created != nil)
+        #expect(await first(talk.timeline()) { $0.texts == ["hello"] && $0.areAllStored } != nil)
+        await parley.close()
+    }
+
+    @Test("the conversation of two is the server's to name, and has the other one's name in the list")
+    func findsDirectConversations() async throws {
+        let world = try FaceWorld()
+        let parley = try await world.connected()
+        let talk = try await parley.direct(with: ben)
+        #expect(
+            await first(parley.conversations()) { $0.rows.contains { $0.id == talk.id && $0.counterpart == ben } }
+                != nil)
+        world.network.isReachable = false
+        #expect(try await parley.direct(with: ben).id == talk.id)
+        await #expect(throws: ParleyError.unreachable) { _ = try await parley.direct(with: UserID("carol")!) }
+        await parley.close()
+    }
+
+    @Test("a search shows what the copy has, then what the server finds, and a timeline begins there")
+    func searches() async throws {
+        let world = try FaceWorld()
+        for number in 1...60 {
+            world.write(number == 5 ? "needle old" : number == 60 ? "needle new" : "hay", UInt64(number))
+        }
+        let parley = try await world.connected()
+        _ = await first(parley.conversation(world.group).timeline(.newest(6))) { $0.rows.count == 6 && !$0.isLoading }
+        var updates: [SearchUpdate] = []
+        for await update in parley.search("needle") { updates.append(update) }
+        #expect(updates.map(\.progress) == [.local, .complete])
+        #expect(updates.first?.hits.map(\.message.text) == ["needle new"])
+        #expect(updates.last?.hits.map(\.message.text) == ["needle new", "needle old"])
+        let found = try #require(updates.last?.hits.last)
+        let around = await first(parley.conversation(world.group).timeline(.around(found.id))) { !$0.isLoading }
+        #expect(around?.rows.contains { $0.id == found.id } ?? false)
+        world.network.isReachable = false
+        var offline: [SearchUpdate.Progress] = []
+        for await update in parley.search("needle") { offline.append(update.progress) }
+        #expect(offline == [.local, .serverUnreachable])
+        await parley.close()
+    }
+
+    @Test("drafts and what waits survive the end of the process; signing out leaves nothing")
+    func survives() async throws {
+        let world = try FaceWorld()
+        let parley = try await world.connected()
+        _ = await first(parley.conversation(world.group).info) { $0 != nil }
+        await parley.disconnect()
+        try await parley.conversation(world.group).send("unsent")
+        try await parley.conversation(world.group).setDraft(Draft(text: "half", replyTo: messageId(3)))
+        await parley.close()
+        await #expect(throws: ParleyError.closed) { try await parley.conversation(world.group).send("too late") }
+        let again = try await world.open()
+        let talk = again.conversation(world.group)
+        #expect(await talk.draft == Draft(text: "half", replyTo: messageId(3)))
+        #expect(await first(again.conversations()) { $0.rows.first?.draft?.text == "half" } != nil)
+        await again.connect()
+        #expect(await first(talk.timeline()) { $0.texts == ["unsent"] && $0.areAllStored } != nil)
+        try await again.signOut()
+        #expect(try FileManager.default.contentsOfDirectory(atPath: world.folder.path).isEmpty)
+    }
+
+    @Test("two processes use one database: what one writes the other shows and sends")
+    func sharesDatabase() async throws {
+        let world = try FaceWorld()
+        let application = try await world.connected()
+        _ = await first(application.conversation(world.group).info) { $0 != nil }
+        let helper = try await world.open()
+        try await helper.conversation(world.group).send("from the notification")
+        await application.databaseChanged()
+        let shown = await first(application.conversation(world.group).timeline()) {
+            $0.texts == ["from the notification"] && $0.areAllStored
+        }
+        #expect(shown != nil)
+        #expect(world.texts == ["from the notification"])
+        await helper.close()
+        await application.close()
+    }
+
+    @Test("a copy is brought up to date in the background, without a session")
+    func catchesUp() async throws {
+        let world = try FaceWorld()
+        let parley = try await world.connected()
+        _ = await first(parley.conversation(world.group).info) { $0 != nil }
+        await parley.disconnect()
+        world.write("meanwhile", 1)
+        try await parley.conversation(world.group).send("waited")
+        await parley.catchUp()
+        #expect(await first(parley.conversations()) { $0.rows.first?.conversation.lastSeq ?? 0 >= 2 } != nil)
+        #expect(await soon { world.texts == ["meanwhile", "waited"] })
+        #expect(await first(parley.connection) { _ in true } == .off)
+        await parley.close()
+    }
+
+    @Test("a slow loop gets the latest state, not every one")
+    func dropsStates() async throws {
+        let world = try FaceWorld()
+        let parley = try await world.connected()
+        let timeline = parley.conversation(world.group).timeline()
+        _ = await first(timeline) { !$0.isLoading }
+        var iterator = timeline.makeAsyncIterator()
+        _ = await iterator.next()
+        for number in 1...30 { world.write("\(number)", UInt64(number)) }
+        #expect(await first(parley.conversation(world.group).timeline()) { $0.texts.last == "30" } != nil)
+        let next = await iterator.next()
+        #expect(next?.texts.count == 30)
+        #expect(next?.difference.inserted.count == 30)
+        await parley.close()
+    }
+
+    @Test("settings show at once and are the server's afterwards")
+    func changesSettings() async throws {
+        let world = try FaceWorld()
+        let parley = try await world.connected()
+        #expect(await first(parley.settings) { $0?.presence == true } != nil)
+        try await parley.set(presence: false)
+        #expect(await first(parley.settings) { $0?.presence == false && $0?.readReceipts == true } != nil)
+        #expect(await first(parley.conversation(world.group).settings) { $0?.readReceipts == true } != nil)
+        await parley.disconnect()
+        try await parley.conversation(world.group).set(readReceipts: false)
+        #expect(await first(parley.conversation(world.group).settings) { $0?.readReceipts == false } != nil)
+        await parley.close()
+    }
+}

@@ -1,0 +1,198 @@
+import Models
+import Testing
+
+@testable import ParleyStorage
+
+@Suite struct OutboxTests {
+    @Test("what is written shows at once, last and in the order of writing")
+    func optimism() throws {
+        let store = try copy()
+        try store.apply([.history(talk, history(1...10, of: 10), place: .newest)])
+        try store.enqueue(send("one"), messageId(101))
+        try store.enqueue(send("two", replyTo: messageId(101)), messageId(102))
+        let rows = try store.rows().suffix(2)
+        #expect(rows.map(\.message.text) == ["one", "two"])
+        #expect(rows.map(\.state) == [.sending, .sending])
+        #expect(rows.last?.parent?.preview == "one")
+    }
+
+    @Test("edits and deletions of what nobody has seen yet join it")
+    func joining() throws {
+        let store = try copy()
+        try store.enqueue(send("one"), messageId(101))
+        try store.enqueue(.edit(text: "better"), messageId(101))
+        #expect(try store.outbox().map(\.write) == [send("better")])
+        try store.enqueue(.deleteForEveryone, messageId(101))
+        #expect(try store.outbox().isEmpty)
+    }
+
+    @Test("what the server may know already is not changed: later writes wait behind it")
+    func tried() throws {
+        let store = try copy()
+        try store.enqueue(send("one"), messageId(101))
+        try store.markTried(store.outbox().map(\.key))
+        try store.enqueue(.edit(text: "better"), messageId(101), key: 2)
+        #expect(try store.outbox().map(\.write) == [send("one"), .edit(text: "better")])
+        #expect(try store.texts() == ["better"])
+        try store.enqueue(.deleteForEveryone, messageId(101), key: 3)
+        #expect(try store.outbox().map(\.write) == [send("one"), .deleteForEveryone])
+    }
+
+    @Test(
+        "a later write takes the place of an earlier one of its kind",
+        arguments: [
+            (.setTapback(.love), .setTapback(.like), .setTapback(.like)),
+            (.setTapback(.love), .removeTapback, .removeTapback),
+            (.edit(text: "a"), .edit(text: "b"), .edit(text: "b")),
+            (.deleteForMe, .deleteForEveryone, .deleteForEveryone),
+        ] as [(PendingWrite, PendingWrite, PendingWrite)])
+    func replacing(first: PendingWrite, second: PendingWrite, rest: PendingWrite) throws {
+        let store = try copy()
+        try store.enqueue(first, messageId(3), key: 1)
+        try store.enqueue(second, messageId(3), key: 2)
+        #expect(try store.outbox().map(\.write) == [rest])
+    }
+
+    @Test("an edit, a tapback and a deletion show at once, and are undone when they are refused")
+    func rollback() throws {
+        let store = try copy(lastSeq: 3)
+        try store.apply([.history(talk, history(1...3, of: 3), place: .newest)])
+        let before = try store.rows()
+        try store.enqueue(.edit(text: "edited"), messageId(1))
+        try store.enqueue(.setTapback(.love), messageId(2))
+        try store.enqueue(.deleteForEveryone, messageId(3))
+        let rows = try store.rows()
+        #expect(rows[0].message.text == "edited")
+        #expect(rows[1].message.tapbacks == [Tapback(userId: anna, kind: .love)])
+        #expect(rows[1].message.tapbackCounts == [.love: 1])
+        #expect(rows[2].message.deletedForEveryone && rows[2].message.text == nil)
+        for row in try store.outbox() { try store.refuse(row, problem(.forbidden)) }
+        #expect(try store.rows() == before)
+        let refused = try store.outbox()
+        #expect(refused.allSatisfy { $0.state == .refused && $0.problem?.code == .known(.forbidden) })
+        for row in refused { try store.dismiss(row.key) }
+        #expect(try store.outbox().isEmpty)
+    }
+
+    @Test("a refused message fails with its reason, keeps its parent, and holds the later ones back")
+    func failure() throws {
+        let store = try copy()
+        try store.enqueue(send("one", replyTo: messageId(3)), messageId(101))
+        try store.markTried(store.outbox().map(\.key))
+        try store.enqueue(.edit(text: "better"), messageId(101), key: 2)
+        try store.enqueue(send("two"), messageId(102), key: 3)
+        try store.refuse(store.outbox()[0], problem(.notReplyable))
+        #expect(try store.outbox().map(\.write) == [send("better", replyTo: messageId(3)), send("two")])
+        #expect(try store.rows().map(\.state) == [.failed(problem(.notReplyable)), .sending])
+        #expect(try store.sendable(limit: 10).isEmpty)
+        try store.retry(messageId(101), in: talk)
+        #expect(try store.sendable(limit: 10).map(\.message) == [messageId(101), messageId(102)])
+    }
+
+    @Test("a message whose id is in use gets another one when it is retried, and replies to it follow")
+    func conflict() throws {
+        let store = try copy()
+        try store.enqueue(send("one"), messageId(101))
+        try store.enqueue(send("two", replyTo: messageId(101)), messageId(102), key: 2)
+        try store.refuse(store.outbox()[0], problem(.conflict))
+        try store.retry(messageId(101), in: talk, newId: messageId(201))
+        let rows = try store.outbox()
+        #expect(rows.map(\.message) == [messageId(201), messageId(102)])
+        #expect(rows[1].write == send("two", replyTo: messageId(201)))
+    }
+
+    @Test("the echo of a message takes the place of its row in one transaction")
+    func echo() throws {
+        let store = try copy(lastSeq: 3)
+        try store.apply([.history(talk, history(1...3, of: 3), place: .newest)])
+        try store.enqueue(send("text 4"), messageId(4))
+        try store.apply([.change(created(message(4, by: anna)), movesCursor: true)])
+        #expect(try store.texts() == ["text 1", "text 2", "text 3", "text 4"])
+        #expect(try store.rows().map(\.state) == [.stored, .stored, .stored, .stored])
+        #expect(try store.outbox().isEmpty)
+    }
+
+    @Test("what a response does not tell is done to the copy, so that nothing flickers")
+    func untold() throws {
+        let store = try copy(lastSeq: 3)
+        try store.apply([.history(talk, history(1...3, of: 3), place: .newest)])
+        try store.enqueue(.deleteForEveryone, messageId(1))
+        try store.enqueue(.deleteForMe, messageId(2))
+        for row in try store.outbox() { try store.complete(row, with: .done) }
+        #expect(try store.texts() == [nil, "text 3"])
+        #expect(try store.rows()[0].message.deletedForEveryone)
+    }
+
+    @Test("a response that comes after the change changes nothing more: a tombstone keeps when it was edited")
+    func lateResponse() throws {
+        let store = try copy(lastSeq: 3)
+        try store.apply([.history(talk, history(1...3, of: 3), place: .newest)])
+        try store.enqueue(.deleteForEveryone, messageId(1))
+        let deleted = Message(
+            id: messageId(1), conversationId: talk, seq: 1, changeSeq: 5, senderId: ben, kind: .text, text: nil,
+            sentAt: time(1), createdAt: time(1_001), editedAt: time(4), deletedAt: time(5))
+        let change = Change(
+            conversationId: talk, seq: 5, kind: .messageDeleted, at: time(5), actorId: anna, message: deleted)
+        try store.apply([.change(change, movesCursor: false)])
+        let digest = try store.digest(of: 1...3, in: talk)
+        for row in try store.outbox() { try store.complete(row, with: .done) }
+        #expect(try store.digest(of: 1...3, in: talk) == digest)
+        #expect(try store.message(messageId(1), in: talk) == deleted)
+    }
+
+    @Test("the response to a repetition does not take away a tapback that another device set since")
+    func repetition() throws {
+        for isRepetition in [false, true] {
+            let store = try copy(lastSeq: 3)
+            var loved = message(3)
+            loved.tapbacks = [Tapback(userId: anna, kind: .love)]
+            loved.tapbackCounts = [.love: 1]
+            try store.apply([.message(loved)])
+            try store.enqueue(.removeTapback, messageId(3))
+            if isRepetition { try store.markTried(store.outbox().map(\.key)) }
+            for row in try store.outbox() { try store.complete(row, with: .done) }
+            #expect(try store.message(messageId(3), in: talk)?.tapbacks == (isRepetition ? loved.tapbacks : []))
+        }
+    }
+
+    @Test("the response to a removal from the list does not take away a conversation that the user came back to since")
+    func removal() throws {
+        let store = try copy(lastSeq: 3)
+        try store.enqueue(.removeFromList)
+        let row = try store.outbox()[0]
+        try store.apply([
+            .privateChange(.init(useq: 1, kind: .conversationRemoved, at: time(1), conversationId: talk)),
+            .privateChange(.init(useq: 2, kind: .conversationJoined, at: time(2), conversationId: talk, lastSeq: 5)),
+            .conversation(head(lastSeq: 5), follows: true),
+        ])
+        try store.complete(row, with: .done)
+        #expect(try store.conversation(talk)?.lastSeq == 5)
+    }
+
+    @Test("what waits to be read or cleared does not outlive the history whose positions it names; all else does")
+    func goneHistory() throws {
+        let store = try copy(lastSeq: 3)
+        try store.enqueue(.read(seq: 3), key: 1)
+        try store.enqueue(.clearHistory(through: 2), key: 2)
+        try store.enqueue(send("one"), messageId(101), key: 3)
+        try store.enqueue(.rename(title: "Monday"), key: 4)
+        try store.apply([.discardAll])
+        #expect(try store.outbox().map(\.write) == [send("one"), .rename(title: "Monday")])
+    }
+
+    @Test("everything that waits survives a new process")
+    func survival() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("copy.db")
+        do {
+            let store = try LocalStore(path: path)
+            try store.enqueue(send("one"), messageId(101))
+            try store.enqueue(.settings(.init(presence: .off)), key: 2)
+            try store.refuse(store.outbox()[0], problem(.tooLarge))
+        }
+        let rows = try LocalStore(path: path).outbox()
+        #expect(rows.map(\.write) == [send("one"), .settings(.init(presence: .off))])
+        #expect(rows.map(\.problem) == [problem(.tooLarge), nil])
+        #expect(rows.map(\.idempotencyKey) == [key(1), key(2)])
+    }
+}

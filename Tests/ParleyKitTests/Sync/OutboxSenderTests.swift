@@ -1,0 +1,105 @@
+import Models
+import ParleyStorage
+import Testing
+
+@testable import ParleySync
+
+@Suite struct OutboxSenderTests {
+    private let other = ConversationID(UUIDBytes(high: 1, low: 2))
+
+    private func row(
+        _ key: Int64, _ write: PendingWrite, in conversation: ConversationID? = talk, about message: UInt64? = nil
+    ) -> OutboxRow {
+        OutboxRow(
+            key: key, conversation: conversation, message: message.map { messageId($0) }, write: write,
+            idempotencyKey: .zero, at: time(0))
+    }
+
+    private func keys(_ calls: [(id: Int, call: OutboxCall)]) -> [[Int64]] { calls.map { $0.call.rows.map(\.key) } }
+
+    @Test("one message goes by itself, several in one request, up to a reply, which might be refused")
+    func batches() {
+        var sender = OutboxSender(seed: 1)
+        #expect(keys(sender.plan([row(1, send("a"), about: 1)], at: .zero)) == [[1]])
+        sender = OutboxSender(seed: 1)
+        let rows = [
+            row(1, send("a"), about: 1), row(2, send("b"), in: other, about: 2),
+            row(3, send("c", replyTo: messageId(1)), about: 3), row(4, send("d"), about: 4),
+        ]
+        #expect(keys(sender.plan(rows, at: .zero)) == [[1, 2, 3]])
+        #expect(sender.plan(rows, at: .zero).isEmpty)
+    }
+
+    @Test("edits wait for their message, members for the messages before, conversations for nothing")
+    func lanes() {
+        var sender = OutboxSender(seed: 1)
+        let rows = [
+            row(1, send("a"), about: 1), row(2, .edit(text: "b"), about: 1), row(3, .removeMember(anna)),
+            row(4, .setTapback(.love), about: 9), row(5, .rename(title: "x"), in: other), row(6, .read(seq: 4)),
+            row(7, send("c"), about: 7),
+        ]
+        #expect(keys(sender.plan(rows, at: .zero)) == [[1], [4], [5], [6]])
+    }
+
+    @Test("after a temporary failure it waits as long as the server asks, and longer each time")
+    func pauses() {
+        var sender = OutboxSender(seed: 1)
+        var now = Duration.zero
+        var last = Duration.zero
+        for _ in 0..<8 {
+            let calls = sender.plan([row(1, send("a"), about: 1)], at: now)
+            #expect(keys(calls) == [[1]])
+            _ = sender.handle(
+                .failure(.refused(problem(.overloaded), retryAfter: .seconds(3))), for: calls[0].id, at: now)
+            let pause = sender.wakeAt! - now
+            #expect(pause >= .seconds(3) && pause <= .seconds(60))
+            #expect(sender.plan([row(1, send("a"), about: 1)], at: now + pause / 2).isEmpty)
+            now += pause
+            last = pause
+        }
+        #expect(last >= .seconds(30))
+    }
+
+    @Test("of a batch what was stored is done, what was refused fails, and the rest is sent again")
+    func results() {
+        var sender = OutboxSender(seed: 1)
+        let rows = (1...3).map { row(Int64($0), send("text"), about: UInt64($0)) }
+        let calls = sender.plan(rows, at: .zero)
+        let results = BatchResults(results: [
+            .init(status: 201, message: message(1)), .init(status: 413, problem: problem(.tooLarge)),
+            .init(status: 503, problem: problem(.skipped)),
+        ])
+        let step = sender.handle(.batch(results), for: calls[0].id, at: .zero)
+        #expect(step.completed.map(\.row.key) == [1])
+        #expect(step.refused.map(\.row.key) == [2])
+        #expect(keys(sender.plan([rows[2]], at: .seconds(60))) == [[3]])
+    }
+
+    @Test("a batch that is refused as a whole is sent in parts, so that one message alone is refused")
+    func halves() {
+        var sender = OutboxSender(seed: 1)
+        var rows = (1...4).map { row(Int64($0), send("text"), about: UInt64($0)) }
+        var refused: [Int64] = []
+        for _ in 0..<10 where !rows.isEmpty {
+            for (id, call) in sender.plan(rows, at: .zero) {
+                let step = sender.handle(.failure(.refused(problem(.tooLarge), retryAfter: nil)), for: id, at: .zero)
+                refused += step.refused.map(\.row.key)
+                rows.removeAll { row in step.refused.contains { $0.row.key == row.key } }
+                #expect(call.rows.first?.key == rows.first?.key || !step.refused.isEmpty)
+            }
+        }
+        #expect(refused == [1, 2, 3, 4])
+    }
+
+    @Test("without a valid token nothing is sent until there is a new one")
+    func token() {
+        var sender = OutboxSender(seed: 1)
+        let rows = [row(1, send("a"), about: 1)]
+        let calls = sender.plan(rows, at: .zero)
+        let failure = CallFailure.refused(problem(.unauthenticated), retryAfter: nil)
+        #expect(sender.handle(.failure(failure), for: calls[0].id, at: .zero).needsFreshToken)
+        #expect(sender.plan(rows, at: .seconds(600)).isEmpty)
+        sender.tokenArrived()
+        #expect(keys(sender.plan(rows, at: .seconds(600))) == [[1]])
+    }
+}

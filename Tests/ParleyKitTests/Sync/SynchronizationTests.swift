@@ -1,0 +1,325 @@
+import Foundation
+import Models
+import ParleyKitTesting
+import ParleyStorage
+import ParleySync
+import Testing
+
+/// Devices write, read, lose what can be lost and are killed, by a seed. When the faults end, every copy is the server's,
+/// and every message was sent once and in order.
+///
+/// `PARLEY_SEEDS=2000` runs more than the usual number, `PARLEY_SEED=7` one of them again,
+/// and `PARLEY_TRACE=1` shows what every device does.
+@Suite struct SynchronizationTests {
+    static var seeds: [UInt64] {
+        let environment = ProcessInfo.processInfo.environment
+        if let seed = environment["PARLEY_SEED"].flatMap(UInt64.init) { return [seed] }
+        return Array(0..<(environment["PARLEY_SEEDS"].flatMap(UInt64.init) ?? usualSeeds))
+    }
+
+    private static let usualSeeds: UInt64 = 2_000
+
+    @Test("after faults of every kind each copy equals the server's, and nothing is lost, doubled or out of order")
+    func faults() throws {
+        let stores = StorePool()
+        for seed in Self.seeds {
+            do {
+                try Run(seed: seed, stores: stores).run()
+            } catch {
+                Issue.record("seed \(seed): \(error)")
+                return
+            }
+        }
+    }
+}
+
+extension SynchronizationTests {
+    @Test("a client with a flaw is noticed", arguments: Flaw.allCases)
+    func flaws(flaw: Flaw) {
+        let stores = StorePool()
+        let isNoticed = (0..<Self.usualSeeds).contains { seed in
+            do {
+                try Run(seed: seed, stores: stores, flaw: flaw).run()
+                return false
+            } catch {
+                return true
+            }
+        }
+        #expect(isNoticed)
+    }
+}
+
+private struct Mismatch: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+}
+
+/// One run.
+private final class Run {
+    let world: SimulatedWorld
+    let anna = UserID("anna")!
+    let ben = UserID("ben")!
+    let carla = UserID("carla")!
+    var conversations: [ConversationID] = []
+    /// What each device sent, in the order of writing.
+    var sent: [(device: Int, conversation: ConversationID, message: MessageID)] = []
+    var wasRestored = false
+    /// Taken back, perhaps before they were sent, or refused and sent again, so not bound to their place any more.
+    var unordered: Set<MessageID> = []
+
+    init(seed: UInt64, stores: StorePool, flaw: Flaw? = nil) {
+        world = SimulatedWorld(seed: seed, stores: stores)
+        world.flaw = flaw
+        if ProcessInfo.processInfo.environment["PARLEY_TRACE"] != nil { world.trace = { print($0) } }
+    }
+
+    func run() throws {
+        try begin()
+        let snapshotAt = world.happens(25) ? Int.random(in: 5..<40, using: &world.random) : -1
+        var snapshot: ScriptedServer?
+        for step in 0..<60 {
+            if step == snapshotAt { snapshot = world.server }
+            try act()
+            try world.run(for: .milliseconds(Int.random(in: 1...900, using: &world.random)))
+            if step == snapshotAt + 15, let earlier = snapshot {
+                wasRestored = true
+                world.restore(earlier)
+            }
+        }
+        world.hasFaults = false
+        try settle()
+        try world.end()
+    }
+
+    private func begin() throws {
+        for _ in 0..<3 {
+            let id = ConversationID(world.uuid())
+            conversations.append(id)
+            world.server.createGroup(id, by: anna, with: [ben], title: nil)
+        }
+        world.server.announcements = []
+        for user in [anna, anna, ben, carla] {
+            let device = try world.addDevice(of: user)
+            if world.happens(80) { try device.start() }
+        }
+    }
+
+    // MARK: What happens
+
+    private func act() throws {
+        let index = Int.random(in: 0..<world.devices.count, using: &world.random)
+        let device = world.devices[index]
+        guard let id = conversations.randomElement(using: &world.random) else { return }
+        let message = world.server.messages(of: id, for: device.user).randomElement(using: &world.random)
+        switch Int.random(in: 0..<100, using: &world.random) {
+        case 0..<35:
+            for _ in 0..<Int.random(in: 1...4, using: &world.random) {
+                try send(by: index, in: id, parent: message?.id)
+            }
+        case 35..<41: try edit(by: index, in: id)
+        case 41..<46:
+            if let message {
+                try device.write(.setTapback(kinds.randomElement(using: &world.random)!), in: id, message: message.id)
+            }
+        case 46..<48: if let message { try device.write(.removeTapback, in: id, message: message.id) }
+        case 48..<52: try deleteForEveryone(by: index, in: id)
+        case 52..<55: if let message { try device.write(.deleteForMe, in: id, message: message.id) }
+        case 55..<60: if let message { try device.write(.read(seq: message.seq), in: id) }
+        case 60..<61: if let message { try device.write(.clearHistory(through: message.seq), in: id) }
+        case 61..<65: try device.write(.rename(title: "title \(world.random.next() % 100)"), in: id)
+        case 65..<71:
+            try device.write(.putMember([anna, ben, carla].randomElement(using: &world.random)!, role: nil), in: id)
+        case 71..<73: try device.write(.removeMember([ben, carla].randomElement(using: &world.random)!), in: id)
+        case 73..<75: try removeFromList(by: device)
+        case 75..<77: try create(by: device)
+        case 77..<79:
+            try device.write(.settings(.init(readReceipts: Bool.random(using: &world.random) ? .on : .off)), in: nil)
+        case 79..<83: try device.kill()
+        case 83..<86: device.breakConnection()
+        case 86..<88: try device.catchUp()
+        case 88..<94:
+            try device.look(
+                id,
+                [.newest, .before(Int64.random(in: 1...30, using: &world.random)), .after(0)].randomElement(
+                    using: &world.random)!)
+        default: try device.start()
+        }
+    }
+
+    private let kinds: [TapbackKind] = [.love, .like, .laugh, TapbackKind("🧗")!]
+
+    private func send(by index: Int, in id: ConversationID, parent: MessageID?) throws {
+        let message = MessageID(world.uuid())
+        sent.append((index, id, message))
+        let parent = Int.random(in: 0..<4, using: &world.random) == 0 ? parent : nil
+        let text = "text \(sent.count)"
+        try world.devices[index].write(
+            .send(text: text, replyTo: parent, mentions: [], sentAt: Timestamp(milliseconds: 1)), in: id,
+            message: message)
+    }
+
+    /// Something this device has sent, pending or not.
+    private func own(_ index: Int, _ id: ConversationID) -> MessageID? {
+        sent.filter { $0.device == index && $0.conversation == id }.suffix(5).randomElement(using: &world.random)?
+            .message
+    }
+
+    private func edit(by index: Int, in id: ConversationID) throws {
+        guard let message = own(index, id) else { return }
+        if try isFailed(message, index, id) { unordered.insert(message) }
+        try world.devices[index].write(.edit(text: "edited \(world.random.next() % 1000)"), in: id, message: message)
+    }
+
+    private func deleteForEveryone(by index: Int, in id: ConversationID) throws {
+        guard let message = own(index, id) else { return }
+        try world.devices[index].write(.deleteForEveryone, in: id, message: message)
+        unordered.insert(message)
+    }
+
+    private func isFailed(_ message: MessageID, _ index: Int, _ id: ConversationID) throws -> Bool {
+        try world.devices[index].store.outbox(of: id).contains { $0.message == message && $0.state == .failed }
+    }
+
+    private func create(by device: SimulatedDevice) throws {
+        let id = ConversationID(world.uuid())
+        conversations.append(id)
+        try device.write(.createGroup(members: [anna, ben, carla].filter { $0 != device.user }, title: "new"), in: id)
+    }
+
+    private func removeFromList(by device: SimulatedDevice) throws {
+        let left = world.server.list(of: device.user).filter { !world.server.isMember(device.user, $0) }
+        guard let id = left.randomElement(using: &world.random) else { return }
+        try device.write(.removeFromList, in: id)
+    }
+
+    // MARK: The end
+
+    /// Within some rounds every copy is the server's.
+    private func settle() throws {
+        for round in 1...6 {
+            for device in world.devices {
+                try device.start()
+                try device.pump()
+            }
+            try world.run(for: .seconds(200))
+            guard round > 2 else { continue }
+            for device in world.devices { try fill(device) }
+            for device in world.devices { try compare(device) }
+            do { return try check() } catch { if round == 6 { throw error } }
+        }
+    }
+
+    /// Who has left learns of a deletion for everyone by no change: comparing finds it.
+    private func compare(_ device: SimulatedDevice) throws {
+        for id in world.server.list(of: device.user) { try device.compare(id) }
+        try world.run(for: .seconds(30))
+    }
+
+    /// Looks at everything that the copy lacks.
+    private func fill(_ device: SimulatedDevice) throws {
+        for id in world.server.list(of: device.user) {
+            for _ in 0..<40 {
+                let last = world.server.lastSeq(device.user, id)
+                let ranges = try device.store.storedRanges(of: id)
+                guard let first = ranges.last, first.upperBound >= last else {
+                    try device.look(id, ranges.isEmpty ? .newest : .after(ranges.last!.upperBound))
+                    try world.run(for: .seconds(3))
+                    continue
+                }
+                guard first.lowerBound > 1 else { break }
+                try device.look(id, .before(first.lowerBound))
+                try world.run(for: .seconds(3))
+            }
+        }
+    }
+
+    private func check() throws {
+        for (index, device) in world.devices.enumerated() {
+            let who = "device \(index) of \(device.user)"
+            guard device.isOnline else { throw Mismatch("\(who) is not online") }
+            guard device.differences == 0 else { throw Mismatch("\(who) was repaired \(device.differences) times") }
+            let list = world.server.list(of: device.user)
+            let copied = try device.store.conversations(limit: 1000)
+            guard Set(copied.map(\.id)) == Set(list) else {
+                throw Mismatch("\(who) lists \(copied.map(\.id)), the server \(list)")
+            }
+            for conversation in copied { try check(conversation, device, who) }
+            try checkOutbox(device, who)
+        }
+        try checkOrder()
+    }
+
+    private func check(_ copy: Conversation, _ device: SimulatedDevice, _ who: String) throws {
+        var truth = world.server.conversation(copy.id, for: device.user)!
+        let ranges = try device.store.storedRanges(of: copy.id)
+        guard ranges == [1...truth.lastSeq] else {
+            throw Mismatch("\(who) has \(ranges) of \(truth.lastSeq) in \(copy.id)")
+        }
+        let digest = try device.store.digest(of: 1...truth.lastSeq, in: copy.id)
+        guard digest == world.server.digest(of: copy.id, for: device.user) else {
+            throw Mismatch(
+                "\(who), windows \(truth.windows.map { "\($0.from)-\($0.to ?? 0)" }) and \(copy.windows.map { "\($0.from)-\($0.to ?? 0)" }): the copy of \(copy.id) differs: \(try differences(copy.id, device))"
+            )
+        }
+        var copy = copy
+        (truth.lastMessage, copy.lastMessage) = (nil, nil)
+        (truth.deliveredSeq, copy.deliveredSeq) = (0, 0)
+        // A read that the server refused, because the user had left, stays on the device.
+        if truth.windows != [Window(from: truth.windows[0].from)] {
+            (copy.readSeq, copy.unreadCount) = (truth.readSeq, truth.unreadCount)
+        }
+        guard copy == truth else { throw Mismatch("\(who) has \(copy), the server \(truth)") }
+    }
+
+    /// The messages that are not the same, for the one who looks for the reason.
+    private func differences(_ id: ConversationID, _ device: SimulatedDevice) throws -> String {
+        let page = try device.store.timeline(of: id, .newest, limit: 1_000)
+        let copy = Dictionary(
+            uniqueKeysWithValues: page.rows.filter { $0.message.seq > 0 }.map { ($0.message.seq, $0.message) })
+        let truth = world.server.messages(of: id, for: device.user).filter { $0.kind != .system }
+        let missing = truth.filter { copy[$0.seq] == nil }.map { "lacks \($0.seq)" }
+        let different = truth.compactMap { message -> String? in
+            guard let own = copy[message.seq],
+                own.text != message.text || own.tapbackCounts != message.tapbackCounts
+                    || own.editedAt != message.editedAt
+            else { return nil }
+            return "has \(own), the server \(message)"
+        }
+        let seqs = Set(truth.map(\.seq))
+        let extra = copy.values.filter { $0.kind != .system && !seqs.contains($0.seq) }.map { "has \($0) too much" }
+        return (missing + different + extra).joined(separator: "; ")
+    }
+
+    private func checkOutbox(_ device: SimulatedDevice, _ who: String) throws {
+        let rows = try device.store.outbox()
+        let waiting = rows.filter { row in
+            guard row.state == .waiting else { return false }
+            // Behind a message that failed.
+            return !rows.contains {
+                $0.state == .failed && $0.conversation == row.conversation && $0.key < row.key
+            }
+        }
+        guard waiting.isEmpty else { throw Mismatch("\(who) did not send \(waiting)") }
+    }
+
+    private func checkOrder() throws {
+        var last: [String: Int64] = [:]
+        let pending = try world.devices.map { try Set($0.store.unsentRows().map(\.id)) }
+        for (index, id, message) in sent where !unordered.contains(message) {
+            let device = world.devices[index]
+            let isPending = pending[index].contains(message)
+            guard let seq = world.server.seq(of: message, in: id) else {
+                guard isPending || wasRestored || world.server.lastSeq(device.user, id) == 0 else {
+                    throw Mismatch("\(message) of device \(index) in \(id) was lost")
+                }
+                continue
+            }
+            guard !isPending else { throw Mismatch("\(message) is sent and in the outbox of device \(index)") }
+            let key = "\(index) \(id)"
+            guard wasRestored || seq > last[key] ?? 0 else {
+                throw Mismatch("\(message) of device \(index) was overtaken")
+            }
+            last[key] = seq
+        }
+    }
+}

@@ -1,0 +1,124 @@
+import Models
+import Testing
+import Wire
+
+@testable import Store
+
+private let alice = UserID("alice")!
+private let bob = UserID("bob")!
+private let conversation = ConversationID(UUIDBytes(high: 1, low: 1))
+private let message = MessageID(UUIDBytes(high: 7, low: 1))
+private let key = UUIDBytes(high: 3, low: 3)
+
+/// One of each action of a write.
+private let actions: [Write.Action] = [
+    .edit(message, text: "text"), .deleteForEveryone(message), .hide(message), .setTapback(message, "love"),
+    .removeTapback(message), .putMember(bob, nil), .removeMember(bob), .rename("title"), .clearHistory(through: 0),
+    .putSettings(readReceipts: .no), .unlist,
+]
+
+/// A command, and what it locks besides.
+struct Locked: CustomTestStringConvertible, Sendable {
+    let step: any BatchStep
+    let locks: String
+    var testDescription: String { "\(step)" }
+
+    init(_ step: any BatchStep, _ locks: String) {
+        self.step = step
+        self.locks = locks
+    }
+
+    /// A write without a key locks its conversation.
+    init(_ action: Write.Action, _ locks: String) {
+        self.init(ConversationWrite(Write(conversation, by: alice, key: nil, action)), "conversation" + locks)
+    }
+
+    static let all = [
+        Locked(
+            CreateConversation(conversation: conversation, kind: .group, creator: alice, title: "", members: [bob]),
+            "keys users conversation new:alice,bob streams:alice,bob"),
+        Locked(PutSettings(alice, key: key, readReceipts: .no, presence: .leave), "keys users new:alice streams:alice"),
+        Locked(PutSettings(alice, key: nil, readReceipts: .no, presence: .leave), "users new:alice streams:alice"),
+        Locked(
+            ImportStep(
+                conversation,
+                [
+                    .conversation(
+                        ImportRecord.Conversation(
+                            kind: .group, createdAt: Timestamp(milliseconds: 0), title: "", members: [alice]))
+                ]), "keys users conversation search new:alice streams:alice"),
+        Locked(
+            ImportStep(
+                conversation,
+                [.member(ImportRecord.MemberChange(.memberAdded, of: bob, at: Timestamp(milliseconds: 0), by: nil))]),
+            "users conversation search new:bob streams:bob"),
+        Locked(
+            ImportStep(conversation, [.title(ImportRecord.Title("", at: Timestamp(milliseconds: 0), by: nil))]),
+            "conversation search"),
+        Locked(ImportStep(conversation, [.end]), "conversation search imported"),
+        Locked(DropImport(conversation), "conversation search imported"),
+        Locked(EraseUser(alice), "alone"), Locked(RevokeTokens(alice, before: Timestamp(milliseconds: 0)), "alone"),
+        Locked(EraseStep(alice, .leave(conversation)), "conversation search erasure streams:alice"),
+        Locked(EraseStep(alice, .content(conversation, after: 0)), "conversation search erasure streams:alice"),
+        Locked(EraseStep(alice, .stays(conversation)), "conversation search erasure streams:alice"),
+        Locked(EraseStep(alice, .listing(conversation)), "erasure streams:alice"),
+        Locked(EraseStep(alice, .remains), "erasure streams:alice"),
+        Locked(
+            ConversationWrite(Write(conversation, by: alice, key: key, .rename("title"))), "keys users conversation"),
+        Locked(.edit(message, text: "text"), " search"), Locked(.deleteForEveryone(message), " search"),
+        Locked(.hide(message), " streams:alice"), Locked(.setTapback(message, "love"), ""),
+        Locked(.removeTapback(message), ""), Locked(.removeMember(bob), " streams:bob"), Locked(.rename("title"), ""),
+        Locked(.clearHistory(through: 0), " streams:alice"),
+        Locked(.putSettings(readReceipts: .no), " streams:alice"), Locked(.unlist, " streams:alice"),
+        Locked(
+            ConversationWrite(Write(conversation, by: alice, key: nil, .putMember(bob, nil))),
+            "users conversation new:bob streams:bob"),
+    ]
+}
+
+/// What each kind of command is to a batch.
+@Suite struct BatchStepTests {
+    @Test("every command is merged with others or is a step, and no query is")
+    func kinds() {
+        let merged: Set<StoreRequestKind> = [.sendMessages, .readMoved]
+        let commands = Set(StoreRequestKind.allCases.filter(\.isCommand))
+        #expect(Set(BatchSteps.kinds.keys).union(merged) == commands)
+        #expect(Set(BatchSteps.kinds.keys).isDisjoint(with: merged))
+    }
+
+    @Test("every kind of write is in the list by which its statement is prepared")
+    func writes() {
+        #expect(Set(actions.map(\.number)).count == actions.count)
+        let types = actions.map { ObjectIdentifier(type(of: $0.kind)) }
+        #expect(Set(types).count == types.count)
+        #expect(Set(types) == Set(Write.Action.kinds.map { ObjectIdentifier($0) }))
+    }
+
+    @Test("a step locks what it depends on and what it writes to", arguments: Locked.all)
+    func locks(_ locked: Locked) {
+        var locks = Locks()
+        locked.step.lock(&locks)
+        var found: [String] = []
+        if !locks.keys.isEmpty { found.append("keys") }
+        if !locks.userSlots.isEmpty { found.append(locks.userSlots.values.contains(true) ? "alone" : "users") }
+        if !locks.conversations.isEmpty { found.append("conversation") }
+        if !locks.searches.isEmpty { found.append("search") }
+        if !locks.erasures.isEmpty { found.append("erasure") }
+        if !locks.newStreams.isEmpty { found.append("new:" + names(locks.newStreams)) }
+        if !locks.streams.isEmpty { found.append("streams:" + names(locks.streams)) }
+        if !locks.endingImports.isEmpty { found.append("imported") }
+        #expect(found.joined(separator: " ") == locked.locks)
+        #expect(locks.conversations.union(locks.searches).union(locks.endingImports).isSubset(of: [conversation]))
+    }
+
+    @Test("a user who is to be locked alone stays so, whatever else the batch does in the slot")
+    func alone() {
+        var locks = Locks()
+        locks.insert(user: alice)
+        locks.insert(userAlone: alice)
+        locks.insert(user: alice)
+        #expect(locks.userSlots == [alice.slot: true])
+    }
+
+    private func names(_ users: Set<UserID>) -> String { users.map(\.name).sorted().joined(separator: ",") }
+}

@@ -1,0 +1,312 @@
+import Bytes
+import Models
+import PostgresSupport
+import Reactor
+import TestSupport
+import Testing
+import Wire
+
+@testable import Store
+
+/// A history that is brought from elsewhere becomes one that happened here.
+@Suite(.timeLimit(.minutes(2)))
+struct ImportTests {
+    init() { ReactorThread.start() }
+
+    private let conversation = ConversationID(.random)
+    private let alice = UserID("alice")!
+    private let bob = UserID("bob")!
+    private let carol = UserID("carol")!
+    private let first = MessageID(.random)
+    private let second = MessageID(.random)
+    private let third = MessageID(.random)
+
+    /// A minute of the first of January 2020.
+    private func minute(_ number: Int64) -> Timestamp { Timestamp(milliseconds: 1_577_836_800_000 + number * 60_000) }
+
+    private var opening: Line {
+        .conversation(
+            ImportRecord.Conversation(
+                kind: .group, createdAt: minute(0), title: "Summer", members: [alice, bob]))
+    }
+
+    /// A record that owns its texts.
+    private enum Line {
+        case conversation(ImportRecord.Conversation)
+        case message(MessageID, UserID, [(String, Timestamp)], replyTo: MessageID? = nil)
+        case deleted(MessageID, UserID, at: Timestamp, deletedAt: Timestamp)
+        case tapback(MessageID, UserID, String, Timestamp)
+        case member(ChangeKind, UserID, Timestamp, by: UserID? = nil)
+        case title(String, Timestamp, by: UserID? = nil)
+        case end
+
+        func write(to buffer: inout ByteBuffer) {
+            switch self {
+            case .conversation(let record): ImportRecord.conversation(record).write(to: &buffer)
+            case .message(let id, let sender, let texts, let parent):
+                let bytes = texts.map { Array($0.0.utf8) }
+                Self.withBuffers(bytes) { buffers in
+                    let message = ImportRecord.Message(
+                        id: id, sender: sender, replyTo: parent, createdAt: texts[0].1, deletedAt: nil,
+                        texts: zip(buffers, texts).map { ImportRecord.Message.Text($0, at: $1.1) })
+                    ImportRecord.message(message).write(to: &buffer)
+                }
+            case .deleted(let id, let sender, let at, let deletedAt):
+                ImportRecord.message(
+                    ImportRecord.Message(
+                        id: id, sender: sender, replyTo: nil, createdAt: at, deletedAt: deletedAt, texts: [])
+                ).write(to: &buffer)
+            case .tapback(let message, let user, let kind, let at):
+                ImportRecord.tapback(ImportRecord.Tapback(message: message, user: user, kind: kind, at: at)).write(
+                    to: &buffer)
+            case .member(let kind, let user, let at, let actor):
+                ImportRecord.member(ImportRecord.MemberChange(kind, of: user, at: at, by: actor)).write(to: &buffer)
+            case .title(let title, let at, let actor):
+                ImportRecord.title(ImportRecord.Title(title, at: at, by: actor)).write(to: &buffer)
+            case .end: ImportRecord.end.write(to: &buffer)
+            }
+        }
+
+        private static func withBuffers(
+            _ arrays: [[UInt8]], _ collected: [UnsafeRawBufferPointer] = [], _ body: ([UnsafeRawBufferPointer]) -> Void
+        ) {
+            guard collected.count < arrays.count else { return body(collected) }
+            arrays[collected.count].withUnsafeBytes { withBuffers(arrays, collected + [$0], body) }
+        }
+    }
+
+    private func text(_ id: MessageID, _ sender: UserID, _ text: String, _ at: Int64, replyTo: MessageID? = nil) -> Line
+    {
+        .message(id, sender, [(text, minute(at))], replyTo: replyTo)
+    }
+
+    /// Returns the status of each line, and what is said of those that are refused.
+    @Reactor private func bring(_ lines: [Line], to store: StoreUnderTest) async throws -> [UInt16] {
+        let reply = try #require(
+            await store.ask(.importRecords, in: conversation.slot) { buffer in
+                ImportRecords.writeHead(conversation, count: lines.count, to: &buffer)
+                for line in lines { line.write(to: &buffer) }
+            })
+        try #require(reply.status == 200)
+        return try reply.payload.withUnsafeBytes { bytes in
+            var reader = ByteReader(bytes)
+            var statuses: [UInt16] = []
+            while !reader.isAtEnd { statuses.append(try SendResponse.next(from: &reader).status) }
+            return statuses
+        }
+    }
+
+    @Reactor private func withStore(_ body: (StoreUnderTest) async throws -> Void) async throws {
+        let store = try await StoreUnderTest()
+        defer { store.close() }
+        try await body(store)
+    }
+
+    /// The history of the tests: an edit and a deletion that come later than the messages behind theirs.
+    private var history: [Line] {
+        [
+            opening, .message(first, alice, [("hello", minute(1)), ("hello, all", minute(6))]),
+            .deleted(second, bob, at: minute(2), deletedAt: minute(9)),
+            .tapback(first, bob, "love", minute(3)), .member(.memberAdded, carol, minute(4), by: alice),
+            text(third, alice, "and me", 7, replyTo: first), .title("Autumn", minute(8), by: carol),
+            .member(.memberRemoved, bob, minute(10), by: alice), .end,
+        ]
+    }
+
+    /// All rows of a conversation, without the random ids of system messages.
+    @Reactor private func content(_ store: StoreUnderTest) throws -> String {
+        try store.database.query(
+            """
+            SELECT string_agg(line, E'\\n' ORDER BY line) FROM (
+                SELECT 'message ' || ROW(seq, CASE WHEN kind < 3 THEN id END, changed_seq, sender_id, kind, body,
+                    reply_to, reply_seq, sent_at, created_at, edited_at, deleted_at, tapback_count)::text AS line FROM store.messages
+                UNION ALL SELECT 'change ' || h::text FROM store.changes h
+                UNION ALL SELECT 'revision ' || r::text FROM store.revisions r
+                UNION ALL SELECT 'tapback ' || r::text FROM store.tapbacks r
+                UNION ALL SELECT 'stay ' || s::text FROM store.memberships s
+                UNION ALL SELECT 'conversation ' || c::text FROM store.conversations c
+                UNION ALL SELECT 'list ' || i::text FROM store.inbox i
+            ) l
+            """)[0][0]
+    }
+
+    @Test("what happened takes positions in the order of time, whatever the order of lines")
+    @Reactor func positions() async throws {
+        try await withStore { (store) async throws in
+            #expect(try await bring(history, to: store) == Array(repeating: 200, count: 9))
+            let rows = try store.database.query(
+                """
+                SELECT string_agg(what, ' ' ORDER BY seq) FROM (
+                    SELECT seq, 'm' || kind AS what FROM store.messages WHERE kind < 3
+                    UNION ALL SELECT seq, 'c' || kind FROM store.changes) f
+                """)
+            // created, two messages, a tapback, added, the edit, a reply, renamed, the deletion, removed
+            #expect(rows[0][0] as String == "c8 m1 m1 c4 c6 c2 m2 c9 c3 c7")
+            let times = try store.database.query(
+                """
+                SELECT bool_and(at >= before) FROM (SELECT at, lag(at, 1, at) OVER (ORDER BY seq) AS before FROM (
+                    SELECT seq, created_at AS at FROM store.messages WHERE kind < 3
+                    UNION ALL SELECT seq, at FROM store.changes) f) t
+                """)
+            #expect(times[0][0] as Bool)
+        }
+    }
+
+    @Test("readers see it as if it had happened here: texts, tapbacks, titles, and the windows of their stays")
+    @Reactor func reading() async throws {
+        try await withStore { (store) async throws in
+            _ = try await bring(history, to: store)
+            let edited = try #require(await store.message(first, for: "carol", in: conversation))
+            #expect(edited.status == 404, "carol came later")
+            let own = try #require(await store.message(first, for: "alice", in: conversation))
+            #expect(own.field("text") as? String == "hello, all")
+            #expect((own.field("editedAt") as? String)?.hasPrefix("2020-01-01T00:06:00") == true)
+            #expect(own.field("tapbackCounts", "love") as? Int == 1)
+            let deleted = try #require(await store.message(second, for: "bob", in: conversation))
+            #expect(deleted.field("deletedForEveryone") as? Bool == true)
+            let reply = try #require(await store.message(third, for: "alice", in: conversation))
+            #expect(reply.field("replyTo", "preview") as? String == "hello, all")
+            let seen = try #require(await store.conversation(conversation, for: "bob"))
+            #expect(seen.field("lastSeq") as? Int == 10)
+            #expect(seen.field("title") as? String == "Autumn")
+            #expect((seen.field("windows") as? [Any])?.count == 1)
+        }
+    }
+
+    @Test("it makes no difference how an import is cut, how often its lines come, and whether the store dies meanwhile")
+    @Reactor func repeating() async throws {
+        var contents: [String] = []
+        for size in [9, 1, 4] {
+            try await withStore { (store) async throws in
+                for start in stride(from: 0, to: history.count, by: size) {
+                    let piece = Array(history[start..<min(start + size, history.count)])
+                    #expect(try await bring(piece, to: store).allSatisfy { $0 == 200 })
+                    if size == 4 { try await store.crash() }
+                    // From any line: all that came so far comes again.
+                    let again = Array(history[..<(start + piece.count)])
+                    #expect(try await bring(again, to: store).allSatisfy { $0 == 200 })
+                }
+                contents.append(try content(store))
+            }
+        }
+        #expect(Set(contents).count == 1)
+    }
+
+    @Test("until the end nobody reads it, and writes of its members are in conflict; then all learn of it")
+    @Reactor func open() async throws {
+        try await withStore { (store) async throws in
+            #expect(try await bring(Array(history.dropLast()), to: store).allSatisfy { $0 == 200 })
+            #expect(await store.conversation(conversation, for: "alice")?.status == 404)
+            #expect(await store.send(.init(), from: "alice", to: conversation).map(\.status) == [409])
+            #expect(await store.send(.init(), .init(), from: "alice", to: conversation).map(\.status) == [409, 409])
+            #expect(await store.send(.init(), from: "mallory", to: conversation).map(\.status) == [404])
+            #expect(await store.write(.rename("x"), by: "alice", in: conversation)?.status == 409)
+            #expect(await store.write(.rename("x"), by: "mallory", in: conversation)?.status == 404)
+            #expect(store.privateChanges.isEmpty && store.changes.isEmpty)
+            #expect(try await bring([.end], to: store) == [200])
+            #expect(await store.eventually { store.privateChanges.count == 4 })
+            #expect(store.privateChanges.map(\.user.name).sorted() == ["alice", "bob", "bob", "carol"])
+            #expect(await store.send(.init(), from: "alice", to: conversation).map(\.status) == [201])
+            #expect(await store.send(.init(), from: "bob", to: conversation).map(\.status) == [403])
+            #expect(try await bring([text(MessageID(.random), alice, "late", 20)], to: store) == [409])
+            #expect(try await bring([.end], to: store) == [200])
+        }
+    }
+
+    @Test("a line that cannot have happened is refused alone, with the status that names why")
+    @Reactor func refusals() async throws {
+        try await withStore { (store) async throws in
+            #expect(try await bring([text(first, alice, "no import", 1)], to: store) == [404])
+            let future = Timestamp(milliseconds: 7_000_000_000_000)
+            let lines: [(Line, UInt16)] = [
+                (opening, 200), (text(first, alice, "one", 5), 200), (text(second, bob, "earlier", 4), 409),
+                (text(first, bob, "another's", 5), 409), (text(first, alice, "other words", 5), 409),
+                (.message(third, alice, [("now", minute(5)), ("later than now", future)]), 400),
+                (text(second, carol, "not in it", 6), 409),
+                (text(third, bob, "reply", 6, replyTo: MessageID(.random)), 422),
+                (.tapback(third, bob, "love", minute(6)), 404), (.tapback(first, carol, "love", minute(6)), 409),
+                (.member(.memberAdded, bob, minute(6)), 409), (.member(.memberRemoved, carol, minute(6)), 409),
+                (.member(.memberAdded, carol, minute(6), by: UserID("mallory")!), 409),
+                (.title("x", minute(3)), 409), (text(second, bob, "two", 6), 200),
+            ]
+            #expect(try await bring(lines.map(\.0), to: store) == lines.map(\.1))
+            // Each alone gives the same.
+            for (line, status) in lines { #expect(try await bring([line], to: store) == [status], "\(line)") }
+            #expect(try count("store.messages", store) == 2)
+        }
+    }
+
+    @Test("an import that has not ended can be dropped, in pieces, and begun anew; one that has ended cannot")
+    @Reactor func dropping() async throws {
+        try await withStore { (store) async throws in
+            let many = (0..<Int64(DropImport.rowsPerStep)).map { text(MessageID(.random), alice, "one", $0 + 1) }
+            #expect(try await bring([opening], to: store) == [200])
+            for start in stride(from: 0, to: many.count, by: 1000) {
+                _ = try await bring(Array(many[start..<start + 1000]), to: store)
+            }
+            #expect(try await drop(store) == 202)
+            #expect(try await bring([opening, text(first, alice, "one", 9_000), .end], to: store) == [409, 409, 409])
+            #expect(try await drop(store) == 204)
+            #expect(try await drop(store) == 404)
+            for table in [
+                "conversations", "messages", "changes", "imports", "import_stays", "inbox", "search_texts",
+            ] { #expect(try count("store.\(table)", store) == 0, "\(table)") }
+            #expect(try count("store.user_streams WHERE conversation_count <> 0", store) == 0)
+            #expect(try await bring(history, to: store).allSatisfy { $0 == 200 })
+            #expect(try await drop(store) == 409)
+        }
+    }
+
+    @Reactor private func drop(_ store: StoreUnderTest) async throws -> UInt16 {
+        try #require(await store.ask(.dropImport, in: conversation.slot, DropImport(conversation))).status
+    }
+
+    @Test("another conversation is not taken over")
+    @Reactor func taken() async throws {
+        try await withStore { (store) async throws in
+            _ = await store.create(conversation, by: "alice", with: ["bob"])
+            #expect(try await bring([opening, text(first, alice, "one", 1), .end], to: store) == [409, 404, 404])
+        }
+    }
+
+    @Test("a user who is erased while an import is open leaves nothing in it")
+    @Reactor func erased() async throws {
+        try await withStore { (store) async throws in
+            try await store.startReceipt()
+            let lines = [
+                opening, .message(first, bob, [("secret", minute(1)), ("secret too", minute(9))]),
+                text(second, alice, "public", 2),
+            ]
+            #expect(try await bring(lines, to: store) == [200, 200, 200])
+            _ = await store.ask(.eraseUser, in: bob.slot, EraseUser(bob))
+            let erased = "store.erasures WHERE erased_at IS NOT NULL"
+            #expect(await store.eventually { (try? count(erased, store)) == 1 })
+            #expect(try await bring([text(third, bob, "more", 3)], to: store) == [409])
+            #expect(try await bring([.end], to: store) == [200])
+            #expect(try count("store.messages WHERE body LIKE '%secret%'", store) == 0)
+            #expect(try count("store.memberships WHERE user_id = 'bob'", store) == 0)
+            #expect(await store.conversation(conversation, for: "alice")?.status == 200)
+        }
+    }
+
+    @Reactor private func count(_ rows: String, _ store: StoreUnderTest) throws -> Int64 {
+        try store.database.query("SELECT count(*) FROM \(rows)")[0][0]
+    }
+
+    @Test("a run of messages ends before a repetition and before a reply to one of it")
+    func runs() {
+        func message(_ id: MessageID, replyTo: MessageID? = nil) -> ImportRecord {
+            .message(
+                ImportRecord.Message(
+                    id: id, sender: alice, replyTo: replyTo, createdAt: minute(0), deletedAt: minute(0), texts: []))
+        }
+        let records = [
+            message(first), message(second), message(first), message(third, replyTo: second),
+            message(second, replyTo: first), .end, message(first),
+        ]
+        #expect(
+            ImportRun.cut(records) == [
+                .messages(0..<2), .messages(2..<4), .messages(4..<5), .record(5), .messages(6..<7),
+            ])
+    }
+}

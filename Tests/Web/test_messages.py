@@ -1,0 +1,147 @@
+"""What is done with messages: replies, edits, deletions, tapbacks, drafts, mentions."""
+
+import re
+
+from playwright.sync_api import expect
+
+
+def test_a_reply_quotes_its_parent_and_jumps_to_it(people):
+    alice, bob = people("alice", "bob")
+    group = alice.group("Replies", bob)
+    question = alice.say(group, "Who brings the rope? " + "It is long. " * 10)
+    alice.say_many(group, [f"chatter {n}\nover\nthree lines" for n in range(30)])
+    tab = bob.open().choose("Replies")
+    other = alice.open().choose("Replies")
+    reply = {"replyTo": question["id"]}
+    alice.say(group, "Nobody?", **reply)
+    quote = tab.message("Nobody?").locator("blockquote")
+    expect(quote).to_contain_text(alice.name)
+    expect(quote).to_contain_text("Who brings the rope? " + ("It is long. " * 10)[:29].rstrip())
+    quote.get_by_role("button").click()
+    expect(tab.message("Who brings the rope?").first).to_be_in_viewport()
+    expect(tab.button("Jump to latest")).to_be_visible()
+    tab.button("Jump to latest").click()
+    expect(tab.message("Nobody?")).to_be_in_viewport()
+
+    tab.act("Nobody?", "Reply")
+    expect(tab.button("Cancel reply")).to_be_visible()
+    tab.button("Cancel reply").click()
+    expect(tab.button("Cancel reply")).to_be_hidden()
+    tab.act("Nobody?", "Reply")
+    tab.send("I do.")
+    expect(other.message("I do.").locator("blockquote")).to_contain_text("Nobody?")
+    alice.call("DELETE", f"/v1/conversations/{group}/messages/{question['id']}?scope=everyone")
+    expect(tab.message("Nobody?").first.locator("blockquote")).to_have_count(0)
+
+
+def test_an_edit_shows_with_its_revisions(people):
+    alice, bob = people("alice", "bob")
+    alice.group("Edits", bob)
+    tab, other = alice.open().choose("Edits"), bob.open().choose("Edits")
+    tab.send("Teh text")
+    other.shows("Teh text")
+    tab.field.press("ArrowUp")
+    expect(tab.field).to_have_value("Teh text")
+    tab.field.press("Escape")
+    expect(tab.button("Cancel edit")).to_be_hidden()
+    expect(tab.field).to_have_value("")
+    tab.act("Teh text", "Edit")
+    expect(tab.button("Cancel edit")).to_be_visible()
+    tab.field.fill("The text")
+    tab.field.press("Enter")
+    for page in (tab, other):
+        expect(page.message("The text")).to_contain_text("Edited")
+    other.button("Edited").click()
+    dialog = other.page.get_by_role("dialog", name="Edits")
+    expect(dialog.get_by_role("listitem")).to_have_text([re.compile("Teh text"), re.compile("The text")])
+
+
+def test_a_message_is_deleted_for_everyone_or_for_oneself(people):
+    alice, bob = people("alice", "bob")
+    group = alice.group("Deletions", bob)
+    tab, other = alice.open().choose("Deletions"), bob.open().choose("Deletions")
+    tab.send("for all")
+    tab.send("for me")
+    other.shows("for me")
+    tab.act("for all", "Delete for everyone")
+    for page in (tab, other):
+        expect(page.message("for all")).to_have_count(0)
+        expect(page.message("Message deleted")).to_be_visible()
+    other.act("for me", "Delete for me")
+    expect(other.message("for me")).to_have_count(0)
+    expect(tab.message("for me")).to_be_visible()
+    alice.finds(group, [None, "for me"])
+
+
+def test_a_tapback_is_given_changed_and_taken_back(people):
+    alice, bob = people("alice", "bob")
+    group = alice.group("Tapbacks", bob)
+    tab, other = alice.open().choose("Tapbacks"), bob.open().choose("Tapbacks")
+    tab.send("Cake!")
+    other.shows("Cake!")
+
+    other.tap("Cake!", "love")
+    pill = tab.message("Cake!").get_by_role("button", name=re.compile("^Tapbacks"))
+    expect(pill).to_have_accessible_name("Tapbacks: 1 love")
+    other.tap("Cake!", "laugh")
+    expect(pill).to_have_accessible_name("Tapbacks: 1 laugh")
+    pill.click()
+    dialog = tab.page.get_by_role("dialog", name="Tapbacks")
+    expect(dialog.get_by_role("listitem")).to_contain_text(bob.name)
+    dialog.get_by_role("button", name="Close").click()
+    other.tap("Cake!", "laugh")
+    expect(pill).to_have_count(0)
+    assert alice.call("GET", f"/v1/conversations/{group}/messages")["messages"][-1]["tapbackCounts"] == {}
+
+
+def test_a_draft_and_its_reply_survive_a_reload(people):
+    alice, bob = people("alice", "bob")
+    group = alice.group("Drafts", bob)
+    alice.group("Elsewhere", bob)
+    alice.say(group, "A question")
+    tab = bob.open().choose("Drafts")
+    tab.act("A question", "Reply")
+    tab.field.fill("half a thou")
+    tab.choose("Elsewhere")
+    expect(tab.field).to_have_value("")
+    expect(tab.option("Drafts")).to_contain_text("Draft half a thou")
+    tab.page.reload()
+    tab.choose("Drafts")
+    expect(tab.field).to_have_value("half a thou")
+    expect(tab.button("Cancel reply")).to_be_visible()
+    tab.field.press("End")
+    tab.field.press_sequentially("ght")
+    tab.field.press("Enter")
+    expect(tab.message("half a thought").locator("blockquote")).to_contain_text("A question")
+
+
+def test_enter_sends_and_shift_enter_breaks_the_line(people):
+    alice, bob = people("alice", "bob")
+    group = alice.group("Lines", bob)
+    tab = alice.open().choose("Lines")
+    height = tab.field.bounding_box()["height"]
+    tab.field.press_sequentially("one")
+    tab.field.press("Shift+Enter")
+    tab.field.press_sequentially("two")
+    assert tab.field.bounding_box()["height"] > height
+    tab.field.press("Enter")
+    tab.shows("one")
+    expect(tab.field).to_have_value("")
+    expect(tab.button("Sent")).to_be_visible()
+    alice.finds(group, ["one\ntwo"])
+
+
+def test_a_mention_is_offered_written_and_shown(people):
+    alice, bob = people("alice", "bob")
+    group = alice.group("Mentions", bob)
+    tab = alice.open().choose("Mentions")
+    tab.field.press_sequentially("Hi @bo")
+    option = tab.page.get_by_role("listbox", name="Members").get_by_role("option", name=bob.name)
+    expect(option).to_be_visible()
+    tab.field.press("Enter")
+    expect(tab.field).to_have_value(f"Hi @{bob.name} ")
+    tab.field.press_sequentially("there")
+    tab.field.press("Enter")
+    expect(tab.message("there").locator(".mention")).to_have_text(f"@{bob.name}")
+    expect(tab.button("Sent")).to_be_visible()
+    assert alice.call("GET", f"/v1/conversations/{group}/messages")["messages"][-1]["mentions"] == [bob.name]
