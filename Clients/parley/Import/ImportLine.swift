@@ -1,0 +1,21 @@
+import Archives
+import Models
+
+/// A line of `POST /v1/import`, and where it comes from.
+struct ImportLine: Sendable {
+    /// Without the line feed.
+    let bytes: [UInt8]
+    let kind: ImportRecord.Kind
+    let conversation: ConversationID
+    let place: SourcePlace
+    /// How much of the archive lies before it, from 0 to 1.
+    let share: Double
+
+    init(_ record: SourceRecord, _ coding: RecordLine) throws {
+        bytes = try record.line(coding)
+        kind = record.kind
+        conversation = record.conversation
+        place = record.place
+        share = record.share
+    }
+}
