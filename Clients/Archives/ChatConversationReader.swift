@@ -381,11 +381,14 @@ struct ChatConversationReader {
         _ kind: ImportRecord.Receipt.Kind, _ number: Int64, nanoseconds: Int64, _ receive: Receive
     ) throws {
         guard messages.contains(number) else { return report.note(.receiptOfNoMessage) }
-        guard let at = AppleTime.timestamp(nanoseconds: nanoseconds), at <= now else {
+        guard let date = AppleTime.timestamp(nanoseconds: nanoseconds), date <= now else {
             return report.note(.futureReceipt)
         }
         let row = try self.row(number)
-        time = max(time, at)
+        // The clocks of two people differ: what arrives is there no earlier than it was sent.
+        if date < time { report.note(.earlyReceipt, 1, row.guid) }
+        time = max(time, date)
+        let at = time
         let receivers = receivers(of: row)
         var isNew = false
         for user in receivers where receipts.move(user, kind, to: row.place) {

@@ -8,7 +8,7 @@ package final class RecordCheck {
     package enum Refusal: String, CaseIterable, Sendable {
         case isOpen = "the conversation is open already, or has ended"
         case isNotOpen = "the conversation is not open"
-        case members = "the members are none, doubled, or not those of a direct conversation with this id"
+        case members = "the members are none, doubled, too many, or not those of a direct conversation with this id"
         case kind = "the kind is not known"
         case title = "the title is blank, too long, or of a direct conversation"
         case order = "the date lies before that of the record before"
@@ -20,6 +20,7 @@ package final class RecordCheck {
         case deletedMessage = "the message is deleted"
         case notAMember = "the user is not a member"
         case membership = "the change of members changes nothing, or is one of a direct conversation"
+        case receipt = "the receipt lies before its message, or before an earlier one of its user"
         case tapback = "the tapback is neither a classic one nor an emoji"
         case notEnded = "the conversation has no end"
     }
@@ -27,9 +28,28 @@ package final class RecordCheck {
     private struct Opened {
         let isDirect: Bool
         var members: Set<UserID>
-        /// Whether each message is deleted.
-        var messages: [MessageID: Bool] = [:]
+        var messages: [MessageID: Message] = [:]
         var last: Timestamp
+        /// Since when each member is one, and when others were.
+        var joined: [UserID: Timestamp]
+        var formerStays: [UserID: [ClosedRange<Timestamp>]] = [:]
+        var lastReceipts: [UserID: Timestamp] = [:]
+
+        init(_ record: ImportRecord.Conversation, isDirect: Bool) {
+            self.isDirect = isDirect
+            members = Set(record.members)
+            last = record.createdAt
+            joined = Dictionary(record.members.map { ($0, record.createdAt) }) { first, _ in first }
+        }
+
+        func isMember(_ user: UserID, at time: Timestamp) -> Bool {
+            joined[user].map { $0 <= time } ?? false || formerStays[user]?.contains { $0.contains(time) } ?? false
+        }
+    }
+
+    private struct Message {
+        let createdAt: Timestamp
+        let isDeleted: Bool
     }
 
     private let now: Timestamp
@@ -49,7 +69,7 @@ package final class RecordCheck {
         case .tapback(let record): return change(record.conversationId) { take(record, &$0) }
         case .member(let record): return change(record.conversationId) { take(record, &$0) }
         case .renamed(let record): return change(record.conversationId) { take(record, &$0) }
-        case .receipt(let record): return change(record.conversationId) { take(record, $0) }
+        case .receipt(let record): return change(record.conversationId) { take(record, &$0) }
         case .end(let record):
             guard opened.removeValue(forKey: record.conversationId) != nil else { return .isNotOpen }
             ended.insert(record.conversationId)
@@ -64,13 +84,15 @@ package final class RecordCheck {
         guard opened[record.id] == nil, !ended.contains(record.id) else { return .isOpen }
         guard let kind = record.kind.known else { return .kind }
         let members = Set(record.members)
-        guard members.count == record.members.count, !members.isEmpty else { return .members }
+        guard members.count == record.members.count, !members.isEmpty,
+            members.count <= ContractLimits.membersPerRequest
+        else { return .members }
         if kind == .direct, members.count != 2 || ArchiveID.direct(record.members[0], record.members[1]) != record.id {
             return .members
         }
         if let title = record.title, kind == .direct || !Self.isTitle(title) { return .title }
         guard record.createdAt <= now else { return .future }
-        opened[record.id] = Opened(isDirect: kind == .direct, members: members, last: record.createdAt)
+        opened[record.id] = Opened(record, isDirect: kind == .direct)
         return nil
     }
 
@@ -94,7 +116,7 @@ package final class RecordCheck {
         if let parent = record.replyTo, conversation.messages[parent] == nil { return .unknownMessage }
         if let refusal = refusal(of: record) { return refusal }
         if let refusal = advance(&conversation, to: record.createdAt) { return refusal }
-        conversation.messages[record.id] = record.deletedAt != nil
+        conversation.messages[record.id] = Message(createdAt: record.createdAt, isDeleted: record.deletedAt != nil)
         return nil
     }
 
@@ -118,8 +140,8 @@ package final class RecordCheck {
     }
 
     private func take(_ record: ImportRecord.Tapback, _ conversation: inout Opened) -> Refusal? {
-        guard let isDeleted = conversation.messages[record.messageId] else { return .unknownMessage }
-        guard !isDeleted else { return .deletedMessage }
+        guard let message = conversation.messages[record.messageId] else { return .unknownMessage }
+        guard !message.isDeleted else { return .deletedMessage }
         guard conversation.members.contains(record.userId) else { return .notAMember }
         guard TapbackKind(record.kind.name) != nil else { return .tapback }
         return advance(&conversation, to: record.at)
@@ -131,8 +153,13 @@ package final class RecordCheck {
         guard isMember == (record.change != .added) else { return .membership }
         if let refusal = advance(&conversation, to: record.at) { return refusal }
         switch record.change {
-        case .added: conversation.members.insert(record.userId)
-        case .removed: conversation.members.remove(record.userId)
+        case .added:
+            conversation.members.insert(record.userId)
+            conversation.joined[record.userId] = record.at
+        case .removed:
+            conversation.members.remove(record.userId)
+            let joined = conversation.joined.removeValue(forKey: record.userId) ?? record.at
+            conversation.formerStays[record.userId, default: []].append(joined...record.at)
         case .role: break
         }
         return nil
@@ -143,11 +170,15 @@ package final class RecordCheck {
         return advance(&conversation, to: record.at)
     }
 
-    /// Receipts have a stream and times of their own.
-    private func take(_ record: ImportRecord.Receipt, _ conversation: Opened) -> Refusal? {
-        guard conversation.messages[record.throughMessageId] != nil else { return .unknownMessage }
-        guard conversation.members.contains(record.userId) else { return .notAMember }
-        return record.at <= now ? nil : .future
+    /// Receipts have times of their own, which go forward for each user.
+    private func take(_ record: ImportRecord.Receipt, _ conversation: inout Opened) -> Refusal? {
+        guard let message = conversation.messages[record.throughMessageId] else { return .unknownMessage }
+        guard record.at <= now else { return .future }
+        guard record.at >= message.createdAt, conversation.lastReceipts[record.userId].map({ $0 <= record.at }) ?? true
+        else { return .receipt }
+        guard conversation.isMember(record.userId, at: record.at) else { return .notAMember }
+        conversation.lastReceipts[record.userId] = record.at
+        return nil
     }
 
     private static func isTitle(_ text: String) -> Bool {

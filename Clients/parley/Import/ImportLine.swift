@@ -18,4 +18,14 @@ struct ImportLine: Sendable {
         place = record.place
         share = record.share
     }
+
+    init(
+        bytes: [UInt8], kind: ImportRecord.Kind, conversation: ConversationID, place: SourcePlace, share: Double
+    ) {
+        self.bytes = bytes
+        self.kind = kind
+        self.conversation = conversation
+        self.place = place
+        self.share = share
+    }
 }

@@ -157,7 +157,9 @@ final class ImportUpload: HTTPStreamOwner {
         do throws(ImportResultReader.Violation) {
             try results.take(bytes) { result throws(ImportResultReader.Violation) in
                 try window.take(result)
-                if Reply.isTemporary(result.status) { trouble = "\(result.status) \(result.detail)" }
+                if Reply.isTemporary(result.status) {
+                    trouble = "status \(result.status) \(result.problem?.detail ?? "")"
+                }
             }
         } catch {
             return finish(.failed(reason: "the server does not follow the protocol: \(error.reason)"))

@@ -15,7 +15,10 @@ struct Refusals {
 
         init(_ refusal: RecordCheck.Refusal) { self.init(name: "\(refusal)", sentence: refusal.rawValue) }
 
-        init(_ result: ImportResult) { self.init(name: result.code, sentence: "\(result.code): \(result.detail)") }
+        init(_ result: ImportResult) {
+            let name = result.problem?.code.name ?? "\(result.status)"
+            self.init(name: name, sentence: result.problem.map { "\(name): \($0.detail)" } ?? "status \(name)")
+        }
     }
 
     struct Example {

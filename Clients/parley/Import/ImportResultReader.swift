@@ -1,45 +1,6 @@
+import Foundation
 import JSON
-
-/// What became of a line, as the response says: `{"line":7,"status":200}`, else with a `problem`.
-struct ImportResult: Equatable {
-    var line = 0
-    var status = 0
-    /// The problem's stable code and its sentence.
-    var code = ""
-    var detail = ""
-
-    init(line: Int, status: Int, code: String = "", detail: String = "") {
-        self.line = line
-        self.status = status
-        self.code = code
-        self.detail = detail
-    }
-
-    init(_ json: UnsafeRawBufferPointer) throws(JSONError) {
-        var reader = JSONReader(json)
-        try reader.beginObject()
-        while let key = try reader.nextKey() {
-            switch key {
-            case "line": line = Int(try reader.integer())
-            case "status": status = Int(try reader.integer())
-            case "problem": try readProblem(&reader)
-            default: try reader.skip()
-            }
-        }
-        try reader.end()
-    }
-
-    private mutating func readProblem(_ reader: inout JSONReader) throws(JSONError) {
-        try reader.beginObject()
-        while let key = try reader.nextKey() {
-            switch key {
-            case "code": code = try reader.string()
-            case "detail": detail = try reader.string()
-            default: try reader.skip()
-            }
-        }
-    }
-}
+import Models
 
 /// The response to an import as it arrives: bytes in, results out.
 struct ImportResultReader {
@@ -75,5 +36,27 @@ struct ImportResultReader {
         } catch {
             throw Violation(reason: "a result is not readable: \(error)")
         }
+    }
+}
+
+extension ImportResult {
+    fileprivate init(_ json: UnsafeRawBufferPointer) throws {
+        var (line, status): (Int64?, Int64?)
+        var problem: ProblemDetails?
+        var reader = JSONReader(json)
+        try reader.beginObject()
+        while let key = try reader.nextKey() {
+            switch key {
+            case "line": line = try reader.integer()
+            case "status": status = try reader.integer()
+            // Seldom there, so what is slow and read by one piece of code suffices.
+            case "problem":
+                problem = try JSONDecoder().decode(ProblemDetails.self, from: Data(try reader.encodedValue()))
+            default: try reader.skip()
+            }
+        }
+        try reader.end()
+        guard let line, let status else { throw reader.failure(.expected("a line and its status")) }
+        self.init(line: Int(line), status: Int(status), problem: problem)
     }
 }
