@@ -1,4 +1,5 @@
 import CommandSupport
+import ParleyPresentation
 import Reactor
 
 /// Shows on a terminal how far an import is.
@@ -35,7 +36,7 @@ final class ImportProgress {
         let rate = Double(tally.settled - lastCount) * 1e9 / Double(max(1, (now - lastTime).nanoseconds))
         (lastCount, lastTime) = (tally.settled, now)
         let refused = tally.refusals.count == 0 ? "" : "   refused \(grouped(tally.refusals.count))"
-        let state = upload.trouble.map { "waiting: \(String($0.prefix(80)))" } ?? "\(grouped(Int(rate)))/s"
+        let state = upload.trouble.map { "waiting: \(HarmlessText.line($0, limit: 80))" } ?? "\(grouped(Int(rate)))/s"
         return "\(ProgressBar.text(tally.share)) \(grouped(tally.settled)) records\(refused)   \(state)"
     }
 }
