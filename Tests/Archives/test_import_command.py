@@ -4,6 +4,7 @@ import itertools
 import json
 import os
 import plistlib
+import pty
 import signal
 import subprocess
 import time
@@ -320,6 +321,31 @@ def test_a_system_that_stays_away_is_given_up_and_the_same_command_continues(sys
         system.revive()
     imported(system, tmp_path, "parley", file)
     is_whole(system, records, ids, members)
+
+
+def test_a_terminal_shows_how_far_it_is_and_nothing_else_does(system, tmp_path):
+    records, ids, members = history(COUNT)
+    file = written(tmp_path, records)
+    shown = {}
+    for name, options in (("bar", []), ("quiet", ["--quiet"])):
+        master, slave = pty.openpty()
+        command = [PARLEY, "import", "parley", file, "--http", system.address("ingest"), *options]
+        process = subprocess.Popen(command, env=system.environment, stdout=subprocess.DEVNULL, stderr=slave)
+        os.close(slave)
+        shown[name] = b"".join(iter(lambda: terminal_output(master), b"")).decode()
+        assert process.wait(timeout=PATIENCE) == 0
+        os.close(master)
+    assert "░" in shown["bar"] and " records   " in shown["bar"] and shown["bar"].endswith("\r\x1b[K")
+    assert shown["quiet"] == ""
+    assert "█" not in imported(system, tmp_path, "parley", file).output
+
+
+def terminal_output(master: int) -> bytes:
+    """Nothing when the program has let go of the terminal."""
+    try:
+        return os.read(master, 65_536)
+    except OSError:
+        return b""
 
 
 # MARK: What is refused

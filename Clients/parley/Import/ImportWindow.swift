@@ -1,5 +1,6 @@
 import Archives
 import Models
+import ParleyClient
 import Reactor
 import ReactorTransport
 

@@ -3,10 +3,11 @@ import JSON
 import Models
 
 /// The response to an import as it arrives: bytes in, results out.
-struct ImportResultReader {
+public struct ImportResultReader {
     /// The response is none to an import.
-    struct Violation: Error, Equatable {
-        let reason: String
+    public struct Violation: Error, Equatable {
+        public let reason: String
+        public init(reason: String) { self.reason = reason }
     }
 
     /// The beginning of a result whose end has not arrived.
@@ -14,7 +15,9 @@ struct ImportResultReader {
 
     private static let longestLine = 64 * 1024
 
-    mutating func take(
+    public init() {}
+
+    public mutating func take(
         _ bytes: UnsafeRawBufferPointer, _ receive: (ImportResult) throws(Violation) -> Void
     ) throws(Violation) {
         var rest = bytes
