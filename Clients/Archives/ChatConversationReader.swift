@@ -385,10 +385,8 @@ struct ChatConversationReader {
             return report.note(.futureReceipt)
         }
         let row = try self.row(number)
-        // The clocks of two people differ: what arrives is there no earlier than it was sent.
-        if date < time { report.note(.earlyReceipt, 1, row.guid) }
-        time = max(time, date)
-        let at = time
+        let at = self.date(of: row, receivedAt: date)
+        time = max(time, at)
         let receivers = receivers(of: row)
         var isNew = false
         for user in receivers where receipts.move(user, kind, to: row.place) {
@@ -397,6 +395,13 @@ struct ChatConversationReader {
         }
         if !isNew { report.note(receivers.isEmpty ? .formerMemberReceipt : .coveredReceipt) }
         if isNew, conversation.isGroup, row.isFromMe { report.note(.groupReceipt) }
+    }
+
+    /// The date of a receipt: its own, unless its message came later, or has no date that could be compared.
+    private mutating func date(of row: ChatRow, receivedAt date: Timestamp) -> Timestamp {
+        if let sent = AppleTime.timestamp(nanoseconds: row.nanoseconds), sent <= date { return date }
+        if date < time { report.note(.earlyReceipt, 1, row.guid) }
+        return max(date, time)
     }
 
     /// Whose receipt it is: of what one sent, the others'; of what others sent, one's own.

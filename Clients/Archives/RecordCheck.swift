@@ -20,36 +20,38 @@ package final class RecordCheck {
         case deletedMessage = "the message is deleted"
         case notAMember = "the user is not a member"
         case membership = "the change of members changes nothing, or is one of a direct conversation"
-        case receipt = "the receipt lies before its message, or before an earlier one of its user"
         case tapback = "the tapback is neither a classic one nor an emoji"
         case notEnded = "the conversation has no end"
     }
 
     private struct Opened {
         let isDirect: Bool
-        var members: Set<UserID>
-        var messages: [MessageID: Message] = [:]
-        var last: Timestamp
-        /// Since when each member is one, and when others were.
-        var joined: [UserID: Timestamp]
+        /// Since when each member is one.
+        var members: [UserID: Timestamp]
+        /// The ended stays of users.
         var formerStays: [UserID: [ClosedRange<Timestamp>]] = [:]
-        var lastReceipts: [UserID: Timestamp] = [:]
+        var messages: [MessageID: Message] = [:]
+        var horizons: [UserID: Horizons] = [:]
+        var last: Timestamp
 
-        init(_ record: ImportRecord.Conversation, isDirect: Bool) {
-            self.isDirect = isDirect
-            members = Set(record.members)
-            last = record.createdAt
-            joined = Dictionary(record.members.map { ($0, record.createdAt) }) { first, _ in first }
-        }
-
-        func isMember(_ user: UserID, at time: Timestamp) -> Bool {
-            joined[user].map { $0 <= time } ?? false || formerStays[user]?.contains { $0.contains(time) } ?? false
+        func wasMember(_ user: UserID, at time: Timestamp) -> Bool {
+            members[user].map { $0 <= time } ?? false || formerStays[user]?.contains { $0.contains(time) } ?? false
         }
     }
 
     private struct Message {
+        /// Among the messages of the conversation.
+        let place: Int
         let createdAt: Timestamp
         let isDeleted: Bool
+    }
+
+    /// How far a user is, and since when.
+    private struct Horizons {
+        /// The number of messages.
+        var delivered = 0
+        var read = 0
+        var at: Timestamp
     }
 
     private let now: Timestamp
@@ -92,7 +94,9 @@ package final class RecordCheck {
         }
         if let title = record.title, kind == .direct || !Self.isTitle(title) { return .title }
         guard record.createdAt <= now else { return .future }
-        opened[record.id] = Opened(record, isDirect: kind == .direct)
+        opened[record.id] = Opened(
+            isDirect: kind == .direct,
+            members: Dictionary(uniqueKeysWithValues: members.map { ($0, record.createdAt) }), last: record.createdAt)
         return nil
     }
 
@@ -112,11 +116,12 @@ package final class RecordCheck {
 
     private func take(_ record: ImportRecord.Message, _ conversation: inout Opened) -> Refusal? {
         guard conversation.messages[record.id] == nil else { return .doubledMessage }
-        guard conversation.members.contains(record.senderId) else { return .notAMember }
+        guard conversation.members[record.senderId] != nil else { return .notAMember }
         if let parent = record.replyTo, conversation.messages[parent] == nil { return .unknownMessage }
         if let refusal = refusal(of: record) { return refusal }
         if let refusal = advance(&conversation, to: record.createdAt) { return refusal }
-        conversation.messages[record.id] = Message(createdAt: record.createdAt, isDeleted: record.deletedAt != nil)
+        conversation.messages[record.id] = Message(
+            place: conversation.messages.count + 1, createdAt: record.createdAt, isDeleted: record.deletedAt != nil)
         return nil
     }
 
@@ -142,24 +147,21 @@ package final class RecordCheck {
     private func take(_ record: ImportRecord.Tapback, _ conversation: inout Opened) -> Refusal? {
         guard let message = conversation.messages[record.messageId] else { return .unknownMessage }
         guard !message.isDeleted else { return .deletedMessage }
-        guard conversation.members.contains(record.userId) else { return .notAMember }
+        guard conversation.members[record.userId] != nil else { return .notAMember }
         guard TapbackKind(record.kind.name) != nil else { return .tapback }
         return advance(&conversation, to: record.at)
     }
 
     private func take(_ record: ImportRecord.MemberChange, _ conversation: inout Opened) -> Refusal? {
         guard !conversation.isDirect else { return .membership }
-        let isMember = conversation.members.contains(record.userId)
+        let joined = conversation.members[record.userId], isMember = joined != nil
         guard isMember == (record.change != .added) else { return .membership }
         if let refusal = advance(&conversation, to: record.at) { return refusal }
         switch record.change {
-        case .added:
-            conversation.members.insert(record.userId)
-            conversation.joined[record.userId] = record.at
+        case .added: conversation.members[record.userId] = record.at
         case .removed:
-            conversation.members.remove(record.userId)
-            let joined = conversation.joined.removeValue(forKey: record.userId) ?? record.at
-            conversation.formerStays[record.userId, default: []].append(joined...record.at)
+            conversation.members[record.userId] = nil
+            if let joined { conversation.formerStays[record.userId, default: []].append(joined...record.at) }
         case .role: break
         }
         return nil
@@ -170,14 +172,20 @@ package final class RecordCheck {
         return advance(&conversation, to: record.at)
     }
 
-    /// Receipts have times of their own, which go forward for each user.
+    /// Receipts have a stream and times of their own: those of a user are in order.
     private func take(_ record: ImportRecord.Receipt, _ conversation: inout Opened) -> Refusal? {
         guard let message = conversation.messages[record.throughMessageId] else { return .unknownMessage }
         guard record.at <= now else { return .future }
-        guard record.at >= message.createdAt, conversation.lastReceipts[record.userId].map({ $0 <= record.at }) ?? true
-        else { return .receipt }
-        guard conversation.isMember(record.userId, at: record.at) else { return .notAMember }
-        conversation.lastReceipts[record.userId] = record.at
+        guard record.at >= message.createdAt else { return .order }
+        guard conversation.wasMember(record.userId, at: record.at) else { return .notAMember }
+        var horizons = conversation.horizons[record.userId] ?? Horizons(at: record.at)
+        // One that another covers says nothing.
+        guard message.place > (record.kind == .read ? horizons.read : horizons.delivered) else { return nil }
+        guard record.at >= horizons.at else { return .order }
+        if record.kind == .read { horizons.read = message.place }
+        horizons.delivered = max(horizons.delivered, message.place)
+        horizons.at = record.at
+        conversation.horizons[record.userId] = horizons
         return nil
     }
 

@@ -121,8 +121,9 @@ struct ImportSummary: Encodable {
             let names = tally.firstUnopened.map(\.description).joined(separator: ", ")
             lines.append(line(tally.unopened, "conversations of which a record was refused: \(names)")!)
             lines.append(
-                "  What is stored of them waits, unless they were opened before. Repair the archive and repeat the import,\n"
-                    + "  repeat it with --open to open them without what was refused, or drop them: DELETE /v1/import/ID.")
+                "  What is stored of them waits, unless they were opened before. Repair the archive and repeat the\n"
+                    + "  import, repeat it with --open to open them without what was refused, or drop them:\n"
+                    + "  DELETE /v1/import/ID.")
         }
         if tally.unended > 0 { lines.append(line(tally.unended, "conversations without an end in the archive")!) }
         if tally.unsent > 0 { lines.append(line(tally.unsent, "records not sent because of that")!) }
