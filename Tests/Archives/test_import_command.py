@@ -229,6 +229,8 @@ def history(count: int, conversations: int = 6) -> tuple[list[dict], list[str], 
             | {"text": f"message {second}", "createdAt": moment(second)}
             for second in range(count // conversations)
         ]
+        read = {"type": "receipt", "conversationId": id, "userId": members[1], "kind": "read"}
+        records.append(read | {"throughMessageId": records[-2]["id"], "at": moment(count)})
         records.append({"type": "end", "conversationId": id})
     return records, ids, members
 
@@ -242,15 +244,18 @@ def written(directory: Path, records: list[dict]) -> Path:
 def is_whole(system: System, records: list[dict], ids: list[str], members: list[str]):
     """Everything is there, once, in its order and at its time, for whoever reads."""
     eyes = Eyes(system, members[1])
-    assert set(eyes.conversations()) == set(ids)
+    shown = eyes.conversations()
+    assert set(shown) == set(ids)
     for id in ids:
         expected = [
             (record["id"], record["senderId"], record["text"], record["createdAt"])
             for record in records
             if record.get("conversationId") == id and record["type"] == "message"
         ]
-        assert [tuple(m[k] for k in ("id", "senderId", "text", "createdAt")) for m in eyes.messages(id)] == expected
+        messages = eyes.messages(id)
+        assert [tuple(m[k] for k in ("id", "senderId", "text", "createdAt")) for m in messages] == expected
         assert len(eyes.changes(id)) == len(expected) + 1
+        assert shown[id]["readSeq"] == messages[-2]["seq"]
 
 
 def await_lines(system: System, before: int, count: int, running: Import):
@@ -278,7 +283,7 @@ def test_a_run_that_was_ended_and_one_more_make_one_import(system, tmp_path, how
         assert not first.report["isComplete"] and 0 < first.report["stored"]["message"] < COUNT
     assert len(Eyes(system, members[1]).conversations()) < len(ids)
     second = imported(system, tmp_path, "parley", file)
-    assert second.report["stored"] == {"conversation": 6, "message": COUNT, "end": 6}
+    assert second.report["stored"] == {"conversation": 6, "message": COUNT, "receipt": 6, "end": 6}
     is_whole(system, records, ids, members)
 
 
@@ -294,7 +299,7 @@ def test_a_process_of_the_system_that_is_killed_costs_nothing(system, tmp_path, 
     time.sleep(0.5)
     system.revive()
     assert running.end() == 0, running.output
-    assert running.report["stored"] == {"conversation": 6, "message": COUNT, "end": 6}
+    assert running.report["stored"] == {"conversation": 6, "message": COUNT, "receipt": 6, "end": 6}
     is_whole(system, records, ids, members)
 
 
@@ -349,7 +354,7 @@ def test_a_dry_run_says_what_would_be_refused_and_sends_nothing(system, tmp_path
     assert done.report["refused"] == {"text": 1, "notAMember": 1}
     assert "line 4: message: the text is missing, blank" in done.output
     assert "line 15: message: the user is not a member" in done.output
-    assert done.report["records"] == {"conversation": 6, "message": 60, "end": 6}
+    assert done.report["records"] == {"conversation": 6, "message": 60, "receipt": 6, "end": 6}
     assert "stored" not in done.report and lines_taken(system) == before
     assert Eyes(system, members[0]).conversations() == {}
 
@@ -373,7 +378,7 @@ def test_a_refused_record_is_named_and_its_conversation_waits_until_it_is_repair
 def test_a_conversation_is_opened_without_what_was_refused_if_that_is_wanted(system, tmp_path):
     records, ids, members = history(12, conversations=2)
     records[1]["senderId"] = "stranger"
-    records[9] |= {"createdAt": "2999-01-01T00:00:00.000Z"}
+    records[10] |= {"createdAt": "2999-01-01T00:00:00.000Z"}
     done = imported(system, tmp_path, "parley", written(tmp_path, records), "--open", status=1)
     assert done.report["refused"] == {"conflict": 1, "invalid": 1} and done.report["unopened"] == 0
     assert set(Eyes(system, members[1]).conversations()) == set(ids)
@@ -383,9 +388,10 @@ def test_of_a_conversation_that_cannot_begin_nothing_is_stored(system, tmp_path)
     records, ids, members = history(30, conversations=2)
     records[0]["members"] = []
     done = imported(system, tmp_path, "parley", written(tmp_path, records), status=1)
-    assert done.report["unopened"] == 1 and done.report["stored"] == {"conversation": 1, "message": 15, "end": 1}
+    assert done.report["unopened"] == 1
+    assert done.report["stored"] == {"conversation": 1, "message": 15, "receipt": 1, "end": 1}
     refused, unsent = sum(done.report["refused"].values()), done.report["unsent"]
-    assert refused >= 1 and refused + unsent == 17
+    assert refused >= 1 and refused + unsent == 18
     assert set(Eyes(system, members[1]).conversations()) == {ids[1]}
 
 
@@ -396,7 +402,7 @@ def test_a_line_that_is_no_record_ends_the_import_and_keeps_what_came_before(sys
     file.write_text("\n".join([*lines[:15], "{broken", *lines[15:]]))
     done = imported(system, tmp_path, "parley", file, status=1)
     assert "line 16" in done.output and not done.report["isComplete"]
-    assert done.report["stored"] == {"conversation": 2, "message": 12, "end": 1}
+    assert done.report["stored"] == {"conversation": 2, "message": 11, "receipt": 1, "end": 1}
     file.write_text("\n".join(lines))
     imported(system, tmp_path, "parley", file)
     is_whole(system, records, ids, members)
