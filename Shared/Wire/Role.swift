@@ -68,6 +68,7 @@ extension ReceiptRequestKind {
         switch self {
         case .signal: [.fanout, .ingest]
         case .seen, .status, .positions, .lastSeen: [.fanout]
+        case .importReceipts, .dropReceipts: [.ingest]
         case .erase: [.store]
         }
     }

@@ -137,6 +137,20 @@ def test_receipts_have_their_own_dates_and_only_move_forward(source):
     assert (notes["coveredReceipt"], notes["undatedRead"], notes["undatedDelivery"]) == (1, 1, 1)
 
 
+def test_a_receipt_is_not_dated_before_its_message(source):
+    chat, _ = direct(source)
+    early = source.message(chat, "1", date_delivered=START - 5 * SECOND, date_read=START + 95 * SECOND)[1].lower()
+    result = archive(source.finish())
+    faultless(result)
+    [message] = result.of("message")
+    receipts = [tuple(receipt[key] for key in ("kind", "throughMessageId", "at")) for receipt in result.of("receipt")]
+    assert receipts == [
+        ("delivered", early, message["createdAt"]),
+        ("read", early, rfc3339(START + 95 * SECOND)),
+    ]
+    assert result.report["notes"]["earlyReceipt"] == 1
+
+
 def test_tapbacks_in_every_form(recent):
     chat, handle = direct(recent)
     guid = recent.message(chat, "asked")[1]
@@ -445,6 +459,7 @@ def test_records_are_checked_line_by_line(recent):
         "userId": ME,
         "kind": "read",
         "throughMessageId": guid,
+        "at": message["createdAt"],
     }
     for changed, reason in (
         (records, None),
@@ -460,16 +475,21 @@ def test_records_are_checked_line_by_line(recent):
         ([*records[:1], message | {"deletedAt": message["createdAt"]}, *records[2:]], "deletedMessage"),
         ([*records[:2], records[2] | {"kind": "hug"}, *records[3:]], "tapback"),
         ([*records[:2], receipt | {"at": "2999-01-01T00:00:00.000Z"}, *records[3:]], "future"),
+        ([*records[:2], receipt | {"at": "2022-01-01T00:00:00.000Z"}, *records[3:]], "order"),
+        ([*records[:2], receipt | {"at": "2024-01-01T00:00:00.000Z"}, receipt, *records[3:]], None),
+        ([*records[:2], receipt | {"userId": "eve"}, *records[3:]], "notAMember"),
         ([records[0] | {"title": "a pair"}, records[-1]], "title"),
         ([records[0] | {"members": [ME, "eve"]}, records[-1]], "members"),
     ):
         file = path.with_name("changed.ndjson")
         file.write_text("".join(json.dumps(record) + "\n" for record in changed))
         report = path.with_name("changed.json")
-        done = subprocess.run([PARLEY, "archive", "parley", file, "--json", report], capture_output=True, text=True)
+        done = subprocess.run(
+            [PARLEY, "import", "parley", file, "--dry-run", "--json", report], capture_output=True, text=True
+        )
         refused = json.loads(report.read_text())["refused"]
         assert done.returncode == (0 if reason is None else 1)
         assert (reason in refused) if reason else refused == {}, (reason, refused)
     file.write_text(json.dumps(records[0]) + '\n{"type":"message"}\n')
-    done = subprocess.run([PARLEY, "archive", "parley", file], capture_output=True, text=True)
+    done = subprocess.run([PARLEY, "import", "parley", file, "--dry-run"], capture_output=True, text=True)
     assert done.returncode == 1 and "line 2: conversationId: is missing" in done.stderr

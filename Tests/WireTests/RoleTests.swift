@@ -47,12 +47,14 @@ import Wire
         expect(
             ReceiptRequestKind.self, { $0.mayBeRequested(by: $1) }, \.askers,
             """
-            signal     ingest         fanout
-            seen                      fanout
-            erase              store
-            status                    fanout
-            positions                 fanout
-            lastSeen                  fanout
+            signal          ingest         fanout
+            seen                           fanout
+            importReceipts  ingest
+            erase                   store
+            dropReceipts    ingest
+            status                         fanout
+            positions                      fanout
+            lastSeen                       fanout
             """)
     }
 
