@@ -223,7 +223,10 @@ struct ExportStory {
         records += added.map { change(.memberAdded, $0) }
         records += (roles.filter { $0 != actor } + roles.filter { $0 == actor }).map { change(.memberChanged, $0) }
         if present.title != told.title { records.append(.title(.init(present.title, at: time, by: actor))) }
-        return records + gone.filter { $0 == actor }.map { change(.memberRemoved, $0) }
+        guard gone.contains(actor) else { return records }
+        // Where nobody is an owner any more, nobody is to follow.
+        if present.owners.isEmpty, told.members[actor]?.role == .owner { records.append(change(.memberChanged, actor)) }
+        return records + [change(.memberRemoved, actor)]
     }
 
     // MARK: Lines
