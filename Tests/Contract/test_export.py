@@ -1,18 +1,17 @@
 """Exports: what comes out is what members have, no more, and goes in again as what it was."""
 
+import http.client
 import json
 import random
+import socket
 import subprocess
-import threading
 import time
-from datetime import UTC, datetime
 
 import pytest
 
 from judged import EXECUTABLES, JudgedSystem
 from people import Person, new_id
-from raw import Raw
-from test_import import PATIENCE, Importer, got, moment
+from test_import import PATIENCE, History, Importer, got, moment
 
 KINDS = ("love", "like", "dislike", "laugh", "emphasize", "question", "🧗")
 
@@ -244,3 +243,206 @@ def with_other_names(text: str, people: list[Person]) -> tuple[str, str]:
     for person in people:
         text = text.replace(f'"{person.name}"', f'"{prefix}{person.name}"')
     return text, prefix
+
+
+# MARK: What an export does not have
+
+
+def test_texts_beyond_a_line_are_left_out_between_the_first_and_the_newest(backend, other, anna, ben):
+    group = anna.group(ben)
+    sent = anna.send(group, "0" * 16_000)
+    for number in range(1, 8):
+        path = f"/v1/conversations/{group}/messages/{sent['id']}"
+        assert anna.http.patch(path, json={"text": str(number) * 16_000}).status_code == 200
+    text = export(backend, f"conversations/{group}")
+    [message] = [record for record in records(text) if record["type"] == "message"]
+    assert [revision["text"][0] for revision in message["revisions"]] == ["0", "5", "6", "7"]
+    bring(other, text)
+    assert export(other, f"conversations/{group}") == text
+
+
+def test_what_is_escaped_most_still_is_a_line_of_an_import(backend, other, anna, ben):
+    group = anna.group(ben)
+    sent = anna.send(group, "\u0001" * 16_384)
+    for _ in range(4):
+        path = f"/v1/conversations/{group}/messages/{sent['id']}"
+        response = anna.http.patch(path, content=json.dumps({"text": "\u0002" * 16_384}).encode())
+        assert response.status_code == 200
+    text = export(backend, f"conversations/{group}")
+    assert max(map(len, text.splitlines())) > 128 * 1024
+    bring(other, text)
+    assert export(other, f"conversations/{group}") == text
+
+
+@pytest.fixture
+def erase(backend):
+    def erase(person: Person):
+        deadline = time.monotonic() + PATIENCE
+        while backend.http.delete(f"/v1/users/{person.name}").status_code != 200:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+
+    return erase
+
+
+def test_who_was_erased_left_with_tombstones_from_a_direct_conversation_too(
+    backend, other, anna, ben, carla, erase, tmp_path
+):
+    pair = anna.post("/v1/conversations", {"kind": "direct", "members": [ben.name]}).json()["id"]
+    group = ben.group(anna, carla)
+    for conversation in (pair, group):
+        ben.send(conversation, "Gone")
+        anna.send(conversation, "Stays")
+    erase(ben)
+    assert export(backend, f"users/{ben.name}") == ""
+    for conversation in (pair, group):
+        anna.send(conversation, "Later")
+        text = export(backend, f"conversations/{conversation}")
+        assert "Gone" not in text and "Later" in text
+        check(text, tmp_path)
+        bring(other, text)
+        assert export(other, f"conversations/{conversation}") == text
+        # Nor does ben read there what came later.
+        elsewhere = Person(other.system, ben.name)
+        changes = got(elsewhere, f"/v1/conversations/{conversation}/changes?after=0")["changes"]
+        assert "Later" not in json.dumps(changes)
+        elsewhere.http.close()
+
+
+def test_a_deletion_that_came_before_its_message_and_receipts_of_nobody(backend, other, anna, ben):
+    group = anna.group(ben)
+    early = new_id()
+    assert anna.http.delete(f"/v1/conversations/{group}/messages/{early}?scope=everyone").status_code == 204
+    assert anna.post(f"/v1/conversations/{group}/messages", {"id": early, "text": "Gone"}).status_code == 201
+    text = export(backend, f"conversations/{group}")
+    assert "Gone" not in text and "deletedAt" in text
+    bring(other, text)
+    assert export(other, f"conversations/{group}") == text
+
+
+# MARK: Who asks, for what, and how often
+
+
+def test_what_there_is_not_and_what_is_not_whole(backend, anna, ben, carla):
+    assert backend.http.get(f"/v1/export/conversations/{new_id()}").status_code == 404
+    assert backend.http.get("/v1/export/conversations/nobody").status_code == 400
+    assert backend.http.get("/v1/export/users/no%20body").status_code == 400
+    assert export(backend, f"users/nobody-{new_id()}") == ""
+    history = History(anna, ben, carla)
+    backend.brought(*history.records())
+    assert backend.http.get(f"/v1/export/conversations/{history.id}").status_code == 409
+    assert export(backend, f"users/{anna.name}") == ""
+    backend.brought(history.end())
+    text = export(backend, f"conversations/{history.id}")
+    sent = [*history.records(), history.end()]
+    sent[4] = {key: sent[4][key] for key in ("type", "conversationId", "userId", "change", "at", "actorId")}
+    assert records(text) == sent
+    head = backend.http.head(f"/v1/export/conversations/{history.id}")
+    assert head.status_code == 200 and head.headers["content-type"] == "application/x-ndjson"
+
+
+class Slow:
+    """Reads an export as slowly as a test wants."""
+
+    def __init__(self, backend: Person, path: str, port: int | None = None):
+        self.socket = socket.socket()
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        self.socket.settimeout(PATIENCE)
+        self.socket.connect(("127.0.0.1", port or backend.system.http_port))
+        head = f"GET /v1/export/{path} HTTP/1.1\r\nHost: parley\r\nAuthorization: Bearer {backend.token}\r\n\r\n"
+        self.socket.sendall(head.encode())
+        self.response = http.client.HTTPResponse(self.socket)
+        self.response.begin()
+        self.status = self.response.status
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.response.close()
+        self.socket.close()
+
+    def rest(self) -> str | None:
+        """Nothing, if the response ends in its middle."""
+        try:
+            return self.response.read().decode()
+        except http.client.IncompleteRead:
+            return None
+
+
+LONG = 1_500
+
+
+@pytest.fixture
+def long(backend, anna, ben, carla) -> History:
+    """More than any buffer between a process and a client holds."""
+    history = History(anna, ben, carla)
+    history.messages = [history.message(n / 60, str(n % 10) * 16_000) for n in range(1, LONG)]
+    backend.brought(history.opening(), *history.messages, history.end())
+    return history
+
+
+def path(history: History, index: int) -> str:
+    return f"/v1/conversations/{history.id}/messages/{history.messages[index]['id']}"
+
+
+def test_what_changes_before_it_is_exported_is_exported_as_it_is_then(backend, ben, anna, long):
+    with Slow(backend, f"conversations/{long.id}") as slow:
+        assert anna.http.delete(f"{path(long, -1)}?scope=everyone").status_code == 204
+        assert ben.http.put(f"{path(long, -2)}/tapback", json={"kind": "love"}).status_code == 200
+        told = [json.loads(line) for line in slow.rest().splitlines()]
+    assert "deletedAt" in next(record for record in told if record.get("id") == long.messages[-1]["id"])
+    assert [record["kind"] for record in told if record["type"] == "tapback"] == ["love"]
+
+
+def test_what_changes_after_it_was_exported_is_of_a_later_state(backend, ben, long):
+    with Slow(backend, f"conversations/{long.id}") as slow:
+        assert ben.http.put(f"{path(long, 0)}/tapback", json={"kind": "love"}).status_code == 200
+        told = [json.loads(line) for line in slow.rest().splitlines()]
+    assert not any(record["type"] == "tapback" for record in told)
+    assert told[-1]["type"] == "end" and len(told) == LONG + 1
+
+
+def test_an_export_that_would_be_of_no_state_is_not_complete(backend, anna, ben, long):
+    with Slow(backend, f"conversations/{long.id}") as slow:
+        assert ben.http.put(f"{path(long, 0)}/tapback", json={"kind": "love"}).status_code == 200
+        assert anna.http.delete(f"{path(long, -1)}?scope=everyone").status_code == 204
+        assert slow.rest() is None
+
+
+def test_a_user_s_export_ends_when_what_they_may_see_changes(backend, anna, ben, long):
+    with Slow(backend, f"users/{ben.name}") as slow:
+        assert ben.http.delete(f"/v1/conversations/{long.id}/members/{ben.name}").status_code == 204
+        assert slow.rest() is None
+
+
+def test_a_token_that_is_revoked_meanwhile_ends_the_export(backend, system, long):
+    name = f"revoked-{new_id()[-8:]}"
+    exporter = Person(system, name, adm=True, iat=int(time.time()) - 60)
+    with Slow(exporter, f"conversations/{long.id}") as slow:
+        assert backend.http.post(f"/v1/users/{name}/revoke").status_code == 204
+        assert slow.rest() is None
+
+
+def test_too_many_exports_at_once_are_refused(backend, system, long):
+    path = f"conversations/{long.id}"
+    with Slow(backend, path), Slow(backend, path):
+        assert backend.http.get(f"/v1/export/{path}").status_code == 429
+        assert backend.http.get(f"/v1/export/users/{backend.name}").status_code == 429
+    exporters = [Person(system, f"backend-{new_id()[-8:]}", adm=True) for _ in range(9)]
+    slow = [Slow(exporter, path) for exporter in exporters[:8] for _ in range(2)]
+    try:
+        assert [each.status for each in slow] == [200] * 16
+        assert exporters[8].http.get(f"/v1/export/{path}").status_code == 503
+        assert exporters[8].http.get(f"/v1/export/users/{backend.name}").status_code == 503
+    finally:
+        for each in slow:
+            each.__exit__()
+
+
+def test_without_a_store_an_export_does_not_begin(system, backend):
+    nobody = {"PARLEY_BUS_STORE": f"ipc://{system.state}/nobody-*.sock", "PARLEY_REQUEST_DEADLINE": "300ms"}
+    with system.sibling("ingest", "/healthz", **nobody) as port:
+        alone = Person(system, backend.name, port=port, adm=True)
+        response = alone.http.get(f"/v1/export/conversations/{new_id()}")
+        assert response.status_code == 503 and response.json()["code"] == "unavailable"
