@@ -49,7 +49,8 @@ extension StoreRequestKind {
         case .readMoved: [.receipt]
         case .eraseStep: [.store]
         case .listConversations, .conversation, .members, .history, .message, .changes, .revisions, .tapbacks, .sync,
-            .settings, .conversationSettings, .receipts, .search, .digest, .exportedConversations, .exportHead, .exportPage:
+            .settings, .conversationSettings, .receipts, .search, .digest, .exportedConversations, .exportHead,
+            .exportPage:
             [.ingest]
         case .bootstrap, .replay, .privateReplay, .positions, .senderCounts: [.fanout]
         case .erasedUsers, .revocations: [.fanout, .ingest]

@@ -32,6 +32,9 @@ import Wire
             receipts              ingest
             search                ingest
             digest                ingest
+            exportedConversations ingest
+            exportHead            ingest
+            exportPage            ingest
             bootstrap                                    fanout
             replay                                       fanout
             privateReplay                                fanout

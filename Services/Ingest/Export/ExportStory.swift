@@ -159,7 +159,8 @@ struct ExportStory {
         _ removal: ImportRecord.MemberChange, before next: ImportRecord?, _ buffer: inout ByteBuffer
     ) -> Bool {
         let heir = told.heir(of: removal.user)
-        if case .member(let change)? = next, change.kind == .memberChanged, change.at == removal.at, change.user != heir {
+        if case .member(let change)? = next, change.kind == .memberChanged, change.at == removal.at, change.user != heir
+        {
             for record in [ImportRecord.member(change), .member(removal)] {
                 tell([record], &buffer)
                 told.apply(record)
