@@ -366,10 +366,11 @@ struct ChatConversationReader {
         _ kind: ImportRecord.Receipt.Kind, _ number: Int64, nanoseconds: Int64, _ receive: Receive
     ) throws {
         guard messages.contains(number) else { return report.note(.receiptOfNoMessage) }
-        guard let at = AppleTime.timestamp(nanoseconds: nanoseconds), at <= now else {
+        guard let date = AppleTime.timestamp(nanoseconds: nanoseconds), date <= now else {
             return report.note(.futureReceipt)
         }
         let row = try self.row(number)
+        let at = self.date(of: row, receivedAt: date)
         time = max(time, at)
         let receivers = receivers(of: row)
         var isNew = false
@@ -379,6 +380,13 @@ struct ChatConversationReader {
         }
         if !isNew { report.note(receivers.isEmpty ? .formerMemberReceipt : .coveredReceipt) }
         if isNew, conversation.isGroup, row.isFromMe { report.note(.groupReceipt) }
+    }
+
+    /// The date of a receipt: its own, unless its message came later, or has no date that could be compared.
+    private mutating func date(of row: ChatRow, receivedAt date: Timestamp) -> Timestamp {
+        if let sent = AppleTime.timestamp(nanoseconds: row.nanoseconds), sent <= date { return date }
+        if date < time { report.note(.earlyReceipt, 1, row.guid) }
+        return max(date, time)
     }
 
     /// Whose receipt it is: of what one sent, the others'; of what others sent, one's own.

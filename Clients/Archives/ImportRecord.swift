@@ -69,7 +69,7 @@ package enum ImportRecord: Hashable, Sendable {
 
     /// What a user has received or read, through a message and all before it.
     package struct Receipt: Hashable, Sendable, Codable {
-        package enum Kind: String, Hashable, Sendable, Codable { case delivered, read }
+        package enum Kind: String, CaseIterable, Hashable, Sendable, Codable { case delivered, read }
 
         package var conversationId: ConversationID
         package var userId: UserID

@@ -26,10 +26,32 @@ package final class RecordCheck {
 
     private struct Opened {
         let isDirect: Bool
-        var members: Set<UserID>
-        /// Whether each message is deleted.
-        var messages: [MessageID: Bool] = [:]
+        /// Since when each member is one.
+        var members: [UserID: Timestamp]
+        /// The ended stays of users.
+        var formerStays: [UserID: [ClosedRange<Timestamp>]] = [:]
+        var messages: [MessageID: Message] = [:]
+        var horizons: [UserID: Horizons] = [:]
         var last: Timestamp
+
+        func wasMember(_ user: UserID, at time: Timestamp) -> Bool {
+            members[user].map { $0 <= time } ?? false || formerStays[user]?.contains { $0.contains(time) } ?? false
+        }
+    }
+
+    private struct Message {
+        /// Among the messages of the conversation.
+        let place: Int
+        let createdAt: Timestamp
+        let isDeleted: Bool
+    }
+
+    /// How far a user is, and since when.
+    private struct Horizons {
+        /// The number of messages.
+        var delivered = 0
+        var read = 0
+        var at: Timestamp
     }
 
     private let now: Timestamp
@@ -49,7 +71,7 @@ package final class RecordCheck {
         case .tapback(let record): return change(record.conversationId) { take(record, &$0) }
         case .member(let record): return change(record.conversationId) { take(record, &$0) }
         case .renamed(let record): return change(record.conversationId) { take(record, &$0) }
-        case .receipt(let record): return change(record.conversationId) { take(record, $0) }
+        case .receipt(let record): return change(record.conversationId) { take(record, &$0) }
         case .end(let record):
             guard opened.removeValue(forKey: record.conversationId) != nil else { return .isNotOpen }
             ended.insert(record.conversationId)
@@ -70,7 +92,9 @@ package final class RecordCheck {
         }
         if let title = record.title, kind == .direct || !Self.isTitle(title) { return .title }
         guard record.createdAt <= now else { return .future }
-        opened[record.id] = Opened(isDirect: kind == .direct, members: members, last: record.createdAt)
+        opened[record.id] = Opened(
+            isDirect: kind == .direct,
+            members: Dictionary(uniqueKeysWithValues: members.map { ($0, record.createdAt) }), last: record.createdAt)
         return nil
     }
 
@@ -90,11 +114,12 @@ package final class RecordCheck {
 
     private func take(_ record: ImportRecord.Message, _ conversation: inout Opened) -> Refusal? {
         guard conversation.messages[record.id] == nil else { return .doubledMessage }
-        guard conversation.members.contains(record.senderId) else { return .notAMember }
+        guard conversation.members[record.senderId] != nil else { return .notAMember }
         if let parent = record.replyTo, conversation.messages[parent] == nil { return .unknownMessage }
         if let refusal = refusal(of: record) { return refusal }
         if let refusal = advance(&conversation, to: record.createdAt) { return refusal }
-        conversation.messages[record.id] = record.deletedAt != nil
+        conversation.messages[record.id] = Message(
+            place: conversation.messages.count + 1, createdAt: record.createdAt, isDeleted: record.deletedAt != nil)
         return nil
     }
 
@@ -118,9 +143,9 @@ package final class RecordCheck {
     }
 
     private func take(_ record: ImportRecord.Tapback, _ conversation: inout Opened) -> Refusal? {
-        guard let isDeleted = conversation.messages[record.messageId] else { return .unknownMessage }
-        guard !isDeleted else { return .deletedMessage }
-        guard conversation.members.contains(record.userId) else { return .notAMember }
+        guard let message = conversation.messages[record.messageId] else { return .unknownMessage }
+        guard !message.isDeleted else { return .deletedMessage }
+        guard conversation.members[record.userId] != nil else { return .notAMember }
         guard TapbackKind(record.kind.name) != nil else { return .tapback }
         return advance(&conversation, to: record.at)
     }
@@ -128,12 +153,14 @@ package final class RecordCheck {
     private func take(_ record: ImportRecord.MemberChange, _ conversation: inout Opened) -> Refusal? {
         // Of a direct conversation one may have been erased, which is to leave.
         guard !conversation.isDirect || record.change == .removed else { return .membership }
-        let isMember = conversation.members.contains(record.userId)
+        let joined = conversation.members[record.userId], isMember = joined != nil
         guard isMember == (record.change != .added) else { return .membership }
         if let refusal = advance(&conversation, to: record.at) { return refusal }
         switch record.change {
-        case .added: conversation.members.insert(record.userId)
-        case .removed: conversation.members.remove(record.userId)
+        case .added: conversation.members[record.userId] = record.at
+        case .removed:
+            conversation.members[record.userId] = nil
+            if let joined { conversation.formerStays[record.userId, default: []].append(joined...record.at) }
         case .role: break
         }
         return nil
@@ -144,11 +171,21 @@ package final class RecordCheck {
         return advance(&conversation, to: record.at)
     }
 
-    /// Receipts have a stream and times of their own.
-    private func take(_ record: ImportRecord.Receipt, _ conversation: Opened) -> Refusal? {
-        guard conversation.messages[record.throughMessageId] != nil else { return .unknownMessage }
-        guard conversation.members.contains(record.userId) else { return .notAMember }
-        return record.at <= now ? nil : .future
+    /// Receipts have a stream and times of their own: those of a user are in order.
+    private func take(_ record: ImportRecord.Receipt, _ conversation: inout Opened) -> Refusal? {
+        guard let message = conversation.messages[record.throughMessageId] else { return .unknownMessage }
+        guard record.at <= now else { return .future }
+        guard record.at >= message.createdAt else { return .order }
+        guard conversation.wasMember(record.userId, at: record.at) else { return .notAMember }
+        var horizons = conversation.horizons[record.userId] ?? Horizons(at: record.at)
+        // One that another covers says nothing.
+        guard message.place > (record.kind == .read ? horizons.read : horizons.delivered) else { return nil }
+        guard record.at >= horizons.at else { return .order }
+        if record.kind == .read { horizons.read = message.place }
+        horizons.delivered = max(horizons.delivered, message.place)
+        horizons.at = record.at
+        conversation.horizons[record.userId] = horizons
+        return nil
     }
 
     private static func isTitle(_ text: String) -> Bool {

@@ -27,7 +27,8 @@ struct ReceiptConfiguration: Sendable {
                 ("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off"), ("enable_hashjoin", "off"),
                 ("enable_mergejoin", "off"), ("synchronous_commit", "on"),
             ],
-            statements: HorizonStatements.all + ReceiptErasure.statements + [LastSeenStatements.seen.untyped])
+            statements: HorizonStatements.all + ReceiptImportStatements.all + ReceiptErasure.statements
+                + [LastSeenStatements.seen.untyped])
     }
 
     /// For background work, which must not delay anything else.

@@ -9,9 +9,10 @@ extension SQLNames {
         .cases(of: RunKind.self), .cases(of: ChangeKind.self), .cases(of: MessageKind.self),
         .cases(of: ConversationKind.self),
         // Numbers returned by a statement.
-        SignalVerdict.names,
+        SignalVerdict.names, .cases(of: ReceiptVerdict.self),
         // Limits.
         .number("LastSeenStatements.peersLimit", LastSeenStatements.peersLimit),
         .number("ReceiptErasure.rowsLimit", ReceiptErasure.rowsLimit),
+        .number("ReceiptImports.rowsPerStep", ReceiptImports.rowsPerStep),
         .sql("ChangeTime.now", ChangeTime.now))
 }

@@ -22,6 +22,7 @@ final class ReceiptService {
     let completions: CompletionKeeper
     private let announcer: StatusAnnouncer
     private let erasure: ReceiptErasure
+    private let imports: ReceiptImports
     let traffic = MessageTraffic()
     let clock: ChangeClock
     private let bus: Bus
@@ -50,6 +51,7 @@ final class ReceiptService {
         slots.onEndedSession = { log.warning("ended the session of a silent receipt service", [LogField("pid", $0)]) }
         Reactor.every(.seconds(5)) { [weak search] in search?.checkDropped() }
         erasure = ReceiptErasure(writing, bus: bus, log: log)
+        imports = ReceiptImports(writing, bus: bus, log: log)
     }
 
     func start() {
@@ -64,7 +66,7 @@ final class ReceiptService {
     func finish() async {
         bus.onFrame = { _ in }
         writer.hasten()
-        while !writer.isIdle || queries.responder.inFlight > 0 || lastSeen.responder.inFlight > 0 {
+        while !writer.isIdle || !imports.isIdle || queries.responder.inFlight > 0 || lastSeen.responder.inFlight > 0 {
             await Reactor.sleep(for: .milliseconds(5))
         }
     }
@@ -109,6 +111,12 @@ final class ReceiptService {
         case .signal:
             let signal = try ReceiptSignal(from: &reader)
             begin(request) { take(signal, request) }
+        case .importReceipts:
+            let receipts = try ImportReceipts(from: &reader)
+            begin(request) { imports.store(receipts, request) }
+        case .dropReceipts:
+            let receipts = try DropReceipts(from: &reader)
+            begin(request) { imports.drop(receipts, request) }
         case .erase:
             let receipts = try EraseReceipts(from: &reader)
             begin(request) { erasure.respond(to: request, receipts) }
@@ -158,6 +166,9 @@ final class ReceiptService {
         metrics.counter("parley_receipt_batches_total", "Batches sent") { [writer] in Double(writer.metrics.batches) }
         metrics.counter("parley_receipt_advances_total", "Signals that moved a horizon") { [writer] in
             Double(writer.metrics.advances)
+        }
+        metrics.counter("parley_receipt_imported_total", "Receipts of imports that moved a horizon") { [imports] in
+            Double(imports.stored)
         }
         metrics.counter("parley_receipt_status_frames_total", "Status frames published") { [announcer] in
             Double(announcer.announced)

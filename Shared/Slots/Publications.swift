@@ -2,18 +2,22 @@ import Postgres
 
 /// What the two services with a database publish to each other: all that one reads of the other's tables.
 public enum Publications {
-    /// Of `store` for `receipt`: who is in which conversation and up to which position, whose messages are where, how far
-    /// users were told that they have read, who wants to be seen reading or online, and who is erased. No text, no title.
+    /// Of `store` for `receipt`: who is in which conversation and up to which position, whose messages are where and since
+    /// when, which conversations are being imported, how far users were told that they have read, who wants to be seen
+    /// reading or online, and who is erased. No text, no title.
     public static let store = [
-        PublishedView("store", "changes", ["slot", "conversation_id", "seq", "kind"]),
+        PublishedView("store", "changes", ["slot", "conversation_id", "seq", "kind", "at"]),
         PublishedView(
             "store", "conversation_settings", ["slot", "conversation_id", "user_id", "read_receipts"]),
         PublishedView("store", "conversations", ["slot", "id", "kind", "last_seq", "last_at", "member_count"]),
         PublishedView("store", "erasures", ["user_slot", "user_id"]),
+        PublishedView("store", "import_stays", ["slot", "conversation_id", "user_id", "joined_seq", "left_seq"]),
+        PublishedView("store", "imports", ["slot", "conversation_id", "ended_at", "is_dropped"]),
         PublishedView("store", "inbox", ["user_slot", "user_id", "conversation_id", "slot", "told_read_seq"]),
         PublishedView(
             "store", "memberships", ["slot", "conversation_id", "user_id", "joined_seq", "left_seq"]),
-        PublishedView("store", "messages", ["slot", "conversation_id", "seq", "sender_id", "kind"]),
+        PublishedView(
+            "store", "messages", ["slot", "conversation_id", "seq", "sender_id", "kind", "id", "created_at"]),
         PublishedView("store", "user_settings", ["user_slot", "user_id", "presence", "read_receipts"]),
     ]
 

@@ -191,3 +191,90 @@ public struct ExportPage {
         record.write(to: &buffer)
     }
 }
+
+/// `exportReceipts`: receipts behind one, by user and time.
+///
+/// Layout: conversation 16 · reader name (empty: everybody's) · state 8 · the last place (see `Place`; without a name: from
+/// the start).
+/// Response: `ExportedReceipts`.
+public struct ExportReceiptsQuery: WireCodable, Hashable {
+    /// Layout: user name · at 8 · kind 1 · position 8.
+    public struct Place: Hashable, Sendable {
+        public var user: UserID
+        public var at: Timestamp
+        public var kind: ImportReceipt.Kind
+        public var seq: Int64
+
+        public init(user: UserID, at: Timestamp, kind: ImportReceipt.Kind, seq: Int64) {
+            self.user = user
+            self.at = at
+            self.kind = kind
+            self.seq = seq
+        }
+
+        fileprivate init(of user: UserID, from reader: inout ByteReader) throws(WireError) {
+            self.user = user
+            at = try reader.time()
+            let number: UInt8 = try reader.number()
+            guard let kind = ImportReceipt.Kind(rawValue: number) else {
+                throw .unknownValue(field: "receipt", UInt64(number))
+            }
+            self.kind = kind
+            seq = try reader.position()
+        }
+
+        fileprivate func write(to buffer: inout ByteBuffer) {
+            buffer.append(user)
+            buffer.append(at)
+            buffer.append(kind.rawValue)
+            buffer.append(bigEndian: seq)
+        }
+    }
+
+    public var conversation: ConversationID
+    public var reader: UserID?
+    public var state: Int64
+    public var after: Place?
+
+    public init(_ conversation: ConversationID, reader: UserID?, state: Int64, after: Place?) {
+        self.conversation = conversation
+        self.reader = reader
+        self.state = state
+        self.after = after
+    }
+
+    public init(from bytes: inout ByteReader) throws(WireError) {
+        conversation = try bytes.conversation()
+        reader = try bytes.optionalUser()
+        state = try bytes.position()
+        after = nil
+        if let user = try bytes.optionalUser() { after = try Place(of: user, from: &bytes) }
+    }
+
+    public func write(to buffer: inout ByteBuffer) {
+        buffer.append(conversation)
+        buffer.append(name: reader?.name ?? "")
+        buffer.append(bigEndian: state)
+        if let after { after.write(to: &buffer) } else { buffer.append(name: "") }
+    }
+}
+
+/// Receipts × (place · message 16, zero: none · at 8); none: there are no more.
+public enum ExportedReceipts {
+    public static func append(
+        _ place: ExportReceiptsQuery.Place, through message: MessageID?, at time: Timestamp, to buffer: inout ByteBuffer
+    ) {
+        place.write(to: &buffer)
+        buffer.append(message)
+        buffer.append(time)
+    }
+
+    public static func next(
+        from reader: inout ByteReader
+    ) throws(WireError) -> (place: ExportReceiptsQuery.Place, message: MessageID?, at: Timestamp) {
+        let user = try reader.user()
+        return (
+            try ExportReceiptsQuery.Place(of: user, from: &reader), try reader.optionalMessage(), try reader.time()
+        )
+    }
+}

@@ -5,7 +5,9 @@ import Models
 public enum ReceiptRequestKind: UInt8, CaseIterable, Sendable {
     case signal = 1
     case seen = 2
+    case importReceipts = 3
     case erase = 10
+    case dropReceipts = 11
     case status = 64
     case positions = 65
     case lastSeen = 66

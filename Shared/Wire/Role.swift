@@ -50,7 +50,7 @@ extension StoreRequestKind {
         case .eraseStep: [.store]
         case .listConversations, .conversation, .members, .history, .message, .changes, .revisions, .tapbacks, .sync,
             .settings, .conversationSettings, .receipts, .search, .digest, .exportedConversations, .exportHead,
-            .exportPage:
+            .exportPage, .exportReceipts:
             [.ingest]
         case .bootstrap, .replay, .privateReplay, .positions, .senderCounts: [.fanout]
         case .erasedUsers, .revocations: [.fanout, .ingest]
@@ -69,6 +69,7 @@ extension ReceiptRequestKind {
         switch self {
         case .signal: [.fanout, .ingest]
         case .seen, .status, .positions, .lastSeen: [.fanout]
+        case .importReceipts, .dropReceipts: [.ingest]
         case .erase: [.store]
         }
     }

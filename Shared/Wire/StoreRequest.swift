@@ -35,6 +35,7 @@ public enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case exportedConversations = 80
     case exportHead = 81
     case exportPage = 82
+    case exportReceipts = 83
 
     // Queries of fanout. The response has entries of its streams.
     case bootstrap = 128

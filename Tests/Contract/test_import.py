@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import random
 import time
 from datetime import UTC, datetime, timedelta
 
@@ -76,6 +77,10 @@ class History:
         fields = {"id": new_id(), "senderId": sender or self.anna, "createdAt": moment(minute)} | fields
         return self.record("message", text=text, **fields)
 
+    def receipt(self, kind: str, user: str, message: str, minute: float, **fields) -> dict:
+        fields = {"userId": user, "throughMessageId": message, "at": moment(minute)} | fields
+        return self.record("receipt", kind=kind, **fields)
+
     def records(self) -> list[dict]:
         texts = [{"text": "Nine?", "at": moment(1)}, {"text": "Ten?", "at": moment(6)}]
         deleted = {"id": self.gone, "senderId": self.ben, "createdAt": moment(2), "deletedAt": moment(9)}
@@ -84,9 +89,13 @@ class History:
             self.message(1, "Ten?", id=self.hello, revisions=texts),
             self.record("message", **deleted),
             self.record("tapback", messageId=self.hello, userId=self.ben, kind="love", at=moment(3)),
+            self.receipt("delivered", self.ben, self.hello, 2.5),
+            self.receipt("read", self.ben, self.hello, 3.25),
             self.record("member", userId=self.carla, change="added", at=moment(4), actorId=self.anna),
             self.record("member", userId=self.ben, change="role", at=moment(5), actorId=self.anna),
             self.message(7, "Fine.", self.ben, id=self.reply, replyTo=self.hello),
+            self.receipt("read", self.carla, self.reply, 12),
+            self.receipt("read", self.anna, self.reply, 7.5),
             self.record("renamed", title="Bouldering", at=moment(8), actorId=self.ben),
             self.record("member", userId=self.anna, change="removed", at=moment(10), actorId=self.anna),
         ]
@@ -125,14 +134,16 @@ def content(person, history) -> list:
     for change in changes:
         if change.get("message", {}).get("kind") == "system":
             change["message"].pop("id")
-    return [changes, got(person, f"{path}/messages?limit=100")["messages"].__len__(), got(person, f"{path}/members")]
+    receipts = got(person, f"{path}/messages/{history.reply}/receipts")
+    count = len(got(person, f"{path}/messages?limit=100")["messages"])
+    return [changes, count, got(person, f"{path}/members"), receipts]
 
 
 # MARK: What members see
 
 
 def test_members_read_an_imported_conversation_as_one_that_happened_here(backend, anna, ben, carla, history):
-    assert [result["line"] for result in backend.bring(*history.records(), history.end())] == list(range(1, 11))
+    assert [result["line"] for result in backend.bring(*history.records(), history.end())] == list(range(1, 15))
     path = f"/v1/conversations/{history.id}"
     conversation = got(ben, path)
     assert (conversation["title"], conversation["role"], conversation["createdAt"]) == (
@@ -201,6 +212,154 @@ def test_a_direct_conversation_is_the_one_that_the_two_open(backend, anna, ben):
     opened = anna.post("/v1/conversations", {"kind": "direct", "members": [ben.name]}).json()
     [taken] = backend.bring(record(opened["id"]))
     assert taken["status"] == 409
+
+
+# MARK: Receipts
+
+
+def test_receipts_are_shown_with_the_times_that_they_had(backend, anna, ben, carla, history):
+    backend.brought(*history.records(), history.end())
+    path = f"/v1/conversations/{history.id}/messages/{history.reply}"
+    reply = got(ben, path)
+    # Anna had read it, who left then, and carla.
+    assert (reply["status"], reply["dateDelivered"], reply["dateRead"]) == ("read", moment(12), moment(12))
+    receipts = got(ben, f"{path}/receipts")
+    times = sorted([(anna.name, moment(7.5)), (carla.name, moment(12))])
+    assert [(receipt["userId"], receipt["at"]) for receipt in receipts["read"]] == times
+    assert receipts["delivered"] == receipts["read"] and receipts["recipientCount"] == 2
+    hello = got(anna, f"/v1/conversations/{history.id}/messages/{history.hello}")
+    assert (hello["dateDelivered"], hello["dateRead"]) == (moment(2.5), moment(3.25))
+    conversations = [got(person, f"/v1/conversations/{history.id}") for person in (ben, carla)]
+    assert [conversation["unreadCount"] for conversation in conversations] == [0, 0]
+
+
+def lives(random, anna, ben, others) -> str:
+    """A conversation that happens: anna and ben write in it, the others come and go, and everybody reads."""
+    conversation = anna.group(ben, *others[:1])
+    path = f"/v1/conversations/{conversation}"
+    present, sent = {anna, ben, *others[:1]}, []
+
+    def acknowledged(response):
+        assert response.status_code in (200, 201, 202, 204), response.text
+
+    for _ in range(60):
+        person = random.choice([anna, ben, *others])
+        if person in others and random.random() < 0.15:
+            member = f"{path}/members/{person.name}"
+            acknowledged(anna.http.delete(member) if person in present else anna.http.put(member, content=b"{}"))
+            present ^= {person}
+        elif person not in others and random.random() < 0.5:
+            sent.append(person.send(conversation, f"message {len(sent)}") | {"sender": person})
+        elif person in present:
+            begun = got(person, path)["windows"][-1]["from"]
+            seqs = [message["seq"] for message in sent if message["sender"] is not person and message["seq"] >= begun]
+            if seqs:
+                body = {random.choice(["deliveredSeq", "readSeq"]): random.choice(seqs[-4:])}
+                acknowledged(person.post(f"{path}/receipts", body))
+    return conversation
+
+
+def as_records(conversation: str, copy: str, anna, ben, first) -> list[dict]:
+    """What the two who were there all the time are told of it, as an import of another one."""
+    path = f"/v1/conversations/{conversation}"
+    changes = got(anna, f"{path}/changes?after=0&limit=1000")["changes"]
+    creation, *later = changes
+    members = [person.name for person in (anna, ben, first)]
+    records = [{"type": "conversation", "id": copy, "kind": "group", "members": members, "createdAt": creation["at"]}]
+    receipts = []
+    for change in later:
+        fields = {"conversationId": copy}
+        if change["kind"] != "message.created":
+            added = {"member.added": "added", "member.removed": "removed"}[change["kind"]]
+            fields |= {"type": "member", "userId": change["userId"], "change": added, "actorId": anna.name}
+            records.append(fields | {"at": change["at"]})
+            continue
+        message = change["message"]
+        fields |= {"type": "message", "id": message["id"], "senderId": message["senderId"], "text": message["text"]}
+        records.append(fields | {"createdAt": message["createdAt"]})
+        sender = anna if message["senderId"] == anna.name else ben
+        seen = got(sender, f"{path}/messages/{message['id']}/receipts")
+        receipts += [
+            {"type": "receipt", "conversationId": copy, "userId": receipt["userId"], "kind": kind}
+            | {"throughMessageId": message["id"], "at": receipt["at"]}
+            for kind in ("delivered", "read")
+            for receipt in seen[kind]
+        ]
+    # Messages are in their order already, and sorting keeps it.
+    receipts.sort(key=lambda receipt: (receipt["at"], receipt["kind"]))
+    return [*records, *receipts, {"type": "end", "conversationId": copy}]
+
+
+def shown(conversation: str, people) -> list:
+    """All that people are told of receipts."""
+    path = f"/v1/conversations/{conversation}"
+    told = []
+    for person in people:
+        own = got(person, path)
+        told.append({key: own[key] for key in ("windows", "lastSeq", "unreadCount", "readSeq", "deliveredSeq")})
+        told.append(got(person, f"{path}/members"))
+        for message in got(person, f"{path}/messages?limit=100")["messages"]:
+            if message["kind"] == "system":
+                continue
+            keys = ("seq", "status", "dateDelivered", "dateRead", "deliveredCount", "readCount", "recipientCount")
+            told.append({key: message.get(key) for key in keys})
+            if message["senderId"] == person.name:
+                told.append(got(person, f"{path}/messages/{message['id']}/receipts"))
+    return told
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_happened_and_its_import_show_the_same_receipts_and_counts(backend, new_person, anna, ben, seed):
+    others = [new_person("carla"), new_person("dora")]
+    lived, copy = lives(random.Random(seed), anna, ben, others), new_id()
+    records = as_records(lived, copy, anna, ben, others[0])
+    assert len([record for record in records if record["type"] == "receipt"]) > 20
+    backend.brought(*records)
+    people = [anna, ben, *[person for person in others if person.get(f"/v1/conversations/{lived}").status_code == 200]]
+    assert len(people) > 2
+    assert shown(copy, people) == shown(lived, people)
+    # And it goes on.
+    message = anna.send(copy, "And now")
+    assert ben.post(f"/v1/conversations/{copy}/receipts", {"readSeq": message["seq"]}).status_code == 202
+    eventually(lambda: ben.name in json.dumps(got(anna, f"/v1/conversations/{copy}/messages/{message['id']}/receipts")))
+    assert got(ben, f"/v1/conversations/{copy}")["unreadCount"] == 0
+
+
+def test_a_receipt_that_cannot_have_happened_is_refused_and_named(backend, carla, history):
+    hello, late = history.message(1, id=history.hello), history.message(3)
+    for receipt, status, named in (
+        (history.receipt("read", history.ben, history.hello, 0.5), 409, "at"),
+        (history.receipt("read", history.ben, new_id(), 5), 404, "throughMessageId"),
+        (history.receipt("read", carla.name, history.hello, 5), 409, "userId"),
+        (history.receipt("read", history.ben, history.hello, 60 * 24 * 365 * 50), 400, "at"),
+        (history.receipt("seen", history.ben, history.hello, 5), 400, "kind"),
+        (history.receipt("read", history.ben, history.hello, 5, throughMessageId=None), 400, "throughMessageId"),
+        (history.receipt("read", history.ben, history.hello, 5), 200, ""),
+        (history.receipt("read", history.ben, late["id"], 4), 409, "at"),
+        (history.receipt("delivered", history.ben, history.hello, 6), 200, ""),
+        (history.receipt("read", history.ben, history.hello, 4), 409, "at"),
+    ):
+        results = backend.bring(history.opening(), hello, late, receipt, judged=False)
+        assert [result["status"] for result in results] == [200, 200, 200, status], receipt
+        assert status == 200 or results[3]["problem"]["detail"].startswith(named)
+    [late] = backend.bring(history.end(), history.receipt("read", history.ben, late["id"], 7))[1:]
+    assert late["status"] == 409
+    [other] = backend.bring(History(backend, backend, backend).receipt("read", history.ben, history.hello, 5))
+    assert other["status"] == 404
+
+
+def test_without_a_receipt_service_receipts_and_the_end_get_503(system, backend, ben, history):
+    nobody = {"PARLEY_BUS_RECEIPT": f"ipc://{system.state}/nobody-*.sock", "PARLEY_REQUEST_DEADLINE": "300ms"}
+    records = [history.opening(), history.message(1, id=history.hello)]
+    records += [history.receipt("read", ben.name, history.hello, 2), history.message(3), history.end()]
+    with system.sibling("ingest", "/healthz", **nobody) as port:
+        alone = Importer(system, backend.name, port=port, adm=True)
+        results = alone.bring(*records)
+        assert [result["status"] for result in results] == [200, 200, 503, 200, 503]
+        assert [results[2]["problem"]["code"], results[4]["problem"]["code"]] == ["unavailable", "skipped"]
+    assert ben.get(f"/v1/conversations/{history.id}").status_code == 404
+    backend.brought(*records)
+    assert got(ben, f"/v1/conversations/{history.id}")["unreadCount"] == 1
 
 
 # MARK: Repetition
@@ -333,6 +492,7 @@ def test_until_its_end_it_is_nobody_s_and_those_to_come_are_told_to_wait(backend
 
 def test_an_import_is_dropped_in_pieces_and_its_id_is_free(backend, ben, history):
     backend.brought(history.opening(), *(history.message(1 + n / 1000) for n in range(5_001)))
+    backend.brought(hello := history.message(7, id=history.hello), history.receipt("read", ben.name, history.hello, 8))
     first = backend.http.delete(f"/v1/import/{history.id}")
     assert first.status_code == 202
     [refused] = backend.bring(history.message(9))
@@ -340,8 +500,9 @@ def test_an_import_is_dropped_in_pieces_and_its_id_is_free(backend, ben, history
     assert backend.drop(history.id) == 204
     assert backend.drop(history.id) == 404
     assert backend.drop("nobody") == 400
-    backend.brought(history.opening(title="Again"), history.end())
-    assert got(ben, f"/v1/conversations/{history.id}")["title"] == "Again"
+    backend.brought(history.opening(title="Again"), hello, history.end())
+    again = got(ben, f"/v1/conversations/{history.id}")
+    assert (again["title"], again["readSeq"], again["unreadCount"]) == ("Again", 0, 1)
     assert backend.drop(history.id) == 409
 
 
@@ -381,6 +542,8 @@ def test_without_a_store_lines_get_503_and_what_follows_them_is_skipped(system, 
         assert 0 < unavailable <= 500 and set(problems[:unavailable]) == {"unavailable"}
         assert problems[unavailable:] == ["skipped"] * (len(records) - unavailable)
         assert alone.http.delete(f"/v1/import/{history.id}").status_code == 503
+    # Whatever of it the store has heard: a drop that has begun is to be ended.
+    assert backend.drop(history.id) in (204, 404)
     backend.brought(*records, history.end())
 
 

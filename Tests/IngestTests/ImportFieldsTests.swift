@@ -22,6 +22,13 @@ private func read(_ line: String, _ limits: ClientLimits = ClientLimits()) throw
             var buffer = ByteBuffer()
             fields.write(to: &buffer)
             var reader = ByteReader(buffer.bytes)
+            if fields.isReceipt {
+                guard let receipt = try? ImportReceipt(from: &reader), reader.isAtEnd else {
+                    fatalError("not readable")
+                }
+                return
+                    "\(fields.conversation) \(receipt.kind) \(receipt.user) \(receipt.through) \(receipt.at.milliseconds)"
+            }
             guard let record = try? ImportRecord(from: &reader), reader.isAtEnd else { fatalError("not readable") }
             return "\(fields.conversation) \(describe(record))"
         }
@@ -82,6 +89,14 @@ private func describe(_ record: ImportRecord) -> String {
                 #"{"type":"renamed",\#(head),"title":"West","at":"1970-01-01T00:00:01Z"}"#,
                 "\(group) title 'West' 1000 -"
             ),
+            (
+                #"{"type":"receipt",\#(head),"userId":"ben","kind":"read","throughMessageId":"\#(first)","at":"1970-01-01T00:00:01Z"}"#,
+                "\(group) read ben \(first) 1000"
+            ),
+            (
+                #"{"at":"1970-01-01T00:00:01Z","throughMessageId":"\#(first)","kind":"delivered","userId":"ben",\#(head),"type":"receipt"}"#,
+                "\(group) delivered ben \(first) 1000"
+            ),
             (#"{"type":"end",\#(head)}"#, "\(group) end"),
         ])
     func whole(line: String, expected: String) throws {
@@ -125,6 +140,10 @@ private func describe(_ record: ImportRecord) -> String {
             ("kind", #"{"type":"tapback",\#(head),"kind":"smile"}"#),
             ("change", #"{"type":"member",\#(head),"userId":"a","change":"left","at":"2020-01-01T00:00:00Z"}"#),
             ("title", #"{"type":"renamed",\#(head),"at":"2020-01-01T00:00:00Z"}"#),
+            ("kind", #"{"type":"receipt",\#(head),"kind":"seen","userId":"a","at":"2020-01-01T00:00:00Z"}"#),
+            ("userId", #"{"type":"receipt",\#(head),"kind":"read","at":"2020-01-01T00:00:00Z"}"#),
+            ("throughMessageId", #"{"type":"receipt",\#(head),"kind":"read","userId":"a"}"#),
+            ("at", #"{"type":"receipt",\#(head),"kind":"read","userId":"a","throughMessageId":"\#(first)"}"#),
             ("attachments", #"{"type":"message",\#(head),"attachments":[]}"#),
         ])
     func wrong(field: String, line: String) {

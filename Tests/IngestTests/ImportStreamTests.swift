@@ -12,7 +12,31 @@ private func line(_ number: Int, in group: Int) -> String {
     #"{"type":"renamed","conversationId":"\#(conversation(group))","title":"\#(number)","at":"2020-01-01T00:00:00Z"}"#
 }
 
-/// A store that answers in any order, and keeps what it was sent.
+private func receipt(_ number: Int, in group: Int) -> String {
+    #"{"type":"receipt","conversationId":"\#(conversation(group))","userId":"\#(number)","kind":"read","throughMessageId":"\#(conversation(group))","at":"2020-01-01T00:00:00Z"}"#
+}
+
+private func end(of group: Int) -> String { #"{"type":"end","conversationId":"\#(conversation(group))"}"# }
+
+/// What a request carries: titles, the users of receipts, and `end`.
+private func content(of request: ImportStream.Request) -> [String] {
+    var body = ByteBuffer()
+    request.write(to: &body)
+    var reader = ByteReader(body.bytes)
+    guard request.destination == .store else {
+        return try! ImportReceipts(from: &reader).receipts.map(\.user.name)
+    }
+    var content: [String] = []
+    try! ImportRecords(from: &reader).forEachRecord { record in
+        switch record {
+        case .title(let title): content.append(title.title)
+        default: content.append("end")
+        }
+    }
+    return content
+}
+
+/// Services that answer in any order, and keep what they were sent.
 private struct Peer {
     var stream: ImportStream
     private(set) var inFlight: [ImportStream.Request] = []
@@ -37,15 +61,12 @@ private struct Peer {
     /// Stores a request in flight, and refuses the records that `refuses` says.
     mutating func answer(_ index: Int = 0, refusing refuses: (String) -> Bool = { _ in false }) {
         let request = inFlight.remove(at: index)
-        var body = ByteBuffer(), payload = ByteBuffer()
-        request.write(to: &body)
-        var reader = ByteReader(body.bytes)
-        try! ImportRecords(from: &reader).forEachRecord { record in
-            guard case .title(let title) = record else { return }
-            if refuses(title.title) {
+        var payload = ByteBuffer()
+        for record in content(of: request) {
+            if refuses(record) {
                 SendResponse.append(Problem(.conflict, "no"), to: &payload)
             } else {
-                stored[request.conversation, default: []].append(title.title)
+                stored[request.conversation, default: []].append(record)
                 SendResponse.append(status: 200, to: &payload) { _ in }
             }
         }
@@ -191,6 +212,97 @@ private struct Peer {
         for group in 0...4 {
             let expected = groups.enumerated().filter { $1 == group }.map { String($0.offset + 1) }
             #expect(peer.stored[ConversationID(UUIDBytes(conversation(group))!)] ?? [] == expected)
+        }
+    }
+    @Test("receipts go behind the messages before them, messages do not wait for receipts, and an end waits for all")
+    func receipts() {
+        var peer = Peer()
+        peer.take(line(1, in: 1) + "\n")
+        peer.take([receipt(2, in: 1), line(3, in: 1), receipt(4, in: 1)].joined(separator: "\n") + "\n")
+        #expect(peer.inFlight.map(content) == [["1"]])
+        peer.answer()
+        #expect(peer.inFlight.map(content) == [["3"]], "the receipts wait for it, too")
+        peer.answer()
+        #expect(peer.inFlight.map(content) == [["2", "4"]])
+        peer.take([line(5, in: 1), end(of: 1), receipt(7, in: 1), line(8, in: 1)].joined(separator: "\n") + "\n")
+        #expect(peer.inFlight.map(content) == [["2", "4"], ["5"]])
+        peer.answer(1)
+        #expect(peer.inFlight.map(content) == [["2", "4"]], "the end waits for the receipts")
+        peer.answer()
+        #expect(peer.inFlight.map(content) == [["end", "8"]])
+        peer.answer()
+        #expect(peer.inFlight.map(content) == [["7"]])
+        peer.answer(refusing: { _ in true })
+        #expect(peer.results() == (1...6).map { "\($0):200" } + ["7:409", "8:200"])
+        #expect(peer.stream.isDone)
+    }
+
+    @Test("without a receipt service nothing of the conversation goes on; what the store has is stored")
+    func withoutReceiptService() {
+        var peer = Peer()
+        peer.take([line(1, in: 1), receipt(2, in: 1), line(3, in: 2)].joined(separator: "\n") + "\n")
+        peer.answer()
+        peer.take(line(4, in: 1) + "\n" + end(of: 1) + "\n" + receipt(6, in: 1) + "\n")
+        while let index = peer.inFlight.firstIndex(where: { $0.destination == .store }) { peer.answer(index) }
+        peer.fail()
+        #expect(peer.inFlight.isEmpty)
+        peer.take(receipt(7, in: 1) + "\n")
+        #expect(peer.results() == ["1:200", "2:503", "3:200", "4:200", "5:503", "6:503", "7:503"])
+    }
+
+    @Test(
+        "whatever arrives when, receipts and ends are sent when all they wait for is answered",
+        arguments: UInt64(0)..<200)
+    func orderOfReceipts(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        var bounds = ImportStream.Bounds()
+        bounds.recordsPerRequest = Int.random(in: 1...5, using: &random)
+        bounds.requestsInFlight = Int.random(in: 1...4, using: &random)
+        var peer = Peer(bounds)
+        var sent = 0
+        // By conversation: what has no response yet, in the order of lines.
+        var open: [[(isReceipt: Bool, name: String)]] = [[], [], []]
+        var results: [String] = []
+        while sent < 80 || !peer.stream.isDone {
+            if sent < 80, Bool.random(using: &random) {
+                sent += 1
+                let group = Int.random(in: 0...2, using: &random), dice = Int.random(in: 0...9, using: &random)
+                open[group].append((dice >= 5, dice == 0 ? "end" : "\(sent)"))
+                let before = peer.inFlight.count
+                peer.take(
+                    (dice == 0 ? end(of: group) : dice < 5 ? line(sent, in: group) : receipt(sent, in: group)) + "\n")
+                for request in peer.inFlight[before...] { check(request, open) }
+            } else if let index = peer.inFlight.indices.randomElement(using: &random) {
+                let request = peer.inFlight[index], group = number(of: request)
+                for name in content(of: request) {
+                    let place = open[group].firstIndex { $0 == (request.destination == .receipt, name) }!
+                    open[group].remove(at: place)
+                }
+                let others = peer.inFlight.count - 1
+                peer.answer(index)
+                for request in peer.inFlight[others...] { check(request, open) }
+            }
+            #expect(peer.inFlight.count <= bounds.requestsInFlight)
+            results += peer.results()
+        }
+        #expect(results == (1...80).map { "\($0):200" })
+        #expect(open.allSatisfy { $0.isEmpty })
+    }
+
+    private func number(of request: ImportStream.Request) -> Int {
+        (0...2).first { ConversationID(UUIDBytes(conversation($0))!) == request.conversation }!
+    }
+
+    /// Nothing that the last record of a request waits for is without a response.
+    private func check(_ request: ImportStream.Request, _ open: [[(isReceipt: Bool, name: String)]]) {
+        let group = number(of: request), content = content(of: request)
+        let open = open[group]
+        if request.destination == .receipt {
+            let last = open.firstIndex { $0 == (true, content.last!) }!
+            #expect(open[..<last].allSatisfy { $0.isReceipt })
+        } else if let place = content.firstIndex(of: "end") {
+            let end = open.firstIndex { $0 == (false, "end") }!
+            #expect(!open[..<end].contains { $0.isReceipt }, "\(place)")
         }
     }
 }

@@ -56,7 +56,7 @@ struct Locked: CustomTestStringConvertible, Sendable {
             ImportStep(conversation, [.title(ImportRecord.Title("", at: Timestamp(milliseconds: 0), by: nil))]),
             "conversation search"),
         Locked(ImportStep(conversation, [.end]), "conversation search imported"),
-        Locked(DropImport(conversation), "conversation search imported"),
+        Locked(DropImport(conversation, receiptsAreGone: true), "conversation search imported"),
         Locked(EraseUser(alice), "alone"), Locked(RevokeTokens(alice, before: Timestamp(milliseconds: 0)), "alone"),
         Locked(EraseStep(alice, .leave(conversation)), "conversation search erasure streams:alice"),
         Locked(EraseStep(alice, .content(conversation, after: 0)), "conversation search erasure streams:alice"),

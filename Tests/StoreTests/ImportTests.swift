@@ -257,8 +257,13 @@ struct ImportTests {
         }
     }
 
+    /// Closes the import, and takes a piece of it away: it has no receipts.
     @Reactor private func drop(_ store: StoreUnderTest) async throws -> UInt16 {
-        try #require(await store.ask(.dropImport, in: conversation.slot, DropImport(conversation))).status
+        let closed = DropImport(conversation, receiptsAreGone: false)
+        let status = try #require(await store.ask(.dropImport, in: conversation.slot, closed)).status
+        guard status == 202 else { return status }
+        let piece = DropImport(conversation, receiptsAreGone: true)
+        return try #require(await store.ask(.dropImport, in: conversation.slot, piece)).status
     }
 
     @Test("another conversation is not taken over")

@@ -27,7 +27,7 @@ import Testing
                 == ["kept_dates: permission denied for view published_completions"])
         #expect(
             try refusals(of: ServiceStatements.ofReceipt, to: "receipt", on: database.connect())
-                == ["lock_positions", "advance_horizons", "lock_erased_position"].map {
+                == ["lock_positions", "advance_horizons", "import_receipts", "lock_erased_position"].map {
                     "\($0): permission denied for table positions"
                 })
     }

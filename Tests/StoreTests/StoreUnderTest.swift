@@ -203,6 +203,15 @@ final class StoreUnderTest {
         return (response.status, Array(response.payload.bytes))
     }
 
+    /// Asks the receipt service.
+    func askReceipt(
+        _ kind: ReceiptRequestKind, in slot: Slot, _ fields: some WireCodable
+    ) async -> (status: UInt16, payload: [UInt8])? {
+        let outcome = await client.request(kind, in: slot, deadline: .seconds(60)) { fields.write(to: &$0) }
+        guard case .response(let response) = outcome else { return nil }
+        return (response.status, Array(response.payload.bytes))
+    }
+
     private static func reply(_ status: UInt16, _ payload: [UInt8]) -> Reply {
         guard status >= 400 else { return .json(status: status, String(decoding: payload, as: UTF8.self)) }
         return payload.withUnsafeBytes { bytes in

@@ -16,23 +16,29 @@ pytestmark = pytest.mark.kills
 FIRST = datetime(2020, 3, 7, tzinfo=UTC)
 
 
-def moment(second: int) -> str:
+def moment(second: float) -> str:
     return (FIRST + timedelta(seconds=second)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def history(conversations: list[str], members: list[str], count: int) -> list[dict]:
-    """Messages of several conversations, mixed."""
+    """Messages of several conversations, mixed, and when the second member got and read each."""
     opened = [
         {"type": "conversation", "id": id, "kind": "group", "members": members, "createdAt": moment(0)}
         for id in conversations
     ]
-    messages = [
-        {"type": "message", "conversationId": conversation, "id": new_id(), "senderId": members[0]}
-        | {"text": f"message {second}", "createdAt": moment(second)}
-        for second in range(1, count + 1)
-        for conversation in conversations
-    ]
-    return [*opened, *messages, *({"type": "end", "conversationId": id} for id in conversations)]
+
+    def message(conversation: str, second: int) -> list[dict]:
+        id = new_id()
+        receipt = {"type": "receipt", "conversationId": conversation, "userId": members[1], "throughMessageId": id}
+        return [
+            {"type": "message", "conversationId": conversation, "id": id, "senderId": members[0]}
+            | {"text": f"message {second}", "createdAt": moment(second)},
+            receipt | {"kind": "delivered", "at": moment(second + 0.25)},
+            receipt | {"kind": "read", "at": moment(second + 0.5)},
+        ]
+
+    messages = [message(conversation, second) for second in range(1, count + 1) for conversation in conversations]
+    return [*opened, *itertools.chain(*messages), *({"type": "end", "conversationId": id} for id in conversations)]
 
 
 class Importer:
@@ -76,7 +82,7 @@ class Importer:
             await asyncio.sleep(0.01)
 
 
-@pytest.mark.parametrize("service", ["store", "ingest"])
+@pytest.mark.parametrize("service", ["store", "ingest", "receipt"])
 async def test_an_import_goes_on_when_a_process_is_killed(double, people, service):
     alice, bob = people(double, 2)
     conversations = [new_id() for _ in range(8)]
@@ -90,3 +96,8 @@ async def test_an_import_goes_on_when_a_process_is_killed(double, people, servic
         texts = [message["text"] for message in messages if message["kind"] == "text"]
         assert texts == [f"message {second}" for second in range(1, 301)]
         assert [change["seq"] for change in changes] == list(range(1, len(changes) + 1))
+        page = await alice.get(f"/v1/conversations/{conversation}/messages", limit=200, instance=0)
+        for message in page["messages"]:
+            if message["kind"] == "text":
+                second = int(message["text"].split()[1])
+                assert message["dateDelivered"] == moment(second + 0.25) and message["dateRead"] == moment(second + 0.5)

@@ -105,7 +105,20 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
         "03626f62" + "00000000000000000000000000000000" + "02" + "00"
     ),
     (SettingsQuery(bob), "03626f62"),
-    (EraseUser(bob), "03626f62"), (DropImport(conversation), "018900000000700080000000000000c5"),
+    (EraseUser(bob), "03626f62"),
+    (DropImport(conversation, receiptsAreGone: false), "018900000000700080000000000000c5" + "00"),
+    (DropImport(conversation, receiptsAreGone: true), "018900000000700080000000000000c5" + "01"),
+    (DropReceipts(conversation), "018900000000700080000000000000c5"),
+    (
+        ImportReceipts(
+            conversation,
+            [
+                ImportReceipt(.delivered, by: bob, through: message, at: Timestamp(milliseconds: 60_000)),
+                ImportReceipt(.read, by: alice, through: message, at: Timestamp(milliseconds: 60_000)),
+            ]),
+        "018900000000700080000000000000c5" + "0002" + "01" + "03626f62" + "0189000000007000800000000000aaaa"
+            + "000000000000ea60" + "02" + "05616c696365" + "0189000000007000800000000000aaaa" + "000000000000ea60"
+    ),
     (EraseStep(bob, .leave(conversation)), "03626f62" + "01" + "018900000000700080000000000000c5"),
     (
         EraseStep(bob, .content(conversation, after: 7)),

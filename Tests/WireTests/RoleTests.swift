@@ -35,6 +35,7 @@ import Wire
             exportedConversations ingest
             exportHead            ingest
             exportPage            ingest
+            exportReceipts        ingest
             bootstrap                                    fanout
             replay                                       fanout
             privateReplay                                fanout
@@ -50,12 +51,14 @@ import Wire
         expect(
             ReceiptRequestKind.self, { $0.mayBeRequested(by: $1) }, \.askers,
             """
-            signal     ingest         fanout
-            seen                      fanout
-            erase              store
-            status                    fanout
-            positions                 fanout
-            lastSeen                  fanout
+            signal          ingest         fanout
+            seen                           fanout
+            importReceipts  ingest
+            erase                   store
+            dropReceipts    ingest
+            status                         fanout
+            positions                      fanout
+            lastSeen                       fanout
             """)
     }
 

@@ -36,13 +36,23 @@ extension IngestService {
     func forward(
         _ kind: ReceiptRequestKind, in slot: Slot, _ exchange: Exchange, fields: (inout ByteBuffer) -> Void
     ) {
-        let inFlight = exchange.begin(weight: nil, size: 0)
-        bus.request(kind, in: slot, deadline: deadline, fields: fields) { outcome in
-            inFlight.end()
-            switch outcome.result {
+        request(kind, in: slot, exchange, fields: fields) { result in
+            switch result {
             case .success(let response): exchange.forward(status: response.status, response.payload.bytes)
             case .failure(let problem): exchange.respond(problem)
             }
+        }
+    }
+
+    /// Sends a request to the receipt service that owns `slot`, as above.
+    func request(
+        _ kind: ReceiptRequestKind, in slot: Slot, _ exchange: Exchange, fields: (inout ByteBuffer) -> Void,
+        completion: @escaping @Reactor (Result<BusResponse, Problem>) -> Void
+    ) {
+        let inFlight = exchange.begin(weight: nil, size: 0)
+        bus.request(kind, in: slot, deadline: deadline, fields: fields) { outcome in
+            inFlight.end()
+            completion(outcome.result)
         }
     }
 

@@ -163,17 +163,26 @@ final class ExportCall: StreamHandler {
 
     private func ask(_ current: Progress) {
         var current = current
-        guard let query = current.nextQuery() else {
-            current.story.end(&lines)
-            ingest.metrics.exported(records: current.story.recordCount)
-            progress = nil
-            return advance()
-        }
+        guard let query = current.nextQuery() else { return askForReceipts(current) }
         ask(.exportPage, in: current.conversation.slot, { query.write(to: &$0) }) { [self] reader throws(WireError) in
             guard try current.take(try ExportPage(from: &reader), of: query, &lines) else {
                 return fail(Problem(.conflict, "what the user may see has changed meanwhile"))
             }
             progress = current
+        }
+    }
+
+    private func askForReceipts(_ current: Progress) {
+        var current = current
+        let query = current.receiptsQuery
+        ask(.exportReceipts, in: current.conversation.slot, { query.write(to: &$0) }) {
+            [self] reader throws(WireError) in
+            let goesOn = reader.remaining > 0
+            try current.takeReceipts(from: &reader, &lines)
+            progress = goesOn ? current : nil
+            guard !goesOn else { return }
+            current.story.end(&lines)
+            ingest.metrics.exported(records: current.story.recordCount)
         }
     }
 
@@ -240,6 +249,8 @@ extension ExportCall {
         private var ranges: [Range] = []
         /// The position whose state is exported.
         private var state: Int64
+        /// The last receipt that was told.
+        private var lastReceipt: ExportReceiptsQuery.Place?
         var story: ExportStory
 
         init(_ conversation: ConversationID, _ head: ExportHead, reader: UserID?) {
@@ -280,6 +291,19 @@ extension ExportCall {
                 ranges.removeLast()
             }
             return nil
+        }
+
+        var receiptsQuery: ExportReceiptsQuery {
+            ExportReceiptsQuery(conversation, reader: reader, state: state, after: lastReceipt)
+        }
+
+        mutating func takeReceipts(from reader: inout ByteReader, _ lines: inout ByteBuffer) throws(WireError) {
+            while reader.remaining > 0 {
+                let (place, message, at) = try ExportedReceipts.next(from: &reader)
+                lastReceipt = place
+                guard let message else { continue }
+                story.take(ImportReceipt(place.kind, by: place.user, through: message, at: at), &lines)
+            }
         }
 
         /// Returns whether the reader still may see the same.

@@ -98,6 +98,9 @@ struct ExportStory {
     /// A removal of the last owner, which waits for what says who follows.
     private var removal: ImportRecord.MemberChange?
 
+    /// A receipt, which waits for one at the same time that says more.
+    private var receipt: ImportReceipt?
+
     /// The time of the last record, and what happened at it.
     private var reached: Timestamp
     private var keys: Set<Key> = []
@@ -145,8 +148,22 @@ struct ExportStory {
     /// Takes what happened while the reader was away.
     mutating func pass(_ record: ImportRecord) { actual.apply(record) }
 
+    /// Takes an advance of a user, by user and time, behind everything else. Of those at one time the last one is told.
+    mutating func take(_ receipt: ImportReceipt, _ buffer: inout ByteBuffer) {
+        finishRemoval(&buffer)
+        var receipt = receipt
+        if let waiting = self.receipt {
+            if waiting.user == receipt.user { receipt.at = max(receipt.at, waiting.at) }
+            if (waiting.user, waiting.kind, waiting.at) != (receipt.user, receipt.kind, receipt.at) {
+                tellReceipt(&buffer)
+            }
+        }
+        self.receipt = receipt
+    }
+
     mutating func end(_ buffer: inout ByteBuffer) {
-        if let removal { _ = finish(removal, before: nil, &buffer) }
+        finishRemoval(&buffer)
+        tellReceipt(&buffer)
         write(.end, at: reached, &buffer)
     }
 
@@ -177,6 +194,12 @@ struct ExportStory {
         write(.member(promotion), at: reached, &buffer)
         if case .member(let change)? = next, change.kind == .memberChanged, change.at == removal.at { return true }
         return false
+    }
+
+    private mutating func finishRemoval(_ buffer: inout ByteBuffer) {
+        guard let removal else { return }
+        self.removal = nil
+        _ = finish(removal, before: nil, &buffer)
     }
 
     private mutating func promoteHeir(of leaver: UserID) {
@@ -247,6 +270,13 @@ struct ExportStory {
         for record in records { write(record, at: reached, &buffer) }
     }
 
+    private mutating func tellReceipt(_ buffer: inout ByteBuffer) {
+        guard let receipt else { return }
+        self.receipt = nil
+        recordCount += 1
+        buffer.append(receipt, of: conversation)
+    }
+
     private mutating func write(_ record: ImportRecord, at time: Timestamp, _ buffer: inout ByteBuffer) {
         recordCount += 1
         buffer.append(record, of: conversation, at: time)
@@ -303,6 +333,17 @@ extension ByteBuffer {
             append(key: "actorId", json: record.actor)
         case .end: begin("end", conversation)
         }
+        endObject()
+        append("\n")
+    }
+
+    fileprivate mutating func append(_ receipt: ImportReceipt, of conversation: ConversationID) {
+        beginObject()
+        begin("receipt", conversation)
+        append(key: "userId", json: receipt.user)
+        append(key: "kind", json: receipt.kind == .read ? "read" : "delivered" as StaticString)
+        append(key: "throughMessageId", json: receipt.through)
+        append(key: "at", json: receipt.at)
         endObject()
         append("\n")
     }

@@ -6,9 +6,9 @@ import Reactor
 import ServiceKit
 import Wire
 
-/// `POST /v1/import` on its way: an `ImportStream` between a client and the stores.
+/// `POST /v1/import` on its way: an `ImportStream` between a client, the stores and the receipt services.
 ///
-/// A request that a store has no time for is repeated, as long as `patience`. If the client goes away, what is on its
+/// A request that a service has no time for is repeated, as long as `patience`. If the client goes away, what is on its
 /// way is stored, and the client finds that out by repeating the lines without a result.
 @Reactor
 final class ImportCall: StreamHandler {
@@ -20,7 +20,7 @@ final class ImportCall: StreamHandler {
     private let account: UserAccount
     private let token: Identity
     private let trace: TraceContext?
-    /// How long a store may be away before the lines that wait for it get 503: longer than another takes its place, and
+    /// How long a service may be away before the lines that wait for it get 503: longer than another takes its place, and
     /// shorter than proxies wait for a server that says nothing.
     private let patience: Duration
     private let weight: Int
@@ -133,13 +133,23 @@ final class ImportCall: StreamHandler {
         stream?.end()
     }
 
-    // MARK: The stores
+    // MARK: The services
 
     private func send(_ request: ImportStream.Request, since start: MonotonicTime) {
-        ingest.bus.request(
-            .importRecords, in: request.conversation.slot, deadline: ingest.deadline, trace: trace,
-            fields: { request.write(to: &$0) },
-            completion: { [self] outcome in received(outcome.result, for: request, since: start) })
+        let slot = request.conversation.slot, deadline = ingest.deadline
+        let fields = { (buffer: inout ByteBuffer) in request.write(to: &buffer) }
+        let completion = { @Reactor [self] (outcome: RequestOutcome) in
+            received(outcome.result, for: request, since: start)
+        }
+        switch request.destination {
+        case .store:
+            ingest.bus.request(
+                StoreRequestKind.importRecords, in: slot, deadline: deadline, trace: trace, fields: fields,
+                completion: completion)
+        case .receipt:
+            ingest.bus.request(
+                ReceiptRequestKind.importReceipts, in: slot, deadline: deadline, fields: fields, completion: completion)
+        }
     }
 
     private func received(
@@ -180,8 +190,48 @@ extension IngestService {
     }
 
     /// Takes away a piece of an import that has not ended. Repeated, the next one.
+    ///
+    /// The import is closed first, so that no receipt is stored behind those that are taken away; then its receipts go,
+    /// and then all else.
     func dropImport(of conversation: ConversationID, _ exchange: Exchange) {
-        let command = DropImport(conversation)
-        forward(.dropImport, in: conversation.slot, exchange) { command.write(to: &$0) }
+        drop(conversation, receiptsAreGone: false, exchange) { [self] in
+            dropReceipts(of: conversation, exchange) { [self] in
+                drop(conversation, receiptsAreGone: true, exchange) {
+                    exchange.forward(status: 202, UnsafeRawBufferPointer(start: nil, count: 0))
+                }
+            }
+        }
+    }
+
+    /// Calls `next` when more is left, and otherwise forwards the response.
+    private func drop(
+        _ conversation: ConversationID, receiptsAreGone: Bool, _ exchange: Exchange, next: @escaping @Reactor () -> Void
+    ) {
+        let command = DropImport(conversation, receiptsAreGone: receiptsAreGone)
+        request(
+            .dropImport, in: conversation.slot, size: 0, exchange, fields: { command.write(to: &$0) },
+            completion: { result in
+                switch result {
+                case .success(let response) where response.status == 202: next()
+                case .success(let response): exchange.forward(status: response.status, response.payload.bytes)
+                case .failure(let problem): exchange.respond(problem)
+                }
+            })
+    }
+
+    /// Calls `next` when no receipt is left, and otherwise forwards the response.
+    private func dropReceipts(
+        of conversation: ConversationID, _ exchange: Exchange, next: @escaping @Reactor () -> Void
+    ) {
+        let command = DropReceipts(conversation)
+        request(
+            ReceiptRequestKind.dropReceipts, in: conversation.slot, exchange, fields: { command.write(to: &$0) },
+            completion: { result in
+                switch result {
+                case .success(let response) where response.status == 204: next()
+                case .success(let response): exchange.forward(status: response.status, response.payload.bytes)
+                case .failure(let problem): exchange.respond(problem)
+                }
+            })
     }
 }

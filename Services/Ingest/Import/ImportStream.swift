@@ -4,10 +4,11 @@ import Models
 import Reactor
 import Wire
 
-/// The body of an import on its way: bytes in, requests to the store out, and one result a line, in the order of lines.
+/// The body of an import on its way: bytes in, requests to stores and receipt services out, and one result a line, in the
+/// order of lines.
 ///
-/// Records of one conversation go to the store in their order, one request at a time; what arrives meanwhile forms the
-/// next. Conversations do not wait for each other. What is kept is bounded: whoever feeds it stops while `isFull`.
+/// Records of one conversation go out in their order, one request at a time (`ImportQueues`); what arrives meanwhile
+/// forms the next. Conversations do not wait for each other. What is kept is bounded: whoever feeds it stops while `isFull`.
 struct ImportStream {
     struct Bounds {
         var recordsPerRequest = 500
@@ -22,24 +23,7 @@ struct ImportStream {
         var failedConversations = 1_024
     }
 
-    /// Records of one conversation, as a request to the store carries them.
-    struct Request {
-        let conversation: ConversationID
-        fileprivate(set) var records: [UInt8] = []
-        /// The places of their lines among all results.
-        fileprivate var places: [Int] = []
-
-        var count: Int { places.count }
-
-        func write(to buffer: inout ByteBuffer) {
-            ImportRecords.writeHead(conversation, count: count, to: &buffer)
-            buffer.append(records)
-        }
-
-        fileprivate func hasRoom(for bytes: Int, _ bounds: Bounds) -> Bool {
-            count < bounds.recordsPerRequest && records.count + bytes <= bounds.bytesPerRequest
-        }
-    }
+    typealias Request = ImportQueues.Request
 
     private enum Result {
         case pending
@@ -66,10 +50,10 @@ struct ImportStream {
     private var lines: [Line] = []
     private var written = 0
 
-    /// What waits for each conversation, oldest first, and the conversations that may send, in turns.
-    private var waiting: [ConversationID: [Request]] = [:]
-    private var turns = FIFO<ConversationID>()
-    private var inFlight: [ConversationID: Request] = [:]
+    /// What waits or is in flight, and what may be sent, in turns.
+    private var queues: [ConversationID: ImportQueues] = [:]
+    private var turns = FIFO<(ConversationID, ImportQueues.Destination)>()
+    private var inFlightCount = 0
     private var heldBytes = 0
     /// Conversations of which a record has no result: later ones must not overtake it.
     private var failed: Set<ConversationID> = []
@@ -140,9 +124,11 @@ struct ImportStream {
         guard !isGivenUp(fields.conversation) else { return refuse(.skippedRecord) }
         var buffer = ByteBuffer()
         fields.write(to: &buffer)
-        let record = buffer.array
+        let record = buffer.array, conversation = fields.conversation
         heldBytes += record.count
-        append(record, at: written + lines.count, to: fields.conversation)
+        queues[conversation, default: ImportQueues(conversation)].append(
+            record, at: written + lines.count, isReceipt: fields.isReceipt, isEnd: fields.isEnd, bounds)
+        noteTurns(of: conversation)
         lines.append(Line(number: lineCount))
     }
 
@@ -156,27 +142,19 @@ struct ImportStream {
 
     // MARK: Requests
 
-    private mutating func append(_ record: [UInt8], at place: Int, to conversation: ConversationID) {
-        if waiting[conversation] == nil, inFlight[conversation] == nil { turns.append(conversation) }
-        var requests = waiting.removeValue(forKey: conversation) ?? []
-        if requests.last?.hasRoom(for: record.count, bounds) != true {
-            requests.append(Request(conversation: conversation))
-        }
-        requests[requests.count - 1].records += record
-        requests[requests.count - 1].places.append(place)
-        waiting[conversation] = requests
+    private mutating func noteTurns(of conversation: ConversationID) {
+        for destination in queues[conversation]?.newTurns() ?? [] { turns.append((conversation, destination)) }
     }
 
     /// Returns a request that is to be sent now. It is in flight until `receive`.
     mutating func nextRequest() -> Request? {
-        guard inFlight.count < bounds.requestsInFlight, let conversation = turns.popFirst() else { return nil }
-        guard var requests = waiting.removeValue(forKey: conversation) else {
-            preconditionFailure("a conversation that has its turn has a request")
+        guard inFlightCount < bounds.requestsInFlight else { return nil }
+        while let (conversation, destination) = turns.popFirst() {
+            guard let request = queues[conversation]?.take(destination) else { continue }
+            inFlightCount += 1
+            return request
         }
-        let request = requests.removeFirst()
-        if !requests.isEmpty { waiting[conversation] = requests }
-        inFlight[conversation] = request
-        return request
+        return nil
     }
 
     /// Takes the response to a request.
@@ -200,16 +178,18 @@ struct ImportStream {
     /// skipped, so that it does not overtake these records when they are repeated.
     mutating func fail(_ request: Request, with problem: Problem) {
         failed.insert(request.conversation)
-        for later in waiting.removeValue(forKey: request.conversation) ?? [] {
+        for later in queues[request.conversation]?.removeWaiting() ?? [] {
             settle(later, later.places.map { _ in .refused(.skippedRecord) })
         }
         end(request, request.places.map { _ in .refused(problem) })
     }
 
     private mutating func end(_ request: Request, _ results: [Result]) {
-        inFlight[request.conversation] = nil
+        inFlightCount -= 1
+        queues[request.conversation]?.answer(request.destination)
         settle(request, results)
-        if waiting[request.conversation] != nil { turns.append(request.conversation) }
+        if queues[request.conversation]?.isIdle == true { queues[request.conversation] = nil }
+        noteTurns(of: request.conversation)
     }
 
     private mutating func settle(_ request: Request, _ results: [Result]) {

@@ -12,6 +12,7 @@ struct ImportFields {
 
     private enum Content {
         case record(ImportRecord)
+        case receipt(ImportReceipt)
         case message(Message)
     }
 
@@ -43,15 +44,24 @@ struct ImportFields {
             case "tapback": .record(.tapback(try fields.tapback()))
             case "member": .record(.member(try fields.memberChange()))
             case "renamed": .record(.title(try fields.renaming(limits)))
+            case "receipt": .receipt(try fields.receipt())
             case "end": .record(.end)
-            default: throw Problem(.invalid, "type: must be conversation, message, tapback, member, renamed or end")
+            default:
+                throw Problem(
+                    .invalid, "type: must be conversation, message, tapback, member, renamed, receipt or end")
             }
     }
 
-    /// Writes the record in the layout of `ImportRecord`.
+    /// Whether it is for the receipt service, which has it in the layout of `ImportReceipt`.
+    var isReceipt: Bool { if case .receipt = content { true } else { false } }
+
+    var isEnd: Bool { if case .record(.end) = content { true } else { false } }
+
+    /// Writes the record in the layout of `ImportRecord`, or of `ImportReceipt`.
     func write(to buffer: inout ByteBuffer) {
         switch content {
         case .record(let record): record.write(to: &buffer)
+        case .receipt(let receipt): receipt.write(to: &buffer)
         case .message(let message): Self.write(message, to: &buffer)
         }
     }
@@ -93,10 +103,12 @@ struct ImportFields {
         private var at: Timestamp?
         private var change: JSONString?
         private var actor: UserID?
+        private var through: MessageID?
 
         private static let keys: JSONKeys = [
             "type", "id", "conversationId", "kind", "members", "title", "createdAt", "senderId", "text", "replyTo",
             "attachments", "revisions", "deletedAt", "messageId", "userId", "at", "change", "actorId",
+            "throughMessageId",
         ]
 
         init(_ line: UnsafeRawBufferPointer) throws(JSONError) {
@@ -129,6 +141,7 @@ struct ImportFields {
             case "at": at = try reader.timeForDisplay()
             case "change": change = try reader.slice()
             case "actorId": actor = try reader.userID()
+            case "throughMessageId": through = MessageID(try reader.wellFormedUUID())
             default: try reader.skip()
             }
         }
@@ -213,6 +226,18 @@ struct ImportFields {
             }
             return ImportRecord.MemberChange(
                 kind, of: try required(user, "userId"), at: try required(at, "at"), by: actor)
+        }
+
+        func receipt() throws(Problem) -> ImportReceipt {
+            let kind: ImportReceipt.Kind
+            switch try required(self.kind, "kind") {
+            case "delivered": kind = .delivered
+            case "read": kind = .read
+            default: throw Problem(.invalid, "kind: must be delivered or read")
+            }
+            return ImportReceipt(
+                kind, by: try required(user, "userId"), through: try required(through, "throughMessageId"),
+                at: try required(at, "at"))
         }
 
         func renaming(_ limits: ClientLimits) throws(Problem) -> ImportRecord.Title {

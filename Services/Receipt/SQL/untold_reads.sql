@@ -1,4 +1,4 @@
--- Like untold_of_one, of all conversations of some slots.
+-- Like untold_of_one, of all conversations of some slots. Of one that is being imported, nobody is told anything.
 --
 -- :after_conversation uuid        of the last row of the page before
 -- :after_user         text
@@ -16,6 +16,8 @@ WITH page AS MATERIALIZED (
 )
 SELECT p.conversation_id, p.user_id, p.read_seq, coalesce(p.read_seq > (
     SELECT i.told_read_seq FROM store.published_inbox i
-    WHERE i.user_id = p.user_id AND i.conversation_id = p.conversation_id
+    WHERE i.user_id = p.user_id AND i.conversation_id = p.conversation_id AND NOT EXISTS (
+        SELECT FROM store.published_imports o
+        WHERE o.slot = i.slot AND o.conversation_id = i.conversation_id AND o.ended_at IS NULL)
 ), false) AS is_untold
 FROM page p ORDER BY p.conversation_id, p.user_id

@@ -28,12 +28,21 @@ enum HorizonStatements {
         _ signals: [MergedSignal], _ layout: SignalLayout, to batch: inout Batch, isKnown: (ConversationID) -> Bool,
         note: (inout Batch) -> Int
     ) -> Int? {
-        let unknown = layout.conversations.filter { !isKnown($0) }
-        if !unknown.isEmpty { batch.execute(insertPositions) { $0.set($1, to: unknown) } }
+        insertPositions(of: layout.conversations.filter { !isKnown($0) }, to: &batch)
         let place = batch.statementCount
         let hasNote = note(&batch) > 0
         batch.execute(lockPositions) { $0.set($1, to: layout.conversations) }
         AdvanceStatement.add(signals, layout, to: &batch)
         return hasNote ? place : nil
+    }
+
+    /// Adds the statements that make the position of a conversation, if it has none, and lock it.
+    static func addLock(of conversation: ConversationID, to batch: inout Batch) {
+        insertPositions(of: [conversation], to: &batch)
+        batch.execute(lockPositions) { $0.set($1, to: [conversation]) }
+    }
+
+    private static func insertPositions(of conversations: [ConversationID], to batch: inout Batch) {
+        if !conversations.isEmpty { batch.execute(insertPositions) { $0.set($1, to: conversations) } }
     }
 }

@@ -10,12 +10,17 @@ extension DropImport: BatchStep {
     /// Messages, and changes: some tens of milliseconds.
     static let rowsPerStep = 5_000
 
+    private struct Input: NamedFields {
+        let key: ConversationInput
+        let receiptsAreGone: Parameter<Bool>
+    }
+
     private struct Columns: NamedFields {
         let verdict: Column<ImportVerdict>
         let isDone: Column<Bool>
     }
 
-    private static let statement = PreparedStatement<ConversationInput, Columns>(
+    private static let statement = PreparedStatement<Input, Columns>(
         "import_drop", PackageResources.import_drop_sql, .store)
 
     static var statements: [Statement] { [statement.untyped] }
@@ -28,7 +33,10 @@ extension DropImport: BatchStep {
     }
 
     func add(to batch: inout Batch, _: RequestKey, _: ConversationLimit) {
-        batch.execute(Self.statement) { $0.set($1, to: conversation) }
+        batch.execute(Self.statement) { parameters, input in
+            parameters.set(input.key, to: conversation)
+            parameters.set(input.receiptsAreGone, to: receiptsAreGone)
+        }
     }
 
     func finish(_ command: Command, _ rows: StepRows, _ outcomes: CommandOutcomes) {

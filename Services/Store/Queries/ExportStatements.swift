@@ -5,10 +5,11 @@ import Wire
 
 /// The statements of exports. Each reads a piece of bounded size.
 enum ExportStatements {
-    static let all = [conversations.untyped, head.untyped, page.untyped, state.untyped]
+    static let all = [conversations.untyped, head.untyped, page.untyped, state.untyped, receipts.untyped]
 
     static let conversationsPerPage = 200
     static let rowsPerPage = 500
+    static let receiptsPerPage = 2_000
     /// Texts of a page, beyond which it ends.
     static let bytesPerPage = 256 * 1024
     /// What is exported of a message that was edited often: the first text and the newest, so many and so long in all. The
@@ -79,6 +80,27 @@ enum ExportStatements {
 
     struct StateColumns: NamedFields { let state: Column<Int64> }
 
+    struct ReceiptsInput: NamedFields {
+        let head: HeadInput
+        let state: Parameter<Int64>
+        let user: Parameter<String>
+        let at: Parameter<Timestamp>
+        let kind: Parameter<Int16>
+        let seq: Parameter<Int64>
+        let limit: Parameter<Int64>
+    }
+
+    struct ReceiptsColumns: NamedFields {
+        let userId: Column<UserID>
+        let at: Column<Timestamp>
+        let kind: Column<Int16>
+        let seq: Column<Int64>
+        let messageId: Column<MessageID?>
+        let createdAt: Column<Timestamp?>
+    }
+
+    static let receipts = PreparedStatement<ReceiptsInput, ReceiptsColumns>(
+        "export_receipts", PackageResources.export_receipts_sql, .store)
     static let conversations = PreparedStatement<ListInput, ListColumns>(
         "exported_conversations", PackageResources.exported_conversations_sql, .store)
     static let head = PreparedStatement<HeadInput, HeadColumns>(

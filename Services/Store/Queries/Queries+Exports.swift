@@ -63,6 +63,32 @@ extension Queries {
         return buffer.array
     }
 
+    /// `ExportedReceipts`
+    func exportReceipts(_ query: ExportReceiptsQuery) async throws -> [UInt8] {
+        let rows = try await connection.query(ExportStatements.receipts, .heavy) { parameters, input in
+            parameters.set(input.head.key, to: query.conversation)
+            parameters.set(input.head.reader, to: query.reader)
+            parameters.set(input.state, to: query.state)
+            parameters.set(input.user, to: query.after?.user.name ?? "")
+            parameters.set(input.at, to: query.after?.at ?? Timestamp(milliseconds: 0))
+            parameters.set(input.kind, to: Int16(query.after?.kind.rawValue ?? 0))
+            parameters.set(input.seq, to: query.after?.seq ?? 0)
+            parameters.set(input.limit, to: Int64(ExportStatements.receiptsPerPage))
+        }
+        let columns = ExportStatements.receipts.columns
+        var buffer = ByteBuffer()
+        for row in rows {
+            guard let kind = ImportReceipt.Kind(rawValue: UInt8(row[columns.kind])) else { continue }
+            let place = ExportReceiptsQuery.Place(
+                user: row[columns.userId], at: row[columns.at], kind: kind, seq: row[columns.seq])
+            // A message may have a later time than the clock had that the receipt came by.
+            ExportedReceipts.append(
+                place, through: row[columns.messageId], at: max(place.at, row[columns.createdAt] ?? place.at),
+                to: &buffer)
+        }
+        return buffer.array
+    }
+
     private func laterState(_ query: ExportPageQuery) async throws -> Int64 {
         let rows = try await connection.query(ExportStatements.state, .heavy) { parameters, input in
             parameters.set(input.key, to: query.conversation)

@@ -87,6 +87,7 @@ final class Queries {
         case .conversationSettings: try prepare(conversationSettings) { .user($0.reader) }
         case .exportedConversations: try prepare(exportedConversations) { .user($0.user) }
         case .exportHead: try prepare(exportHead) { .conversation($0.conversation) }
+        case .exportReceipts: try prepare(exportReceipts) { .conversation($0.conversation) }
         case .exportPage: try prepare(exportPage) { .conversation($0.conversation) }
         case .bootstrap: try prepare(bootstrap) { .user($0.user) }
         case .replay: try prepare(replay) { .conversation($0.conversation) }

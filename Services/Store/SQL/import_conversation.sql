@@ -29,7 +29,8 @@ verdict AS MATERIALIZED (
     SELECT coalesce(
         -- The title and the members may have changed since.
         (SELECT CASE
-            WHEN NOT i.is_dropped AND (c.kind, c.creator_id, c.created_at) = (:kind, :members[1], :at)
+            WHEN i.is_dropped THEN {ImportVerdict.hasEnded}
+            WHEN i.conversation_id IS NOT NULL AND (c.kind, c.creator_id, c.created_at) = (:kind, :members[1], :at)
                 THEN {ImportVerdict.repeated}
             ELSE {ImportVerdict.idIsTaken} END
          FROM store.conversations c

@@ -1,11 +1,12 @@
--- Takes away a piece of an import that has not ended, and at last the conversation. Once it has begun, nothing more is
--- imported into the conversation; when it is done, another import may have its id.
+-- Closes an import that has not ended. Then, when its receipts are gone, takes away a piece of it, and at last the
+-- conversation. Once it is closed, nothing more is imported; when it is done, another import may have its id.
 --
 -- Locks: the conversation (lock_conversations) and its index (lock_searches); the streams of all who have a stay
 -- (lock_imported_streams), so the number of conversations in their lists stands until the commit.
 --
--- :slot         smallint
--- :conversation uuid
+-- :slot              smallint
+-- :conversation      uuid
+-- :receipts_are_gone boolean    since it was closed
 --
 -- > verdict smallint ImportVerdict
 -- > is_done boolean
@@ -15,19 +16,24 @@ verdict AS MATERIALIZED (
         SELECT CASE WHEN state.has_ended THEN {ImportVerdict.hasEnded} ELSE {ImportVerdict.stored} END FROM state
     ), {ImportVerdict.noImport}) AS outcome
 ),
+-- Whoever stores receipts meanwhile has seen it closed, or they have been taken away.
+going AS MATERIALIZED (
+    SELECT 1 FROM verdict v, state
+    WHERE v.outcome = {ImportVerdict.stored} AND NOT state.is_open AND :receipts_are_gone
+),
 piece AS MATERIALIZED (
     SELECT m.seq, m.id FROM store.messages m
-    WHERE m.slot = :slot AND m.conversation_id = :conversation AND (SELECT v.outcome FROM verdict v) = {ImportVerdict.stored}
+    WHERE m.slot = :slot AND m.conversation_id = :conversation AND EXISTS (SELECT FROM going)
     ORDER BY m.seq LIMIT {DropImport.rowsPerStep}
 ),
 change AS MATERIALIZED (
     SELECT h.seq FROM store.changes h
-    WHERE h.slot = :slot AND h.conversation_id = :conversation AND (SELECT v.outcome FROM verdict v) = {ImportVerdict.stored}
+    WHERE h.slot = :slot AND h.conversation_id = :conversation AND EXISTS (SELECT FROM going)
     ORDER BY h.seq LIMIT {DropImport.rowsPerStep}
 ),
 done AS MATERIALIZED (
-    SELECT 1 FROM verdict v
-    WHERE v.outcome = {ImportVerdict.stored} AND (SELECT count(*) FROM piece) < {DropImport.rowsPerStep}
+    SELECT 1 FROM going
+    WHERE (SELECT count(*) FROM piece) < {DropImport.rowsPerStep}
       AND (SELECT count(*) FROM change) < {DropImport.rowsPerStep}
 ),
 no_messages AS (

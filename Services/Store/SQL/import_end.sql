@@ -1,5 +1,6 @@
 -- Ends an import: the stays become those of the conversation, and each user's private stream says that they joined, and that
--- they left where they are no members any more. One row, of arrays. Everything has taken its position (import_messages).
+-- they left where they are no members any more. How far they have read, they learn with that. One row, of arrays.
+-- Everything has taken its position (import_messages).
 --
 -- Locks: the streams of all who have a stay (lock_imported_streams).
 --
@@ -34,14 +35,14 @@ touched AS (
 ),
 gone AS (
     DELETE FROM store.import_stays s USING ended WHERE s.slot = :slot AND s.conversation_id = :conversation
-    RETURNING s.user_id, s.user_slot, s.joined_seq, s.left_seq, s.role
+    RETURNING s.user_id, s.user_slot, s.joined_seq, s.left_seq, s.role, s.conversation_id
 ),
 member AS (
     INSERT INTO store.memberships (slot, conversation_id, user_id, joined_seq, left_seq, role)
     SELECT :slot, :conversation, g.user_id, g.joined_seq, g.left_seq, g.role FROM gone g
 ),
 latest AS MATERIALIZED (
-    SELECT DISTINCT ON (g.user_id) g.user_id, g.user_slot, g.joined_seq, g.left_seq FROM gone g
+    SELECT DISTINCT ON (g.user_id) g.user_id, g.user_slot, g.joined_seq, g.left_seq, g.conversation_id FROM gone g
     ORDER BY g.user_id, g.joined_seq DESC
 ),
 stream AS (
@@ -50,6 +51,15 @@ stream AS (
     FROM latest l WHERE s.user_slot = l.user_slot AND s.user_id = l.user_id
     RETURNING s.user_slot, s.user_id, s.last_useq - CASE WHEN l.left_seq IS NULL THEN 0 ELSE 1 END AS useq, l.joined_seq,
         l.left_seq
+),
+-- By the conversation of the stays, as in import_drop.
+told AS (
+    UPDATE store.inbox i SET told_read_seq = r.read_seq
+    FROM latest l CROSS JOIN LATERAL (
+        SELECT h.read_seq FROM receipt.published_horizons h
+        WHERE h.slot = :slot AND h.conversation_id = :conversation AND h.user_id = l.user_id OFFSET 0
+    ) r
+    WHERE i.user_slot = l.user_slot AND i.user_id = l.user_id AND i.conversation_id = l.conversation_id
 ),
 private_change AS (
     INSERT INTO store.user_changes (user_slot, user_id, useq, kind, at, slot, conversation_id, seq)

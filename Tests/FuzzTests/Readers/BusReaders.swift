@@ -81,6 +81,14 @@ extension Reader {
         layout(ReadPositions([ReadPositions.Entry(bob, conversation, readSeq: 9)])),
         layout(PutSettings(bob, key: nil, readReceipts: .no, presence: .leave)),
         layout(EraseStep(bob, .content(conversation, after: 7)), EraseStep(bob, .remains)),
+        layout(
+            ImportReceipts(
+                conversation,
+                [
+                    ImportReceipt(.delivered, by: bob, through: message, at: someTime),
+                    ImportReceipt(.read, by: alice, through: message, at: someTime),
+                ])),
+        layout(DropImport(conversation, receiptsAreGone: true)), layout(DropReceipts(conversation)),
         layout(EraseReceipts(conversation, of: bob)), layout(ErasedUsersQuery(Slot(0xC5), after: 3)),
         layout(ErasureEntry(Slot(0xC5), count: 3, latest: bob), ErasureEntry(Slot(0xC5), count: 3)),
         layout(RevokeTokens(bob, before: someTime)), layout(Revocation(number: 7, bob, before: someTime)),

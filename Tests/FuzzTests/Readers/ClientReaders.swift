@@ -41,12 +41,14 @@ extension Reader {
             "import",
             #"{"type":"conversation","id":"\#(id)","kind":"group","members":["alice"],"title":"t","createdAt":"2020-01-01T00:00:00Z"}"#,
             #"{"type":"message","conversationId":"\#(id)","id":"\#(id)","senderId":"alice","text":"b","createdAt":"2020-01-01T00:00:00Z","revisions":[{"text":"\u00e9","at":"2020-01-01T00:00:00Z"},{"text":"b","at":"2020-01-01T00:00:01Z"}]}"#,
-            #"{"type":"member","conversationId":"\#(id)","userId":"bob","change":"added","at":"2020-01-01T00:00:00Z"}"#
+            #"{"type":"member","conversationId":"\#(id)","userId":"bob","change":"added","at":"2020-01-01T00:00:00Z"}"#,
+            #"{"type":"receipt","conversationId":"\#(id)","userId":"bob","kind":"read","throughMessageId":"\#(id)","at":"2020-01-01T00:00:00Z"}"#
         ) { bytes in
             guard let fields = try? ImportFields(bytes, limits: limits) else { return nil }
             var buffer = ByteBuffer()
             fields.write(to: &buffer)
             var reader = ByteReader(buffer.bytes)
+            if fields.isReceipt { return (try? ImportReceipt(from: &reader)) != nil && reader.isAtEnd }
             return (try? ImportRecord(from: &reader)) != nil && reader.isAtEnd
         },
         Reader("receipts", #"{"deliveredSeq":9007199254740991,"readSeq":0}"#, #"{"readSeq":12,"x":[[[]]]}"#) { bytes in

@@ -86,6 +86,7 @@ enum Exceptions {
         "export_head": "nothing is exported",
         "export_page": "nothing is exported",
         "export_state": "nothing is exported",
+        "export_receipts": "nothing is exported",
         "import_conversation": "nothing is imported",
         "import_messages": "nothing is imported",
         "import_tapback": "nothing is imported",

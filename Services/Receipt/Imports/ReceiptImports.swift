@@ -1,0 +1,117 @@
+import Bus
+import Bytes
+import Models
+import Postgres
+import Reactor
+import ServiceKit
+import Wire
+
+/// Stores the receipts of imports, and takes away those of imports that are dropped. One request is in flight at a time,
+/// so that signals, which use the same connection, wait for one of them at most.
+@Reactor
+final class ReceiptImports {
+    /// Rows taken away at a time: some tens of milliseconds.
+    nonisolated static let rowsPerStep = 5_000
+    /// Requests that wait. One more is refused as overload, and is made again.
+    private static let capacity = 64
+
+    private enum Work {
+        case store(ImportReceipts)
+        case drop(DropReceipts)
+    }
+
+    private let connection: Connection
+    private let bus: Bus
+    private let log: Log
+    private var waiting = FIFO<(request: RequestKey, work: Work)>()
+    private var isBusy = false
+    private(set) var stored = 0
+
+    init(_ connection: Connection, bus: Bus, log: Log) {
+        self.connection = connection
+        self.bus = bus
+        self.log = log
+        connection.onUp { [unowned self] in advance() }
+        connection.onLoss { [unowned self] _ in abandonWaiting() }
+    }
+
+    var isIdle: Bool { !isBusy && waiting.isEmpty }
+
+    func store(_ receipts: ImportReceipts, _ request: RequestKey) { take(.store(receipts), request) }
+
+    func drop(_ receipts: DropReceipts, _ request: RequestKey) { take(.drop(receipts), request) }
+
+    private func take(_ work: Work, _ request: RequestKey) {
+        guard waiting.count < Self.capacity else {
+            return bus.respond(to: request, Problem(.overloaded, "too many requests are in flight"))
+        }
+        waiting.append((request, work))
+        advance()
+    }
+
+    private func advance() {
+        guard connection.isUp, !isBusy, let (request, work) = waiting.popFirst() else { return }
+        isBusy = true
+        switch work {
+        case .store(let receipts): begin(receipts, request)
+        case .drop(let receipts): begin(receipts, request)
+        }
+    }
+
+    private func abandonWaiting() {
+        while let (request, _) = waiting.popFirst() { bus.abandon(request) }
+    }
+
+    // MARK: Statements
+
+    private func begin(_ receipts: ImportReceipts, _ request: RequestKey) {
+        let layout = ReceiptLayout(receipts.receipts)
+        submit(request) {
+            ReceiptImportStatements.add(receipts.receipts, layout, of: receipts.conversation, to: &$0)
+        } respond: { [self] rows in
+            let verdicts = ReceiptImportStatements.verdicts(rows, layout)
+            stored += verdicts.count { $0 == .stored }
+            bus.respond(to: request, status: 200) { buffer in
+                for verdict in verdicts { SendResponse.append(verdict.problem, to: &buffer) }
+            }
+        }
+    }
+
+    private func begin(_ receipts: DropReceipts, _ request: RequestKey) {
+        submit(request) {
+            ReceiptImportStatements.addDrop(of: receipts.conversation, to: &$0)
+        } respond: { [self] rows in
+            guard let hasMore = ReceiptImportStatements.hasMore(rows) else {
+                return bus.respond(to: request, Problem(.conflict, "this import is not being dropped"))
+            }
+            bus.respond(to: request, status: hasMore ? 202 : 204)
+        }
+    }
+
+    /// If the database fails, the request is released: its repetition finds a working one, here or elsewhere. What was
+    /// committed is recognised.
+    private func submit(
+        _ request: RequestKey, _ build: (inout Batch) -> Void, respond: @escaping @Reactor (Rows) -> Void
+    ) {
+        connection.submit(build) { [self] outcome in
+            isBusy = false
+            advance()  // First: PostgreSQL works while the response is encoded.
+            switch outcome {
+            case .committed(let rows): respond(rows[rows.count - 1])
+            case .failed(let error, _), .unknown(let error):
+                log.warning("receipts of an import failed", [LogField("reason", error.debugDescription)])
+                bus.abandon(request)
+            }
+        }
+    }
+}
+
+extension SendResponse {
+    fileprivate static func append(_ problem: Problem?, to buffer: inout ByteBuffer) {
+        if let problem {
+            append(problem, to: &buffer)
+        } else {
+            append(status: 200, to: &buffer) { _ in }
+        }
+    }
+}
