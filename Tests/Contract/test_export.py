@@ -11,7 +11,7 @@ import pytest
 
 from judged import EXECUTABLES, JudgedSystem
 from people import Person, new_id
-from test_import import PATIENCE, History, Importer, got, moment
+from test_import import PATIENCE, History, Importer, got
 
 KINDS = ("love", "like", "dislike", "laugh", "emphasize", "question", "🧗")
 
@@ -81,7 +81,7 @@ class Group:
 
     def happen(self, count: int):
         actions = [self.send] * 8 + [self.edit] * 3 + [self.delete] * 2 + [self.hide, self.react, self.react]
-        actions += [self.unreact, self.rename, self.add, self.remove, self.change_role, self.clear]
+        actions += [self.receive] * 5 + [self.unreact, self.rename, self.add, self.remove, self.change_role, self.clear]
         for _ in range(count):
             self.random.choice(actions)()
 
@@ -104,7 +104,7 @@ class Group:
             self.messages.append(response.json())
 
     def text(self) -> str:
-        return self.random.choice(("Nine?", "a\n\"b\"\t\\", "ü🧗‍♀️", "\u0001", "x" * self.random.randrange(1, 3_000)))
+        return self.random.choice(("Nine?", 'a\n"b"\t\\', "ü🧗‍♀️", "\u0001", "x" * self.random.randrange(1, 3_000)))
 
     def edit(self):
         if (message := self.message()) and (sender := self.of(message["senderId"])) in self.members:
@@ -127,6 +127,11 @@ class Group:
     def unreact(self):
         if message := self.message():
             self.member().http.delete(f"{self.path}/messages/{message['id']}/tapback")
+
+    def receive(self):
+        if message := self.message():
+            kind = self.random.choice(("deliveredSeq", "readSeq"))
+            self.member().post(f"{self.path}/receipts", {kind: message["seq"]})
 
     def rename(self):
         title = self.random.choice(("Bouldering", "Climbing", "Sunday"))
@@ -166,6 +171,7 @@ def test_what_happened_live_comes_back_from_another_system_byte_for_byte(backend
     group.happen(250)
     text = export(backend, f"conversations/{group.id}")
     check(text, tmp_path)
+    assert {record["kind"] for record in records(text) if record["type"] == "receipt"} == {"delivered", "read"}
     bring(other, text)
     assert export(other, f"conversations/{group.id}") == text
 
@@ -206,6 +212,10 @@ def test_a_user_gets_what_they_see_and_their_own(backend, elsewhere, crowd, tmp_
                 assert [r["text"] for r in told[id].get("revisions", [{"text": message["text"]}])] == [
                     r["text"] for r in revisions
                 ]
+        # Their own receipts, which say of no message that they do not see.
+        received = [record for record in records(text) if record["type"] == "receipt"]
+        assert {record["userId"] for record in received} <= {person.name}
+        assert {record["throughMessageId"] for record in received} <= told.keys()
         tapbacks = {
             (record["messageId"], record["userId"], record["kind"])
             for record in records(text)
@@ -334,11 +344,30 @@ def test_what_there_is_not_and_what_is_not_whole(backend, anna, ben, carla):
     assert export(backend, f"users/{anna.name}") == ""
     backend.brought(history.end())
     text = export(backend, f"conversations/{history.id}")
-    sent = [*history.records(), history.end()]
-    sent[4] = {key: sent[4][key] for key in ("type", "conversationId", "userId", "change", "at", "actorId")}
-    assert records(text) == sent
+    sent, told = [*history.records(), history.end()], records(text)
+
+    def but_receipts(of: list[dict]) -> list[dict]:
+        return [record for record in of if record["type"] != "receipt"]
+
+    assert but_receipts(told) == but_receipts(sent)
+    assert all(record in sent for record in told)
+    assert told[-1]["type"] == "end" and told[-2]["type"] == "receipt"
+    for record in told:
+        assert list(record) == [field for field in FIELDS[record["type"]].split() if field in record]
     head = backend.http.head(f"/v1/export/conversations/{history.id}")
     assert head.status_code == 200 and head.headers["content-type"] == "application/x-ndjson"
+
+
+FIELDS = {
+    "conversation": "type id kind members title createdAt",
+    "message": "type conversationId id senderId text replyTo createdAt revisions deletedAt",
+    "tapback": "type conversationId messageId userId kind at",
+    "member": "type conversationId userId change at actorId",
+    "renamed": "type conversationId title at actorId",
+    "receipt": "type conversationId userId kind throughMessageId at",
+    "end": "type conversationId",
+}
+"""The order of the fields, by which an export has the same bytes."""
 
 
 class Slow:
@@ -354,6 +383,8 @@ class Slow:
         self.response = http.client.HTTPResponse(self.socket)
         self.response.begin()
         self.status = self.response.status
+        # The first messages are there: they are exported.
+        self.beginning = self.response.read(100_000)
 
     def __enter__(self):
         return self
@@ -365,7 +396,7 @@ class Slow:
     def rest(self) -> str | None:
         """Nothing, if the response ends in its middle."""
         try:
-            return self.response.read().decode()
+            return (self.beginning + self.response.read()).decode()
         except http.client.IncompleteRead:
             return None
 
