@@ -83,8 +83,18 @@ struct ExportStory {
             return heir?.user
         }
 
-        var names: [UserID] { members.keys.sorted { $0.name < $1.name } }
-        var owners: [UserID] { names.filter { members[$0]?.role == .owner } }
+        /// The owner whose name comes first, or the member where nobody is an owner.
+        var first: UserID? {
+            let owners = members.filter { $0.value.role == .owner }
+            return (owners.isEmpty ? members : owners).keys.min { $0.name < $1.name }
+        }
+
+        var hasOwner: Bool { members.contains { $0.value.role == .owner } }
+
+        /// The members that meet a condition, by their names. Only these are sorted: there may be thousands of others.
+        func names(where condition: (UserID, Member) -> Bool) -> [UserID] {
+            members.filter { condition($0.key, $0.value) }.keys.sorted { $0.name < $1.name }
+        }
     }
 
     private let conversation: ConversationID
@@ -225,8 +235,8 @@ struct ExportStory {
 
     /// Opens with those who were there when the reader came first.
     private mutating func openLate(_ present: Room, _ buffer: inout ByteBuffer) {
-        guard let first = present.owners.first ?? present.names.first else { return }
-        let others = present.names.filter { $0 != first }
+        guard let first = present.first else { return }
+        let others = present.names { user, _ in user != first }
         open(
             ImportRecord.Conversation(
                 kind: head.opening.kind, createdAt: head.opening.createdAt, title: present.title,
@@ -236,20 +246,20 @@ struct ExportStory {
     /// What makes a room of what was told that is as the present one. All of it is told as done by one who was there, an
     /// owner, so that none of it needs an heir, and there never are more members than there may be.
     private func differences(_ present: Room, at time: Timestamp) -> [ImportRecord] {
-        guard let actor = told.owners.first ?? told.names.first else { return [] }
+        guard let actor = told.first else { return [] }
         func change(_ kind: ChangeKind, _ user: UserID) -> ImportRecord {
             .member(ImportRecord.MemberChange(kind, of: user, at: time, by: actor))
         }
-        let gone = told.names.filter { present.members[$0] == nil }
-        let added = present.names.filter { told.members[$0] == nil }
-        let roles = present.names.filter { present.members[$0]?.role != told.members[$0]?.role ?? .member }
+        let gone = told.names { user, _ in present.members[user] == nil }
+        let added = present.names { user, _ in told.members[user] == nil }
+        let roles = present.names { user, member in member.role != told.members[user]?.role ?? .member }
         var records = gone.filter { $0 != actor }.map { change(.memberRemoved, $0) }
         records += added.map { change(.memberAdded, $0) }
         records += (roles.filter { $0 != actor } + roles.filter { $0 == actor }).map { change(.memberChanged, $0) }
         if present.title != told.title { records.append(.title(.init(present.title, at: time, by: actor))) }
         guard gone.contains(actor) else { return records }
         // Where nobody is an owner any more, nobody is to follow.
-        if present.owners.isEmpty, told.members[actor]?.role == .owner { records.append(change(.memberChanged, actor)) }
+        if !present.hasOwner, told.members[actor]?.role == .owner { records.append(change(.memberChanged, actor)) }
         return records + [change(.memberRemoved, actor)]
     }
 
