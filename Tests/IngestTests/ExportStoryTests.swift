@@ -8,7 +8,7 @@ import Wire
 
 /// What an export tells of rows that an import would not take as they are, and what of the time a reader was away.
 @Suite struct ExportStoryTests {
-    private let conversation = ConversationID(.random)
+    private let conversation = ConversationID(UUIDBytes("0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90")!)
     private let anna = UserID("anna")!
     private let ben = UserID("ben")!
     private let carla = UserID("carla")!
