@@ -137,6 +137,20 @@ def test_receipts_have_their_own_dates_and_only_move_forward(source):
     assert (notes["coveredReceipt"], notes["undatedRead"], notes["undatedDelivery"]) == (1, 1, 1)
 
 
+def test_a_receipt_is_not_dated_before_its_message(source):
+    chat, _ = direct(source)
+    early = source.message(chat, "1", date_delivered=START - 5 * SECOND, date_read=START + 95 * SECOND)[1].lower()
+    result = archive(source.finish())
+    faultless(result)
+    [message] = result.of("message")
+    receipts = [tuple(receipt[key] for key in ("kind", "throughMessageId", "at")) for receipt in result.of("receipt")]
+    assert receipts == [
+        ("delivered", early, message["createdAt"]),
+        ("read", early, rfc3339(START + 95 * SECOND)),
+    ]
+    assert result.report["notes"]["earlyReceipt"] == 1
+
+
 def test_tapbacks_in_every_form(recent):
     chat, handle = direct(recent)
     guid = recent.message(chat, "asked")[1]
@@ -445,6 +459,7 @@ def test_records_are_checked_line_by_line(recent):
         "userId": ME,
         "kind": "read",
         "throughMessageId": guid,
+        "at": message["createdAt"],
     }
     for changed, reason in (
         (records, None),
@@ -460,6 +475,9 @@ def test_records_are_checked_line_by_line(recent):
         ([*records[:1], message | {"deletedAt": message["createdAt"]}, *records[2:]], "deletedMessage"),
         ([*records[:2], records[2] | {"kind": "hug"}, *records[3:]], "tapback"),
         ([*records[:2], receipt | {"at": "2999-01-01T00:00:00.000Z"}, *records[3:]], "future"),
+        ([*records[:2], receipt | {"at": "2022-01-01T00:00:00.000Z"}, *records[3:]], "order"),
+        ([*records[:2], receipt | {"at": "2024-01-01T00:00:00.000Z"}, receipt, *records[3:]], None),
+        ([*records[:2], receipt | {"userId": "eve"}, *records[3:]], "notAMember"),
         ([records[0] | {"title": "a pair"}, records[-1]], "title"),
         ([records[0] | {"members": [ME, "eve"]}, records[-1]], "members"),
     ):

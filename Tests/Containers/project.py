@@ -1,5 +1,6 @@
 """A compose project of the test's own: the real images, networks and volumes, started and removed with the tests."""
 
+import fcntl
 import json
 import os
 import shutil
@@ -15,6 +16,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 DEPLOY = REPOSITORY / "deploy"
 EXECUTABLES = Path(os.environ.get("PARLEY_EXECUTABLES", REPOSITORY / ".build" / "release"))
 NAME = "parley-test"
+PREPARING = Path("/tmp") / f"{NAME}-images.lock"
 PROFILES = ("--profile", "tools", "--profile", "observability")
 
 
@@ -77,13 +79,18 @@ class Project:
         return done.stdout
 
     def build(self):
-        check(DEPLOY / "base-image", timeout=300)
+        self.prepare()
         check(DEPLOY / "executables", EXECUTABLES)
-        with ThreadPoolExecutor() as at_once:
-            # The services share their first stages; the others wait for Debian's packages, each for its own.
-            images = [SERVICES + ("parley",), ("setup",), ("database",), ("edge",), ("prometheus",)]
-            list(at_once.map(lambda names: self.compose(*PROFILES, "build", *names, timeout=900), images))
-            check("docker", "build", "-t", f"{NAME}-probe", "Tests/Containers/probe", timeout=300)
+        self.compose(*PROFILES, "build", *SERVICES, "parley", timeout=900)
+
+    def prepare(self):
+        """Builds the images that hold no executable of Parley. What is there is kept."""
+        probe = [["docker", "build", "-t", f"{NAME}-probe", "Tests/Containers/probe"]]
+        with PREPARING.open("w") as lock, ThreadPoolExecutor() as at_once:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # Tests/run begins while others compile.
+            check(DEPLOY / "base-image", timeout=300)
+            builds = [self.composing(*PROFILES, "build", name) for name in ("setup", "database", "edge", "prometheus")]
+            list(at_once.map(lambda command: check(*command, env=self.environment, timeout=900), probe + builds))
 
     def up(self, **scale: int):
         """Starts what is not running, with so many containers of each service, and waits until they are ready."""
@@ -190,3 +197,7 @@ def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
+
+
+if __name__ == "__main__":
+    Project().prepare()

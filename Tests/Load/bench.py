@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 """Measures a system of its own and prints one summary: every result beside the floor of this machine that bounds it.
 
+First what people do all day, in a system of its own, with what is put off: see day.py. Then one kind of load after the
+other, in bursts; what they put off is not counted.
+
 Floors are what the parts can do without Parley: PostgreSQL with the very statement that stores messages (pgbench), one
 request and answer over the edge (wrk, GET /healthz), the bus alone (BusLoad). A result's share of its floor says how
 much of the machine is left; shares compare between machines, absolute numbers do not. Results stand beside what they
@@ -24,6 +27,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPOSITORY / "Tests" / "System"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import day  # noqa: E402
 import floors  # noqa: E402
 import startup  # noqa: E402
 from system import EXECUTABLES, SERVICES, System  # noqa: E402
@@ -53,7 +57,6 @@ SCENARIOS = {
         ["healthzPerSecond", "healthzPerSecondAlone", "bytesPerConnection"],
     ),
     "reconnect": (["reconnect", "--clients", "10000"], None, ["clientsPerSecond", "resumedSeconds", "reloads"]),
-    "a day": (["day", "--users", "500", "--rate", "500"], None, ["actionsPerSecond"]),
 }
 
 # What is wanted on 2 cores, by the key of a figure: at least so much, or at most. `latency.…` is of one that is named
@@ -81,11 +84,14 @@ ABSORBED_RECEIPTS = 40_000
 START_MILLISECONDS = 50
 RESIDENT_MEGABYTES = 40
 
+DAY_SECONDS = 120
 LOG_SEGMENTS = 60  # of 16 MB
 
 
 def main() -> int:
     options = arguments()
+    day_options = day.arguments(["--seconds", str(DAY_SECONDS)])
+    days = [] if options.only else [day.measure(EXECUTABLES, day_options)]
     system = UnlimitedSystem()
     system.up()
     try:
@@ -97,12 +103,20 @@ def main() -> int:
     finally:
         system.remove()
     results = [summary(name, reports, bounds) for name, reports in measured.items()]
+    if days:
+        day.print_day(days, day_options)
     print_table(bounds, results)
     print_targets(results, receipts, starts)
     if options.json:
-        numbers = {"floors": bounds, "results": results, "absorbedReceiptsPerSecond": receipts, "starts": starts}
+        numbers = {
+            "day": days,
+            "floors": bounds,
+            "results": results,
+            "absorbedReceiptsPerSecond": receipts,
+            "starts": starts,
+        }
         Path(options.json).write_text(json.dumps(numbers, indent=2) + "\n")
-    return 1 if any(result["mismatches"] for result in results) else 0
+    return 1 if any(result["mismatches"] for result in [*days, *results]) else 0
 
 
 def arguments() -> argparse.Namespace:
@@ -253,7 +267,6 @@ UNITS = {
     "clientsPerSecond": "clients/s",
     "resumedSeconds": "s until all resumed",
     "reloads": "reloads",
-    "actionsPerSecond": "things/s",
 }
 
 

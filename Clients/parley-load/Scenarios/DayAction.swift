@@ -1,11 +1,11 @@
 import Models
 
 /// One of the actions of the users.
-enum DayAction: CaseIterable {
+enum DayAction: String, CaseIterable {
     case write, writeToGroup, writeToRoom, scroll, listConversations, sync, tapback, edit, delete, type, comeAndGo
 
     /// The share of this action, in percent.
-    private var weight: Int {
+    fileprivate var weight: Int {
         switch self {
         case .write: 45
         case .writeToGroup: 18
@@ -19,12 +19,6 @@ enum DayAction: CaseIterable {
         case .type: 6
         case .comeAndGo: 2
         }
-    }
-
-    private static let weighted = allCases.flatMap { Array(repeating: $0, count: $0.weight) }
-
-    static func random(using generator: inout some RandomNumberGenerator) -> DayAction {
-        weighted.randomElement(using: &generator)!
     }
 
     var isMessage: Bool { [.write, .writeToGroup, .writeToRoom].contains(self) }
@@ -47,5 +41,21 @@ enum DayAction: CaseIterable {
             ("PATCH", "\(path)/messages/\(message)", Array(#"{"text":"on second thoughts, another text"}"#.utf8))
         default: ("DELETE", "\(path)/messages/\(message)?scope=everyone", [])
         }
+    }
+}
+
+/// What the users do, in proportions.
+struct DayMixture {
+    private let weighted: [DayAction]
+
+    /// A day, or half of it one action only. The other half are messages to a chat, so that there is something to act on.
+    init(only action: DayAction?) {
+        weighted =
+            action.map { [$0, .write] }
+            ?? DayAction.allCases.flatMap { Array(repeating: $0, count: $0.weight) }
+    }
+
+    func next(using generator: inout some RandomNumberGenerator) -> DayAction {
+        weighted.randomElement(using: &generator)!
     }
 }

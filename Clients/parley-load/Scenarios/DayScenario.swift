@@ -10,14 +10,23 @@ struct DayScenario: Scenario {
     static let options = [
         CommandDescription.Option("users", "N", "how many people (default 500)"),
         CommandDescription.Option("rate", "N", "things they do a second in all, open loop (default 500)"),
+        CommandDescription.Option(
+            "only", "THING",
+            "every other thing is this one, the others are messages to a chat: "
+                + DayAction.allCases.map(\.rawValue).joined(separator: ", ")),
     ]
 
     private let users: Int
     private let rate: Int
+    private let mixture: DayMixture
 
     init(_ arguments: Arguments) throws(UsageError) {
         users = try arguments.integer("users", in: 10...100_000) ?? 500
         rate = try arguments.integer("rate", in: 1...100_000) ?? 500
+        let only = arguments.value("only")
+        let action = only.flatMap(DayAction.init(rawValue:))
+        if let only, action == nil { throw UsageError("people do nothing that is called \"\(only)\"") }
+        mixture = DayMixture(only: action)
     }
 
     var connections: Int { users + DayTraffic.connections }
@@ -34,7 +43,7 @@ struct DayScenario: Scenario {
         }
         world.stage("connecting \(grouped(plan.online.count)) sessions")
         try await world.connect(plan.online.map { ($0, conversations[$0] ?? []) })
-        let traffic = DayTraffic(world, pairs: pairs, groups: groups, rate: rate)
+        let traffic = DayTraffic(world, pairs: pairs, groups: groups, mixture: mixture, rate: rate)
         traffic.start()
         await world.measure()
         await traffic.stop()
@@ -54,12 +63,16 @@ struct DayScenario: Scenario {
         report.addRate("signalsPerSecond", "receipts sent", counts.signals)
         report.addRate("statusFramesPerSecond", "status frames", counts.statusFrames)
         report.add("returns", "people who came back", Double(traffic.returns))
+        report.add("typed", "people who typed", Double(traffic.typed))
         report.add("repeatedRequests", "repeated requests", Double(traffic.repetitions))
         report.add("reconnections", "connections lost", Double(world.reconnections))
         report.add("reloads", "reloads", Double(world.reloads))
         report.add("sendToAck", "send to ack", world.meter.sendToAck)
         report.add("sendToReceive", "send to receive", world.meter.sendToReceive)
         report.add("requests", "other requests", world.meter.requests)
+        for action in DayAction.allCases {
+            if let latency = traffic.latencies[action] { report.add(action.rawValue, action.rawValue, latency) }
+        }
         (report.unit, report.units) = ("things", counts.responses + counts.acknowledged)
         report.checked =
             "\(grouped(messages)) messages read back; every change at \(grouped(world.sessions.count)) sessions, once and in order"

@@ -23,6 +23,7 @@ final class DayTraffic: LoadConnectionOwner {
     private let world: LoadWorld
     private let pairs: [LoadConversation]
     private let groups: [LoadConversation]
+    private let mixture: DayMixture
     private let rate: Int
     private var connections: [LoadConnection] = []
     private var deeds: [Int: Deed] = [:]
@@ -39,16 +40,20 @@ final class DayTraffic: LoadConnectionOwner {
         UInt64(max(0, Timestamp.now.milliseconds)) &- MonotonicTime.now.nanoseconds / 1_000_000
     private(set) var repetitions = 0
     private(set) var returns = 0
+    private(set) var typed = 0
+    /// The time from when an action was due to its response.
+    private(set) var latencies: [DayAction: Histogram] = [:]
 
     private static let pause = Duration.milliseconds(100)
     /// The time from a message's arrival until a user has read it.
     private static let readingTime = Duration.milliseconds(300)
     private static let absence = Duration.milliseconds(700)
 
-    init(_ world: LoadWorld, pairs: [LoadConversation], groups: [LoadConversation], rate: Int) {
+    init(_ world: LoadWorld, pairs: [LoadConversation], groups: [LoadConversation], mixture: DayMixture, rate: Int) {
         self.world = world
         self.pairs = pairs
         self.groups = groups
+        self.mixture = mixture
         self.rate = rate
         let endpoints = world.settings.connection.http
         connections = (0..<Self.connections).map { LoadConnection(endpoints[$0 % endpoints.count], owner: self) }
@@ -57,7 +62,7 @@ final class DayTraffic: LoadConnectionOwner {
     func start() {
         isRunning = true
         world.onArrival = { [self] change, conversation, session, _ in noteUnread(change, conversation, session) }
-        pacer = Pacer(rate: rate) { [unowned self] due in begin(DayAction.random(using: &random), due: due) }
+        pacer = Pacer(rate: rate) { [unowned self] due in begin(mixture.next(using: &random), due: due) }
         tick()
     }
 
@@ -164,6 +169,7 @@ final class DayTraffic: LoadConnectionOwner {
     // MARK: Over the socket
 
     private func type(in conversation: LoadConversation) {
+        if world.meter.covers(.now) { typed += 1 }
         world.sessions.randomElement(using: &random)?.send { frame in
             frame.beginObject()
             frame.append(key: "type", json: "typing" as StaticString)
@@ -176,7 +182,7 @@ final class DayTraffic: LoadConnectionOwner {
     private func comeAndGo() {
         guard let session = world.sessions.randomElement(using: &random), session.isLive else { return }
         session.drop()
-        returns += 1
+        if world.meter.covers(.now) { returns += 1 }
         Reactor.after(Self.absence) { session.start() }
     }
 
@@ -214,6 +220,10 @@ final class DayTraffic: LoadConnectionOwner {
         guard let deed = deeds[request.number] else { return }
         if Reply.isTemporary(response.status) { return again(request, after: response.retryAfter ?? Self.pause) }
         deeds[request.number] = nil
+        if world.meter.covers(request.due) {
+            latencies[deed.action, default: Histogram()]
+                .record(nanoseconds: MonotonicTime.now.nanoseconds &- request.due.nanoseconds)
+        }
         if !deed.action.mayEnd(in: response.status) {
             world.complain("\(deed.action): status \(response.status) \(problemDetail(response.body))")
         } else if deed.action.isMessage {

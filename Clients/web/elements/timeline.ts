@@ -223,14 +223,14 @@ export class Timeline extends HTMLElement {
   #anchor(): { node: HTMLElement; top: number } | null {
     const edge = this.#scroller.getBoundingClientRect().top;
     const node = this.#keys.articles().find((article) => article.getBoundingClientRect().bottom > edge);
-    return node ? { node, top: node.getBoundingClientRect().top } : null;
+    return node ? { node, top: topOfBubble(node) } : null;
   }
 
   #place(anchor: { node: HTMLElement; top: number } | null, previous: TimelineView): void {
     if (this.#isOpening && this.#view.rows.length) return this.#placeFirst();
     if (this.#target && this.#shown.has(this.#target)) return this.#showTarget();
     if (anchor?.node.isConnected) {
-      const moved = anchor.node.getBoundingClientRect().top - anchor.top;
+      const moved = topOfBubble(anchor.node) - anchor.top;
       if (moved) this.#scroller.scrollTop += moved;
     } else if (this.#isFollowing) {
       this.#scrollToEnd(previous.isLoaded && this.#view.rows.at(-1) !== previous.rows.at(-1));
@@ -339,4 +339,9 @@ export class Timeline extends HTMLElement {
     this.#count.textContent = this.#unread >= 100 ? "99+" : String(this.#unread);
     set(this.#latest, { "aria-description": this.#unread ? `${this.#unread} unread` : null });
   }
+}
+
+/** Where a message stands on the screen. The name above its bubble comes and goes with the message before. */
+function topOfBubble(article: HTMLElement): number {
+  return (article.querySelector(".line") ?? article).getBoundingClientRect().top;
 }

@@ -112,6 +112,26 @@ import Testing
         #expect(try store.outbox().isEmpty)
     }
 
+    @Test("a message that the server has stored stays in sight until the stream brings it")
+    func untold() throws {
+        let store = try copy(lastSeq: 5)
+        try store.apply([.history(talk, history(1...5, of: 5), place: .newest)])
+        try store.enqueue(send("one"), messageId(7))
+        // Position 6 is somebody else's, and not here yet.
+        try store.complete(store.outbox()[0], with: .message(message(7, by: anna, text: "one")))
+        #expect(try store.outbox().isEmpty)
+        #expect(try store.rows().map(\.message.seq) == [1, 2, 3, 4, 5, 7])
+        try store.apply([.message(message(9))])  // What a search found is not the end of the conversation.
+        #expect(try store.rows().map(\.message.seq) == [1, 2, 3, 4, 5, 7])
+
+        let cleared = try copy(lastSeq: 5)
+        try cleared.enqueue(.clearHistory(through: 5))
+        try cleared.complete(cleared.outbox()[0], with: .done)
+        try cleared.enqueue(send("one"), messageId(6))
+        try cleared.complete(cleared.outbox()[0], with: .message(message(6, by: anna, text: "one")))
+        #expect(try cleared.texts() == ["one"])
+    }
+
     @Test("what a response does not tell is done to the copy, so that nothing flickers")
     func untold() throws {
         let store = try copy(lastSeq: 3)

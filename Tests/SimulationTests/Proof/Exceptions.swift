@@ -89,11 +89,13 @@ enum Exceptions {
         "export_receipts": "nothing is exported",
         "import_conversation": "nothing is imported",
         "import_messages": "nothing is imported",
+        "import_receipts": "nothing is imported",
         "import_tapback": "nothing is imported",
         "import_member": "nothing is imported",
         "import_title": "nothing is imported",
         "import_end": "nothing is imported",
         "import_drop": "nothing is imported",
+        "drop_receipts": "nothing is imported",
         "lock_imported_streams": "nothing is imported",
         "trim_private": "no private stream gets long enough",
     ]

@@ -130,18 +130,23 @@ extension LocalStore {
     }
 
     private func newest(_ view: View, limit: Int) throws(StorageError) -> TimelinePage {
+        let range = try ranges(in: view.key).last
+        var page = try newest(view, of: range, limit: limit)
+        let untold = try untold(in: view.key, after: max(range?.upperBound ?? 0, view.firstSeq - 1))
+        page.rows += untold.map { TimelineRow(message: $0, state: .stored) }
+        return page
+    }
+
+    private func newest(_ view: View, of range: ClosedRange<Int64>?, limit: Int) throws(StorageError) -> TimelinePage {
         guard view.firstSeq <= view.lastSeq else { return .empty }
-        guard let range = try ranges(in: view.key).last, range.upperBound >= view.firstSeq else {
-            let rows = try answered(in: view.key, after: 0).map { TimelineRow(message: $0, state: .stored) }
-            return TimelinePage(rows: rows, hasMoreBefore: true, hasMoreAfter: false, gap: .newest)
+        guard let range, range.upperBound >= view.firstSeq else {
+            return TimelinePage(rows: [], hasMoreBefore: true, hasMoreAfter: false, gap: .newest)
         }
         let first = max(range.lowerBound, view.firstSeq)
         let found = try messages(in: view.key, from: first, through: range.upperBound, limit: limit + 1)
         var page = TimelinePage(
             rows: found.suffix(limit).map { TimelineRow(message: $0, state: .stored) },
             hasMoreBefore: found.count > limit || first > view.firstSeq, hasMoreAfter: false)
-        page.rows += try answered(in: view.key, after: range.upperBound)
-            .map { TimelineRow(message: $0, state: .stored) }
         if range.upperBound < view.lastSeq {
             // A few changes are on their way, or a long absence is being made up for.
             page.gap = view.lastSeq - range.upperBound < 100 ? .after(range.upperBound) : .newest
@@ -151,13 +156,13 @@ extension LocalStore {
         return page
     }
 
-    /// The user's own messages that the server has answered for and the stream has not brought yet: they stay where they
-    /// were while they were on their way.
-    private func answered(in conversation: Int64, after seq: Int64) throws(StorageError) -> [Message] {
+    /// The user's own messages that a response told of and the stream has not brought yet: they stay where they were while
+    /// they were on their way.
+    private func untold(in conversation: Int64, after seq: Int64) throws(StorageError) -> [Message] {
         try connection.all(
             """
             SELECT m.*, c.id FROM conversations c JOIN messages m ON m.conversation = c.key
-            WHERE c.key = ?1 AND m.seq > max(c.cursor, ?2) AND m.sender_id = (SELECT user_id FROM account)
+            WHERE c.key = ?1 AND m.seq > max(coalesce(c.cursor, 0), ?2) AND m.sender_id = (SELECT user_id FROM account)
             ORDER BY m.seq LIMIT 100
             """, conversation, seq, read: Self.message
         ).map(\.message)

@@ -33,7 +33,8 @@ export async function timeline(rows: Reading, id: ConversationId, part: Timeline
   const { userId } = await accountOf(rows);
   const head = await rows.get("conversations", id);
   const page = head?.headSeq ? await stored(rows, head, pending, part) : emptyPage;
-  const messages = withPending(page.messages, page.hasMoreAfter ? [] : pending, id, userId);
+  const untold = head?.headSeq && part.at === "end" ? await ahead(rows, head, userId) : [];
+  const messages = withPending([...page.messages, ...untold], page.hasMoreAfter ? [] : pending, id, userId);
   const shown = messages.flatMap((row) => withChanges(row, pending, userId));
   const parents = await Promise.all(shown.map(({ message }) => parentOf(rows, message, pending, userId)));
   const { hasMoreBefore, hasMoreAfter, gap } = page;
@@ -68,6 +69,16 @@ async function newest(rows: Reading, head: ConversationRecord, firstSeq: number,
   if (range[1] < head.lastSeq) gap = head.lastSeq - range[1] < 100 ? { after: range[1] } : "newest";
   else if (!isEnough && first > firstSeq) gap = { before: range[0] };
   return { messages: found.slice(-limit), hasMoreBefore, hasMoreAfter: false, gap };
+}
+
+/**
+ * The user's own messages that a response told of and the stream has not brought yet: they stay where they were while they
+ * were on their way.
+ */
+async function ahead(rows: Reading, { id, cursor = 0, ranges }: ConversationRecord, own?: UserId): Promise<Message[]> {
+  const last = Math.max(cursor, ranges.at(-1)?.[1] ?? 0);
+  const found = await messagesAfter(rows, id, last + 1, Infinity, 1_000);
+  return found.filter(({ senderId }) => senderId === own);
 }
 
 async function around(

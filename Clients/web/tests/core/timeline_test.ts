@@ -1,9 +1,10 @@
 /// <reference lib="deno.ns" />
 import type { TimelineView } from "../../core/client.ts";
+import { complete } from "../../core/copy/outbox-rows.ts";
 import { LiveQueries, shared } from "../../core/live.ts";
 import type { Place, SyncWrite } from "../../core/sync/events.ts";
 import { LiveTimeline } from "../../core/timeline-window.ts";
-import { Copy, created, expectEqual, history, messageId, send, talk } from "./copy.ts";
+import { Copy, created, expectEqual, history, message, messageId, send, talk } from "./copy.ts";
 
 const seqs = (view: { rows: { message: { seq: number } }[] }) => view.rows.map(({ message }) => message.seq);
 
@@ -33,6 +34,28 @@ Deno.test("what is on its way comes last, in the order of writing, and only at t
   expectEqual(rows.at(-1)!.parent, { id: messageId(2), senderId: "ben", preview: "text 2" });
   const middle = await copy.page({ at: 2, before: 2, after: 1 });
   expectEqual(seqs(middle), [1, 2, 3]);
+});
+
+Deno.test("a message that the server has stored stays in sight until the stream brings it", async () => {
+  const copy = await Copy.begin(5);
+  await copy.apply(history(1, 5, 5));
+  await copy.write(send("one"), messageId(7));
+  // Position 6 is somebody else's, and not here yet.
+  const [row] = await copy.rows();
+  await copy.change((writer) => complete(writer, row!, message(7, { text: "one", senderId: "anna" })));
+  expectEqual((await copy.rows()).length, 0);
+  expectEqual(seqs(await copy.page()), [1, 2, 3, 4, 5, 7]);
+  // What the user found by a search is not the end of the conversation.
+  await copy.apply({ write: "message", message: message(9) });
+  expectEqual(seqs(await copy.page()), [1, 2, 3, 4, 5, 7]);
+  await copy.apply(created(6), created(7, { text: "one", senderId: "anna" }));
+  expectEqual(seqs(await copy.page()), [1, 2, 3, 4, 5, 6, 7]);
+
+  const cleared = await Copy.begin(5, { clearedSeq: 5 });
+  await cleared.write(send("one"), messageId(6));
+  const [first] = await cleared.rows();
+  await cleared.change((writer) => complete(writer, first!, message(6, { text: "one", senderId: "anna" })));
+  expectEqual(seqs(await cleared.page()), [6]);
 });
 
 Deno.test("a parent that is gone, or that the user may not see, is not shown; its first 50 characters are", async () => {
