@@ -20,7 +20,7 @@ async def test_an_export_goes_on_or_shows_that_it_did_not_when_a_process_is_kill
     timeout = aiohttp.ClientTimeout(total=2 * PATIENCE)
     async with aiohttp.ClientSession(headers=headers, timeout=timeout) as http:
         await Importer(double, http).bring(records, lambda: None)
-        url = f"/v1/export/users/{alice.name}"
+        url = f"/v1/export/users/{bob.name}"  # Who has received and read, too.
         async with http.get(double.address("ingest", 0) + url) as response:
             expected = await response.read()
         assert expected.count(b"\n") == len(records)
