@@ -236,6 +236,18 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
         #expect(try reread(head) == head)
         #expect(try reread(page) == page)
 
+        let place = ExportReceiptsQuery.Place(user: bob, at: Timestamp(milliseconds: 60_000), kind: .read, seq: 7)
+        for after in [nil, place] {
+            let receipts = ExportReceiptsQuery(conversation, reader: nil, state: 3, after: after)
+            #expect(try reread(receipts) == receipts)
+        }
+        let received = written { ExportedReceipts.append(place, through: nil, at: place.at, to: &$0) }
+        try received.withUnsafeBytes { bytes in
+            var reader = ByteReader(bytes)
+            let next = try ExportedReceipts.next(from: &reader)
+            #expect(next.place == place && next.message == nil && next.at == place.at && reader.remaining == 0)
+        }
+
         let opening = ImportRecord.Conversation(
             kind: .group, createdAt: Timestamp(milliseconds: 60_000), title: "", members: [bob])
         let response = try reread(ExportHead(lastSeq: 9, opening: opening, stays: [2...3, 5...Int64.max]))
