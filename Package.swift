@@ -169,7 +169,7 @@ let package = Package(
             ["CNcurses", "Models", "ParleyKit", "ParleyPresentation", "ParleyStorage", "ParleySync", "Reactor"]),
         client(
             "CommandSupport", ["CLinux", "Models", "ParleyClient", "Reactor", "ReactorTransport", "ServiceKit"]),
-        client("Archives", ["Models", "ParleyDigest", "ParleyStorage"]),
+        client("Archives", ["JSON", "Models", "ParleyDigest", "ParleyStorage"]),
         executable(
             "ParleyCLI", "Clients/parley",
             [
@@ -265,10 +265,8 @@ let package = Package(
         tests(
             "ParleyCLI",
             [
-                "Bytes", "CommandSupport", "Edge", "JSON", "Models", "ParleyCLI", "ParleyClient", "ParleyDigest",
-                "ParleyLoad",
-                "Reactor",
-                "ReactorTransport", "ServiceKit",
+                "Archives", "Bytes", "CommandSupport", "Edge", "JSON", "Models", "ParleyCLI", "ParleyClient",
+                "ParleyDigest", "ParleyLoad", "Reactor", "ReactorTransport", "ServiceKit",
             ]),
     ],
     swiftLanguageModes: [.v6]

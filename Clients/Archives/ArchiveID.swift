@@ -17,6 +17,14 @@ enum ArchiveID {
         ConversationID(uuid(name) ?? made("group", name))
     }
 
+    /// Of a conversation of a log, which has a name alone.
+    static func irc(_ name: String) -> ConversationID { ConversationID(made("irc", name)) }
+
+    /// Of the message with this number, and of further ones where it became several.
+    static func irc(_ name: String, _ number: Int64, piece: Int) -> MessageID {
+        MessageID(made("irc", "\(name)\0\(number)\0\(piece)"))
+    }
+
     /// The id that the server derives from the pair.
     static func direct(_ one: UserID, _ other: UserID) -> ConversationID {
         DirectConversation.id(one, other, sha256: SHA256Text.bytes(of:))

@@ -3,7 +3,7 @@ import Models
 /// Reads the archives of one format: hands over their records in the order of an import.
 package protocol ArchiveReader {
     /// - Returns: what became of everything that the archive holds.
-    func read(_ receive: (ImportRecord) throws -> Void) throws -> ArchiveReport
+    func read(_ receive: (SourceRecord) throws -> Void) throws -> ArchiveReport
 }
 
 /// The reason why an archive cannot be read.
@@ -44,7 +44,7 @@ package struct ArchiveReport: Sendable {
         case partlyUnsent = "messages of which a part was unsent"
         case unreadableHistory = "messages whose edits could not be read"
         case lostParent = "replies to what is no message here"
-        case undated = "messages without a date, given that of their predecessor"
+        case undated = "messages without a date, or out of order, given that of their predecessor"
         case future = "messages dated in the future, given the date of their predecessor"
         case postponed = "tapbacks dated before their message, given its date"
         case madeMessageID = "messages whose id is derived, because it is no UUID"
@@ -89,6 +89,17 @@ package struct ArchiveReport: Sendable {
         notes[note, default: 0] += number
         if examples[note, default: []].count < Self.examplesPerNote, let example = example() {
             examples[note, default: []].append(example)
+        }
+    }
+
+    /// Adds what became of a further archive.
+    mutating func add(_ other: ArchiveReport) {
+        if let rows = other.rows { countRows(rows) }
+        for (outcome, number) in other.outcomes { count(outcome, number) }
+        for (note, number) in other.notes {
+            notes[note, default: 0] += number
+            let named = examples[note, default: []] + other.examples[note, default: []]
+            if !named.isEmpty { examples[note] = Array(named.prefix(Self.examplesPerNote)) }
         }
     }
 

@@ -16,14 +16,16 @@ package struct ChatArchive: ArchiveReader, Sendable {
         self.now = now
     }
 
-    package func read(_ receive: (ImportRecord) throws -> Void) throws -> ArchiveReport {
+    package func read(_ receive: (SourceRecord) throws -> Void) throws -> ArchiveReport {
         let database = try ChatDatabase(path: path)
         return try database.snapshot {
             var report = ArchiveReport()
+            let cursor = ChatCursor(
+                rows: try database.sqlite.first("SELECT count(*) FROM message") { $0.integer(0) } ?? 0)
             let people = try ChatPeople(database, me: me, &report)
             for conversation in try ChatJoin.conversations(database, people) {
                 report.note(.joinedChats, conversation.chats.count - 1)
-                var reader = try ChatConversationReader(database, people, conversation, now: now, report)
+                var reader = try ChatConversationReader(database, people, conversation, cursor, now: now, report)
                 try reader.read(receive)
                 report = reader.report
             }
@@ -51,4 +53,22 @@ package struct ChatArchive: ArchiveReader, Sendable {
         report.countRows(recoverable + others)
         report.note(.sharedRows, (report.rows ?? 0) - (try count("")))
     }
+}
+
+/// Where the reading of a `chat.db` is.
+final class ChatCursor {
+    private let rows: Int64
+    private var rowsRead: Int64 = 0
+    private(set) var place = SourcePlace.chats([])
+
+    init(rows: Int64) { self.rows = rows }
+
+    func enter(_ conversation: ChatConversation) { place = .chats(conversation.chats) }
+
+    func readRow() { rowsRead += 1 }
+
+    func stand(at row: Int64) { place = .row(row) }
+
+    /// Rows that are in several conversations are read in each.
+    var share: Double { rows == 0 ? 1 : min(1, Double(rowsRead) / Double(rows)) }
 }

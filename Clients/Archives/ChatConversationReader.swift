@@ -13,6 +13,7 @@ struct ChatConversationReader {
     let database: ChatDatabase
     let people: ChatPeople
     let conversation: ChatConversation
+    private let cursor: ChatCursor
     private let now: Timestamp
     private let rowStatement: String
     private let removals: [TapbackKey: ChatReceipts.Place]
@@ -37,12 +38,13 @@ struct ChatConversationReader {
     }
 
     init(
-        _ database: ChatDatabase, _ people: ChatPeople, _ conversation: ChatConversation, now: Timestamp,
-        _ report: ArchiveReport
+        _ database: ChatDatabase, _ people: ChatPeople, _ conversation: ChatConversation, _ cursor: ChatCursor,
+        now: Timestamp, _ report: ArchiveReport
     ) throws {
         self.database = database
         self.people = people
         self.conversation = conversation
+        self.cursor = cursor
         self.now = now
         self.report = report
         rowStatement = ChatRow.statement(database)
@@ -53,18 +55,30 @@ struct ChatConversationReader {
         title = scan.hasTitles ? nil : conversation.title
     }
 
-    mutating func read(_ receive: Receive) throws {
+    mutating func read(_ receive: (SourceRecord) throws -> Void) throws {
+        let cursor = cursor
+        cursor.enter(conversation)
+        try readRecords { record in
+            try receive(SourceRecord(record, at: cursor.place, share: cursor.share))
+        }
+    }
+
+    private mutating func readRecords(_ receive: Receive) throws {
         guard let beginning = try beginning() else { return report.note(.emptyChats, conversation.chats.count) }
         time = beginning
         try open(receive)
         try database.sqlite.rows(events, conversation.chatList) { event in
             let (number, date) = (event.integer(2), event.integer(3))
+            cursor.stand(at: number)
             switch EventKind(rawValue: event.integer(1)) {
             case .delivered: try takeReceipt(.delivered, number, nanoseconds: date, receive)
             case .read: try takeReceipt(.read, number, nanoseconds: date, receive)
-            case .row, nil: try take(try row(number), receive)
+            case .row, nil:
+                cursor.readRow()
+                try take(try row(number), receive)
             }
         }
+        cursor.enter(conversation)
         try close(receive)
     }
 
@@ -200,6 +214,7 @@ struct ChatConversationReader {
     // MARK: Rows
 
     private mutating func take(_ row: ChatRow, _ receive: Receive) throws {
+        cursor.stand(at: row.row)  // A tapback that waited for its message comes later than its row.
         advance(to: row)
         let sender = sender(of: row)
         switch row.kind {

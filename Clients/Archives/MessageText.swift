@@ -8,6 +8,13 @@ enum MessageText {
 
     static func isBlank(_ text: String) -> Bool { text.unicodeScalars.allSatisfy(\.properties.isWhitespace) }
 
+    /// The part of a name that a title may have; nil of a blank one.
+    static func title(_ name: String) -> String? {
+        let scalars = name.unicodeScalars.filter { $0.value != 0 }.prefix(ContractLimits.titleCharacters)
+        let title = String(String.UnicodeScalarView(scalars))
+        return isBlank(title) ? nil : title
+    }
+
     /// Divides a text into such as one message may have, between scalars: a character may be longer than a message.
     static func divided(_ text: String) -> [String] {
         guard text.utf8.count > ContractLimits.textBytes else { return [text] }

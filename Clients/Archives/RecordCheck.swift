@@ -8,7 +8,7 @@ package final class RecordCheck {
     package enum Refusal: String, CaseIterable, Sendable {
         case isOpen = "the conversation is open already, or has ended"
         case isNotOpen = "the conversation is not open"
-        case members = "the members are none, doubled, or not those of a direct conversation with this id"
+        case members = "the members are none, doubled, too many, or not those of a direct conversation with this id"
         case kind = "the kind is not known"
         case title = "the title is blank, too long, or of a direct conversation"
         case order = "the date lies before that of the record before"
@@ -86,7 +86,9 @@ package final class RecordCheck {
         guard opened[record.id] == nil, !ended.contains(record.id) else { return .isOpen }
         guard let kind = record.kind.known else { return .kind }
         let members = Set(record.members)
-        guard members.count == record.members.count, !members.isEmpty else { return .members }
+        guard members.count == record.members.count, !members.isEmpty,
+            members.count <= ContractLimits.membersPerRequest
+        else { return .members }
         if kind == .direct, members.count != 2 || ArchiveID.direct(record.members[0], record.members[1]) != record.id {
             return .members
         }

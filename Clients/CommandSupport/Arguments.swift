@@ -46,7 +46,7 @@ package struct Arguments: Sendable {
             throw UsageError("\(required[positional.count]) is missing; see parley \(command.name) --help")
         }
         let most = required.count + (command.optional == nil ? 0 : 1)
-        if positional.count > most {
+        if positional.count > most, !command.repeatsLast {
             throw UsageError(
                 "\"\(positional[most])\" is one word too many; see parley \(command.name) --help")
         }

@@ -31,17 +31,20 @@ package struct CommandDescription: Sendable {
     package let positional: [String]
     /// A further positional argument that may be left out.
     package let optional: String?
+    /// Whether there may be several of the last positional argument.
+    package let repeatsLast: Bool
     package let options: [Option]
     package let details: String
 
     package init(
-        name: String, summary: String, positional: [String] = [], optional: String? = nil, options: [Option] = [],
-        details: String = ""
+        name: String, summary: String, positional: [String] = [], optional: String? = nil, repeatsLast: Bool = false,
+        options: [Option] = [], details: String = ""
     ) {
         self.name = name
         self.summary = summary
         self.positional = positional
         self.optional = optional
+        self.repeatsLast = repeatsLast
         self.options = options
         self.details = details
     }
@@ -49,7 +52,9 @@ package struct CommandDescription: Sendable {
     package func option(named name: String) -> Option? { options.first { $0.name == name } }
 
     package var help: String {
-        let words = ["parley", name] + positional + (optional.map { ["[\($0)]"] } ?? [])
+        let words =
+            ["parley", name] + positional.dropLast(repeatsLast ? 1 : 0)
+            + (repeatsLast ? positional.suffix(1).map { "\($0)…" } : []) + (optional.map { ["[\($0)]"] } ?? [])
         let usage = (words + (options.isEmpty ? [] : ["[OPTIONS]"])).joined(separator: " ")
         let sections = ["\(summary)", "Usage: \(usage)", optionLines, details]
         return sections.filter { !$0.isEmpty }.joined(separator: "\n\n")

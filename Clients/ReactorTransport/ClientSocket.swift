@@ -8,8 +8,14 @@ import Reactor
 public protocol ClientSocketOwner: AnyObject {
     /// Called with received bytes, which are valid until this returns.
     func received(_ bytes: UnsafeRawBufferPointer)
+    /// Called when everything that was sent has left for the system.
+    func drained()
     /// Called once, as the last call, when the connection has ended or could not be established.
     func closed()
+}
+
+extension ClientSocketOwner {
+    public func drained() {}
 }
 
 /// A client's TCP connection, with TLS if the endpoint requires it. Sent data is collected and written once at the end
@@ -58,6 +64,9 @@ public final class ClientSocket: DescriptorHandler {
             flush()
         }
     }
+
+    /// The bytes that were sent and have not left yet.
+    public var unsentBytes: Int { output.count }
 
     /// Closes the connection without notifying the owner.
     public func close() {
@@ -126,6 +135,7 @@ public final class ClientSocket: DescriptorHandler {
             output.removeFirst(max(0, count))
         }
         watchWriting(!output.isEmpty)
+        if output.isEmpty { owner?.drained() }
     }
 
     private func flush(by tls: TLSSession) {
@@ -137,6 +147,7 @@ public final class ClientSocket: DescriptorHandler {
             }
         }
         watchWriting(false)
+        owner?.drained()
     }
 
     private func watchWriting(_ isNeeded: Bool) {

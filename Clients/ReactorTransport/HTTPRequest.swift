@@ -24,6 +24,22 @@ public struct HTTPRequest: Sendable {
     /// Appends the request as sent on a connection to `host`.
     public func write(host: String, to buffer: inout ByteBuffer) {
         buffer.reserve(256 + token.utf8.count + body.count)
+        writeHead(host: host, to: &buffer)
+        if !body.isEmpty {
+            buffer.append("\r\nContent-Type: application/json\r\nContent-Length: ")
+            buffer.append(decimal: Int64(body.count))
+        }
+        buffer.append("\r\n\r\n")
+        buffer.append(body)
+    }
+
+    /// Appends the head of a request whose body of lines follows in chunks (RFC 9112, 7.1).
+    func writeStreamedHead(host: String, to buffer: inout ByteBuffer) {
+        writeHead(host: host, to: &buffer)
+        buffer.append("\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n")
+    }
+
+    private func writeHead(host: String, to buffer: inout ByteBuffer) {
         buffer.append(method)
         buffer.append(" ")
         buffer.append(utf8: path)
@@ -35,11 +51,5 @@ public struct HTTPRequest: Sendable {
             buffer.append("\r\nIdempotency-Key: ")
             buffer.append(idempotencyKey)
         }
-        if !body.isEmpty {
-            buffer.append("\r\nContent-Type: application/json\r\nContent-Length: ")
-            buffer.append(decimal: Int64(body.count))
-        }
-        buffer.append("\r\n\r\n")
-        buffer.append(body)
     }
 }

@@ -12,6 +12,9 @@ public struct HTTPResponse {
 final class ResponseParser {
     /// Called with each response.
     private let complete: (HTTPResponse) -> Void
+    /// Called with a response whose head has arrived, and then with each piece of its body, which is not kept.
+    private let begin: ((HTTPResponse) -> Void)?
+    private let piece: ((UnsafeRawBufferPointer) -> Void)?
     private let parser: UnsafeMutablePointer<http_parser>
     private var body = ByteBuffer(capacity: 1024)
     private var name = ByteBuffer(capacity: 32)
@@ -21,7 +24,12 @@ final class ResponseParser {
     /// The `Sec-WebSocket-Accept` field of a response that switches protocols.
     private(set) var acceptKey: [UInt8] = []
 
-    init(_ complete: @escaping (HTTPResponse) -> Void) {
+    init(
+        begin: ((HTTPResponse) -> Void)? = nil, piece: ((UnsafeRawBufferPointer) -> Void)? = nil,
+        _ complete: @escaping (HTTPResponse) -> Void
+    ) {
+        self.begin = begin
+        self.piece = piece
         self.complete = complete
         parser = .allocate(capacity: 1)
         http_parser_init(parser, HTTP_RESPONSE)
@@ -83,13 +91,24 @@ final class ResponseParser {
 
     private func headEnded() {
         if isInValue { endField() }
+        if !isInformational { begin?(response) }
+    }
+
+    private func pieceArrived(_ bytes: UnsafeRawBufferPointer) {
+        if let piece { piece(bytes) } else { body.append(bytes) }
     }
 
     private func ended() {
         keepsAlive = http_should_keep_alive(parser) != 0
-        guard !hasSwitchedProtocols else { return }
-        complete(
-            HTTPResponse(status: Int(parser.pointee.status_code), retryAfter: retryAfter, body: body.bytes))
+        guard !hasSwitchedProtocols, !isInformational else { return }
+        complete(response)
+    }
+
+    /// Such as 100: the response itself follows.
+    private var isInformational: Bool { parser.pointee.status_code < 200 }
+
+    private var response: HTTPResponse {
+        HTTPResponse(status: Int(parser.pointee.status_code), retryAfter: retryAfter, body: body.bytes)
     }
 
     // MARK: The library's table of callbacks
@@ -104,7 +123,7 @@ final class ResponseParser {
         table.pointee.on_header_field = { pass($0, $1, $2) { $0.nameArrived($1) } }
         table.pointee.on_header_value = { pass($0, $1, $2) { $0.valueArrived($1) } }
         table.pointee.on_headers_complete = { notify($0) { $0.headEnded() } }
-        table.pointee.on_body = { pass($0, $1, $2) { $0.body.append($1) } }
+        table.pointee.on_body = { pass($0, $1, $2) { $0.pieceArrived($1) } }
         table.pointee.on_message_complete = { notify($0) { $0.ended() } }
         return UnsafePointer(table)
     }()

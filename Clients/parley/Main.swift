@@ -9,7 +9,7 @@ enum Main {
         .command(TokenCommand.self), .command(SendCommand.self), .command(TailCommand.self),
         .command(ChatCommand.self),
         .command(VerifyCommand.self), .command(ReplayCommand.self), .program(.load), .command(TraceCommand.self),
-        .command(RestoreCommand.self), .command(ScrubCommand.self), .command(ArchiveCommand.self),
+        .command(RestoreCommand.self), .command(ScrubCommand.self), .command(ImportCommand.self),
     ]
 
     enum Listed: Sendable {

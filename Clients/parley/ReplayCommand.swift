@@ -1,3 +1,4 @@
+import Archives
 import CommandSupport
 import Models
 import ParleyClient
@@ -45,7 +46,7 @@ struct ReplayCommand: Command {
     init(_ arguments: Arguments) throws(UsageError) {
         connection = try ConnectionArguments(arguments)
         runName = arguments.value("run") ?? UUIDBytes.makeTimeOrdered().description
-        var sources = try SourceConversation.read(file: arguments.positional[0])
+        var sources = try IRCConversation.read(file: arguments.positional[0])
         if let limit = try arguments.integer("limit", in: 1...1_000_000) {
             for index in sources.indices { sources[index].messages = Array(sources[index].messages.prefix(limit)) }
         }

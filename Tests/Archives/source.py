@@ -116,9 +116,10 @@ def archive(path: Path, *options: str, records: Path | None = None) -> Result:
     records = records or path.with_suffix(".ndjson")
     report = path.with_suffix(".json")
     arguments = [
-        "archive",
+        "import",
         "chatdb",
         str(path),
+        "--dry-run",
         "--me",
         "me@example.com",
         "--records",

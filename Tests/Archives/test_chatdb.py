@@ -484,10 +484,12 @@ def test_records_are_checked_line_by_line(recent):
         file = path.with_name("changed.ndjson")
         file.write_text("".join(json.dumps(record) + "\n" for record in changed))
         report = path.with_name("changed.json")
-        done = subprocess.run([PARLEY, "archive", "parley", file, "--json", report], capture_output=True, text=True)
+        done = subprocess.run(
+            [PARLEY, "import", "parley", file, "--dry-run", "--json", report], capture_output=True, text=True
+        )
         refused = json.loads(report.read_text())["refused"]
         assert done.returncode == (0 if reason is None else 1)
         assert (reason in refused) if reason else refused == {}, (reason, refused)
     file.write_text(json.dumps(records[0]) + '\n{"type":"message"}\n')
-    done = subprocess.run([PARLEY, "archive", "parley", file], capture_output=True, text=True)
+    done = subprocess.run([PARLEY, "import", "parley", file, "--dry-run"], capture_output=True, text=True)
     assert done.returncode == 1 and "line 2: conversationId: is missing" in done.stderr

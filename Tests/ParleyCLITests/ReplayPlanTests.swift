@@ -1,3 +1,4 @@
+import Archives
 import JSON
 import Models
 import Testing
@@ -10,8 +11,8 @@ import Testing
         {"n":9,"sender":"bob","text":"two","replyTo":7},{"n":12,"sender":"ann","text":"three"}]}
         """
 
-    private func source(_ line: String) throws -> SourceConversation {
-        try Array(line.utf8).withUnsafeBytes { try SourceConversation(line: $0) }
+    private func source(_ line: String) throws -> IRCConversation {
+        try Array(line.utf8).withUnsafeBytes { try IRCConversation(line: $0) }
     }
 
     @Test("a line of the file becomes a conversation whose replies know their parents by position")
@@ -33,7 +34,7 @@ import Testing
     @Test("every sender is a member, the first one the creator, and the first few listen")
     func members() throws {
         let plan = try ReplayPlan(
-            [try source(line), SourceConversation(name: "empty", messages: [])], run: "r", listeners: 1)
+            [try source(line), IRCConversation(name: "empty", messages: [])], run: "r", listeners: 1)
         #expect(plan.conversations.count == 1)
         #expect(plan.users.map(\.name) == ["irc:ann", "irc:bob"])
         #expect(plan.conversations[0].members == [0, 1])
@@ -44,7 +45,7 @@ import Testing
 
     @Test("the same run has the same ids, another run has others, and all are UUIDs of version 7")
     func identifiers() throws {
-        let sources = [try source(line), SourceConversation(name: "c2", messages: try source(line).messages)]
+        let sources = [try source(line), IRCConversation(name: "c2", messages: try source(line).messages)]
         func ids(_ run: String) throws -> [UUIDBytes] {
             let plan = try ReplayPlan(sources, run: run, listeners: 0)
             return plan.conversations.flatMap { [$0.id.uuid] + $0.messages.map(\.id.uuid) }

@@ -1,3 +1,4 @@
+import Archives
 import JSON
 import Reactor
 import ServiceKit
@@ -11,7 +12,7 @@ import Testing
     init() { ReactorThread.start() }
 
     private let sources = (0..<3).map { number in
-        SourceConversation(
+        IRCConversation(
             name: "c\(number)",
             messages: (0..<40).map { position in
                 .init(

@@ -1,3 +1,4 @@
+import Archives
 import CCrypto
 import CommandSupport
 import Models
@@ -33,7 +34,7 @@ struct ReplayPlan: Sendable {
     private var indices: [String: Int] = [:]
 
     /// - Parameter listeners: how many members of each conversation listen on a WebSocket.
-    init(_ sources: [SourceConversation], run: String, listeners: Int) throws(UsageError) {
+    init(_ sources: [IRCConversation], run: String, listeners: Int) throws(UsageError) {
         let identifiers = ReplayIdentifiers(run: run, conversations: sources.count)
         for (number, source) in sources.enumerated() where !source.messages.isEmpty {
             conversations.append(try conversation(source, number, identifiers, listeners))
@@ -44,7 +45,7 @@ struct ReplayPlan: Sendable {
     var replyCount: Int { conversations.reduce(0) { $0 + $1.messages.count { $0.parent != nil } } }
 
     private mutating func conversation(
-        _ source: SourceConversation, _ number: Int, _ identifiers: ReplayIdentifiers, _ listeners: Int
+        _ source: IRCConversation, _ number: Int, _ identifiers: ReplayIdentifiers, _ listeners: Int
     ) throws(UsageError) -> Conversation {
         var members: [Int] = []
         var known: Set<Int> = []

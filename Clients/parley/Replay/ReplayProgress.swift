@@ -17,8 +17,6 @@ final class ReplayProgress {
     private var lastCount = 0
     private var lastTime = MonotonicTime.now
 
-    private static let width = 30
-
     init(isInteractive: Bool = Terminal.isInteractive) { self.isInteractive = isInteractive }
 
     func stage(_ text: String) { Terminal.tell("\(text) …") }
@@ -53,10 +51,8 @@ final class ReplayProgress {
 
     private func line(_ state: State, perSecond rate: Int?) -> String {
         let share = total == 0 ? 1 : Double(state.acknowledged) / Double(total)
-        let filled = Int(share * Double(Self.width))
-        let bar = String(repeating: "█", count: filled) + String(repeating: "░", count: Self.width - filled)
         let speed = rate.map { "   \(grouped($0))/s   in flight \(grouped(state.inFlight))" } ?? ""
         return
-            "\(bar) \(grouped(state.acknowledged)) of \(grouped(total))   received \(grouped(state.received))\(speed)"
+            "\(ProgressBar.text(share)) \(grouped(state.acknowledged)) of \(grouped(total))   received \(grouped(state.received))\(speed)"
     }
 }

@@ -1,9 +1,59 @@
 import Archives
+import JSON
+import Models
+import ParleyClient
 
 extension Reader {
+    static let archives = [typedStream, record, log, importResults]
+
+    /// A line of records, which is passed on as it is.
+    private static let record = Reader(
+        "record", #"{"type":"conversation","id":"01900000-0000-7000-8000-00000000cafe","members":["a"]}"#,
+        #"{"type":"end","conversationId":"01900000-0000-7000-8000-00000000cafe","more":[{}]}"#
+    ) { bytes in
+        guard let record = try? SourceRecord(line: Array(bytes), at: .line(1), share: 0) else { return nil }
+        return (try? record.line(RecordLine())) == Array(bytes)
+    }
+
+    /// A line of a log: a parent comes before its reply, and a clock shows a time of a day.
+    private static let log = Reader(
+        "log",
+        #"{"conversation":"c","messages":[{"n":7,"time":"12:18","sender":"a","text":"b"},{"n":9,"sender":"a","text":"b","replyTo":7}]}"#
+    ) { bytes in
+        guard let conversation = try? IRCConversation(line: bytes) else { return nil }
+        return conversation.messages.enumerated().allSatisfy { index, message in
+            message.parent.map { $0 < index } ?? true && message.minute.map { (0..<1_440).contains($0) } ?? true
+        }
+    }
+
+    /// The response to an import: the same wherever it is cut.
+    private static let importResults = Reader(
+        "importResults",
+        """
+        {"line":1,"status":200}
+        {"line":2,"status":409,"problem":{"title":"x","status":409,"code":"conflict","detail":"é"}}
+
+        """
+    ) { bytes in
+        guard let whole = results([bytes[...]]) else { return nil }
+        let cut = bytes.count / 2
+        return results([bytes[..<cut], bytes[cut...]]) == whole
+    }
+
+    private static func results(_ pieces: [Slice<UnsafeRawBufferPointer>]) -> [ImportResult]? {
+        var reader = ImportResultReader()
+        var results: [ImportResult] = []
+        do throws(ImportResultReader.Violation) {
+            for piece in pieces { try reader.take(UnsafeRawBufferPointer(rebasing: piece)) { results.append($0) } }
+            return results
+        } catch {
+            return nil
+        }
+    }
+
     /// The texts of Apple's Messages. A text may be read from a stream that is damaged behind it; whatever the bytes, there
     /// is not more in them than they can hold.
-    static let typedStream = Reader("typedStream", examples: [plainText, attributedText]) { bytes in
+    private static let typedStream = Reader("typedStream", examples: [plainText, attributedText]) { bytes in
         let bytes = Array(bytes)
         guard let body = AttributedText(bytes) else { return nil }
         // A byte that is no UTF-8 becomes a replacement character, of three.

@@ -23,7 +23,8 @@ struct Reader: Sendable {
     }
 
     static let all: [Reader] =
-        [http, proxy, webSocket, json, frame, entry, databaseURL, configuration, token, keySet, typedStream]
+        [http, proxy, webSocket, json, frame, entry, databaseURL, configuration, token, keySet]
+        + archives
         + clientBodies
         + clientTexts
         + clientFrames
