@@ -64,7 +64,9 @@ def check(text: str, tmp_path):
     """The dry run of `parley import` takes it: it says of a file alone what an import would refuse."""
     file = tmp_path / f"{new_id()}.ndjson"
     file.write_text(text)
-    result = subprocess.run([EXECUTABLES / "parley", "import", "parley", file, "--dry-run"], capture_output=True, text=True)
+    result = subprocess.run(
+        [EXECUTABLES / "parley", "import", "parley", file, "--dry-run"], capture_output=True, text=True
+    )
     assert result.returncode == 0, result.stdout + result.stderr
 
 
