@@ -51,7 +51,7 @@ final class ReceiptService {
         slots.onEndedSession = { log.warning("ended the session of a silent receipt service", [LogField("pid", $0)]) }
         Reactor.every(.seconds(5)) { [weak search] in search?.checkDropped() }
         erasure = ReceiptErasure(writing, bus: bus, log: log)
-        imports = ReceiptImports(writing, bus: bus, log: log)
+        imports = ReceiptImports(writing, bus: bus, traffic: traffic, log: log)
     }
 
     func start() {

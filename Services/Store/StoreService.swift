@@ -14,6 +14,8 @@ final class StoreService {
     /// Commits read positions, erasures and the trimming of private streams. It has its own connection, so neither many
     /// readers nor the erasure of a user with years of data delays messages.
     let backgroundWriter: Writer
+    /// Of imports: on the connection of background work, with a queue and a pace of its own.
+    let importWriter: Writer
     let queries: Queries
     let indexer: SearchIndexer
     let slots: OwnedSlots
@@ -43,16 +45,20 @@ final class StoreService {
         backgroundWriter = Writer(
             writingInBackground, bus: bus, outcomes: outcomes, conversationLimit: configuration.conversationLimit,
             log: log)
+        importWriter = Writer(
+            writingInBackground, bus: bus, outcomes: outcomes, conversationLimit: configuration.conversationLimit,
+            log: log)
+        importWriter.pace = ImportPace()
         recentOutcomes = RecentOutcomes(backgroundWriter.connection, slots: slots)
         indexer = SearchIndexer(
             Connection(configuration.indexer), texts: queries.searching.texts, log: log,
             isWriterIdle: { [writer] in writer.isIdle },
             lastRead: { [queries] in queries.lastResponse })
-        for writer in [writer, backgroundWriter] {
+        for writer in [writer, backgroundWriter, importWriter] {
             writer.onCommit = { [indexer] in indexer.committed($0.locks.conversations, messages: $0.items.count) }
             writer.onDoubt = { [slots] in slots.doubt($0) }
         }
-        for writer in [writer, backgroundWriter] {
+        for writer in [writer, backgroundWriter, importWriter] {
             writer.notes = WorkNotes(
                 SearchIndex.notes, writer: writer.connection, background: writingInBackground, slots: slots,
                 isDone: indexer.isDone)
@@ -78,7 +84,7 @@ final class StoreService {
     func finish() async {
         erasures.stop()
         bus.onFrame = { _ in }
-        while !writer.isIdle || !backgroundWriter.isIdle || queries.inFlight > 0 {
+        while !writer.isIdle || !backgroundWriter.isIdle || !importWriter.isIdle || queries.inFlight > 0 {
             await Reactor.sleep(for: .milliseconds(5))
         }
     }
@@ -154,8 +160,8 @@ final class StoreService {
         metrics.gauge("parley_store_rows_waiting", "Rows waiting for a batch") { [writer] in Double(writer.waiting.rows)
         }
         metrics.gauge("parley_store_bytes_waiting", "Bytes of frames kept for commands that wait for a batch") {
-            [writer, backgroundWriter] in
-            Double(writer.waiting.bytes + backgroundWriter.waiting.bytes)
+            [writer, backgroundWriter, importWriter] in
+            Double(writer.waiting.bytes + backgroundWriter.waiting.bytes + importWriter.waiting.bytes)
         }
         metrics.gauge("parley_store_erasures", "Erasures of users under way") { [erasures] in
             Double(erasures.underWay)
@@ -170,6 +176,11 @@ final class StoreService {
             "parley_store_clock_difference_seconds", "How far the database's clock is ahead of this machine's"
         ) { [clock] in Double(clock.difference ?? 0) / 1000 }
         metrics.gauge("parley_store_queries_in_flight", "Queries in flight") { [queries] in Double(queries.inFlight) }
+    }
+
+    private func writer(of command: Command) -> Writer {
+        if command.isImport { return importWriter }
+        return command.isBackgroundWork ? backgroundWriter : writer
     }
 
     private func receive(_ frame: InboundFrame) {
@@ -195,10 +206,12 @@ final class StoreService {
         let request = RequestKey(origin: frame.origin, number: entry.number)
         if kind.isCommand {
             let command = try Command(entry, kind: kind, request: request, frame: frame.slice(bytes))
-            begin(request) { (command.isBackgroundWork ? backgroundWriter : writer).add(command) }
+            if !command.isImport { importWriter.pace?.noteOthers(at: .now) }
+            begin(request) { writer(of: command).add(command) }
         } else {
             var reader = ByteReader(entry.fields)
             let query = try queries.decode(kind, &reader)
+            importWriter.pace?.noteOthers(at: .now)
             begin(request) { queries.respond(to: request, query) }
         }
     }

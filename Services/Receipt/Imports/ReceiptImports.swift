@@ -7,7 +7,8 @@ import ServiceKit
 import Wire
 
 /// Stores the receipts of imports, and takes away those of imports that are dropped. One request is in flight at a time,
-/// so that signals, which use the same connection, wait for one of them at most.
+/// so that signals, which use the same connection, wait for one of them at most. Among messages they rest as signals do
+/// (`BatchPace`).
 @Reactor
 final class ReceiptImports {
     /// Rows taken away at a time: some tens of milliseconds.
@@ -22,14 +23,18 @@ final class ReceiptImports {
 
     private let connection: Connection
     private let bus: Bus
+    private let traffic: MessageTraffic
     private let log: Log
-    private var waiting = FIFO<(request: RequestKey, work: Work)>()
+    private var pace = BatchPace()
+    private var waiting = FIFO<(request: RequestKey, work: Work, since: MonotonicTime)>()
     private var isBusy = false
+    private var restTimer: TimerID?
     private(set) var stored = 0
 
-    init(_ connection: Connection, bus: Bus, log: Log) {
+    init(_ connection: Connection, bus: Bus, traffic: MessageTraffic, log: Log) {
         self.connection = connection
         self.bus = bus
+        self.traffic = traffic
         self.log = log
         connection.onUp { [unowned self] in advance() }
         connection.onLoss { [unowned self] _ in abandonWaiting() }
@@ -45,12 +50,12 @@ final class ReceiptImports {
         guard waiting.count < Self.capacity else {
             return bus.respond(to: request, Problem(.overloaded, "too many requests are in flight"))
         }
-        waiting.append((request, work))
+        waiting.append((request, work, .now))
         advance()
     }
 
     private func advance() {
-        guard connection.isUp, !isBusy, let (request, work) = waiting.popFirst() else { return }
+        guard connection.isUp, !isBusy, isRested(), let (request, work, _) = waiting.popFirst() else { return }
         isBusy = true
         switch work {
         case .store(let receipts): begin(receipts, request)
@@ -58,8 +63,22 @@ final class ReceiptImports {
         }
     }
 
+    private func isRested() -> Bool {
+        guard let since = waiting.first?.since,
+            let begin = pace.begin(since: since, inFlight: 0, amongMessages: traffic.isFlowing)
+        else { return false }
+        guard begin > .now else { return true }
+        restTimer =
+            restTimer
+            ?? Reactor.after(begin - .now) { [self] in
+                restTimer = nil
+                advance()
+            }
+        return false
+    }
+
     private func abandonWaiting() {
-        while let (request, _) = waiting.popFirst() { bus.abandon(request) }
+        while let (request, _, _) = waiting.popFirst() { bus.abandon(request) }
     }
 
     // MARK: Statements
@@ -93,8 +112,10 @@ final class ReceiptImports {
     private func submit(
         _ request: RequestKey, _ build: (inout Batch) -> Void, respond: @escaping @Reactor (Rows) -> Void
     ) {
+        let begun = MonotonicTime.now
         connection.submit(build) { [self] outcome in
             isBusy = false
+            pace.ended(begun: begun, at: .now)
             advance()  // First: PostgreSQL works while the response is encoded.
             switch outcome {
             case .committed(let rows): respond(rows[rows.count - 1])

@@ -16,6 +16,9 @@ protocol BatchStep: Sendable {
     /// Whether it may take long and nobody waits for it on a screen, so that it is committed apart from messages.
     static var isBackgroundWork: Bool { get }
 
+    /// Whether it brings a history, which leaves room for others (`ImportPace`).
+    static var isImport: Bool { get }
+
     init(from reader: inout ByteReader) throws(WireError)
 
     /// The number of rows it adds to a batch.
@@ -33,6 +36,7 @@ protocol BatchStep: Sendable {
 
 extension BatchStep {
     static var isBackgroundWork: Bool { false }
+    static var isImport: Bool { false }
     var rowCount: Int { 1 }
 }
 

@@ -56,6 +56,8 @@ struct Command {
         }
     }
 
+    var isImport: Bool { if case .step(let step) = action { type(of: step).isImport } else { false } }
+
     /// The number of rows it adds to a batch.
     var rowCount: Int {
         switch action {

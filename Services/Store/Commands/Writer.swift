@@ -16,7 +16,7 @@ final class Writer {
     /// The limit of one batch. libpq never returns memory, so this bounds what it holds to a few batches.
     static let batchLimit = CommandQueue.Size(rows: 1_000, bytes: 4 << 20)
     /// Two: PostgreSQL has its next batch while this process encodes the responses of the last one.
-    static let batchesInFlight = 2
+    nonisolated static let batchesInFlight = 2
 
     let connection: Connection
     private let outcomes: CommandOutcomes
@@ -29,6 +29,9 @@ final class Writer {
     var onCommit: @Reactor (BatchPlan) -> Void = { _ in }
     /// Called with slots in which commits may have happened without an announcement.
     var onDoubt: @Reactor (Set<Slot>) -> Void = { _ in }
+    /// Of imports, which leave room for others. Nil: batches begin when there is room at the connection.
+    var pace: ImportPace?
+    private var restTimer: TimerID?
     private(set) var metrics = WriterMetrics()
     private var queue = CommandQueue()
     private var isKickPlanned = false
@@ -72,11 +75,24 @@ final class Writer {
     }
 
     private func kick() {
-        while connection.isUp, inFlight < Self.batchesInFlight,
+        while connection.isUp, mayBegin(),
             let commands = queue.nextBatch(limit: Self.batchLimit)
         {
             submit(commands)
         }
+    }
+
+    private func mayBegin() -> Bool {
+        guard let pace else { return inFlight < Self.batchesInFlight }
+        guard !queue.isEmpty, let begin = pace.begin(inFlight: inFlight, at: .now) else { return false }
+        guard begin > .now else { return true }
+        restTimer =
+            restTimer
+            ?? Reactor.after(begin - .now) { [self] in
+                restTimer = nil
+                kick()
+            }
+        return false
     }
 
     private func submit(_ commands: [Command]) {
@@ -97,6 +113,7 @@ final class Writer {
             }
         } completion: { [self] outcome in
             inFlight -= 1
+            pace?.ended(begun: start, at: .now)
             metrics.observe(rows: plan.items.count + plan.reads.entries.count, time: .now - start)
             notes?.end(plan.locks.conversations, hasNote ? outcome.firstRows : nil)
             finish(commands, plan, outcome, bounds)

@@ -25,6 +25,7 @@ extension DropImport: BatchStep {
 
     static var statements: [Statement] { [statement.untyped] }
     static var isBackgroundWork: Bool { true }
+    static var isImport: Bool { true }
 
     func lock(_ locks: inout Locks) {
         locks.insert(conversation: conversation)

@@ -13,6 +13,7 @@ struct ImportStep: BatchStep, @unchecked Sendable {
 
     /// Apart from messages: an import of years delays nobody.
     static var isBackgroundWork: Bool { true }
+    static var isImport: Bool { true }
 
     private let conversation: ConversationID
     private let records: [ImportRecord]
