@@ -153,7 +153,8 @@ package final class RecordCheck {
     }
 
     private func take(_ record: ImportRecord.MemberChange, _ conversation: inout Opened) -> Refusal? {
-        guard !conversation.isDirect else { return .membership }
+        // Of a direct conversation one may have been erased, which is to leave.
+        guard !conversation.isDirect || record.change == .removed else { return .membership }
         let joined = conversation.members[record.userId], isMember = joined != nil
         guard isMember == (record.change != .added) else { return .membership }
         if let refusal = advance(&conversation, to: record.at) { return refusal }

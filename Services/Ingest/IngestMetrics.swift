@@ -12,6 +12,11 @@ final class IngestMetrics {
     private let importedLines: Counter
     private let refusedLines: Counter
     private let repeatedRequests: Counter
+    private let exportedRecords: Counter
+    private let exportedBytes: Counter
+    private let failedExports: Counter
+    /// Exports whose responses are not complete.
+    private(set) var exports = 0
     /// Imports whose bodies are arriving or whose responses are not complete.
     private var imports = 0
 
@@ -33,8 +38,23 @@ final class IngestMetrics {
         (importedLines, refusedLines) = (lines("stored"), lines("refused"))
         repeatedRequests = metrics.counter(
             "parley_ingest_import_repetitions_total", "Requests to a store that an import repeated")
+        exportedRecords = metrics.counter("parley_ingest_exported_records_total", "Records of exported conversations")
+        exportedBytes = metrics.counter("parley_ingest_exported_bytes_total", "Bytes of exports")
+        failedExports = metrics.counter(
+            "parley_ingest_failed_exports_total", "Exports that ended in their middle: no one state, or no store")
         metrics.gauge("parley_ingest_imports", "Imports in progress") { [unowned self] in Double(imports) }
+        metrics.gauge("parley_ingest_exports", "Exports in progress") { [unowned self] in Double(exports) }
     }
+
+    func exportBegan() { exports += 1 }
+
+    func exportEnded() { exports -= 1 }
+
+    func exportFailed() { failedExports.increment() }
+
+    func exported(bytes: Int) { exportedBytes.increment(by: bytes) }
+
+    func exported(records: Int) { exportedRecords.increment(by: records) }
 
     func importBegan() { imports += 1 }
 

@@ -74,6 +74,8 @@ final class IngestService: HTTPHandler {
     func admit(_ request: Request) -> RequestAdmission {
         switch Route.find(request.method, request.target.path) {
         case .route(let route) where route.call == .importRecords: admitImport(request)
+        case .route(let route) where route.call == .exportConversation || route.call == .exportUser:
+            admitExport(request, route)
         case .route(let route): admit(request, route.call)
         case .methodNotAllowed(let allowed): refused(.methodNotAllowed(allowed))
         case .notFound where service.isAdministration(request): .admitted(bodyBytes: 0)
@@ -168,7 +170,7 @@ final class IngestService: HTTPHandler {
         let query = QueryParameters(request.target)
         switch route.call {
         case .limits, .document: preconditionFailure("served without a caller")
-        case .importRecords: preconditionFailure("served as a stream")
+        case .importRecords, .exportConversation, .exportUser: preconditionFailure("served as a stream")
         case .dropImport: dropImport(of: try route.conversation(), exchange)
         case .createConversation: try createConversation(request.body, user, exchange)
         case .listConversations: try listConversations(query, user, exchange)

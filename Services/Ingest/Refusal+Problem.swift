@@ -9,8 +9,11 @@ extension Refusal {
     init(_ problem: Problem, headers: [ResponseHeader] = []) {
         var body = ByteBuffer()
         problem.writeJSON(to: &body)
-        let retry = problem.retryAfter.map { [ResponseHeader.retryAfter(seconds: $0)] } ?? []
-        self.init(Int(problem.code.status), .problem, headers: headers + retry, body: body)
+        self.init(Int(problem.code.status), .problem, headers: headers + Self.retryHeaders(of: problem), body: body)
+    }
+
+    static func retryHeaders(of problem: Problem) -> [ResponseHeader] {
+        problem.retryAfter.map { [ResponseHeader.retryAfter(seconds: $0)] } ?? []
     }
 
     /// A 405 response with the methods that the path supports (RFC 9110, 15.5.6).

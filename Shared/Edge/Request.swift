@@ -40,6 +40,8 @@ public struct Request {
 
     public var method: Method { parser.method }
     public var target: RequestTarget { parser.target }
+    /// Whether the response has no body.
+    public var isHead: Bool { parser.isHead }
 
     /// The length of the body as the head announces it; nil when it is chunked.
     public var announcedBodyBytes: UInt64? { parser.announcedBodyBytes }

@@ -9,6 +9,8 @@ public enum ContractLimits {
     public static let textBytes = 16 * 1024
     /// The body of any request except a batch.
     public static let bodyBytes = 128 * 1024
+    /// A line of an import: a message with all texts that an export has of it.
+    public static let importLineBytes = 512 * 1024
     public static let batchBytes = 4 * 1024 * 1024
     public static let batchMessages = 500
     /// The members that one request may create a conversation with.

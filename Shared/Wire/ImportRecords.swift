@@ -43,7 +43,7 @@ public enum ImportRecord {
     case end
 
     /// Layout: kind 1 · created at 8 · title length 2, UTF-8 (empty: none) · members 2 × name.
-    public struct Conversation {
+    public struct Conversation: Sendable {
         public var kind: ConversationKind
         public var createdAt: Timestamp
         public var title: String

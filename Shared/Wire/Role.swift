@@ -49,7 +49,8 @@ extension StoreRequestKind {
         case .readMoved: [.receipt]
         case .eraseStep: [.store]
         case .listConversations, .conversation, .members, .history, .message, .changes, .revisions, .tapbacks, .sync,
-            .settings, .conversationSettings, .receipts, .search, .digest:
+            .settings, .conversationSettings, .receipts, .search, .digest, .exportedConversations, .exportHead,
+            .exportPage, .exportReceipts:
             [.ingest]
         case .bootstrap, .replay, .privateReplay, .positions, .senderCounts: [.fanout]
         case .erasedUsers, .revocations: [.fanout, .ingest]

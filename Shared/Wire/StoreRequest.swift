@@ -31,6 +31,12 @@ public enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case search = 77
     case digest = 78
 
+    // Queries of exports. The response has records in the layout of an import.
+    case exportedConversations = 80
+    case exportHead = 81
+    case exportPage = 82
+    case exportReceipts = 83
+
     // Queries of fanout. The response has entries of its streams.
     case bootstrap = 128
     case replay = 129

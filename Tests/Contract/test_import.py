@@ -417,7 +417,7 @@ def test_a_request_that_ends_in_its_middle_is_continued(system, backend, ben, hi
         ('{"type":"end","type":"end"}', 400, "type"),
         ('{"type":"end","conversationId":"nobody"}', 400, "conversationId"),
         (json.dumps({"type": "end", "conversationId": new_id()}), 404, "conversationId"),
-        ('{"type":"end","padding":"' + "x" * 140_000 + '"}', 413, "line"),
+        ('{"type":"end","padding":"' + "x" * 540_000 + '"}', 413, "line"),
         ("\x00", 400, ""),
         ("\ud800", 400, ""),
     ],

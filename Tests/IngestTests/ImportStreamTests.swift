@@ -44,9 +44,9 @@ private struct Peer {
     private(set) var output = ""
 
     init(_ bounds: ImportStream.Bounds = .init(), lineBytes: Int? = nil) {
-        var limits = ClientLimits()
-        if let lineBytes { limits.bodyBytes = lineBytes }
-        stream = ImportStream(limits: limits, bounds: bounds)
+        var bounds = bounds
+        if let lineBytes { bounds.lineBytes = lineBytes }
+        stream = ImportStream(limits: ClientLimits(), bounds: bounds)
     }
 
     mutating func take(_ text: some StringProtocol) {

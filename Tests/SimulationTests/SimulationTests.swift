@@ -77,16 +77,18 @@ extension Mutation {
     /// the course of runs makes it wrong, and the search long, until it is set anew.
     fileprivate var likelySeed: UInt64 {
         switch self {
-        case .commitsAreLost, .earlyDeletionsAreForgotten, .repetitionsAreStored: 0
-        case .positionsAreShared, .requestsAreForgotten, .revisionsAreLost: 1
-        case .deletedTextsStay, .digestsAreLost, .settingsAreIgnored: 4
+        case .earlyDeletionsAreForgotten, .repetitionsAreStored: 0
+        case .positionsAreShared, .settingsAreIgnored: 1
+        case .commitsAreLost: 3
+        case .deletedTextsStay, .digestsAreLost: 4
         case .hiddenMessagesStay, .keysAreForgotten: 10
+        case .requestsAreForgotten: 11
+        case .revisionsAreLost: 14
         case .horizonsAreSet: 24
-        case .deletedMessagesAreReplyable: 39
-        case .deletedMessagesAreEditable: 40
-        case .tapbacksAddUp: 61
+        case .deletedMessagesAreEditable, .deletedMessagesAreReplyable: 40
+        case .tapbacksAddUp: 65
         case .epochsStay: 93
-        case .textsAreOfNow: 370
+        case .textsAreOfNow: 671
         }
     }
 }

@@ -223,6 +223,64 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
         #expect(texts == ["one", "two"])
     }
 
+    @Test("queries of an export and their responses read back")
+    func exports() throws {
+        let list = ExportedConversations(of: bob, after: conversation)
+        let head = ExportHeadQuery(conversation, reader: nil)
+        let page = ExportPageQuery(conversation, reader: bob, .tapbacks, after: 1, through: 2, state: 3)
+        let id = hex(written { $0.append(conversation) }), number = String(repeating: "0", count: 15)
+        #expect(hex(written(list.write)) == "03626f62" + id)
+        #expect(hex(written(head.write)) == id + "00")
+        #expect(hex(written(page.write)) == id + "03626f62" + "02" + number + "1" + number + "2" + number + "3")
+        #expect(try reread(list) == list)
+        #expect(try reread(head) == head)
+        #expect(try reread(page) == page)
+
+        let place = ExportReceiptsQuery.Place(user: bob, at: Timestamp(milliseconds: 60_000), kind: .read, seq: 7)
+        for after in [nil, place] {
+            let receipts = ExportReceiptsQuery(conversation, reader: nil, state: 3, after: after)
+            #expect(try reread(receipts) == receipts)
+        }
+        let received = written { ExportedReceipts.append(place, through: nil, at: place.at, to: &$0) }
+        try received.withUnsafeBytes { bytes in
+            var reader = ByteReader(bytes)
+            let next = try ExportedReceipts.next(from: &reader)
+            #expect(next.place == place && next.message == nil && next.at == place.at && reader.remaining == 0)
+        }
+
+        let opening = ImportRecord.Conversation(
+            kind: .group, createdAt: Timestamp(milliseconds: 60_000), title: "", members: [bob])
+        let response = try reread(ExportHead(lastSeq: 9, opening: opening, stays: [2...3, 5...Int64.max]))
+        #expect(response.lastSeq == 9 && response.opening.members == [bob])
+        #expect(response.stays == [2...3, 5...Int64.max])
+
+        let bytes = written { buffer in
+            ExportPage.writeHead(state: 3, covered: 2, stayCount: 1, viewEnd: .max, to: &buffer)
+            ExportPage.append(.end, at: 2, to: &buffer)
+        }
+        let read = try bytes.withUnsafeBytes { raw in
+            var reader = ByteReader(raw)
+            let page = try ExportPage(from: &reader)
+            var seqs: [Int64] = []
+            try page.forEachRecord { seq, _ in seqs.append(seq) }
+            return (page.state, page.covered, page.stayCount, page.viewEnd, seqs)
+        }
+        #expect(read == (3, 2, 1, .max, [2]))
+    }
+
+    private func written(_ body: (inout ByteBuffer) -> Void) -> [UInt8] {
+        var buffer = ByteBuffer()
+        body(&buffer)
+        return buffer.array
+    }
+
+    private func reread<Value: WireCodable>(_ value: Value) throws -> Value {
+        try written(value.write).withUnsafeBytes { bytes in
+            var reader = ByteReader(bytes)
+            return try Value(from: &reader)
+        }
+    }
+
     @Test("records of an import read back, each kind in its layout")
     func importRecords() throws {
         let at = Timestamp(milliseconds: 60_000), text = Array("one".utf8)

@@ -32,6 +32,10 @@ import Wire
             receipts              ingest
             search                ingest
             digest                ingest
+            exportedConversations ingest
+            exportHead            ingest
+            exportPage            ingest
+            exportReceipts        ingest
             bootstrap                                    fanout
             replay                                       fanout
             privateReplay                                fanout

@@ -48,6 +48,7 @@ final class ImportCall: StreamHandler {
         var bounds = ImportStream.Bounds()
         bounds.bytes = bytes
         bounds.bytesPerRequest = min(bounds.bytesPerRequest, bytes / 2)
+        bounds.lineBytes = min(bounds.lineBytes, max(ingest.limits.bodyBytes, bytes / 2))
         state = ImportStream(limits: ingest.limits, bounds: bounds)
         account.begin(weight: weight, bytes: 0)
         ingest.load.arrived(bytes: bytes)

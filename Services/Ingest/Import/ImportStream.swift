@@ -17,6 +17,8 @@ struct ImportStream {
         /// Lines without a written result, and the bytes of their records. The last piece of the body may exceed both.
         var lines = 8_192
         var bytes = 2 * 1024 * 1024
+        /// Less where fewer bytes are held, but a body of a usual size.
+        var lineBytes = ContractLimits.importLineBytes
         /// Conversations that are given up. Beyond them everything is.
         var failedConversations = 1_024
     }
@@ -90,20 +92,20 @@ struct ImportStream {
     private mutating func keep(_ piece: UnsafeRawBufferPointer) {
         guard !isPassingOver else { return }
         partial.append(contentsOf: piece)
-        guard partial.count > limits.bodyBytes else { return }
+        guard partial.count > bounds.lineBytes else { return }
         isPassingOver = true
         partial = []
     }
 
     private mutating func endLine(with rest: UnsafeRawBufferPointer) {
         lineCount += 1
-        if partial.isEmpty, !isPassingOver, rest.count <= limits.bodyBytes { return read(rest) }
+        if partial.isEmpty, !isPassingOver, rest.count <= bounds.lineBytes { return read(rest) }
         keep(rest)
         let line = partial
         partial.removeAll(keepingCapacity: true)
         if isPassingOver {
             isPassingOver = false
-            refuse(Problem(.tooLarge, "a line has at most \(limits.bodyBytes) bytes"))
+            refuse(Problem(.tooLarge, "a line has at most \(bounds.lineBytes) bytes"))
         } else {
             line.withUnsafeBytes { read($0) }
         }

@@ -36,6 +36,8 @@ extension Call {
         case .eraseUser, .revokeTokens, .dropImport: CallCost()
         // Its records are background work of the stores, which take them as they have time.
         case .importRecords: CallCost(atOnce: 4)
+        // Its pages take turns in the stores, so that others go first.
+        case .exportConversation, .exportUser: CallCost(20, atOnce: 2)
         case .settings, .putSettings, .conversationSettings, .putConversationSettings: CallCost()
         case .conversation, .message, .revisions: CallCost()
         case .history: CallCost(perHundredItems: 20)
@@ -62,6 +64,8 @@ extension Call {
         case .search: "search"
         case .digest: "readDigest"
         case .importRecords: "importRecords"
+        case .exportConversation: "exportConversation"
+        case .exportUser: "exportUser"
         default: nil
         }
     }

@@ -12,7 +12,7 @@ enum Call: CaseIterable {
     case sync, search
     case settings, putSettings, conversationSettings, putConversationSettings
     case eraseUser, revokeTokens
-    case importRecords, dropImport
+    case importRecords, dropImport, exportConversation, exportUser
     case edit, delete, revisions, setTapback, removeTapback, tapbacks, messageReceipts
 
     var needsToken: Bool { self != .limits && self != .document }
@@ -20,7 +20,7 @@ enum Call: CaseIterable {
     /// Whether the call is for the application's backend only, which is not a user.
     var isForAdministrators: Bool {
         switch self {
-        case .eraseUser, .revokeTokens, .importRecords, .dropImport: true
+        case .eraseUser, .revokeTokens, .importRecords, .dropImport, .exportConversation, .exportUser: true
         default: false
         }
     }
@@ -90,6 +90,10 @@ extension Route {
         }
         if first == "import", !identifier.isEmpty, segments.next() == nil {
             return delete(method, Route(.dropImport, conversation: identifier))
+        }
+        if first == "export", let item = segments.next(), !item.isEmpty, segments.next() == nil {
+            if identifier == "conversations" { return get(method, Route(.exportConversation, conversation: item)) }
+            return identifier == "users" ? get(method, Route(.exportUser, item: item)) : .notFound
         }
         guard first == "conversations", !identifier.isEmpty else { return .notFound }
         guard let part = segments.next() else { return conversation(method, identifier) }

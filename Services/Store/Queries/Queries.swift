@@ -28,7 +28,7 @@ final class Queries {
             SettingsStatement.inConversation.untyped,
             UnreadStatement.blocks.untyped, UnreadStatement.latest.untyped,
         ] + ConversationStatement.all + FeedStatement.queries + HistoryRows.statements + FormerReceipts.statements
-        + ErasureStatements.queries + RevocationStatements.queries
+        + ErasureStatements.queries + RevocationStatements.queries + ExportStatements.all
 
     let connection: QueryConnections
     let searching: Search
@@ -85,6 +85,10 @@ final class Queries {
         case .sync: try prepare(sync) { .user($0.user) }
         case .settings: try prepare(settings) { .user($0.user) }
         case .conversationSettings: try prepare(conversationSettings) { .user($0.reader) }
+        case .exportedConversations: try prepare(exportedConversations) { .user($0.user) }
+        case .exportHead: try prepare(exportHead) { .conversation($0.conversation) }
+        case .exportReceipts: try prepare(exportReceipts) { .conversation($0.conversation) }
+        case .exportPage: try prepare(exportPage) { .conversation($0.conversation) }
         case .bootstrap: try prepare(bootstrap) { .user($0.user) }
         case .replay: try prepare(replay) { .conversation($0.conversation) }
         case .privateReplay: try prepare(privateReplay) { .user($0.user) }

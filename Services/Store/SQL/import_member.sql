@@ -39,7 +39,8 @@ verdict AS MATERIALIZED (
                 WHERE h.slot = :slot AND h.conversation_id = :conversation AND h.kind = :kind AND h.at = :at
                   AND h.user_id = :user) THEN {ImportVerdict.repeated}
             {import_refusals}
-            WHEN state.kind = {ConversationKind.direct} THEN {ImportVerdict.isDirect}
+            -- Nobody leaves a direct conversation but by an erasure.
+            WHEN state.kind = {ConversationKind.direct} AND :kind <> {ChangeKind.memberRemoved} THEN {ImportVerdict.isDirect}
             WHEN :kind <> {ChangeKind.memberAdded} AND NOT EXISTS (SELECT FROM stay) THEN {ImportVerdict.isNoMember}
             WHEN :kind = {ChangeKind.memberAdded} AND EXISTS (SELECT FROM stay) THEN {ImportVerdict.isMember}
             WHEN (SELECT NOT {is_imported_member(user => a.actor)} FROM acting a) THEN {ImportVerdict.isNoMember}

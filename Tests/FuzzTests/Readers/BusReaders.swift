@@ -110,7 +110,8 @@ extension Reader {
                         memberCount: 4)
                 ], conversations: Array("[]".utf8), showsPresence: true)),
         layout(Problem(.notFound, "no")),
-        request, response, sendMessages, importRecords, change, privateChange, status, senderCounts,
+        request, response, sendMessages, importRecords, exportHead, exportPage, change, privateChange, status,
+        senderCounts,
     ]
 
     /// What is taken is written and read again as the same.
@@ -183,6 +184,39 @@ extension Reader {
         } catch {
             return areInside ? nil : false
         }
+    }
+
+    private static let exportHead = Reader("ExportHead", examples: [exampleHead]) { bytes in
+        var reader = ByteReader(bytes)
+        guard let head = try? ExportHead(from: &reader) else { return nil }
+        return head.stays.allSatisfy { $0.lowerBound >= 0 }
+    }
+
+    private static let exampleHead = written { buffer in
+        let opening = ImportRecord.Conversation(kind: .group, createdAt: someTime, title: "t", members: [alice])
+        ExportHead(lastSeq: 9, opening: opening, stays: [2...3, 5...Int64.max]).write(to: &buffer)
+    }
+
+    private static let exportPage = Reader("ExportPage", examples: [examplePage]) { bytes in
+        var reader = ByteReader(bytes)
+        guard let page = try? ExportPage(from: &reader) else { return nil }
+        var areInside = true
+        do throws(WireError) {
+            try page.forEachRecord { _, record in
+                guard case .message(let message) = record else { return }
+                areInside = areInside && message.texts.allSatisfy { bytes.contains($0.text) }
+            }
+            return areInside
+        } catch {
+            return areInside ? nil : false
+        }
+    }
+
+    private static let examplePage = written { buffer in
+        ExportPage.writeHead(state: 3, covered: 2, stayCount: 1, viewEnd: .max, to: &buffer)
+        ExportPage.append(
+            .member(ImportRecord.MemberChange(.memberAdded, of: alice, at: someTime, by: nil)), at: 1, to: &buffer)
+        ExportPage.append(.end, at: 2, to: &buffer)
     }
 
     private static let exampleRecords = written { buffer in

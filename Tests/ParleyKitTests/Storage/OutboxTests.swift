@@ -113,7 +113,7 @@ import Testing
     }
 
     @Test("a message that the server has stored stays in sight until the stream brings it")
-    func acknowledged() throws {
+    func untoldMessage() throws {
         let store = try copy(lastSeq: 5)
         try store.apply([.history(talk, history(1...5, of: 5), place: .newest)])
         try store.enqueue(send("one"), messageId(7))

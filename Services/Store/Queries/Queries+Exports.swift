@@ -1,0 +1,174 @@
+import Bytes
+import Models
+import Postgres
+import Reactor
+import Wire
+
+// Conversations as records of an import, in pieces. They are heavy turns, of which light ones never wait.
+extension Queries {
+    /// The next conversations of a user.
+    func exportedConversations(_ query: ExportedConversations) async throws -> [UInt8] {
+        let rows = try await connection.query(ExportStatements.conversations, .heavy) { parameters, input in
+            parameters.set(input.user, to: query.user)
+            parameters.set(input.after, to: query.after)
+            parameters.set(input.limit, to: Int64(ExportStatements.conversationsPerPage))
+        }
+        var buffer = ByteBuffer()
+        for row in rows { buffer.append(row[ExportStatements.conversations.columns.conversationId]) }
+        return buffer.array
+    }
+
+    /// `ExportHead`
+    func exportHead(_ query: ExportHeadQuery) async throws -> [UInt8] {
+        let rows = try await connection.query(ExportStatements.head, .heavy) { parameters, input in
+            parameters.set(input.key, to: query.conversation)
+            parameters.set(input.reader, to: query.reader)
+        }
+        let columns = ExportStatements.head.columns
+        guard let row = rows.first else { throw Problem.unknownConversation }
+        guard !row[columns.isOpen] else {
+            throw Problem(.conflict, "the import of this conversation has not ended")
+        }
+        let opening = ImportRecord.Conversation(
+            kind: row[columns.kind], createdAt: row[columns.createdAt], title: row[columns.title] ?? "",
+            members: row[columns.members])
+        let head = ExportHead(
+            lastSeq: row[columns.lastSeq], opening: opening,
+            stays: zip(row[columns.firstSeqs], row[columns.lastSeqs]).map { $0...$1 })
+        var buffer = ByteBuffer()
+        head.write(to: &buffer)
+        return buffer.array
+    }
+
+    /// `ExportPage`
+    func exportPage(_ query: ExportPageQuery) async throws -> [UInt8] {
+        let rows = try await connection.query(ExportStatements.page, .heavy) { parameters, input in
+            parameters.set(input.head.key, to: query.conversation)
+            parameters.set(input.head.reader, to: query.reader)
+            parameters.set(input.withMessages, to: query.part == .everything)
+            parameters.set(input.after, to: query.after)
+            parameters.set(input.through, to: min(query.through, query.state))
+            parameters.set(input.state, to: query.state)
+        }
+        let columns = ExportStatements.page.columns
+        guard let first = rows.first else { throw Problem.unknownConversation }
+        let covered = first[columns.covered]
+        // What was read before the stale record is exported first, so that there is the less that may not change.
+        let isStuck = first[columns.isStale] && covered == query.after
+        var buffer = ByteBuffer()
+        ExportPage.writeHead(
+            state: isStuck ? try await laterState(query) : query.state, covered: covered,
+            stayCount: first[columns.stayCount], viewEnd: first[columns.viewEnd], to: &buffer)
+        ExportRows(rows, columns).append(of: query.part, to: &buffer)
+        return buffer.array
+    }
+
+    /// `ExportedReceipts`
+    func exportReceipts(_ query: ExportReceiptsQuery) async throws -> [UInt8] {
+        let rows = try await connection.query(ExportStatements.receipts, .heavy) { parameters, input in
+            parameters.set(input.head.key, to: query.conversation)
+            parameters.set(input.head.reader, to: query.reader)
+            parameters.set(input.state, to: query.state)
+            parameters.set(input.user, to: query.after?.user.name ?? "")
+            parameters.set(input.at, to: query.after?.at ?? Timestamp(milliseconds: 0))
+            parameters.set(input.kind, to: Int16(query.after?.kind.rawValue ?? 0))
+            parameters.set(input.seq, to: query.after?.seq ?? 0)
+            parameters.set(input.limit, to: Int64(ExportStatements.receiptsPerPage))
+        }
+        let columns = ExportStatements.receipts.columns
+        var buffer = ByteBuffer()
+        for row in rows {
+            guard let kind = ImportReceipt.Kind(rawValue: UInt8(row[columns.kind])) else { continue }
+            let place = ExportReceiptsQuery.Place(
+                user: row[columns.userId], at: row[columns.at], kind: kind, seq: row[columns.seq])
+            // A message may have a later time than the clock had that the receipt came by.
+            ExportedReceipts.append(
+                place, through: row[columns.messageId], at: max(place.at, row[columns.createdAt] ?? place.at),
+                to: &buffer)
+        }
+        return buffer.array
+    }
+
+    private func laterState(_ query: ExportPageQuery) async throws -> Int64 {
+        let rows = try await connection.query(ExportStatements.state, .heavy) { parameters, input in
+            parameters.set(input.key, to: query.conversation)
+            parameters.set(input.after, to: query.after)
+            parameters.set(input.state, to: query.state)
+        }
+        guard let state = rows.first?[ExportStatements.state.columns.state], state > query.state else {
+            throw Problem(.conflict, "what is exported has changed meanwhile")
+        }
+        return state
+    }
+}
+
+/// The rows of a page as records. A message has a row for each of its texts.
+private struct ExportRows {
+    private let rows: Rows
+    private let columns: ExportStatements.PageColumns
+
+    init(_ rows: Rows, _ columns: ExportStatements.PageColumns) {
+        self.rows = rows
+        self.columns = columns
+    }
+
+    func append(of part: ExportPageQuery.Part, to buffer: inout ByteBuffer) {
+        var index = 0
+        while index < rows.count {
+            let row = rows[index]
+            guard let seq = row[columns.seq], let kind = ChangeKind(rawValue: UInt8(row[columns.kind])) else { return }
+            var end = index + 1
+            while end < rows.count, kind == .messageCreated, rows[end][columns.seq] == seq { end += 1 }
+            append(kind, rows[index..<end], at: seq, part, to: &buffer)
+            index = end
+        }
+    }
+
+    private func append(
+        _ kind: ChangeKind, _ group: Slice<Rows>, at seq: Int64, _ part: ExportPageQuery.Part,
+        to buffer: inout ByteBuffer
+    ) {
+        guard let row = group.first else { return }
+        switch kind {
+        case .messageCreated: ExportPage.append(message(row, group), at: seq, to: &buffer)
+        case .tapbackSet:
+            guard part != .changes, let tapback = tapback(row) else { return }
+            ExportPage.append(tapback, at: seq, to: &buffer)
+        case .memberAdded, .memberRemoved, .memberChanged:
+            guard part != .tapbacks, let user = row[columns.userId] else { return }
+            append(kind, of: user, row, at: seq, to: &buffer)
+        case .conversationRenamed:
+            guard part != .tapbacks, let title = row[columns.title] else { return }
+            let renaming = ImportRecord.Title(title, at: row[columns.at], by: row[columns.actorId])
+            ExportPage.append(.title(renaming), at: seq, to: &buffer)
+        case .conversationCreated, .messageEdited, .messageDeleted, .tapbackRemoved: return
+        }
+    }
+
+    /// Who comes as an owner comes, and gets the role.
+    private func append(_ kind: ChangeKind, of user: UserID, _ row: Row, at seq: Int64, to buffer: inout ByteBuffer) {
+        func append(_ kind: ChangeKind) {
+            let change = ImportRecord.MemberChange(kind, of: user, at: row[columns.at], by: row[columns.actorId])
+            ExportPage.append(.member(change), at: seq, to: &buffer)
+        }
+        append(kind)
+        if kind == .memberAdded, row[columns.role] == Int16(MemberRole.owner.rawValue) { append(.memberChanged) }
+    }
+
+    private func tapback(_ row: Row) -> ImportRecord? {
+        guard let kind = row[columns.tapback], let message = row[columns.messageId] else { return nil }
+        return .tapback(.init(message: message, user: row[columns.actorId], kind: kind, at: row[columns.at]))
+    }
+
+    private func message(_ row: Row, _ group: Slice<Rows>) -> ImportRecord {
+        guard let id = row[columns.messageId] else { preconditionFailure("a message has an id") }
+        let texts = group.compactMap { text -> ImportRecord.Message.Text? in
+            guard let body = text[columns.body], let at = text[columns.bodyAt] else { return nil }
+            return ImportRecord.Message.Text(body, at: at)
+        }
+        return .message(
+            .init(
+                id: id, sender: row[columns.actorId], replyTo: row[columns.replyTo], createdAt: row[columns.at],
+                deletedAt: row[columns.deletedAt], texts: texts))
+    }
+}

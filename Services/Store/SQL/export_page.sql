@@ -1,0 +1,131 @@
+-- A page of a conversation's records for an export: what came after a position, as a reader may see it, in one snapshot.
+-- One row or more, of which the first tells how far the page goes; a message has a row for each of its texts.
+--
+-- A page ends where it has read enough rows or texts, and before a message that has changed behind the position whose
+-- state is exported. Of a text that was edited very often or is very long, the first and the newest are returned.
+--
+-- :slot          smallint
+-- :conversation  uuid
+-- :reader        text        NULL: whoever may see everything
+-- :with_messages boolean     false: of what happened, the changes alone
+-- :after         bigint
+-- :through       bigint
+-- :state         bigint
+--
+-- > covered       bigint      the next page begins after it
+-- > is_stale      boolean     what comes next has changed behind the state
+-- > stay_count    bigint      of the reader
+-- > view_end      bigint
+-- > seq           bigint      NULL without a record, like all that follows
+-- > kind          smallint    ChangeKind
+-- > at            timestamptz
+-- > actor_id      text
+-- > user_id       text        or NULL
+-- > role          smallint    or NULL
+-- > title         text        or NULL
+-- > message_id    uuid        or NULL
+-- > reply_to      uuid        or NULL
+-- > deleted_at    timestamptz or NULL
+-- > tapback       text        or NULL
+-- > body          text        or NULL
+-- > body_at       timestamptz or NULL
+WITH {stays_of_reader},
+view AS MATERIALIZED (
+    SELECT count(*) AS stay_count, coalesce(max(s.last_seq), {Int64.max}) AS end_seq FROM stays s
+),
+found AS MATERIALIZED (
+    SELECT f.* FROM (
+        (SELECT m.seq, {ChangeKind.messageCreated}::smallint AS kind, m.created_at AS at, m.sender_id AS actor_id,
+            NULL::text AS user_id, NULL::smallint AS role, NULL::text AS title, m.id AS message_id
+         FROM store.messages m
+         WHERE m.slot = :slot AND m.conversation_id = :conversation AND m.seq > :after AND m.seq <= :through
+           AND :with_messages
+         ORDER BY m.seq LIMIT {ExportStatements.rowsPerPage})
+        UNION ALL
+        (SELECT h.seq, h.kind, h.at, h.actor_id, h.user_id, h.role, h.title, h.message_id
+         FROM store.changes h
+         WHERE h.slot = :slot AND h.conversation_id = :conversation AND h.seq > :after AND h.seq <= :through
+         ORDER BY h.seq LIMIT {ExportStatements.rowsPerPage})
+    ) f
+    ORDER BY f.seq LIMIT {ExportStatements.rowsPerPage}
+),
+-- A position may have two rows: what a page reads of its last one may be the first of them.
+read AS MATERIALIZED (
+    SELECT CASE WHEN count(*) < {ExportStatements.rowsPerPage} THEN :through ELSE max(f.seq) - 1 END AS through FROM found f
+),
+judged AS MATERIALIZED (
+    SELECT f.*, t.changed_seq, t.reply_to, t.deleted_at, t.kind AS message_kind, t.body, t.edited_at, t.created_at,
+        CASE f.kind
+            WHEN {ChangeKind.messageCreated} THEN t.kind <> {MessageKind.system} AND t.is_visible
+            WHEN {ChangeKind.tapbackSet} THEN t.is_visible
+            ELSE f.kind IN ({ChangeKind.memberAdded}, {ChangeKind.memberRemoved}, {ChangeKind.memberChanged},
+                {ChangeKind.conversationRenamed})
+        END AS is_shown,
+        CASE WHEN f.kind = {ChangeKind.tapbackSet} THEN (
+            SELECT r.kind FROM store.tapbacks r
+            WHERE r.slot = :slot AND r.conversation_id = :conversation AND r.message_id = f.message_id
+              AND r.user_id = f.actor_id AND (r.seq = f.seq OR r.seq = 0 AND r.at = f.at)
+        ) END AS tapback
+    FROM found f LEFT JOIN LATERAL (
+        SELECT m.changed_seq, m.deleted_at, m.kind, m.body, m.edited_at, m.created_at,
+            :reader IS NULL OR m.sender_id = :reader OR (
+                SELECT true FROM stays s WHERE m.seq BETWEEN s.first_seq AND s.last_seq LIMIT 1) IS NOT NULL
+                AND {is_not_hidden(seq => m.seq)} AS is_visible,
+            CASE WHEN :reader IS NULL OR m.reply_to IS NULL OR (
+                SELECT true FROM store.messages p
+                WHERE p.slot = :slot AND p.conversation_id = :conversation AND p.id = m.reply_to
+                  AND (p.sender_id = :reader OR (
+                    SELECT true FROM stays s WHERE p.seq BETWEEN s.first_seq AND s.last_seq LIMIT 1) IS NOT NULL
+                    AND {is_not_hidden(seq => p.seq)})) IS NOT NULL THEN m.reply_to END AS reply_to
+        FROM store.messages m
+        WHERE m.slot = :slot AND m.conversation_id = :conversation AND m.id = f.message_id
+          AND f.kind IN ({ChangeKind.messageCreated}, {ChangeKind.tapbackSet})
+        OFFSET 0
+    ) t ON true
+    WHERE f.seq <= (SELECT r.through FROM read r)
+),
+-- The first that is not as it was at the state: a message that has changed, or a tapback that went since.
+stale AS MATERIALIZED (
+    SELECT min(j.seq) AS seq FROM judged j
+    WHERE j.is_shown AND j.changed_seq > :state AND (j.kind = {ChangeKind.messageCreated} OR j.tapback IS NULL)
+),
+texts AS MATERIALIZED (
+    SELECT j.seq, t.came_seq, t.body, t.at, t.bytes
+    FROM view v, judged j, LATERAL (
+        SELECT u.came_seq, u.body, u.at, octet_length(u.body) AS bytes,
+            row_number() OVER (ORDER BY u.came_seq DESC) AS place,
+            sum(octet_length(u.body)) OVER (ORDER BY u.came_seq DESC) AS newer_bytes,
+            first_value(octet_length(u.body)) OVER (
+                ORDER BY u.came_seq ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS first_bytes
+        FROM (
+            SELECT w.*, lag(w.replaced_seq, 1, 0::bigint) OVER (ORDER BY w.replaced_seq) AS came_seq FROM (
+                SELECT r.body, r.at, r.replaced_seq FROM store.revisions r
+                WHERE r.slot = :slot AND r.conversation_id = :conversation AND r.message_id = j.message_id
+                  AND j.edited_at IS NOT NULL
+                UNION ALL
+                SELECT j.body, coalesce(j.edited_at, j.created_at), {Int64.max}
+            ) w
+        ) u
+        WHERE u.came_seq <= v.end_seq
+    ) t
+    WHERE j.kind = {ChangeKind.messageCreated} AND j.is_shown AND j.deleted_at IS NULL
+      AND j.seq < coalesce((SELECT s.seq FROM stale s), {Int64.max})
+      AND (t.came_seq = 0 OR t.place < {ExportStatements.textsPerMessage}
+        AND t.newer_bytes + t.first_bytes <= {ExportStatements.textBytesPerMessage})
+),
+sizes AS MATERIALIZED (
+    SELECT z.seq, sum(z.bytes) OVER (ORDER BY z.seq) - z.bytes AS before
+    FROM (SELECT t.seq, sum(t.bytes) AS bytes FROM texts t GROUP BY t.seq) z
+),
+page AS MATERIALIZED (
+    SELECT least(
+            (SELECT r.through FROM read r), (SELECT s.seq - 1 FROM stale s),
+            (SELECT min(z.seq) - 1 FROM sizes z WHERE z.before >= {ExportStatements.bytesPerPage})) AS covered
+)
+SELECT p.covered, p.covered = (SELECT s.seq - 1 FROM stale s) IS TRUE AS is_stale, v.stay_count, v.end_seq AS view_end,
+    j.seq, j.kind, j.at, j.actor_id, j.user_id, j.role, j.title, j.message_id, j.reply_to, j.deleted_at, j.tapback, t.body,
+    t.at AS body_at
+FROM page p CROSS JOIN view v
+LEFT JOIN judged j ON j.is_shown AND j.seq <= p.covered
+LEFT JOIN texts t ON t.seq = j.seq
+ORDER BY j.seq, t.came_seq
