@@ -58,11 +58,12 @@ final class StoreService {
             writer.onCommit = { [indexer] in indexer.committed($0.locks.conversations, messages: $0.items.count) }
             writer.onDoubt = { [slots] in slots.doubt($0) }
         }
-        for writer in [writer, backgroundWriter, importWriter] {
+        for writer in [writer, backgroundWriter] {
             writer.notes = WorkNotes(
                 SearchIndex.notes, writer: writer.connection, background: writingInBackground, slots: slots,
                 isDone: indexer.isDone)
         }
+        importWriter.notes = backgroundWriter.notes  // Of the connection that both write on.
         if let notes = writer.notes { indexer.follow(notes, epochs: slots.epochs) }
         slots.onAcquired { [indexer] in indexer.takeOver($0) }
         slots.onDoubt { [indexer] in indexer.takeOver($0) }
