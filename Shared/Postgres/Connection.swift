@@ -6,6 +6,10 @@ import Reactor
 /// implicit transaction (PostgreSQL Documentation 34.5 and 55.2.3). Several batches may be in flight. They complete in
 /// the order of their submission. A completion runs synchronously when the Sync's response is read. It may submit the
 /// next batch first, so that the server works while the process encodes.
+///
+/// A statement that returns a column whose type a migration changed cannot be executed any more in the session that
+/// prepared it: "cached plan must not change result type" (`feature_not_supported`; plancache.c). So that error ends the
+/// session, and the next one prepares everything anew.
 @Reactor
 public final class Connection: DescriptorHandler {
     public typealias Completion = @Reactor (BatchOutcome) -> Void
@@ -254,6 +258,7 @@ public final class Connection: DescriptorHandler {
         if session.takeCommitWaitCancellation() { inFlight.updateFirst { $0.progress.commitWaitWasCancelled() } }
         switch event {
         case .rows(let rows): inFlight.updateFirst { $0.progress.returned(rows) }
+        case .error(let error) where isUp && error.sqlState == .featureNotSupported: lose(error)
         case .error(let error): inFlight.updateFirst { $0.progress.failed(error) }
         case .skipped: break
         case .endOfBatch:

@@ -8,6 +8,7 @@ public struct SQLState: RawRepresentable, Hashable, Sendable {
     /// The first two characters, the class of the condition.
     public var category: Substring { rawValue.prefix(2) }
 
+    public static let featureNotSupported = SQLState(rawValue: "0A000")
     public static let connectionDoesNotExist = SQLState(rawValue: "08003")
     public static let connectionFailure = SQLState(rawValue: "08006")
     public static let foreignKeyViolation = SQLState(rawValue: "23503")

@@ -31,6 +31,20 @@ import Testing
         #expect(try await connection.query(select)[0][0] as Int64 == 1)
     }
 
+    @Test("a session that reads a column whose type a migration changes is lost, and comes back with the new type")
+    @Reactor func changedType() async throws {
+        try database.execute("CREATE TABLE numbers (n smallint); INSERT INTO numbers VALUES (7)")
+        let connection = await connect(database, statements: [Statement("number", "SELECT n FROM numbers")])
+        let select = Statement("number", "SELECT n FROM numbers")
+        #expect(try await connection.query(select)[0][0] as Int16 == 7)
+        try database.execute("CREATE DOMAIN small AS smallint; ALTER TABLE numbers ALTER COLUMN n TYPE small")
+        var returns = 0
+        connection.onUp { returns += 1 }
+        await #expect(throws: DatabaseError.self) { try await connection.query(select) }
+        await waitUntil { returns == 1 }
+        #expect(try await connection.query(select)[0][0] as Int16 == 7)
+    }
+
     @Test("closing completes what is on its way, as lost, and nothing reconnects")
     @Reactor func close() async throws {
         let connection = await connect(database)
