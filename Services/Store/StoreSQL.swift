@@ -74,6 +74,7 @@ extension SQLNames {
         .fragment("parent_of_visible", PackageResources.parent_of_visible_sql),
         // Lists of conversations
         .fragment("is_shown_in_list", PackageResources.is_shown_in_list_sql),
+        .fragment("conversation_count", PackageResources.conversation_count_sql),
         .fragment("is_present_member", PackageResources.is_present_member_sql),
         .fragment("shown_at", PackageResources.shown_at_sql),
         .fragment("is_recent", PackageResources.is_recent_sql),

@@ -295,3 +295,25 @@ extension ByteBuffer {
         append(utf8: title)
     }
 }
+
+extension ImportRecord {
+    /// Nil for an `end`, which is after everything.
+    public var time: Timestamp? {
+        switch self {
+        case .conversation(let record): record.createdAt
+        case .message(let record): record.createdAt
+        case .tapback(let record): record.at
+        case .member(let record): record.at
+        case .title(let record): record.at
+        case .end: nil
+        }
+    }
+}
+
+// MARK: Refusals of the store and of the receipt service
+
+extension Problem {
+    public static let noImport = Problem(.notFound, "conversationId: no import of this conversation was opened")
+    public static let importHasEnded = Problem(
+        .conflict, "conversationId: the import of this conversation has ended, or is being dropped")
+}

@@ -228,7 +228,7 @@ struct ExportStory {
         var present = actual
         if let reader { present.members[reader] = nil }
         if told.members.isEmpty { openLate(present, &buffer) }
-        let group = differences(present, at: record.time) + [record]
+        let group = differences(present, at: record.time ?? reached) + [record]
         tell(group, &buffer)
         for record in group { told.apply(record) }
     }
@@ -267,10 +267,10 @@ struct ExportStory {
 
     /// Writes records of one time, which is that of the last one, unless something would happen twice at it.
     private mutating func tell(_ records: [ImportRecord], _ buffer: inout ByteBuffer) {
-        guard let last = records.last else { return }
+        guard let time = records.last?.time else { return }
         let news = records.compactMap(Key.init)
-        if last.time > reached {
-            reached = last.time
+        if time > reached {
+            reached = time
             keys.removeAll()
         } else if !keys.isDisjoint(with: news) || !news.isEmpty && keys.count >= Self.changesPerTime {
             reached = Timestamp(milliseconds: reached.milliseconds + 1)
@@ -290,19 +290,6 @@ struct ExportStory {
     private mutating func write(_ record: ImportRecord, at time: Timestamp, _ buffer: inout ByteBuffer) {
         recordCount += 1
         buffer.append(record, of: conversation, at: time)
-    }
-}
-
-extension ImportRecord {
-    fileprivate var time: Timestamp {
-        switch self {
-        case .conversation(let record): record.createdAt
-        case .message(let record): record.createdAt
-        case .tapback(let record): record.at
-        case .member(let record): record.at
-        case .title(let record): record.at
-        case .end: Timestamp(milliseconds: 0)
-        }
     }
 }
 

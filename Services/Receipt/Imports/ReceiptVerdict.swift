@@ -1,5 +1,6 @@
 import Models
 import Postgres
+import Wire
 
 /// What became of a receipt of an import.
 enum ReceiptVerdict: Int16, PostgresEnum {
@@ -21,9 +22,8 @@ enum ReceiptVerdict: Int16, PostgresEnum {
     var problem: Problem? {
         switch self {
         case .stored, .repeated: nil
-        case .noImport: Problem(.notFound, "conversationId: no import of this conversation was opened")
-        case .hasEnded:
-            Problem(.conflict, "conversationId: the import of this conversation has ended, or is being dropped")
+        case .noImport: .noImport
+        case .hasEnded: .importHasEnded
         case .unknownMessage: Problem(.notFound, "throughMessageId: no earlier record has this message")
         case .isBackwards: Problem(.conflict, "at: is before the time of an earlier receipt of the user")
         case .isInFuture: Problem(.invalid, "at: lies in the future")

@@ -122,18 +122,6 @@ extension ImportRecord {
         case .tapback, .member, .title, .end: true
         }
     }
-
-    /// Nil: after everything.
-    fileprivate var time: Timestamp? {
-        switch self {
-        case .conversation(let record): record.createdAt
-        case .message(let record): record.createdAt
-        case .tapback(let record): record.at
-        case .member(let record): record.at
-        case .title(let record): record.at
-        case .end: nil
-        }
-    }
 }
 
 extension ByteBuffer {

@@ -1,5 +1,6 @@
 import Models
 import Postgres
+import Wire
 
 /// What became of a record of an import.
 enum ImportVerdict: Int16, PostgresEnum {
@@ -30,9 +31,8 @@ enum ImportVerdict: Int16, PostgresEnum {
     var problem: Problem? {
         switch self {
         case .stored, .repeated: nil
-        case .noImport: Problem(.notFound, "conversationId: no import of this conversation was opened")
-        case .hasEnded:
-            Problem(.conflict, "conversationId: the import of this conversation has ended, or is being dropped")
+        case .noImport: .noImport
+        case .hasEnded: .importHasEnded
         case .idIsTaken: Problem(.conflict, "id: something else has this id")
         case .isBackwards: Problem(.conflict, "the time is before that of an earlier record of the conversation")
         case .isInFuture: Problem(.invalid, "a time lies in the future")

@@ -20,11 +20,7 @@
 -- > at         timestamptz  NULL with an obstacle
 -- > obstacle   smallint     CreationObstacle, or NULL
 WITH joining AS MATERIALIZED (
-    SELECT u.user_id, u.user_slot, coalesce(
-            (SELECT s.conversation_count FROM store.user_streams s
-             WHERE s.user_slot = u.user_slot AND s.user_id = u.user_id),
-            (SELECT count(*) FROM store.inbox i
-             WHERE i.user_slot = u.user_slot AND i.user_id = u.user_id AND {Listing.isListed})::integer) AS count,
+    SELECT u.user_id, u.user_slot, {conversation_count(user_slot => u.user_slot, user => u.user_id)} AS count,
         (SELECT true FROM store.erasures e
          WHERE e.user_slot = u.user_slot AND e.user_id = u.user_id) IS NOT NULL AS is_erased
     FROM unnest(:members, :member_slots) AS u(user_id, user_slot)

@@ -24,10 +24,7 @@ acting AS MATERIALIZED (
     FROM state
 ),
 listing AS MATERIALIZED (
-    SELECT coalesce(
-            (SELECT s.conversation_count FROM store.user_streams s WHERE s.user_slot = :user_slot AND s.user_id = :user),
-            (SELECT count(*) FROM store.inbox i
-             WHERE i.user_slot = :user_slot AND i.user_id = :user AND {Listing.isListed})::integer) AS count,
+    SELECT {conversation_count(user_slot => :user_slot, user => :user)} AS count,
         (SELECT true FROM store.inbox i
          WHERE i.user_slot = :user_slot AND i.user_id = :user AND i.conversation_id = :conversation) IS NOT NULL AS is_listed
 ),
