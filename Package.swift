@@ -247,7 +247,7 @@ let package = Package(
                 "Receipt", "Bus", "Bytes", "JSON", "Models", "Wire", "Postgres", "PostgresSupport", "Reactor",
                 "ServiceKit", "Slots", "Store",
             ]),
-        tests("MediaInspector", ["Bytes", "MediaInspector"]),
+        tests("MediaInspector", ["MediaInspector"]),
         tests("Fanout", ["Fanout", "Bus", "Edge", "ServiceKit", "Bytes", "JSON", "Models", "Wire", "Reactor"]),
         tests(
             "ParleyKit",

@@ -29,11 +29,11 @@ struct Inspector {
         var facts = Facts(type: type.name)
         do throws(Refusal) {
             try inspect(file.bytes, as: type, frames, facts: &facts)
-            frames.append(.facts, facts.json.bytes)
+            frames.append(.facts, facts.json)
         } catch {
-            frames.append(.facts, facts.json(refusedFor: error).bytes)
+            frames.append(.facts, facts.json(refusedFor: error))
         }
-        frames.append(.end, UnsafeRawBufferPointer(start: nil, count: 0))
+        frames.append(.end, [])
         _exit(0)
     }
 

@@ -1,4 +1,3 @@
-import Bytes
 import Testing
 
 @testable import MediaInspector
@@ -16,8 +15,8 @@ import Testing
             written.bytes += $0; return true
         }
         let content = (0..<FrameWriter.pieceBytes + 2).map { UInt8(truncatingIfNeeded: $0) }
-        content.withUnsafeBytes { _ = writer.append(.content, $0) }
-        writer.append(.end, UnsafeRawBufferPointer(start: nil, count: 0))
+        writer.append(.content, content)
+        writer.append(.end, [])
         #expect(Array(written.bytes.prefix(6)) == [2, 0, 1, 0, 0, 0])
         #expect(Array(written.bytes.suffix(12)) == [2, 0, 0, 0, 2, 0, 1, 5, 0, 0, 0, 0])
         #expect(written.bytes.count == content.count + 3 * 5)
@@ -26,7 +25,7 @@ import Testing
     @Test("nothing more is written once nobody takes it")
     func nobodyReads() {
         let writer = FrameWriter { _ in false }
-        #expect(![1, 2].withUnsafeBytes { writer.append(.content, $0) })
+        #expect(!writer.append(.content, [1, 2]))
     }
 
     @Test("facts are JSON with what is known alone")
@@ -41,9 +40,9 @@ import Testing
         let expected =
             #"{"type":"video/mp4","verdict":"ready","width":640,"height":480,"duration":12.034,"thumbhash":"/+++AQ==","#
             + #""waveform":[0,255],"thumbnails":[{"size":"small","width":256,"height":192,"type":"image/webp"}]}"#
-        #expect(String(decoding: facts.json.bytes, as: UTF8.self) == expected)
+        #expect(String(decoding: facts.json, as: UTF8.self) == expected)
         #expect(
-            String(decoding: facts.json(refusedFor: .tooLarge).bytes, as: UTF8.self)
+            String(decoding: facts.json(refusedFor: .tooLarge), as: UTF8.self)
                 == #"{"type":"video/mp4","verdict":"refused","reason":"tooLarge"}"#)
     }
 

@@ -23,7 +23,7 @@ struct Facts {
 
     init(type: String) { self.type = type }
 
-    var json: ByteBuffer {
+    var json: [UInt8] {
         var buffer = begun(verdict: "ready")
         buffer.append(key: "contentType", json: contentType)
         buffer.append(key: "width", json: width)
@@ -36,14 +36,14 @@ struct Facts {
         append(waveform: waveform, to: &buffer)
         append(thumbnails: thumbnails, to: &buffer)
         buffer.endObject()
-        return buffer
+        return buffer.array
     }
 
-    func json(refusedFor reason: Refusal) -> ByteBuffer {
+    func json(refusedFor reason: Refusal) -> [UInt8] {
         var buffer = begun(verdict: "refused")
         buffer.append(key: "reason", json: reason.rawValue)
         buffer.endObject()
-        return buffer
+        return buffer.array
     }
 
     private func begun(verdict: String) -> ByteBuffer {

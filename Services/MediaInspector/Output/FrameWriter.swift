@@ -32,6 +32,9 @@ struct FrameWriter {
         return true
     }
 
+    @discardableResult
+    func append(_ tag: FrameTag, _ bytes: [UInt8]) -> Bool { bytes.withUnsafeBytes { append(tag, $0) } }
+
     private func appendPiece(_ tag: FrameTag, _ bytes: UnsafeRawBufferPointer) -> Bool {
         let length = UInt32(bytes.count)
         let header = [tag.rawValue] + [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: length >> $0) }

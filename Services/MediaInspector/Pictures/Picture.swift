@@ -2,7 +2,7 @@ import CVips
 
 /// Pixels of libvips, or the recipe for them: most operations compute nothing before pixels are asked for.
 final class Picture {
-    private let image: UnsafeMutablePointer<VipsImage>
+    fileprivate let image: UnsafeMutablePointer<VipsImage>
 
     init(owning image: UnsafeMutablePointer<VipsImage>) { self.image = image }
 
@@ -73,10 +73,10 @@ final class Picture {
 
     /// Writes it as a file.
     func save(
-        as tag: FrameTag, to frames: FrameWriter,
+        as tag: FrameTag, of format: PictureFormat, to frames: FrameWriter,
         with operation: (UnsafeMutablePointer<VipsImage>, UnsafeMutablePointer<VipsTarget>) -> Int32
     ) throws(Refusal) {
-        let sink = FrameSink(tag, frames)
+        let sink = FrameSink(tag, frames, isHeld: format == .webp)
         let target = parley_vips_target(
             { _, bytes, count, context in
                 Unmanaged<FrameSink>.fromOpaque(context!).takeUnretainedValue()
@@ -84,6 +84,7 @@ final class Picture {
             }, Unmanaged.passUnretained(sink).toOpaque())
         defer { g_object_unref(target) }
         guard let target, withExtendedLifetime(sink, { operation(image, target) }) == 0 else { throw .unreadable }
+        sink.finish()
     }
 }
 
@@ -91,13 +92,24 @@ final class Picture {
 private final class FrameSink {
     private let tag: FrameTag
     private let frames: FrameWriter
+    /// What is held back until the metadata can be taken out of it.
+    private var held: [UInt8]?
 
-    init(_ tag: FrameTag, _ frames: FrameWriter) {
+    init(_ tag: FrameTag, _ frames: FrameWriter, isHeld: Bool) {
         self.tag = tag
         self.frames = frames
+        held = isHeld ? [] : nil
     }
 
-    func write(_ bytes: UnsafeRawBufferPointer) -> Bool { frames.append(tag, bytes) }
+    func write(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard held != nil else { return frames.append(tag, bytes) }
+        held?.append(contentsOf: bytes)
+        return true
+    }
+
+    func finish() {
+        if let held { frames.append(tag, WebPFile.withoutMetadata(held)) }
+    }
 }
 
 extension Picture {
@@ -130,8 +142,24 @@ extension Picture {
     /// In sRGB, upright, all pixels computed.
     func normalized() throws(Refusal) -> Picture {
         let decoded = try inSRGB().computed()
-        return decoded.isUpright ? decoded : try decoded.applying(parley_vips_upright)
+        let upright = decoded.isUpright ? decoded : try decoded.applying(parley_vips_upright)
+        return try upright.withoutMetadata()
     }
+
+    /// Nothing but pixels, and how they are shown one after the other.
+    private func withoutMetadata() throws(Refusal) -> Picture {
+        let copy = try applying(parley_vips_copied)
+        let names = vips_image_get_fields(copy.image)
+        defer { g_strfreev(names) }
+        var next = names
+        while let name = next?.pointee {
+            if !Self.kept.contains(String(cString: name)) { vips_image_remove(copy.image, name) }
+            next = next?.successor()
+        }
+        return copy
+    }
+
+    private static let kept: Set = ["n-pages", "page-height", "delay", "loop", "gif-palette"]
 
     private func inSRGB() throws(Refusal) -> Picture {
         // A profile that is damaged, or of another kind of picture, is left aside.
@@ -151,7 +179,9 @@ extension Picture {
         }
     }
 
+    /// Smaller, or as it is.
     func within(_ size: Int) throws(Refusal) -> Picture {
-        try applying { parley_vips_within($0, $1, Int32(size)) }.computed()
+        if width <= size && height <= size { return self }
+        return try applying { parley_vips_within($0, $1, Int32(size)) }.computed()
     }
 }

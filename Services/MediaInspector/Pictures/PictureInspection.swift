@@ -13,7 +13,7 @@ struct PictureInspection {
         facts.height = picture.frameHeight
         let encoding = Encoding(of: format, bytes, hasAlpha: picture.hasAlpha, hasFullColor: hasFullColor)
         facts.contentType = encoding.format.rawValue
-        try picture.save(as: .content, to: frames, with: encoding.save)
+        try picture.save(as: .content, of: encoding.format, to: frames, with: encoding.save)
         try describe(try picture.firstFrame, in: &facts)
     }
 
@@ -28,7 +28,7 @@ struct PictureInspection {
     }
 
     private func save(_ picture: Picture, as size: ThumbnailSize, _ tag: FrameTag) throws(Refusal) -> Facts.Thumbnail {
-        try picture.save(as: tag, to: frames) { parley_vips_save_webp($0, $1, Encoding.thumbnailQuality, 1) }
+        try picture.save(as: tag, of: .webp, to: frames) { parley_vips_save_webp($0, $1, Encoding.thumbnailQuality, 1) }
         return Facts.Thumbnail(size: size, width: picture.width, height: picture.height)
     }
 }

@@ -60,6 +60,7 @@ static inline int parley_vips_with_alpha(VipsImage *image, VipsImage **result) {
 static inline int parley_vips_upright(VipsImage *image, VipsImage **result) {
     return vips_autorot(image, result, NULL);
 }
+static inline int parley_vips_copied(VipsImage *image, VipsImage **result) { return vips_copy(image, result, NULL); }
 static inline int parley_vips_rotated(VipsImage *image, VipsImage **result, VipsAngle angle) {
     return vips_rot(image, result, angle, NULL);
 }
