@@ -97,6 +97,7 @@ let package = Package(
             .executable(name: "store", targets: ["Store"]),
             .executable(name: "receipt", targets: ["Receipt"]),
             .executable(name: "fanout", targets: ["Fanout"]),
+            .executable(name: "media-inspector", targets: ["MediaInspector"]),
             .executable(name: "parley", targets: ["ParleyCLI"]),
             .executable(name: "parley-load", targets: ["ParleyLoad"]),
             .library(name: "ParleyKit", targets: ["ParleyKit", "ParleyPresentation"]),
@@ -104,7 +105,8 @@ let package = Package(
         ],
     targets: [
         library("CLinux"), library("CZMQ"), library("CPQ"), library("CHTTPParser"), library("CJWT"), library("CCrypto"),
-        library("CTLS"), library("CSQLite"), library("CNcurses"),
+        library("CTLS"), library("CSQLite"), library("CNcurses"), library("CSeccomp"), library("CHEIF"), library("CAV"),
+        .systemLibrary(name: "CVips", path: "Shared/C/CVips", pkgConfig: "vips"),
         .systemLibrary(name: "CLibFuzzer", path: "Tests/FuzzTests/CLibFuzzer"),
 
         module("Models"),
@@ -137,6 +139,9 @@ let package = Package(
         executable(
             "Fanout", "Services/Fanout",
             ["Bus", "Bytes", "Edge", "JSON", "Models", "Reactor", "ServiceKit", "Slots", "Wire"]),
+        executable(
+            "MediaInspector", "Services/MediaInspector",
+            ["Bytes", "CAV", "CHEIF", "CLinux", "CSeccomp", "CVips", "JSON"]),
         client(
             "ReactorTransport",
             ["Bytes", "CCrypto", "CHTTPParser", "CLinux", "CTLS", "Models", "Reactor"]),
@@ -242,6 +247,7 @@ let package = Package(
                 "Receipt", "Bus", "Bytes", "JSON", "Models", "Wire", "Postgres", "PostgresSupport", "Reactor",
                 "ServiceKit", "Slots", "Store",
             ]),
+        tests("MediaInspector", ["MediaInspector"]),
         tests("Fanout", ["Fanout", "Bus", "Edge", "ServiceKit", "Bytes", "JSON", "Models", "Wire", "Reactor"]),
         tests(
             "ParleyKit",
