@@ -106,7 +106,7 @@ let package = Package(
     targets: [
         library("CLinux"), library("CZMQ"), library("CPQ"), library("CHTTPParser"), library("CJWT"), library("CCrypto"),
         library("CTLS"), library("CSQLite"), library("CNcurses"), library("CSeccomp"), library("CHEIF"), library("CAV"),
-        .systemLibrary(name: "CVips", path: "Shared/C/CVips", pkgConfig: "vips"),
+        .systemLibrary(name: "CVips", path: "Shared/C/CVips", pkgConfig: "gobject-2.0"),
         .systemLibrary(name: "CLibFuzzer", path: "Tests/FuzzTests/CLibFuzzer"),
 
         module("Models"),

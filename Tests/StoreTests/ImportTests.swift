@@ -244,26 +244,25 @@ struct ImportTests {
             for start in stride(from: 0, to: many.count, by: 1000) {
                 _ = try await bring(Array(many[start..<start + 1000]), to: store)
             }
-            #expect(try await drop(store) == 202)
+            #expect(try await drop(store, receiptsAreGone: false) == 202)
             #expect(try await bring([opening, text(first, alice, "one", 9_000), .end], to: store) == [409, 409, 409])
-            #expect(try await drop(store) == 204)
-            #expect(try await drop(store) == 404)
+            #expect(try await drop(store, receiptsAreGone: true) == 202)
+            // 404 where the bus repeated the request before, because the piece took long: then that removed the rest.
+            #expect([204, 404].contains(try await drop(store, receiptsAreGone: true)))
+            #expect(try await drop(store, receiptsAreGone: false) == 404)
             for table in [
                 "conversations", "messages", "changes", "imports", "import_stays", "inbox", "search_texts",
             ] { #expect(try count("store.\(table)", store) == 0, "\(table)") }
             #expect(try count("store.user_streams WHERE conversation_count <> 0", store) == 0)
             #expect(try await bring(history, to: store).allSatisfy { $0 == 200 })
-            #expect(try await drop(store) == 409)
+            #expect(try await drop(store, receiptsAreGone: false) == 409)
         }
     }
 
-    /// Closes the import, and takes a piece of it away: it has no receipts.
-    @Reactor private func drop(_ store: StoreUnderTest) async throws -> UInt16 {
-        let closed = DropImport(conversation, receiptsAreGone: false)
-        let status = try #require(await store.ask(.dropImport, in: conversation.slot, closed)).status
-        guard status == 202 else { return status }
-        let piece = DropImport(conversation, receiptsAreGone: true)
-        return try #require(await store.ask(.dropImport, in: conversation.slot, piece)).status
+    /// Closes the import; if its receipts are gone, takes a piece of it away.
+    @Reactor private func drop(_ store: StoreUnderTest, receiptsAreGone: Bool) async throws -> UInt16 {
+        let step = DropImport(conversation, receiptsAreGone: receiptsAreGone)
+        return try #require(await store.ask(.dropImport, in: conversation.slot, step)).status
     }
 
     @Test("another conversation is not taken over")
