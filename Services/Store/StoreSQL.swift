@@ -53,6 +53,8 @@ extension SQLNames {
 
     private static let storeFragments = SQLNames(
         // Messages
+        .fragment("message_row", PackageResources.message_row_sql),
+        .fragment("message_parts", PackageResources.message_parts_sql),
         .fragment("plain_message", PackageResources.plain_message_sql),
         .fragment("whole_message", PackageResources.whole_message_sql),
         .fragment("message_with_parent", PackageResources.message_with_parent_sql),
@@ -79,6 +81,8 @@ extension SQLNames {
         .fragment("shown_at", PackageResources.shown_at_sql),
         .fragment("is_recent", PackageResources.is_recent_sql),
         .fragment("recent_deletions", PackageResources.recent_deletions_sql),
+        .fragment("present_stay", PackageResources.present_stay_sql),
+        .fragment("member_conversation", PackageResources.member_conversation_sql),
         .fragment("listed_conversation", PackageResources.listed_conversation_sql),
         .fragment("nearby_rows", PackageResources.nearby_rows_sql),
         .fragment("is_visible_nearby", PackageResources.is_visible_nearby_sql),

@@ -25,20 +25,25 @@ public struct BusResponse: Sendable {
 struct PendingRequest {
     var topic: Topic
     var entry: [UInt8]
+    /// When a command was published first; nil for what is not measured.
+    var sent: MonotonicTime?
     var completion: @Reactor (RequestOutcome) -> Void
 }
 
 // MARK: Sending requests
 
 extension Bus {
-    /// Sends a request to the store that owns `slot` and repeats it until there is a response or `deadline` has passed.
+    /// Sends a request to the store that owns `slot` and repeats it until there is a response or `deadline` has passed. A
+    /// command is repeated no sooner than commands take at present.
     /// Calls `completion` exactly once, on the reactor. When too many requests are in flight, it does so before this
     /// returns.
     public func request(
         _ kind: StoreRequestKind, in slot: Slot, deadline: Duration, trace: TraceContext? = nil,
         fields: (inout ByteBuffer) -> Void, completion: @escaping @Reactor (RequestOutcome) -> Void
     ) {
-        request(.command(slot.group), slot, kind.rawValue, trace, .milliseconds(100), deadline, fields, completion)
+        let sent: MonotonicTime? = kind.isCommand ? .now : nil
+        let firstWait = max(.milliseconds(100), kind.isCommand ? commands.bound : .zero)
+        request(.command(slot.group), slot, kind.rawValue, trace, sent, firstWait, deadline, fields, completion)
     }
 
     /// Sends a request to the receipt service that owns `slot`, as above. A signal waits longer before it is repeated:
@@ -48,7 +53,7 @@ extension Bus {
         completion: @escaping @Reactor (RequestOutcome) -> Void
     ) {
         let firstWait = Duration.milliseconds(kind == .signal ? 1_000 : 100)
-        request(.receiptCommand(slot.group), slot, kind.rawValue, nil, firstWait, deadline, fields, completion)
+        request(.receiptCommand(slot.group), slot, kind.rawValue, nil, nil, firstWait, deadline, fields, completion)
     }
 
     /// Sends a request to a store and returns its outcome.
@@ -72,8 +77,8 @@ extension Bus {
     public var requestsInFlight: Int { requests.count }
 
     private func request(
-        _ topic: Topic, _ slot: Slot, _ kind: UInt8, _ trace: TraceContext?, _ firstWait: Duration,
-        _ deadline: Duration, _ fields: (inout ByteBuffer) -> Void,
+        _ topic: Topic, _ slot: Slot, _ kind: UInt8, _ trace: TraceContext?, _ sent: MonotonicTime?,
+        _ firstWait: Duration, _ deadline: Duration, _ fields: (inout ByteBuffer) -> Void,
         _ completion: @escaping @Reactor (RequestOutcome) -> Void
     ) {
         guard !requests.isFull else {
@@ -84,7 +89,7 @@ extension Bus {
         _ = requests.start(
             { number in
                 let entry = publish(number, topic, slot, kind, trace, fields)
-                return PendingRequest(topic: topic, entry: entry, completion: completion)
+                return PendingRequest(topic: topic, entry: entry, sent: sent, completion: completion)
             }, firstWait: firstWait, deadline: deadline, now: .now)
         scheduleRequestCheck()
     }
@@ -125,6 +130,7 @@ extension Bus {
     }
 
     func receiveResponses(_ frame: InboundFrame) {
+        let now = MonotonicTime.now
         for bytes in frame.entries {
             guard let response = try? ResponseEntry(bytes) else {
                 counters.framesRefused += 1
@@ -138,6 +144,7 @@ extension Bus {
                 counters.lateResponses += 1
                 continue
             }
+            if let sent = request.sent { commands.add(from: sent, to: now) }
             request.completion(.response(BusResponse(status: response.status, payload: frame.slice(response.payload))))
         }
     }

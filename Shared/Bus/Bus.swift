@@ -35,6 +35,7 @@ public final class Bus {
     private var outbox: Outbox
     private var isFlushScheduled = false
     var requests: RequestTable<PendingRequest>
+    var commands = RoundTrip()
     var inboundRequests = InboundRequests()
     var isRequestCheckScheduled = false
 

@@ -27,6 +27,15 @@ import Testing
         #expect(pace.begin(since: time(45), inFlight: 0, amongMessages: true) == time(45), "the rest is over")
     }
 
+    @Test("behind a short batch, too, signals gather for a while; a signal that comes later does not wait")
+    func shortBatches() {
+        var pace = BatchPace()
+        pace.ended(begun: time(0), at: time(1))
+        #expect(pace.begin(since: time(1), inFlight: 0, amongMessages: true) == time(21))
+        #expect(pace.begin(since: time(30), inFlight: 0, amongMessages: true) == time(30))
+        #expect(pace.begin(since: time(1), inFlight: 0, amongMessages: false) == time(1))
+    }
+
     @Test("nobody is put off by a rest for more than half a second")
     func bound() {
         var pace = BatchPace()

@@ -77,18 +77,21 @@ extension Mutation {
     /// the course of runs makes it wrong, and the search long, until it is set anew.
     fileprivate var likelySeed: UInt64 {
         switch self {
-        case .earlyDeletionsAreForgotten, .repetitionsAreStored: 0
-        case .positionsAreShared, .settingsAreIgnored: 1
-        case .commitsAreLost: 3
-        case .deletedTextsStay, .digestsAreLost: 4
+        case .repetitionsAreStored: 0
+        case .digestsAreLost: 1
+        case .earlyDeletionsAreForgotten: 2
+        case .positionsAreShared: 3
+        case .deletedTextsStay, .settingsAreIgnored: 4
+        case .commitsAreLost: 5
         case .hiddenMessagesStay, .keysAreForgotten: 10
         case .requestsAreForgotten: 11
         case .revisionsAreLost: 14
         case .horizonsAreSet: 24
-        case .deletedMessagesAreEditable, .deletedMessagesAreReplyable: 40
+        case .deletedMessagesAreReplyable: 39
+        case .deletedMessagesAreEditable: 40
         case .tapbacksAddUp: 65
         case .epochsStay: 93
-        case .textsAreOfNow: 671
+        case .textsAreOfNow: 628
         }
     }
 }

@@ -118,7 +118,7 @@ struct FairQueriesTests {
         }
         try locking.execute("ROLLBACK")
         let rows = try store.database.connect().query(SearchIndex.unindexed) { parameters, input in
-            SearchIndex.set([conversation], positions: 1_024, of: input, in: &parameters)
+            SearchIndex.set([conversation], positionsOfEach: 1_024, of: input, in: &parameters)
         }
         let bytes = SearchIndex.portions(rows).reduce(0) { $0 + $1.texts.reduce(0) { $0 + $1.body.count } }
         #expect(bytes <= SearchIndex.batchBytes + 16 * 1024)

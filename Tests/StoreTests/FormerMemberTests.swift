@@ -77,8 +77,8 @@ struct FormerMemberTests {
         try await withStore { store, _ in
             try insertChanges(.memberAdded, store)
             #expect(try await memberCount(store) == 3)
-            let rows = try rowsRead(by: ConversationStatement.single, store) { parameters, input in
-                parameters.set(input, to: ConversationQuery(conversation, reader: UserID("bob")!))
+            let rows = try rowsRead(by: ConversationStatement.byID, store) {
+                ConversationStatement.set([conversation], for: UserID("bob")!, of: $1, in: &$0)
             }
             #expect(rows <= 20, "\(rows) rows")
         }

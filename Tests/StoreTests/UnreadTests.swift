@@ -170,9 +170,8 @@ struct UnreadTests {
             "INSERT INTO store.hidden SELECT \(key), 'bob', n FROM generate_series(50000, 100000) n; ANALYZE")
         let connection = try store.database.connect()
         try connection.execute("SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off")
-        let head = ConversationQuery(conversation, reader: UserID("bob")!)
-        let plan = try connection.query(ConversationStatement.single, prefix: "EXPLAIN ANALYZE ") { parameters, input in
-            parameters.set(input, to: head)
+        let plan = try connection.query(ConversationStatement.byID, prefix: "EXPLAIN ANALYZE ") {
+            ConversationStatement.set([conversation], for: UserID("bob")!, of: $1, in: &$0)
         }
         let rows = Self.rows(of: "messages", in: plan.map { $0[0] })
         #expect(rows > 0 && rows <= 3 * ConversationStatement.nearbyRows, "\(rows) rows were read")

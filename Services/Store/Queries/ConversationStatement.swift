@@ -1,5 +1,6 @@
 import Models
 import Postgres
+import Slots
 import Wire
 
 /// Conversations as their reader sees them.
@@ -8,7 +9,7 @@ enum ConversationStatement {
     /// too few of them count, `UnreadWalk` looks at earlier ones.
     static let nearbyRows = 256
 
-    /// The columns of {listed_conversation}, of which all three statements return these and no others.
+    /// The columns of {listed_conversation}, with which the rows of all three statements begin.
     struct Columns: NamedFields {
         let conversationId: Column<ConversationID>
         let conversationKind: Column<ConversationKind>
@@ -29,9 +30,15 @@ enum ConversationStatement {
         let message: MessageWithParentColumns
     }
 
+    /// The columns of {member_conversation}.
+    struct MemberColumns: NamedFields {
+        let conversation: Columns
+        let isWhole: Column<Bool>
+    }
+
     static let columns = SQLNames.store.columns(Columns.self, of: "listed_conversation")
 
-    static let all = [list.untyped, changed.untyped, single.untyped]
+    static let all = [list.untyped, changed.untyped, byID.untyped]
 
     // MARK: The list
 
@@ -43,7 +50,7 @@ enum ConversationStatement {
         let limit: Parameter<Int64>
     }
 
-    static let list = PreparedStatement<ListInput, Columns>(
+    static let list = PreparedStatement<ListInput, MemberColumns>(
         "list_conversations", PackageResources.list_conversations_sql, .store)
 
     static func set(_ query: ListConversations, of input: ListInput, in parameters: inout Parameters) {
@@ -65,7 +72,7 @@ enum ConversationStatement {
         let limit: Parameter<Int64>
     }
 
-    static let changed = PreparedStatement<ChangedInput, Columns>(
+    static let changed = PreparedStatement<ChangedInput, MemberColumns>(
         "changed_conversations", PackageResources.changed_conversations_sql, .store)
 
     /// - Parameter limit: one more than wanted shows whether there are more.
@@ -80,10 +87,22 @@ enum ConversationStatement {
         parameters.set(input.limit, to: Int64(limit))
     }
 
-    // MARK: One conversation
+    // MARK: Any reader
 
-    static let single = PreparedStatement<ReaderInput, Columns>(
-        "conversation", PackageResources.conversation_sql, .store)
+    struct ByIDInput: NamedFields {
+        let reader: Parameter<UserID>
+        let conversations: ConversationsInput
+    }
+
+    static let byID = PreparedStatement<ByIDInput, Columns>(
+        "conversations", PackageResources.conversations_sql, .store)
+
+    static func set(
+        _ conversations: [ConversationID], for reader: UserID, of input: ByIDInput, in parameters: inout Parameters
+    ) {
+        parameters.set(input.reader, to: reader)
+        parameters.set(input.conversations, to: conversations)
+    }
 }
 
 extension ConversationFields {

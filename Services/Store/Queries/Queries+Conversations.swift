@@ -8,10 +8,8 @@ import Wire
 extension Queries {
     /// `Conversation`
     func conversation(_ query: ConversationQuery) async throws -> [UInt8] {
-        let rows = try await connection.query(ConversationStatement.single) { parameters, input in
-            parameters.set(input, to: query)
-        }
-        let listed = try await listed(Array(rows), of: query.reader)
+        let rows = try await conversations([query.conversation], of: query.reader)
+        let listed = try await completed(rows.map { ListedConversation($0) }, of: query.reader)
         defer { extendLifetime((rows, listed)) }  // The texts point into them.
         guard let conversation = listed.first else { throw Problem.unknownConversation }
         let receipts = try await receipts(of: [conversation].compactMap(\.message), for: query.reader)
@@ -48,7 +46,7 @@ extension Queries {
 
     /// Returns `[Conversation]` from the rows of a statement that selects one more than `limit` if there are more.
     func conversations(_ rows: Rows, of reader: UserID, limit: Int) async throws -> ConversationPage {
-        let listed = try await listed(Array(rows.prefix(limit)), of: reader)
+        let listed = try await completed(listed(Array(rows.prefix(limit)), of: reader), of: reader)
         defer { extendLifetime((rows, listed)) }  // The texts point into them.
         let receipts = try await receipts(of: listed.compactMap(\.message), for: reader)
         var buffer = ByteBuffer(capacity: 4096)
@@ -61,9 +59,30 @@ extension Queries {
         return (buffer.array, listed.map(\.conversation), rows.count > limit)
     }
 
-    /// Combines what the rows hold with what lies too far back for their statement.
+    /// Decodes rows of {member_conversation}. Those that are not whole are read again, and keep their place in the list.
     private func listed(_ rows: [Row], of reader: UserID) async throws -> [ListedConversation] {
-        var listed = rows.map(ListedConversation.init)
+        let columns = ConversationStatement.list.columns
+        let partial = rows.filter { !$0[columns.isWhole] }.map { $0[columns.conversation.conversationId] }
+        guard !partial.isEmpty else { return rows.map { ListedConversation($0) } }
+        let whole = try await conversations(partial, of: reader)
+        let wholeByID = Dictionary(uniqueKeysWithValues: whole.map { ($0[columns.conversation.conversationId], $0) })
+        return rows.compactMap { row in
+            if row[columns.isWhole] { return ListedConversation(row) }
+            return wholeByID[row[columns.conversation.conversationId]].map {
+                ListedConversation($0, of: whole, shownAt: row[columns.conversation.shownAt])
+            }
+        }
+    }
+
+    private func conversations(_ ids: [ConversationID], of reader: UserID) async throws -> Rows {
+        try await connection.query(ConversationStatement.byID) { parameters, input in
+            ConversationStatement.set(ids, for: reader, of: input, in: &parameters)
+        }
+    }
+
+    /// Adds what lies too far back for the statements.
+    private func completed(_ listed: [ListedConversation], of reader: UserID) async throws -> [ListedConversation] {
+        var listed = listed
         var budget = UnreadWalk.Budget()
         try await countUnread(&listed, of: reader, &budget)
         for index in listed.indices where listed[index].latestRest != nil {
@@ -142,9 +161,14 @@ private struct ListedConversation {
     let latestRest: Int64?
     private var laterRows: Rows?
 
-    init(_ row: Row) {
+    /// - Parameters:
+    ///   - rows: what has the row, unless the caller keeps it.
+    ///   - shownAt: the activity by which the list is in order, if the row was read later.
+    init(_ row: Row, of rows: Rows? = nil, shownAt: Timestamp? = nil) {
         let columns = ConversationStatement.columns
+        laterRows = rows
         conversation = ConversationFields(row)
+        if let shownAt { conversation.lastActivityAt = shownAt }
         message = MessageFields(row, columns.message.message, in: conversation.id)
         parent = ParentView(row, columns.message)
         let isCounted = conversation.unreadCount == UnreadStatement.limit

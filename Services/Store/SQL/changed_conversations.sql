@@ -11,9 +11,9 @@
 -- :after       uuid        the last conversation of the page before
 -- :limit       bigint
 --
--- > {listed_conversation}
+-- > {member_conversation}
 WITH page AS (
-    SELECT c.*, {shown_at} AS shown_at FROM (
+    SELECT c.*, s.*, {shown_at(is_present => s.joined_seq IS NOT NULL)} AS shown_at FROM (
         -- As in list_conversations.
         SELECT i.slot, i.conversation_id FROM store.inbox i
         WHERE i.user_slot = :reader_slot AND i.user_id = :reader AND {is_shown_in_list(user => :reader)}
@@ -37,7 +37,8 @@ WITH page AS (
                 LIMIT 1) IS NOT NULL)))
         OFFSET 0
     ) c
+    LEFT JOIN LATERAL ({present_stay}) s ON true
     ORDER BY i.conversation_id LIMIT :limit
 )
-{listed_conversation}
+{member_conversation}
 ORDER BY c.id

@@ -7,10 +7,10 @@
 -- :before_conversation uuid
 -- :limit               bigint
 --
--- > {listed_conversation}
+-- > {member_conversation}
 WITH page AS (
     SELECT * FROM (
-        SELECT c.*, {shown_at} AS shown_at FROM (
+        SELECT c.*, s.*, {shown_at(is_present => s.joined_seq IS NOT NULL)} AS shown_at FROM (
             -- In the order of the ids, each conversation looked up from it. Otherwise the planner scans all conversations
             -- whenever it expects long inboxes.
             SELECT i.slot, i.conversation_id FROM store.inbox i
@@ -20,10 +20,11 @@ WITH page AS (
         CROSS JOIN LATERAL (
             SELECT c.* FROM store.conversations c WHERE c.slot = i.slot AND c.id = i.conversation_id OFFSET 0
         ) c
+        LEFT JOIN LATERAL ({present_stay}) s ON true
         OFFSET 0
     ) c
     WHERE (c.shown_at, c.id) < (:before_at, :before_conversation)
     ORDER BY c.shown_at DESC, c.id DESC LIMIT :limit
 )
-{listed_conversation}
+{member_conversation}
 ORDER BY c.shown_at DESC, c.id DESC

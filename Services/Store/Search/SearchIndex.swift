@@ -78,10 +78,11 @@ enum SearchIndex {
     }
 
     static func set(
-        _ conversations: [ConversationID], positions: Int, of input: UnindexedInput, in parameters: inout Parameters
+        _ conversations: [ConversationID], positionsOfEach positions: Int, of input: UnindexedInput,
+        in parameters: inout Parameters
     ) {
         parameters.set(input.conversations, to: conversations)
-        parameters.set(input.positions, to: Int64(max(1, positions / conversations.count)))
+        parameters.set(input.positions, to: Int64(positions))
         parameters.set(input.bytes, to: Int64(max(leastBytes, batchBytes / conversations.count)))
     }
 

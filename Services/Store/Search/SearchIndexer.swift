@@ -29,11 +29,13 @@ final class SearchIndexer {
     /// committed.
     private static let crowd = 64
     private static let pauseAfterFailure = Duration.seconds(1)
-    /// The number of positions of one batch, over all of its conversations.
+    /// The number of positions of one batch, over all of its conversations. A batch ends with a merge, which costs less a
+    /// text the more there are.
     private static let batchPositions = 1_024
-    private static let batchPositionsAmongWrites = 256
     private static let batchConversations = 64
-    private static let batchConversationsAmongWrites = 16
+    /// What one of a batch's transactions takes while messages are written: for so long an edit there has to wait.
+    private static let transactionPositionsAmongWrites = 256
+    private static let transactionConversationsAmongWrites = 16
     private static let backlogPage = 1_000
 
     let connection: Connection
@@ -152,7 +154,7 @@ final class SearchIndexer {
         if isMergeDue { return await merge() }
         let since = waiting.first?.since ?? .now
         let isQuiet = isQuiet
-        let conversations = takeWaiting(isQuiet ? Self.batchConversations : Self.batchConversationsAmongWrites)
+        let conversations = takeWaiting(Self.batchConversations)
         underWay = Set(conversations)
         defer { underWay = [] }
         do throws(DatabaseError) {
@@ -214,19 +216,36 @@ final class SearchIndexer {
     private func index(
         _ conversations: [ConversationID], _ since: MonotonicTime, _ isQuiet: Bool
     ) async throws(DatabaseError) {
-        let positions = isQuiet ? Self.batchPositions : Self.batchPositionsAmongWrites
         let rows = try await connection.query(SearchIndex.unindexed) { parameters, input in
-            SearchIndex.set(conversations, positions: positions, of: input, in: &parameters)
+            let limit = isQuiet ? Self.batchPositions : Self.transactionPositionsAmongWrites
+            let positions = min(limit, Self.batchPositions / conversations.count)
+            SearchIndex.set(conversations, positionsOfEach: positions, of: input, in: &parameters)
         }
         defer { extendLifetime(rows) }  // The texts lie in them.
-        let portions = SearchIndex.portions(rows)
-        guard !portions.isEmpty else { return }
-        let entries = await SearchIndex.entries(portions, in: texts)
-        _ = try await connection.transaction { SearchIndex.add(portions, entries, to: &$0) }
-        note(portions.lazy.filter { $0.through < $0.lastSeq }.map(\.conversation), since: since)
-        let count = portions.reduce(0) { $0 + $1.texts.count }
-        indexed += count
-        isMergeDue = count > 0
+        for portions in transactions(of: SearchIndex.portions(rows), isQuiet) {
+            let entries = await SearchIndex.entries(portions, in: texts)
+            _ = try await connection.transaction { SearchIndex.add(portions, entries, to: &$0) }
+            note(portions.lazy.filter { $0.through < $0.lastSeq }.map(\.conversation), since: since)
+            indexed += entries.count
+            isMergeDue = isMergeDue || !entries.isEmpty
+        }
+    }
+
+    private func transactions(of portions: [SearchIndex.Portion], _ isQuiet: Bool) -> [[SearchIndex.Portion]] {
+        if isQuiet { return portions.isEmpty ? [] : [portions] }
+        var transactions: [[SearchIndex.Portion]] = []
+        var room = (conversations: 0, positions: 0)
+        for portion in portions {
+            room.conversations -= 1
+            room.positions -= portion.texts.count
+            if room.conversations < 0 || room.positions < 0 {
+                transactions.append([])
+                room.conversations = Self.transactionConversationsAmongWrites - 1
+                room.positions = Self.transactionPositionsAmongWrites - portion.texts.count
+            }
+            transactions[transactions.count - 1].append(portion)
+        }
+        return transactions
     }
 
     private func merge() async -> Bool {

@@ -43,7 +43,7 @@ enum Exceptions {
         "create_conversation": "its clients have conversations from the start",
         "rename_conversation": "its clients have conversations from the start",
         "changed_conversations": "a client that has cursors does not synchronize",
-        "conversation": "a client that has cursors does not synchronize",
+        "conversations": "a client that has cursors does not synchronize",
         "sync_position": "a client that has cursors does not synchronize",
         "unread_blocks": "a client that has cursors does not synchronize",
         "latest_visible": "a client that has cursors does not synchronize",

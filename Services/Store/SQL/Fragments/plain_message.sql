@@ -1,19 +1,6 @@
 -- What stands in the row `m` of a message itself, whoever reads it. As of a position before `changed_seq` that is not all,
 -- nor where there is more; then {whole_message} has the rest.
 --
--- > seq         bigint
--- > id          uuid
--- > changed_seq bigint
--- > sender_id   text
--- > kind        smallint       MessageKind
--- > body        text           NULL when it was deleted for everyone
--- > mentions    text           user names with commas between them, or NULL
--- > sent_at     timestamptz
--- > created_at  timestamptz
--- > edited_at   timestamptz    or NULL
--- > deleted_at  timestamptz    or NULL
--- > reply_to    uuid           or NULL
--- > reply_seq   bigint         or NULL
+-- > {message_row}
 -- > has_more    boolean
-m.seq, m.id, m.changed_seq, m.sender_id, m.kind, m.body, array_to_string(m.mentions, ',') AS mentions, m.sent_at, m.created_at,
-    m.edited_at, m.deleted_at, m.reply_to, m.reply_seq, m.kind <> {MessageKind.text} OR m.tapback_count > 0 AS has_more
+{message_row}, m.kind <> {MessageKind.text} OR m.tapback_count > 0 AS has_more

@@ -1,0 +1,17 @@
+-- What a row `m` of store.messages has in its own columns.
+--
+-- > seq         bigint
+-- > id          uuid
+-- > changed_seq bigint
+-- > sender_id   text
+-- > kind        smallint       MessageKind
+-- > body        text           NULL when it was deleted for everyone
+-- > mentions    text           user names with commas between them, or NULL
+-- > sent_at     timestamptz
+-- > created_at  timestamptz
+-- > edited_at   timestamptz    or NULL
+-- > deleted_at  timestamptz    or NULL
+-- > reply_to    uuid           or NULL
+-- > reply_seq   bigint         or NULL
+m.seq, m.id, m.changed_seq, m.sender_id, m.kind, m.body, array_to_string(m.mentions, ',') AS mentions, m.sent_at, m.created_at,
+    m.edited_at, m.deleted_at, m.reply_to, m.reply_seq
