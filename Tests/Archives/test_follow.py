@@ -170,9 +170,16 @@ def test_what_happens_in_the_file_is_what_its_people_read(system, tmp_path, vers
     poll(lambda: mine.conversations()[pair]["unreadCount"] == 0)
     assert len(theirs.messages(pair)) == before + 3
 
+    # Messages may write a row first, and then say where it belongs.
+    late, early = mac.message(None, "of a conversation later")
+    _, other = mac.message(chat, "meanwhile")
+    poll(lambda: message(mine, pair, other))
+    mac.insert("chat_message_join", {"chat_id": chat, "message_id": late, "message_date": mac.now()})
+    poll(lambda: message(mine, pair, early))
+
     report = follow.end()
-    assert report["refused"] == {} and report["done"]["send"] == 3
-    assert report["outcomes"] == {"message": 3, "tapback": 1, "tapbackRemoval": 1}
+    assert report["refused"] == {} and report["done"]["send"] == 5
+    assert report["outcomes"] == {"message": 5, "tapback": 1, "tapbackRemoval": 1, "withoutConversation": 1}
 
 
 def test_groups_and_people_that_are_new(system, tmp_path):

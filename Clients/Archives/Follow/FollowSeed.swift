@@ -47,7 +47,10 @@ struct FollowSeed {
 
     private mutating func take(_ glance: RowGlance) throws {
         guard try !state.isLater(row: glance.row) else { return }
-        try state.note(FollowState.Row(signature: glance.signature, edited: glance.edited), of: glance.id)
+        let row = FollowState.Row(
+            signature: glance.signature, edited: glance.edited,
+            text: glance.chats.isEmpty ? FollowState.homelessText : FollowState.unknownText)
+        try state.note(row, of: glance.id)
         let date = AppleTime.timestamp(nanoseconds: glance.nanoseconds).map { $0 <= now } ?? false
         for id in Set(glance.chats.compactMap { chats[$0]?.id }) where date {
             conversations[id]?.take(glance)

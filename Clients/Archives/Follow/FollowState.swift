@@ -29,6 +29,8 @@ final class FollowState {
 
     /// Of a row that was imported.
     static let unknownText: Int64 = 0
+    /// Of a row that was in no conversation, so that nothing was done with it.
+    static let homelessText: Int64 = -1
     /// Of a message that was deleted for everyone.
     static let deletedText: Int64 = 1
 

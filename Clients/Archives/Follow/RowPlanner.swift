@@ -30,6 +30,8 @@ struct RowPlanner {
             found.append(chat)
         }
         if found.isEmpty { noteHomeless(glance, known) }
+        // Messages may put a row into its conversation after it has written it.
+        let known = known?.text == FollowState.homelessText ? nil : known
         return try found.map { conversation in
             let step = try RowStep(
                 row, glance, known, in: conversation, database: database, state: state, people: chats.people, now: now)
@@ -39,9 +41,10 @@ struct RowPlanner {
 
     /// What is put into a conversation later looks different then.
     private mutating func noteHomeless(_ glance: RowGlance, _ known: FollowState.Row?) {
-        var note = FollowNote(row: (glance.id, FollowState.Row(signature: glance.signature)))
-        if known == nil { note.report.count(.withoutConversation) } else { note.row?.row = known! }
-        note.row?.row.signature = glance.signature
+        var row = known ?? FollowState.Row(signature: 0, text: FollowState.homelessText)
+        row.signature = glance.signature
+        var note = FollowNote(row: (glance.id, row))
+        if known == nil { note.report.count(.withoutConversation) }
         homeless.append(FollowStep(place: .row(glance.row), operations: [], note: note))
     }
 

@@ -28,7 +28,6 @@ final class LiveSender {
     private var token = ""
     private var tokenTime: MonotonicTime?
     private var lastSuccess = MonotonicTime.now
-    private var failing = 0
 
     private(set) var counts: [LiveOperation.Kind: Int] = [:]
     /// Why nothing happens now.
@@ -196,7 +195,6 @@ final class LiveSender {
                 method: method, path: path, token: freshToken, body: body, idempotencyKey: key, user: user)
             let reply = await http.send(request)
             guard reply.isTemporary else { return result(reply) }
-            failing += 1
             trouble = "status \(reply.status) \(reply.body.withUnsafeBytes { Self.problem($0)?.detail ?? "" })"
             if MonotonicTime.now - lastSuccess > patience { end = "the system does nothing: \(trouble ?? "")" }
             await rest(reply.retryAfter ?? pause)
