@@ -58,12 +58,10 @@ private struct Exchange {
     func later() throws {
         for leaves in [true, false] {
             var window = ImportWindow(leavesLaterRows: leaves)
-            for (kind, row) in [(ImportRecord.Kind.conversation, 1), (.message, 2), (.receipt, 2), (.end, 3)]
-                as [(_, Int64)]
-            {
-                window.add(
-                    ImportLine(
-                        bytes: [], kind: kind, conversation: ConversationID(.zero), place: .row(row), share: 0))
+            let lines: [(ImportRecord.Kind, Int64)] = [(.conversation, 1), (.message, 2), (.receipt, 2), (.end, 3)]
+            for (kind, row) in lines {
+                let id = ConversationID(.zero)
+                window.add(ImportLine(bytes: [], kind: kind, conversation: id, place: .row(row), share: 0))
             }
             while window.next() != nil {}
             let ended = ProblemDetails(.importHasEnded)
