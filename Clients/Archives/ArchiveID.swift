@@ -8,6 +8,9 @@ enum ArchiveID {
         MessageID(uuid(name) ?? made("message", name))
     }
 
+    /// Of a message that goes in live, and whose name is no id that clients choose.
+    static func liveMessage(_ name: String) -> MessageID { MessageID(made("message", name)) }
+
     /// Of a message that became several: those after the first.
     static func continuation(of name: String, number: Int) -> MessageID {
         MessageID(made("continuation", "\(number)\0\(name)"))
@@ -16,6 +19,14 @@ enum ArchiveID {
     static func group(_ name: String) -> ConversationID {
         ConversationID(uuid(name) ?? made("group", name))
     }
+
+    /// Of a group that is created live, which takes the ids that clients choose.
+    static func liveGroup(_ id: ConversationID) -> ConversationID {
+        [4, 7].contains(id.uuid.version) ? id : ConversationID(made("group", id.description))
+    }
+
+    /// Names an operation, for its repetitions.
+    static func key(_ names: [String]) -> UUIDBytes { made("operation", names.joined(separator: "\0")) }
 
     /// Of a conversation of a log, which has a name alone.
     static func irc(_ name: String) -> ConversationID { ConversationID(made("irc", name)) }

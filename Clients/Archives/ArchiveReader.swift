@@ -60,6 +60,8 @@ package struct ArchiveReport: Sendable {
         case formerMemberReceipt = "receipts of nobody who was a member then, left out"
         case futureReceipt = "receipts dated in the future, left out"
         case earlyReceipt = "receipts dated before their message, given its date"
+        case unreadBefore = "receipts of messages behind others that have none, left out"
+        case lateEdit = "edits of texts longer than a message, left out"
         case undatedRead = "own reads without a date, given the last date of their conversation"
         case undatedDelivery = "deliveries without a date, left out"
         case sharedRows = "rows that are in several conversations, taken in each"

@@ -205,11 +205,7 @@ struct ChatConversationReader {
         try receive(.end(.init(conversationId: conversation.id)))
     }
 
-    private func cut(_ title: String) -> String {
-        String(
-            String.UnicodeScalarView(
-                title.unicodeScalars.filter { $0.value != 0 }.prefix(ContractLimits.titleCharacters)))
-    }
+    private func cut(_ title: String) -> String { MessageText.cut(title) }
 
     // MARK: Rows
 
@@ -248,7 +244,7 @@ struct ChatConversationReader {
         return sender
     }
 
-    private static func sender(
+    static func sender(
         of row: ChatRow, _ people: ChatPeople, _ conversation: ChatConversation
     ) -> UserID {
         if row.isFromMe { return people.me }
@@ -271,7 +267,7 @@ struct ChatConversationReader {
         try self.change(change, actor: sender == ChatPeople.unknown ? nil : sender, receive)
     }
 
-    private static func change(_ row: ChatRow, sender: UserID, _ people: ChatPeople) -> ChatMembership.Change? {
+    static func change(_ row: ChatRow, sender: UserID, _ people: ChatPeople) -> ChatMembership.Change? {
         switch row.kind {
         case .left: .init(user: sender, isAdded: false)
         // Oneself has no handle.

@@ -39,10 +39,27 @@ final class ChatDatabase {
         try sqlite.rows("BEGIN") { _ in }
         defer { try? sqlite.rows("COMMIT") { _ in } }
         let value = try body()
-        guard unlocked == nil || unlocked == FileState(path) else {
+        guard isCurrent else {
             throw ArchiveError("\(path) was written while it was read; read it again, now that Messages is running")
         }
         return value
+    }
+
+    /// Whether it is still as it was opened: with locks, or as nobody has written since.
+    var isCurrent: Bool { unlocked == nil || unlocked == FileState(path) }
+
+    /// A number that differs when somebody has written.
+    func dataVersion() throws -> Int64 { try sqlite.first("PRAGMA data_version") { $0.integer(0) } ?? 0 }
+
+    /// Copies everything in one snapshot. The copy has its name when it is complete.
+    func copy(to copy: String) throws {
+        let partial = copy + ".part"
+        for ending in ["", "-wal", "-shm", "-journal"] { try? FileManager.default.removeItem(atPath: partial + ending) }
+        try sqlite.copy(to: partial)
+        guard isCurrent else { throw ArchiveError("\(path) was written while it was copied") }
+        guard rename(partial, copy) == 0 else {
+            throw ArchiveError("\(copy) cannot be written: \(String(cString: strerror(errno)))")
+        }
     }
 
     func has(_ table: String) -> Bool { !(columns[table] ?? []).isEmpty }

@@ -3,7 +3,7 @@ import Models
 /// Who is in a conversation while its rows are read. Messages stores the members of now and, of groups, some of the
 /// changes; the members of the beginning follow from both and from who writes.
 struct ChatMembership {
-    struct Change {
+    struct Change: Sendable {
         let user: UserID
         let isAdded: Bool
     }

@@ -10,9 +10,14 @@ enum MessageText {
 
     /// The part of a name that a title may have; nil of a blank one.
     static func title(_ name: String) -> String? {
-        let scalars = name.unicodeScalars.filter { $0.value != 0 }.prefix(ContractLimits.titleCharacters)
-        let title = String(String.UnicodeScalarView(scalars))
+        let title = cut(name)
         return isBlank(title) ? nil : title
+    }
+
+    static func cut(_ name: String) -> String {
+        String(
+            String.UnicodeScalarView(
+                name.unicodeScalars.filter { $0.value != 0 }.prefix(ContractLimits.titleCharacters)))
     }
 
     /// Divides a text into such as one message may have, between scalars: a character may be longer than a message.

@@ -8,7 +8,9 @@ package struct RecordFile: ArchiveReader, Sendable {
 
     package func read(_ receive: (SourceRecord) throws -> Void) throws -> ArchiveReport {
         try file.read { line in
-            try receive(SourceRecord(line: Array(line.bytes), at: .line(line.number), share: line.share))
+            // A copy of its own: a buffer shared with the file's would have that one's capacity, which grows with each line.
+            let bytes = line.bytes.withUnsafeBytes { Array($0) }
+            try receive(SourceRecord(line: bytes, at: .line(line.number), share: line.share))
         }
         return ArchiveReport()
     }

@@ -10,15 +10,19 @@ public struct HTTPRequest: Sendable {
     public var body: [UInt8]
     /// The key of a write that has no unique id.
     public var idempotencyKey: UUIDBytes?
+    /// For whom an administrator acts.
+    public var user: UserID?
 
     public init(
-        method: StaticString = "GET", path: String, token: String, body: [UInt8] = [], idempotencyKey: UUIDBytes? = nil
+        method: StaticString = "GET", path: String, token: String, body: [UInt8] = [],
+        idempotencyKey: UUIDBytes? = nil, user: UserID? = nil
     ) {
         self.method = method
         self.path = path
         self.token = token
         self.body = body
         self.idempotencyKey = idempotencyKey
+        self.user = user
     }
 
     /// Appends the request as sent on a connection to `host`.
@@ -50,6 +54,10 @@ public struct HTTPRequest: Sendable {
         if let idempotencyKey {
             buffer.append("\r\nIdempotency-Key: ")
             buffer.append(idempotencyKey)
+        }
+        if let user {
+            buffer.append("\r\nX-Parley-User: ")
+            buffer.append(utf8: user.name)
         }
     }
 }

@@ -36,15 +36,24 @@ public final class HTTPStream: ClientSocketOwner {
     private var isEnded = false
 
     /// Starts to connect. Nil when that fails at once.
-    public init?(_ endpoint: Endpoint, _ request: HTTPRequest, owner: any HTTPStreamOwner) {
+    ///
+    /// - Parameter hasBody: whether lines are sent; otherwise the request is complete.
+    public init?(
+        _ endpoint: Endpoint, _ request: HTTPRequest, hasBody: Bool = true, owner: any HTTPStreamOwner
+    ) {
         self.owner = owner
+        isBodyComplete = !hasBody
         guard let socket = ClientSocket(endpoint, owner: self) else { return nil }
         self.socket = socket
         parser = ResponseParser(
             begin: { [unowned self] response in Reactor.assumeIsolated { began(response) } },
             piece: { [unowned self] bytes in Reactor.assumeIsolated { pieceArrived(bytes) } },
             { [unowned self] _ in Reactor.assumeIsolated { end(.complete) } })
-        socket.send { request.writeStreamedHead(host: endpoint.authority, to: &$0) }
+        socket.send { buffer in
+            hasBody
+                ? request.writeStreamedHead(host: endpoint.authority, to: &buffer)
+                : request.write(host: endpoint.authority, to: &buffer)
+        }
     }
 
     /// The bytes that were sent and have not left yet.

@@ -40,24 +40,14 @@ struct ChatCommand: Command {
         settings = ChatProgram.Settings(
             user: user, conversation: try Self.conversation(arguments.positional.first),
             usesMouse: arguments.flag("mouse"))
-        directory = Self.directory(arguments.value("directory"), user: user, server: connection.http[0])
+        directory = UserDirectory.url(
+            arguments.value("directory"), "user", of: user, server: connection.http[0])
     }
 
     private static func conversation(_ text: String?) throws(UsageError) -> ConversationID? {
         guard let text else { return nil }
         guard let uuid = UUIDBytes(text) else { throw UsageError("CONVERSATION must be a UUID in lower case") }
         return ConversationID(uuid)
-    }
-
-    /// A user's name may have colons, and dots at its beginning.
-    private static func directory(_ named: String?, user: UserID, server: Endpoint) -> URL {
-        if let named { return URL(fileURLWithPath: named, isDirectory: true) }
-        let environment = ProcessInfo.processInfo.environment
-        let data = environment["XDG_DATA_HOME"].flatMap { $0.hasPrefix("/") ? URL(fileURLWithPath: $0) : nil }
-        let usual = FileManager.default.homeDirectoryForCurrentUser.appendingPathComponent(".local/share")
-        return (data ?? usual).appendingPathComponent("parley", isDirectory: true)
-            .appendingPathComponent("\(server.host):\(server.port)", isDirectory: true)
-            .appendingPathComponent("user-\(user.name)", isDirectory: true)
     }
 
     @Reactor func run() async -> Int32 {

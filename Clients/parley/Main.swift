@@ -10,6 +10,7 @@ enum Main {
         .command(ChatCommand.self),
         .command(VerifyCommand.self), .command(ReplayCommand.self), .program(.load), .command(TraceCommand.self),
         .command(RestoreCommand.self), .command(ScrubCommand.self), .command(ImportCommand.self),
+        .command(ExportCommand.self),
     ]
 
     enum Listed: Sendable {

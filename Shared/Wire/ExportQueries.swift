@@ -192,42 +192,38 @@ public struct ExportPage {
     }
 }
 
-/// `exportReceipts`: receipts behind one, by user and time.
+/// `exportReceipts`: receipts behind a place, by user and time.
 ///
-/// Layout: conversation 16 · reader name (empty: everybody's) · state 8 · the last place (see `Place`; without a name: from
-/// the start).
-/// Response: `ExportedReceipts`.
+/// Layout: conversation 16 · reader name (empty: everybody's) · state 8 · the place (see `Place`; without a name: from the
+/// start).
+/// Response: `ExportedReceipt`s; none: there are no more.
 public struct ExportReceiptsQuery: WireCodable, Hashable {
-    /// Layout: user name · at 8 · kind 1 · position 8.
+    /// How far a user's runs of each kind were told. Those of a kind are in the order of their positions and of their times,
+    /// so a page begins in the middle of each, and reads nothing before it.
+    ///
+    /// Layout: user name · position of each kind 3 × 8, zero: none yet.
     public struct Place: Hashable, Sendable {
         public var user: UserID
-        public var at: Timestamp
-        public var kind: ImportReceipt.Kind
-        public var seq: Int64
+        public private(set) var positions = [Int64](repeating: 0, count: ExportedReceipt.Run.allCases.count)
 
-        public init(user: UserID, at: Timestamp, kind: ImportReceipt.Kind, seq: Int64) {
-            self.user = user
-            self.at = at
-            self.kind = kind
-            self.seq = seq
+        public init(user: UserID) { self.user = user }
+
+        public subscript(run: ExportedReceipt.Run) -> Int64 { positions[Int(run.rawValue) - 1] }
+
+        /// The place behind a receipt.
+        public mutating func move(past receipt: ExportedReceipt) {
+            if receipt.user != user { self = Place(user: receipt.user) }
+            positions[Int(receipt.run.rawValue) - 1] = receipt.seq
         }
 
         fileprivate init(of user: UserID, from reader: inout ByteReader) throws(WireError) {
             self.user = user
-            at = try reader.time()
-            let number: UInt8 = try reader.number()
-            guard let kind = ImportReceipt.Kind(rawValue: number) else {
-                throw .unknownValue(field: "receipt", UInt64(number))
-            }
-            self.kind = kind
-            seq = try reader.position()
+            for index in positions.indices { positions[index] = try reader.position() }
         }
 
         fileprivate func write(to buffer: inout ByteBuffer) {
             buffer.append(user)
-            buffer.append(at)
-            buffer.append(kind.rawValue)
-            buffer.append(bigEndian: seq)
+            for position in positions { buffer.append(bigEndian: position) }
         }
     }
 
@@ -259,22 +255,49 @@ public struct ExportReceiptsQuery: WireCodable, Hashable {
     }
 }
 
-/// Receipts × (place · message 16, zero: none · at 8); none: there are no more.
-public enum ExportedReceipts {
-    public static func append(
-        _ place: ExportReceiptsQuery.Place, through message: MessageID?, at time: Timestamp, to buffer: inout ByteBuffer
-    ) {
-        place.write(to: &buffer)
-        buffer.append(message)
-        buffer.append(time)
+/// An advance of a user.
+///
+/// Layout: user name · run 1 · position 8 · message 16, zero: none · at 8.
+public struct ExportedReceipt: WireCodable, Hashable {
+    /// As runs are stored: `RunKind`.
+    public enum Run: UInt8, CaseIterable, Sendable {
+        case delivered = 1
+        case read, both
+
+        /// Who reads has received.
+        public var kind: ImportReceipt.Kind { self == .delivered ? .delivered : .read }
     }
 
-    public static func next(
-        from reader: inout ByteReader
-    ) throws(WireError) -> (place: ExportReceiptsQuery.Place, message: MessageID?, at: Timestamp) {
-        let user = try reader.user()
-        return (
-            try ExportReceiptsQuery.Place(of: user, from: &reader), try reader.optionalMessage(), try reader.time()
-        )
+    public var user: UserID
+    public var run: Run
+    public var seq: Int64
+    /// The last message that the advance passed.
+    public var message: MessageID?
+    public var at: Timestamp
+
+    public init(user: UserID, run: Run, seq: Int64, message: MessageID?, at: Timestamp) {
+        self.user = user
+        self.run = run
+        self.seq = seq
+        self.message = message
+        self.at = at
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        user = try reader.user()
+        let number: UInt8 = try reader.number()
+        guard let run = Run(rawValue: number) else { throw .unknownValue(field: "run", UInt64(number)) }
+        self.run = run
+        seq = try reader.position()
+        message = try reader.optionalMessage()
+        at = try reader.time()
+    }
+
+    public func write(to buffer: inout ByteBuffer) {
+        buffer.append(user)
+        buffer.append(run.rawValue)
+        buffer.append(bigEndian: seq)
+        buffer.append(message)
+        buffer.append(at)
     }
 }

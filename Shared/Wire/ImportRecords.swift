@@ -314,6 +314,4 @@ extension ImportRecord {
 
 extension Problem {
     public static let noImport = Problem(.notFound, "conversationId: no import of this conversation was opened")
-    public static let importHasEnded = Problem(
-        .conflict, "conversationId: the import of this conversation has ended, or is being dropped")
 }

@@ -6,6 +6,7 @@ import random
 import socket
 import subprocess
 import time
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -255,6 +256,85 @@ def with_other_names(text: str, people: list[Person]) -> tuple[str, str]:
     for person in people:
         text = text.replace(f'"{person.name}"', f'"{prefix}{person.name}"')
     return text, prefix
+
+
+# MARK: Sizes
+
+
+def moment(milliseconds: int) -> str:
+    time = datetime(2021, 3, 7, tzinfo=UTC) + timedelta(milliseconds=milliseconds)
+    return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def bring_pieces(backend: Importer, records: list[dict]):
+    """Who sends much at once must read meanwhile; this sends little."""
+    for start in range(0, len(records), 2_000):
+        backend.brought(*records[start : start + 2_000])
+
+
+def room(first: int, later: int, messages: int) -> list[dict]:
+    """A room of thousands: each has some receipts, and one more of them than a page has."""
+    id, users = new_id(), [f"{number:05}-{new_id()[-6:]}" for number in range(first + later)]
+    of = {"conversationId": id}
+    records = [{"type": "conversation", "id": id, "kind": "group", "members": users[:first], "createdAt": moment(0)}]
+    clock = iter(range(1, 1 << 60))
+    for number, user in enumerate(users[first:]):
+        records.append({"type": "member"} | of | {"userId": user, "change": "added", "at": moment(next(clock))})
+        if number % 10 == 0:
+            for change in ("removed", "added"):
+                records.append({"type": "member"} | of | {"userId": user, "change": change, "at": moment(next(clock))})
+    receipt = {"type": "receipt"} | of
+    for number in range(messages):
+        message, user = new_id(), users[number % len(users)]
+        sent = {"type": "message"} | of | {"id": message, "senderId": user, "text": f"text {number}"}
+        records.append(sent | {"createdAt": moment(next(clock))})
+        for kind in ("delivered", "read"):
+            records.append(
+                receipt | {"userId": users[1], "kind": kind, "throughMessageId": message, "at": moment(next(clock))}
+            )
+    for user in users[2:]:
+        kind = "read" if int(user[:5]) % 2 else "delivered"
+        records.append(receipt | {"userId": user, "kind": kind, "throughMessageId": message, "at": moment(next(clock))})
+    return [*records, {"type": "end"} | of]
+
+
+@pytest.mark.timeout(300)
+def test_a_room_of_thousands_comes_back_byte_for_byte(backend, other):
+    brought = room(1_000, 2_500, 1_200)
+    bring_pieces(backend, brought)
+    text = export(backend, f"conversations/{brought[0]['id']}")
+    told = records(text)
+    assert told[0]["members"][0] == brought[0]["members"][0] and set(told[0]["members"]) == set(brought[0]["members"])
+
+    def receipts(records):
+        return {
+            (record["userId"], record["kind"], record["throughMessageId"], record["at"])
+            for record in records
+            if record["type"] == "receipt"
+        }
+
+    assert receipts(told) == receipts(brought) and len(told) == len(brought)
+    bring_pieces(other, records(text))
+    assert export(other, f"conversations/{brought[0]['id']}") == text
+
+
+def test_a_user_of_hundreds_of_conversations_comes_back_byte_for_byte(backend, other):
+    """More than a page of a user's conversations has."""
+    me, peer = f"me-{new_id()[-8:]}", f"peer-{new_id()[-8:]}"
+    brought = []
+    for number in range(230):
+        of = {"conversationId": new_id()}
+        brought += [
+            {"type": "conversation", "id": of["conversationId"], "kind": "group", "members": [peer, me]}
+            | {"createdAt": moment(0)},
+            {"type": "message"} | of | {"id": new_id(), "senderId": me, "text": f"{number}", "createdAt": moment(1)},
+            {"type": "end"} | of,
+        ]
+    bring_pieces(backend, brought)
+    text = export(backend, f"users/{me}")
+    assert sum(record["type"] == "message" for record in records(text)) == 230
+    bring_pieces(other, records(text))
+    assert export(other, f"users/{me}") == text
 
 
 # MARK: What an export does not have

@@ -212,6 +212,7 @@ struct ImportReceiptsTests {
                 #expect(try store.database.query("SELECT count(*) FROM receipt.\(table)")[0][0] == Int64(0), "\(table)")
             }
             #expect(try await bring([receipt(.read, bob, 3, 20)], to: store) == [409])
+            #expect(try store.database.query("SELECT count(*) FROM receipt.positions")[0][0] == Int64(0))
             let piece = DropImport(conversation, receiptsAreGone: true)
             #expect(await store.ask(.dropImport, in: conversation.slot, piece)?.status == 204)
             #expect(try await bring([receipt(.read, bob, 3, 20)], to: store) == [404])

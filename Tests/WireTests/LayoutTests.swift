@@ -236,16 +236,15 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
         #expect(try reread(head) == head)
         #expect(try reread(page) == page)
 
-        let place = ExportReceiptsQuery.Place(user: bob, at: Timestamp(milliseconds: 60_000), kind: .read, seq: 7)
+        let received = ExportedReceipt(
+            user: bob, run: .both, seq: 7, message: nil, at: Timestamp(milliseconds: 60_000))
+        #expect(try reread(received) == received)
+        var place = ExportReceiptsQuery.Place(user: alice)
+        place.move(past: received)
+        #expect(place.user == bob && place[.delivered] == 0 && place[.both] == 7)
         for after in [nil, place] {
             let receipts = ExportReceiptsQuery(conversation, reader: nil, state: 3, after: after)
             #expect(try reread(receipts) == receipts)
-        }
-        let received = written { ExportedReceipts.append(place, through: nil, at: place.at, to: &$0) }
-        try received.withUnsafeBytes { bytes in
-            var reader = ByteReader(bytes)
-            let next = try ExportedReceipts.next(from: &reader)
-            #expect(next.place == place && next.message == nil && next.at == place.at && reader.remaining == 0)
         }
 
         let opening = ImportRecord.Conversation(

@@ -15,6 +15,13 @@ struct ImportCommand: Command {
             .init("me", "USER", "chatdb: the user whose file it is"),
             .init("dry-run", nil, "send nothing: count and name what an import would refuse"),
             .init("records", "FILE", "with --dry-run: write the records there, a line each; - is standard output"),
+            .init("follow", nil, "chatdb: keep up with the file afterwards, until Ctrl-C"),
+            .init(
+                "state", "DIRECTORY",
+                """
+                with --follow: where it is kept what was done
+                (default: parley/SERVER/follow-USER in XDG_DATA_HOME, or in ~/.local/share)
+                """),
             .init("open", nil, "open conversations to their members even if a record of them was refused"),
             .init("patience", "TIME", "how long to try while the system stores nothing (default 10m)"),
             .init("json", "FILE", "write the numbers of the report there, too"),
@@ -31,6 +38,9 @@ struct ImportCommand: Command {
             system that was away for longer than --patience, by anything. A conversation of which a record was refused is
             stored, but not opened to its members, unless --open says so.
 
+            With --follow, a copy of chat.db is imported, and then what is new in the file goes in live, within 2 seconds, on
+            behalf of the people concerned. The same command goes on where it was ended.
+
             The exit status is 0 when everything is stored and opened, or would be; 1 when something was refused, or the import
             cannot go on; 3 when it is not finished, and the same command continues it.
             Example: parley import chatdb chat.db --me alice --dry-run
@@ -45,9 +55,10 @@ struct ImportCommand: Command {
     private enum Target: Sendable {
         case nowhere(records: String?)
         case system(ConnectionArguments, ImportUpload.Settings)
+        case following(FollowRun.Settings)
     }
 
-    private static let unfinished: Int32 = 3
+    static let unfinished: Int32 = 3
 
     init(_ arguments: Arguments) throws(UsageError) {
         reader = try ArchiveFormat.reader(arguments, now: now)
@@ -55,14 +66,33 @@ struct ImportCommand: Command {
         showsProgress = Terminal.isInteractive && !arguments.flag("quiet")
         let records = arguments.value("records")
         if arguments.flag("dry-run") {
+            guard !arguments.flag("follow") else { throw UsageError("--dry-run sends nothing, and --follow does") }
             target = .nowhere(records: records)
         } else {
             guard records == nil else { throw UsageError("--records needs --dry-run") }
             var settings = ImportUpload.Settings()
             if let patience = try arguments.duration("patience") { settings.patience = patience }
             settings.opensDespiteRefusals = arguments.flag("open")
-            target = .system(try ConnectionArguments(arguments), settings)
+            let connection = try ConnectionArguments(arguments)
+            target =
+                arguments.flag("follow")
+                ? .following(try Self.following(arguments, connection, settings)) : .system(connection, settings)
         }
+        guard arguments.flag("follow") || arguments.value("state") == nil else {
+            throw UsageError("--state needs --follow")
+        }
+    }
+
+    private static func following(
+        _ arguments: Arguments, _ connection: ConnectionArguments, _ settings: ImportUpload.Settings
+    ) throws(UsageError) -> FollowRun.Settings {
+        guard arguments.positional[0] == ArchiveFormat.chatdb.rawValue else {
+            throw UsageError("--follow is for chatdb: other archives do not change")
+        }
+        let me = try arguments.user("me")
+        return FollowRun.Settings(
+            path: arguments.positional[1], me: me, connection: connection, upload: settings,
+            directory: UserDirectory.url(arguments.value("state"), "follow", of: me, server: connection.http[0]))
     }
 
     @Reactor func run() async -> Int32 {
@@ -70,6 +100,7 @@ struct ImportCommand: Command {
             switch target {
             case .nowhere(let records): return try rehearse(to: records)
             case .system(let connection, let settings): return try await send(to: connection, settings)
+            case .following(let settings): return try await follow(settings)
             }
         } catch {
             Terminal.tell("parley: \(error)")
@@ -84,6 +115,16 @@ struct ImportCommand: Command {
         records == "-" ? Terminal.tell(summary.table) : Terminal.say(summary.table)
         try write(summary)
         return summary.isFaultless ? 0 : 1
+    }
+
+    @Reactor private func follow(_ settings: FollowRun.Settings) async throws -> Int32 {
+        let run = FollowRun(settings, showsProgress: showsProgress)
+        for signal in [SIGINT, SIGTERM] { Reactor.onSignal(signal) { run.interrupt() } }
+        let report = try await run.run()
+        Terminal.say(report.table)
+        if let reportFile { try TextFile.write(report.json + "\n", to: reportFile) }
+        if let reason = report.reason { Terminal.tell("parley: \(HarmlessText.line(reason, limit: 500))") }
+        return report.status
     }
 
     @Reactor private func send(to connection: ConnectionArguments, _ settings: ImportUpload.Settings) async throws

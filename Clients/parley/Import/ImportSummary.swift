@@ -107,11 +107,7 @@ struct ImportSummary: Encodable {
         let isDryRun = tally == nil
         guard refusals.count > 0 else { return [isDryRun ? "An import would refuse none" : "Refused: none"] }
         let title = isDryRun ? "An import would refuse" : "Refused"
-        let named = refusals.first.map { example in
-            "  \(example.place): \(example.kind.rawValue): " + HarmlessText.line(example.reason.sentence, limit: 200)
-        }
-        let counted = refusals.counts.sorted { ($1.value, $0.key.sentence) < ($0.value, $1.key.sentence) }
-        return [title] + named + counted.map { line($0.value, HarmlessText.line($0.key.sentence, limit: 200))! }
+        return [title] + refusals.lines
     }
 
     private var unopenedLines: [String] {
@@ -130,10 +126,10 @@ struct ImportSummary: Encodable {
         return lines
     }
 
-    private func line(_ count: Int?, _ text: String) -> String? {
-        count.map { number in
-            let number = grouped(number)
-            return String(repeating: " ", count: max(2, 12 - number.count)) + number + "  " + text
-        }
+    private func line(_ count: Int?, _ text: String) -> String? { count.map { Self.line($0, text) } }
+
+    static func line(_ count: Int, _ text: String) -> String {
+        let number = grouped(count)
+        return String(repeating: " ", count: max(2, 12 - number.count)) + number + "  " + text
     }
 }

@@ -25,6 +25,8 @@ final class ImportUpload: HTTPStreamOwner {
         /// How long it is tried without the result of a single line.
         var patience = Duration.seconds(600)
         var opensDespiteRefusals = false
+        /// Whether what comes to a conversation that was imported before is left to somebody else.
+        var leavesLaterRows = false
         /// Nothing for so long, and a connection counts as lost. The server's own patience is half a minute.
         var silence = Duration.seconds(120)
         /// The server ends a request whose body brings nothing for a minute.
@@ -66,10 +68,13 @@ final class ImportUpload: HTTPStreamOwner {
         self.reader = reader
         self.connection = connection
         self.settings = settings
-        window = ImportWindow(opensDespiteRefusals: settings.opensDespiteRefusals)
+        window = ImportWindow(
+            opensDespiteRefusals: settings.opensDespiteRefusals, leavesLaterRows: settings.leavesLaterRows)
     }
 
     var tally: ImportTally { window.tally }
+    /// The rows of which something was left.
+    var laterRows: [Int64] { window.laterRows }
 
     func run() async -> Outcome {
         feed = ArchiveFeed(reader) { [weak self] in self?.advance() }

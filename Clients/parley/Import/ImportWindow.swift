@@ -31,6 +31,8 @@ struct ImportWindow {
 
     private let bounds: Bounds
     private let opensDespiteRefusals: Bool
+    /// Whether what comes to a conversation that was imported before is left to somebody else.
+    private let leavesLaterRows: Bool
 
     private var waiting = FIFO<ImportLine>()
     /// What was sent in this call, with its number there.
@@ -44,9 +46,12 @@ struct ImportWindow {
     private var bytes = 0
 
     private(set) var tally = ImportTally()
+    /// The rows of which something was left: the only thing here that grows with the archive, by 8 bytes each.
+    private(set) var laterRows: [Int64] = []
 
-    init(opensDespiteRefusals: Bool = false, bounds: Bounds = Bounds()) {
+    init(opensDespiteRefusals: Bool = false, leavesLaterRows: Bool = false, bounds: Bounds = Bounds()) {
         self.opensDespiteRefusals = opensDespiteRefusals
+        self.leavesLaterRows = leavesLaterRows
         self.bounds = bounds
     }
 
@@ -134,6 +139,10 @@ struct ImportWindow {
     // MARK: Results
 
     private mutating func refuse(_ line: ImportLine, _ result: ImportResult) {
+        if leavesLaterRows, result.problem?.detail == Problem.importHasEnded.detail, case .row(let row) = line.place {
+            if laterRows.last != row { laterRows.append(row) }
+            return settle(line)
+        }
         tally.refusals.add(Refusals.Reason(result), at: line.place, line.kind)
         let id = line.conversation
         conversations[id]?.refused += 1

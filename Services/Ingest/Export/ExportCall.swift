@@ -249,7 +249,7 @@ extension ExportCall {
         private var ranges: [Range] = []
         /// The position whose state is exported.
         private var state: Int64
-        /// The last receipt that was told.
+        /// Behind the last receipt that was told.
         private var lastReceipt: ExportReceiptsQuery.Place?
         var story: ExportStory
 
@@ -299,10 +299,13 @@ extension ExportCall {
 
         mutating func takeReceipts(from reader: inout ByteReader, _ lines: inout ByteBuffer) throws(WireError) {
             while reader.remaining > 0 {
-                let (place, message, at) = try ExportedReceipts.next(from: &reader)
+                let receipt = try ExportedReceipt(from: &reader)
+                var place = lastReceipt ?? ExportReceiptsQuery.Place(user: receipt.user)
+                place.move(past: receipt)
                 lastReceipt = place
-                guard let message else { continue }
-                story.take(ImportReceipt(place.kind, by: place.user, through: message, at: at), &lines)
+                guard let message = receipt.message else { continue }
+                let record = ImportReceipt(receipt.run.kind, by: receipt.user, through: message, at: receipt.at)
+                story.take(record, &lines)
             }
         }
 

@@ -5,7 +5,7 @@ import Wire
 
 /// Stores receipts of an import, and takes them away: `import_receipts.sql`, `drop_receipts.sql`.
 enum ReceiptImportStatements {
-    static let all = [store.untyped, drop.untyped]
+    static let all = [insertPosition.untyped, store.untyped, drop.untyped]
 
     private struct Input: NamedFields {
         let key: ConversationInput
@@ -26,16 +26,20 @@ enum ReceiptImportStatements {
         let hasMore: Column<Bool>
     }
 
+    private static let insertPosition = PreparedStatement<ConversationInput, NoFields>(
+        "insert_import_position", PackageResources.insert_import_position_sql, .receipt)
     private static let store = PreparedStatement<Input, Columns>(
         "import_receipts", PackageResources.import_receipts_sql, .receipt)
     private static let drop = PreparedStatement<ConversationInput, DropColumns>(
         "drop_receipts", PackageResources.drop_receipts_sql, .receipt)
 
-    /// Adds the statements. The conversation's position is made, where it is the first time, and locked.
+    /// Adds the statements. The conversation's position is made, where it is the first time and nothing is dropped, and
+    /// locked.
     static func add(
         _ receipts: [ImportReceipt], _ layout: ReceiptLayout, of conversation: ConversationID, to batch: inout Batch
     ) {
-        HorizonStatements.addLock(of: conversation, to: &batch)
+        batch.execute(insertPosition) { $0.set($1, to: conversation) }
+        HorizonStatements.addLock(ofExisting: conversation, to: &batch)
         let arranged = layout.order.lazy.map { receipts[$0] }
         batch.execute(store) { parameters, input in
             parameters.set(input.key, to: conversation)

@@ -39,6 +39,11 @@ enum HorizonStatements {
     /// Adds the statements that make the position of a conversation, if it has none, and lock it.
     static func addLock(of conversation: ConversationID, to batch: inout Batch) {
         insertPositions(of: [conversation], to: &batch)
+        addLock(ofExisting: conversation, to: &batch)
+    }
+
+    /// Adds the statement that locks the position of a conversation, if it has one.
+    static func addLock(ofExisting conversation: ConversationID, to batch: inout Batch) {
         batch.execute(lockPositions) { $0.set($1, to: [conversation]) }
     }
 

@@ -5,11 +5,15 @@ import Wire
 
 /// The statements of exports. Each reads a piece of bounded size.
 enum ExportStatements {
-    static let all = [conversations.untyped, head.untyped, page.untyped, state.untyped, receipts.untyped]
+    static let all = [
+        conversations.untyped, head.untyped, erasedMembers.untyped, page.untyped, state.untyped, receipts.untyped,
+    ]
 
     static let conversationsPerPage = 200
     static let rowsPerPage = 500
-    static let receiptsPerPage = 2_000
+    /// At most three times as many runs are read for them, and the horizons of as many users.
+    static let receiptsPerPage = 1_000
+    static let memberChangesPerPage = 4_000
     /// Texts of a page, beyond which it ends.
     static let bytesPerPage = 256 * 1024
     /// What is exported of a message that was edited often: the first text and the newest, so many and so long in all. The
@@ -42,6 +46,18 @@ enum ExportStatements {
         let members: Column<[UserID]>
         let firstSeqs: Column<[Int64]>
         let lastSeqs: Column<[Int64]>
+    }
+
+    struct ErasedMembersInput: NamedFields {
+        let key: ConversationInput
+        let after: Parameter<Int64>
+        let limit: Parameter<Int64>
+    }
+
+    struct ErasedMembersColumns: NamedFields {
+        let covered: Column<Int64>
+        let userId: Column<UserID?>
+        let kind: Column<Int16>
     }
 
     struct PageInput: NamedFields {
@@ -84,9 +100,9 @@ enum ExportStatements {
         let head: HeadInput
         let state: Parameter<Int64>
         let user: Parameter<String>
-        let at: Parameter<Timestamp>
-        let kind: Parameter<Int16>
-        let seq: Parameter<Int64>
+        let delivered: Parameter<Int64>
+        let read: Parameter<Int64>
+        let both: Parameter<Int64>
         let limit: Parameter<Int64>
     }
 
@@ -105,6 +121,8 @@ enum ExportStatements {
         "exported_conversations", PackageResources.exported_conversations_sql, .store)
     static let head = PreparedStatement<HeadInput, HeadColumns>(
         "export_head", PackageResources.export_head_sql, .store)
+    static let erasedMembers = PreparedStatement<ErasedMembersInput, ErasedMembersColumns>(
+        "export_erased_members", PackageResources.export_erased_members_sql, .store)
     static let page = PreparedStatement<PageInput, PageColumns>(
         "export_page", PackageResources.export_page_sql, .store)
     static let state = PreparedStatement<StateInput, StateColumns>(

@@ -29,9 +29,11 @@ extension Queries {
         guard !row[columns.isOpen] else {
             throw Problem(.conflict, "the import of this conversation has not ended")
         }
+        let creator = row[columns.creatorId]
+        let members = Set(row[columns.members] + (try await erasedFirstMembers(of: query.conversation)))
         let opening = ImportRecord.Conversation(
             kind: row[columns.kind], createdAt: row[columns.createdAt], title: row[columns.title] ?? "",
-            members: row[columns.members])
+            members: members.sorted { ($0 != creator ? 1 : 0, $0) < ($1 != creator ? 1 : 0, $1) })
         let head = ExportHead(
             lastSeq: row[columns.lastSeq], opening: opening,
             stays: zip(row[columns.firstSeqs], row[columns.lastSeqs]).map { $0...$1 })
@@ -63,30 +65,52 @@ extension Queries {
         return buffer.array
     }
 
-    /// `ExportedReceipts`
+    /// `ExportedReceipt`s
     func exportReceipts(_ query: ExportReceiptsQuery) async throws -> [UInt8] {
         let rows = try await connection.query(ExportStatements.receipts, .heavy) { parameters, input in
             parameters.set(input.head.key, to: query.conversation)
             parameters.set(input.head.reader, to: query.reader)
             parameters.set(input.state, to: query.state)
             parameters.set(input.user, to: query.after?.user.name ?? "")
-            parameters.set(input.at, to: query.after?.at ?? Timestamp(milliseconds: 0))
-            parameters.set(input.kind, to: Int16(query.after?.kind.rawValue ?? 0))
-            parameters.set(input.seq, to: query.after?.seq ?? 0)
+            parameters.set(input.delivered, to: query.after?[.delivered] ?? 0)
+            parameters.set(input.read, to: query.after?[.read] ?? 0)
+            parameters.set(input.both, to: query.after?[.both] ?? 0)
             parameters.set(input.limit, to: Int64(ExportStatements.receiptsPerPage))
         }
         let columns = ExportStatements.receipts.columns
         var buffer = ByteBuffer()
         for row in rows {
-            guard let kind = ImportReceipt.Kind(rawValue: UInt8(row[columns.kind])) else { continue }
-            let place = ExportReceiptsQuery.Place(
-                user: row[columns.userId], at: row[columns.at], kind: kind, seq: row[columns.seq])
+            guard let run = ExportedReceipt.Run(rawValue: UInt8(row[columns.kind])) else { continue }
             // A message may have a later time than the clock had that the receipt came by.
-            ExportedReceipts.append(
-                place, through: row[columns.messageId], at: max(place.at, row[columns.createdAt] ?? place.at),
-                to: &buffer)
+            let at = max(row[columns.at], row[columns.createdAt] ?? row[columns.at])
+            ExportedReceipt(
+                user: row[columns.userId], run: run, seq: row[columns.seq], message: row[columns.messageId], at: at
+            ).write(to: &buffer)
         }
         return buffer.array
+    }
+
+    /// The first members of whom no stay is left, because they were erased: whoever went without having come was there from
+    /// the beginning. Changes of members are read page by page, whatever their number.
+    private func erasedFirstMembers(of conversation: ConversationID) async throws -> [UserID] {
+        var came: Set<UserID> = []
+        var members: [UserID] = []
+        var covered: Int64 = 0
+        repeat {
+            let rows = try await connection.query(ExportStatements.erasedMembers, .heavy) { parameters, input in
+                parameters.set(input.key, to: conversation)
+                parameters.set(input.after, to: covered)
+                parameters.set(input.limit, to: Int64(ExportStatements.memberChangesPerPage))
+            }
+            let columns = ExportStatements.erasedMembers.columns
+            guard let first = rows.first else { break }
+            covered = first[columns.covered]
+            for row in rows {
+                guard let user = row[columns.userId], came.insert(user).inserted else { continue }
+                if row[columns.kind] == Int16(ChangeKind.memberRemoved.rawValue) { members.append(user) }
+            }
+        } while covered < .max
+        return members
     }
 
     private func laterState(_ query: ExportPageQuery) async throws -> Int64 {

@@ -1,7 +1,7 @@
 -- How a conversation began, for an export, and the stays of its reader. One row; none: there is no such conversation.
 --
--- The first members are those whose first stay begins with the conversation. Of who was erased no stay is left, but the
--- changes: whoever went, or changed their role, without having come, was there from the beginning.
+-- The first members are those whose first stay begins with the conversation, and those of whom none is left
+-- (export_erased_members).
 --
 -- :slot         smallint
 -- :conversation uuid
@@ -19,26 +19,6 @@
 WITH stays AS MATERIALIZED (
     SELECT s.joined_seq, coalesce(s.left_seq, {Int64.max}) AS last_seq FROM store.memberships s
     WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :reader
-),
--- A kind in each branch: there is an index for each.
-came_and_went AS (
-    SELECT h.user_id, h.seq, h.kind FROM store.changes h
-    WHERE h.slot = :slot AND h.conversation_id = :conversation AND h.kind = {ChangeKind.memberAdded}
-    UNION ALL
-    SELECT h.user_id, h.seq, h.kind FROM store.changes h
-    WHERE h.slot = :slot AND h.conversation_id = :conversation AND h.kind = {ChangeKind.memberRemoved}
-    UNION ALL
-    SELECT h.user_id, h.seq, h.kind FROM store.changes h
-    WHERE h.slot = :slot AND h.conversation_id = :conversation AND h.kind = {ChangeKind.memberChanged}
-),
-members AS (
-    SELECT s.user_id FROM store.memberships s
-    WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.joined_seq = 1
-    UNION
-    SELECT f.user_id FROM (
-        SELECT DISTINCT ON (w.user_id) w.user_id, w.kind FROM came_and_went w ORDER BY w.user_id, w.seq
-    ) f
-    WHERE f.kind <> {ChangeKind.memberAdded}
 )
 SELECT c.kind, c.creator_id, c.created_at,
     (SELECT h.title FROM store.changes h
@@ -47,7 +27,9 @@ SELECT c.kind, c.creator_id, c.created_at,
     EXISTS (
         SELECT FROM store.imports i
         WHERE i.slot = :slot AND i.conversation_id = :conversation AND i.ended_at IS NULL) AS is_open,
-    ARRAY(SELECT m.user_id FROM members m ORDER BY m.user_id <> c.creator_id, m.user_id) AS members,
+    ARRAY(
+        SELECT s.user_id FROM store.memberships s
+        WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.joined_seq = 1) AS members,
     ARRAY(SELECT s.joined_seq FROM stays s ORDER BY s.joined_seq) AS first_seqs,
     ARRAY(SELECT s.last_seq FROM stays s ORDER BY s.joined_seq) AS last_seqs
 FROM store.conversations c

@@ -42,6 +42,12 @@ public struct ImportResult: Hashable, Sendable, Codable {
     }
 }
 
+extension Problem {
+    /// What comes to an imported conversation after its `end`.
+    public static let importHasEnded = Problem(
+        .conflict, "conversationId: the import of this conversation has ended, or is being dropped")
+}
+
 /// Whether a service accepts requests, as reported by `/readyz`.
 public struct ServiceReadiness: Hashable, Sendable, Codable {
     public var ready: Bool

@@ -54,6 +54,27 @@ private struct Exchange {
 }
 
 @Suite struct ImportWindowTests {
+    @Test("rows that come to a conversation that was imported before are left to a follower, and are no refusals")
+    func later() throws {
+        for leaves in [true, false] {
+            var window = ImportWindow(leavesLaterRows: leaves)
+            let lines: [(ImportRecord.Kind, Int64)] = [(.conversation, 1), (.message, 2), (.receipt, 2), (.end, 3)]
+            for (kind, row) in lines {
+                let id = ConversationID(.zero)
+                window.add(ImportLine(bytes: [], kind: kind, conversation: id, place: .row(row), share: 0))
+            }
+            while window.next() != nil {}
+            let ended = ProblemDetails(.importHasEnded)
+            try window.take(ImportResult(line: 1, status: 200))
+            try window.take(ImportResult(line: 2, status: 409, problem: ended))
+            try window.take(ImportResult(line: 3, status: 409, problem: ended))
+            #expect(window.laterRows == (leaves ? [2] : []))
+            #expect(window.tally.refusals.count == (leaves ? 0 : 2))
+            // The end is repeated, which changes nothing.
+            #expect(window.next()?.kind == (leaves ? .end : nil))
+        }
+    }
+
     @Test("the end of a conversation goes when every other line has its result")
     func end() throws {
         var exchange = Exchange()

@@ -31,6 +31,21 @@ package final class ReadOnlyDatabase {
         return result
     }
 
+    /// Copies the whole database into a file, in one snapshot. What the file held is lost.
+    package func copy(to path: String) throws(StorageError) {
+        var target: OpaquePointer?
+        defer { sqlite3_close_v2(target) }
+        let code = sqlite3_open_v2(path, &target, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nil)
+        guard code == SQLITE_OK, let backup = sqlite3_backup_init(target, "main", database.handle, "main") else {
+            throw StorageError(sqlite3_errcode(target), target, during: "opening a copy")
+        }
+        let step = sqlite3_backup_step(backup, -1)
+        let end = sqlite3_backup_finish(backup)
+        guard step == SQLITE_DONE, end == SQLITE_OK else {
+            throw StorageError(step == SQLITE_DONE ? end : step, target, during: "copying")
+        }
+    }
+
     private func execute(_ sql: String, _ values: [any SQLStorable], _ body: (Row) throws -> Void) throws {
         let statement = try database.prepared(sql, sql, length: -1)
         precondition(sqlite3_stmt_busy(statement.handle) == 0, "a statement is executed once at a time")
