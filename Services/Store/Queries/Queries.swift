@@ -96,7 +96,9 @@ final class Queries {
         case .senderCounts: try prepare(senderCounts) { .conversation($0.conversation) }
         case .erasedUsers: try prepare(erasedUsers) { _ in .service }
         case .revocations: try prepare(revocations) { _ in .service }
-        case .createConversation, .sendMessages, .write, .readMoved, .putSettings, .eraseUser, .eraseStep,
+        case .mayReadAttachment: throw .unknownValue(field: "request kind", UInt64(kind.rawValue))
+        case .createConversation, .sendMessages, .sendWithAttachments, .write, .readMoved, .putSettings, .eraseUser,
+            .eraseStep,
             .revokeTokens, .importRecords, .dropImport:
             preconditionFailure("commands go to the writer")
         }
