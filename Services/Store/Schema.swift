@@ -33,6 +33,7 @@ enum Schema {
                 Migration(14, "growth", sql: PackageResources._014_growth_sql),
                 Migration(15, "revocations", sql: PackageResources._015_revocations_sql),
                 Migration(16, "imports", sql: PackageResources._016_imports_sql),
+                Migration(17, "attachments", sql: PackageResources._017_attachments_sql),
             ], publishing: Publications.store)
     }
 }

@@ -79,6 +79,12 @@ public struct AttachmentList {
 
     public var isEmpty: Bool { count == 0 }
 
+    public var ids: [MediaID] {
+        var ids: [MediaID] = []
+        forEach { ids.append($0.id) }
+        return ids
+    }
+
     public func forEach(_ body: (AttachedFile) -> Void) {
         var reader = ByteReader(bytes)
         for _ in 0..<count {

@@ -10,7 +10,7 @@
 -- > changed_seq    bigint
 -- > sender_id      text
 -- > kind           smallint       MessageKind
--- > body           text           NULL when it was deleted for everyone
+-- > body           text           NULL when it was deleted for everyone; empty where attachments have no text beside them
 -- > mentions       text           user names with commas between them, or NULL
 -- > sent_at        timestamptz
 -- > created_at     timestamptz
@@ -18,12 +18,14 @@
 -- > deleted_at     timestamptz    or NULL
 -- > reply_to       uuid           or NULL
 -- > reply_seq      bigint         or NULL
+-- > attachments    text           JSON array, or NULL
 -- > tapbacks       text           JSON array: the first 20, and the reader's own; NULL without any
 -- > tapback_counts text           JSON object: how many of each kind; NULL without any
 -- > event          text           JSON object: what a system message shows; NULL of any other
 m.seq, m.id, least(m.changed_seq, :position) AS changed_seq, m.sender_id, m.kind, {text_as_of(row => m)} AS body,
     array_to_string(m.mentions, ',') AS mentions, m.sent_at, m.created_at, {edited_at_as_of} AS edited_at, m.deleted_at,
-    m.reply_to, m.reply_seq,
+    -- A store of before the column deletes a message without it.
+    m.reply_to, m.reply_seq, CASE WHEN m.deleted_at IS NULL THEN m.attachments END AS attachments,
     CASE WHEN m.tapback_count > 0 THEN (
         SELECT json_agg(json_build_object('userId', t.user_id, 'kind', t.kind) ORDER BY t.place)::text FROM (
             SELECT r.user_id, r.kind, row_number() OVER (ORDER BY r.at, r.user_id) AS place
