@@ -33,10 +33,6 @@ package enum ImportRecord: Hashable, Sendable {
         package var deletedAt: Timestamp?
     }
 
-    package struct Attachment: Hashable, Sendable, Codable {
-        package var id: UUIDBytes
-    }
-
     package struct Revision: Hashable, Sendable, Codable {
         package var text: String
         package var at: Timestamp

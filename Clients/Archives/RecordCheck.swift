@@ -138,7 +138,9 @@ package final class RecordCheck {
 
     private func refusal(of revisions: [ImportRecord.Revision], _ record: ImportRecord.Message) -> Refusal? {
         guard revisions.last?.text == record.text, revisions.first?.at == record.createdAt else { return .revisions }
-        guard revisions.allSatisfy({ MessageText.isValid($0.text) }) else { return .text }
+        // What was sent with attachments and without a text may have got one by an edit.
+        let hadNone = record.attachments?.isEmpty == false && revisions.first?.text == ""
+        guard revisions.dropFirst(hadNone ? 1 : 0).allSatisfy({ MessageText.isValid($0.text) }) else { return .text }
         let times = revisions.map(\.at)
         guard zip(times, times.dropFirst()).allSatisfy(<=) else { return .revisions }
         return times.allSatisfy { $0 <= now } ? nil : .future

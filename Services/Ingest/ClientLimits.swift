@@ -13,6 +13,9 @@ struct ClientLimits: Sendable {
     var membersPerRequest = ContractLimits.membersPerRequest
     /// Enforced by the stores.
     var conversationsPerUser = ContractLimits.conversationsPerUser
+    var replyToAttachments = false
+    /// Enforced by media.
+    var media = MediaLimits()
     /// Enforced by fanout.
     var sessions = SessionLimits()
     /// Where the WebSocket is, if not at this service's origin.
@@ -28,6 +31,8 @@ struct ClientLimits: Sendable {
         membersPerRequest = try environment.integer(
             "PARLEY_MEMBERS_PER_REQUEST", default: membersPerRequest, in: 1...membersPerRequest)
         conversationsPerUser = try environment.conversationsPerUser()
+        replyToAttachments = try environment.replyToAttachments()
+        media = try MediaLimits(environment: &environment)
         sessions = try SessionLimits(environment: &environment)
     }
 
@@ -42,6 +47,13 @@ struct ClientLimits: Sendable {
         buffer.append(key: "conversationsPerUser", json: conversationsPerUser)
         buffer.append(key: "titleCharacters", json: ContractLimits.titleCharacters)
         buffer.append(key: "mentionsPerMessage", json: ContractLimits.mentionsPerMessage)
+        buffer.append(key: "attachmentsPerMessage", json: ContractLimits.attachmentsPerMessage)
+        buffer.append(key: "replyToAttachments", json: replyToAttachments)
+        buffer.append(key: "mediaBytes", json: media.bytes)
+        buffer.append(key: "mediaNameBytes", json: ContractLimits.mediaNameBytes)
+        buffer.append(key: "megapixels", json: media.megapixels)
+        buffer.append(key: "mediaBytesPerDay", json: media.bytesPerDay)
+        buffer.append(key: "uploadSeconds", json: ContractLimits.uploadLifetime.components.seconds)
         buffer.append(key: "pageBytes", json: ContractLimits.pageBytes)
         buffer.append(key: "conversationsPerPage", json: ContractLimits.conversationsPerPage)
         buffer.append(key: "membersPerPage", json: ContractLimits.membersPerPage)

@@ -34,6 +34,7 @@ enum Schema {
                 Migration(15, "revocations", sql: PackageResources._015_revocations_sql),
                 Migration(16, "imports", sql: PackageResources._016_imports_sql),
                 Migration(17, "merging", sql: PackageResources._017_merging_sql),
+                Migration(18, "attachments", sql: PackageResources._018_attachments_sql),
             ], publishing: Publications.store)
     }
 }

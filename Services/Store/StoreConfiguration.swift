@@ -9,6 +9,8 @@ struct StoreConfiguration: Sendable {
     /// The number of connections that answer queries.
     let queryConnections: Int
     let conversationLimit: ConversationLimit
+    /// Whether what carries attachments may be replied to.
+    let answersAttachments: Bool
     /// What begins sessions in the place of libpq, in a simulation.
     var sessionSource: SessionSource?
 
@@ -17,6 +19,7 @@ struct StoreConfiguration: Sendable {
         listen = try environment.address("PARLEY_LISTEN", default: "127.0.0.1:8082")
         bus = try BusConfiguration(.store, environment: &environment)
         queryConnections = try environment.integer("PARLEY_QUERY_CONNECTIONS", default: 2, in: 1...16)
+        answersAttachments = try environment.replyToAttachments()
         conversationLimit = ConversationLimit(ofUser: Int32(try environment.conversationsPerUser()))
     }
 

@@ -23,6 +23,7 @@ final class StoreService {
     let recentOutcomes: RecentOutcomes
     let trimmer: StreamTrimmer
     let revocations: Revocations
+    let releases: MediaReleases
     let clock: ChangeClock
     private let bus: Bus
     private(set) var entriesRefused = 0
@@ -37,11 +38,13 @@ final class StoreService {
         erasures = Erasures(bus: bus, slots: slots, connection: queries.connection, log: log)
         revocations = Revocations(bus: bus, slots: slots, connection: queries.connection, log: log)
         trimmer = StreamTrimmer(writingInBackground)
+        releases = MediaReleases(bus: bus, slots: slots, connection: writingInBackground, log: log)
         let outcomes = CommandOutcomes(
             bus: bus, announcer: Announcer(bus: bus, slots: slots, trimmer: trimmer, log: log), queries: queries,
-            erasures: erasures, revocations: revocations)
+            erasures: erasures, revocations: revocations, releases: releases)
         writer = Writer(
             writing, bus: bus, outcomes: outcomes, conversationLimit: configuration.conversationLimit, log: log)
+        writer.answersAttachments = configuration.answersAttachments
         backgroundWriter = Writer(
             writingInBackground, bus: bus, outcomes: outcomes, conversationLimit: configuration.conversationLimit,
             log: log)
@@ -166,6 +169,9 @@ final class StoreService {
         }
         metrics.gauge("parley_store_erasures", "Erasures of users under way") { [erasures] in
             Double(erasures.underWay)
+        }
+        metrics.counter("parley_store_media_released_total", "Messages whose lost attachments media was told of") {
+            [releases] in Double(releases.acknowledged)
         }
         metrics.gauge("parley_store_query_turns_waiting", "Queries that wait for their turn at a connection") {
             [queries] in Double(queries.connection.waitingCount)

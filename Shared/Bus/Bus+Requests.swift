@@ -74,6 +74,26 @@ extension Bus {
         }
     }
 
+    /// Sends a request to the media service that owns the slot of the user, and calls `completion` as above. A file may be
+    /// looked up on a disk before there is a response.
+    public func request(
+        _ kind: MediaRequestKind, of user: UserID, deadline: Duration, trace: TraceContext? = nil,
+        fields: (inout ByteBuffer) -> Void, completion: @escaping @Reactor (RequestOutcome) -> Void
+    ) {
+        let slot = user.slot
+        request(
+            .mediaCommand(slot.group), slot, kind.rawValue, trace, .milliseconds(100), deadline, fields, completion)
+    }
+
+    /// Sends a request to a media service and returns its outcome.
+    public func request(
+        _ kind: MediaRequestKind, of user: UserID, deadline: Duration, fields: (inout ByteBuffer) -> Void
+    ) async -> RequestOutcome {
+        await withUnsafeContinuation { continuation in
+            request(kind, of: user, deadline: deadline, fields: fields) { continuation.resume(returning: $0) }
+        }
+    }
+
     public var requestsInFlight: Int { requests.count }
 
     private func request(

@@ -55,15 +55,16 @@ public struct BusKeyPair: Sendable {
 }
 
 /// The keys by which a process proves its role on the bus and checks its peers: its own pair, and the public key of
-/// every role. All processes of a role share one pair, so scaling changes no list.
+/// every role that the system has. All processes of a role share one pair, so scaling changes no list.
 public struct BusKeys: Sendable {
     public let role: Role
     public let own: BusKeyPair
     public let publicKeys: [Role: BusKey]
 
-    /// - Parameter publicKeys: one for each role, including `role`.
+    /// - Parameter publicKeys: one for each role, including `role`; those of optional roles may be missing.
     public init(role: Role, own: BusKeyPair, publicKeys: [Role: BusKey]) {
-        precondition(publicKeys.count == Role.allCases.count, "every role has a key")
+        precondition(
+            Role.allCases.allSatisfy { publicKeys[$0] != nil || $0.isOptional && $0 != role }, "every role has a key")
         self.role = role
         self.own = own
         self.publicKeys = publicKeys

@@ -19,6 +19,22 @@ public enum ContractLimits {
     public static let titleCharacters = 200
     public static let mentionsPerMessage = 100
 
+    // MARK: Attachments
+
+    public static let attachmentsPerMessage = 10
+    /// What a message says of one attachment, as JSON.
+    public static let attachmentBytes = 2 * 1024
+    /// The name of a file.
+    public static let mediaNameBytes = 255
+    /// One file.
+    public static let mediaBytes = 100_000_000
+    /// The pixels of a picture, or of one of a video, in millions.
+    public static let megapixels = 64
+    /// The files that a user may upload in 24 hours.
+    public static let mediaBytesPerDay = 2_000_000_000
+    /// The time after which an upload that is not finished ends.
+    public static let uploadLifetime = Duration.seconds(24 * 3600)
+
     // MARK: Conversations
 
     public static let membersPerConversation = 10_000

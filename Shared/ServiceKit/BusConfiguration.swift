@@ -43,6 +43,7 @@ extension Role {
         case .store: 7101
         case .receipt: 7102
         case .fanout: 7103
+        case .media: 7104
         }
     }
 }
@@ -55,7 +56,9 @@ extension Environment {
     mutating func busKeys(of own: Role) throws(ConfigurationError) -> BusKeys? {
         guard let directory = optionalString(Self.keyDirectory) else { return nil }
         var publicKeys: [Role: BusKey] = [:]
-        for role in Role.allCases { publicKeys[role] = try Self.key(directory, "\(role.rawValue).pub") }
+        for role in Role.allCases where !isWithout(role, directory) || role == own {
+            publicKeys[role] = try Self.key(directory, "\(role.rawValue).pub")
+        }
         guard let pair = BusKeyPair(secretKey: try Self.key(directory, "\(own.rawValue).key")) else {
             throw ConfigurationError(Self.keyDirectory, "has no valid key in \(own.rawValue).key")
         }
@@ -64,6 +67,11 @@ extension Environment {
                 Self.keyDirectory, "has keys that are not a pair: \(own.rawValue).key and \(own.rawValue).pub")
         }
         return BusKeys(role: own, own: pair, publicKeys: publicKeys)
+    }
+
+    /// A directory that was made before a role existed has no key of it; nobody of that role joins the bus then.
+    private func isWithout(_ role: Role, _ directory: String) -> Bool {
+        role.isOptional && access("\(directory)/\(role.rawValue).pub", F_OK) != 0
     }
 
     private static func key(_ directory: String, _ name: String) throws(ConfigurationError) -> BusKey {
@@ -83,7 +91,9 @@ extension Service {
     /// everything is published.
     public func openBus(_ configuration: BusConfiguration) throws(ZeroMQError) -> Bus {
         let bus = try Bus(bind: configuration.bind, keys: configuration.keys)
-        for (role, endpoints) in configuration.peers { try bus.follow(endpoints, as: role) }
+        for (role, endpoints) in configuration.peers where configuration.keys?.publicKeys.keys.contains(role) ?? true {
+            try bus.follow(endpoints, as: role)
+        }
         if configuration.isExposed {
             log.warning("the bus is neither encrypted nor authenticated", [LogField("variable", "PARLEY_BUS_KEYS")])
         }

@@ -1,10 +1,33 @@
 import Models
 
-// Limits that one service enforces and another one publishes.
+// Limits that one service enforces and another one publishes, or enforces too.
 
 extension Environment {
     /// The conversations that a user may have: `store` enforces the limit, `ingest` publishes it.
     public mutating func conversationsPerUser() throws(ConfigurationError) -> Int {
         try integer("PARLEY_CONVERSATIONS_PER_USER", default: ContractLimits.conversationsPerUser, in: 10...1_000_000)
+    }
+
+    /// Whether a message with attachments may be replied to: `store` enforces it, `ingest` publishes it.
+    public mutating func replyToAttachments() throws(ConfigurationError) -> Bool {
+        try flag("PARLEY_REPLY_TO_ATTACHMENTS", default: false)
+    }
+}
+
+/// The limits of uploads: `media` enforces them, `ingest` publishes them.
+public struct MediaLimits: Sendable {
+    /// The size of one file.
+    public var bytes = ContractLimits.mediaBytes
+    /// The pixels of a picture, in millions.
+    public var megapixels = ContractLimits.megapixels
+    /// What one user may upload in 24 hours.
+    public var bytesPerDay = ContractLimits.mediaBytesPerDay
+
+    public init() {}
+
+    public init(environment: inout Environment) throws(ConfigurationError) {
+        bytes = try environment.integer("PARLEY_MEDIA_BYTES", default: bytes, in: 1...1 << 40)
+        megapixels = try environment.integer("PARLEY_MEDIA_MEGAPIXELS", default: megapixels, in: 1...1_000)
+        bytesPerDay = try environment.integer("PARLEY_MEDIA_BYTES_PER_DAY", default: bytesPerDay, in: 1...1 << 50)
     }
 }

@@ -59,7 +59,7 @@ public enum ImportRecord {
     }
 
     /// Layout: message 16 · sender name · reply to 16 (zero: none) · created at 8 · is deleted 1, deleted at 8 ·
-    /// texts 2 × (at 8 · text long).
+    /// texts 2 × (at 8 · text long) · of kind 7: attachments long.
     public struct Message {
         public struct Text {
             public var text: UnsafeRawBufferPointer
@@ -76,12 +76,15 @@ public enum ImportRecord {
         public var replyTo: MessageID?
         public var createdAt: Timestamp
         public var deletedAt: Timestamp?
-        /// The original, at `createdAt`, and those that edits replaced it with, in order; none of a deleted message.
+        /// The original, at `createdAt`, and those that edits replaced it with, in order; none of a deleted message. Of
+        /// a message without text beside its attachments, the original is empty.
         public var texts: [Text]
+        /// A JSON array of descriptors, as the message has it; empty for none.
+        public var attachments: UnsafeRawBufferPointer
 
         public init(
             id: MessageID, sender: UserID, replyTo: MessageID?, createdAt: Timestamp, deletedAt: Timestamp?,
-            texts: [Text]
+            texts: [Text], attachments: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)
         ) {
             self.id = id
             self.sender = sender
@@ -89,6 +92,7 @@ public enum ImportRecord {
             self.createdAt = createdAt
             self.deletedAt = deletedAt
             self.texts = texts
+            self.attachments = attachments
         }
     }
 
@@ -145,6 +149,7 @@ extension ImportRecord {
         case member = 4
         case title = 5
         case end = 6
+        case messageWithAttachments = 7
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
@@ -153,7 +158,7 @@ extension ImportRecord {
         self =
             switch kind {
             case .conversation: .conversation(try Conversation(from: &reader))
-            case .message: .message(try Message(from: &reader))
+            case .message, .messageWithAttachments: .message(try Message(kind, from: &reader))
             case .tapback: .tapback(try Tapback(from: &reader))
             case .member: .member(try MemberChange(from: &reader))
             case .title: .title(try Title(from: &reader))
@@ -164,7 +169,7 @@ extension ImportRecord {
     public func write(to buffer: inout ByteBuffer) {
         switch self {
         case .conversation(let conversation): conversation.write(.conversation, to: &buffer)
-        case .message(let message): message.write(.message, to: &buffer)
+        case .message(let message): message.write(to: &buffer)
         case .tapback(let tapback): tapback.write(.tapback, to: &buffer)
         case .member(let change): change.write(.member, to: &buffer)
         case .title(let title): title.write(.title, to: &buffer)
@@ -197,7 +202,7 @@ extension ImportRecord.Conversation {
 }
 
 extension ImportRecord.Message {
-    fileprivate init(from reader: inout ByteReader) throws(WireError) {
+    fileprivate init(_ kind: ImportRecord.Kind, from reader: inout ByteReader) throws(WireError) {
         id = try reader.message()
         sender = try reader.user()
         replyTo = try reader.optionalMessage()
@@ -209,11 +214,13 @@ extension ImportRecord.Message {
             let at = try reader.time()
             texts.append(Text(try reader.long(), at: at))
         }
+        attachments =
+            kind == .messageWithAttachments ? try reader.long() : UnsafeRawBufferPointer(start: nil, count: 0)
         guard texts.isEmpty == (deletedAt != nil) else { throw .unknownValue(field: "texts", UInt64(texts.count)) }
     }
 
-    fileprivate func write(_ number: ImportRecord.Kind, to buffer: inout ByteBuffer) {
-        buffer.append(number.rawValue)
+    fileprivate func write(to buffer: inout ByteBuffer) {
+        buffer.append((attachments.isEmpty ? ImportRecord.Kind.message : .messageWithAttachments).rawValue)
         buffer.append(id)
         buffer.append(sender)
         buffer.append(replyTo)
@@ -225,6 +232,7 @@ extension ImportRecord.Message {
             buffer.append(text.at)
             buffer.append(long: text.text)
         }
+        if !attachments.isEmpty { buffer.append(long: attachments) }
     }
 }
 

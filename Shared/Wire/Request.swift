@@ -19,10 +19,10 @@ public struct RequestKey: Hashable, Sendable {
     }
 }
 
-/// A command or a query for the owner of a slot (topics `C`, `R`).
+/// A command or a query for the owner of a slot (topics `C`, `R`, `F`).
 ///
 /// It borrows its bytes. Layout: number 8 · slot 1 · trace context, if any (see `TraceContext`) · kind 1
-/// (`StoreRequestKind` or `ReceiptRequestKind`) · the fields of that kind.
+/// (`StoreRequestKind`, `ReceiptRequestKind` or `MediaRequestKind`) · the fields of that kind.
 public struct RequestEntry {
     public let number: RequestNumber
     public let slot: Slot

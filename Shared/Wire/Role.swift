@@ -1,19 +1,23 @@
 /// The roles of processes on the bus, and which roles subscribe to which.
 public enum Role: String, CaseIterable, Sendable {
-    case ingest, store, receipt, fanout
+    case ingest, store, receipt, fanout, media
 
     /// The roles that a process of this role subscribes to.
     public var listensTo: [Role] {
         switch self {
-        case .ingest: [.store, .receipt]
-        case .store: [.ingest, .receipt, .fanout, .store]
+        case .ingest: [.store, .receipt, .media]
+        case .store: [.ingest, .receipt, .fanout, .store, .media]
         case .receipt: [.ingest, .fanout, .store]
         case .fanout: [.store, .receipt, .fanout]
+        case .media: [.ingest, .store]
         }
     }
 
     /// The roles that may subscribe to a process of this role.
     public var listeners: [Role] { Role.allCases.filter { $0.listensTo.contains(self) } }
+
+    /// Whether a system works without processes of this role: without `media` there are no attachments.
+    public var isOptional: Bool { self == .media }
 }
 
 extension Topic {
@@ -22,7 +26,8 @@ extension Topic {
         switch self {
         case .command: true
         case .receiptCommand: role == .ingest || role == .fanout || role == .store
-        case .response: role == .store || role == .receipt
+        case .mediaCommand: role == .ingest || role == .store
+        case .response: role == .store || role == .receipt || role == .media
         case .change, .privateChange, .digest, .erasure, .revocation: role == .store
         case .status, .receiptDigest: role == .receipt
         case .ephemeral: role == .fanout
@@ -34,6 +39,7 @@ extension Topic {
         switch self {
         case .command: .store
         case .receiptCommand: .receipt
+        case .mediaCommand: .media
         default: nil
         }
     }
@@ -43,7 +49,8 @@ extension StoreRequestKind {
     /// The roles that may make this request. Clients reach the store through `ingest` only.
     public var askers: Set<Role> {
         switch self {
-        case .createConversation, .sendMessages, .write, .putSettings, .revokeTokens, .importRecords, .dropImport,
+        case .createConversation, .sendMessages, .sendWithAttachments, .write, .putSettings, .revokeTokens,
+            .importRecords, .dropImport,
             .eraseUser:
             [.ingest]
         case .readMoved: [.receipt]
@@ -53,7 +60,8 @@ extension StoreRequestKind {
             .exportPage, .exportReceipts:
             [.ingest]
         case .bootstrap, .replay, .privateReplay, .positions, .senderCounts: [.fanout]
-        case .erasedUsers, .revocations: [.fanout, .ingest]
+        case .erasedUsers, .revocations: [.fanout, .ingest, .media]
+        case .mayReadAttachment: [.media]
         }
     }
 
@@ -71,6 +79,21 @@ extension ReceiptRequestKind {
         case .seen, .status, .positions, .lastSeen: [.fanout]
         case .importReceipts, .dropReceipts: [.ingest]
         case .erase: [.store]
+        }
+    }
+
+    private static let askerTable = AskerTable(Self.self, \.askers)
+
+    /// Whether a role may make this request. A sender of unknown role (see `Bus.follow`) may make every one.
+    public func mayBeRequested(by role: Role?) -> Bool { Self.askerTable.allows(role, rawValue) }
+}
+
+extension MediaRequestKind {
+    /// The roles that may make this request. Clients reach `media` by HTTP, with the bytes of their files.
+    public var askers: Set<Role> {
+        switch self {
+        case .attach: [.ingest]
+        case .release, .erase: [.store]
         }
     }
 
@@ -104,6 +127,7 @@ extension Role {
         case .store: 2
         case .receipt: 4
         case .fanout: 8
+        case .media: 16
         }
     }
 }

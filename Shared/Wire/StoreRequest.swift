@@ -14,6 +14,7 @@ public enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case dropImport = 8
     case eraseUser = 10
     case eraseStep = 11
+    case sendWithAttachments = 12
 
     // Queries of clients. The response is client JSON.
     case listConversations = 64
@@ -44,9 +45,12 @@ public enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case positions = 131
     case senderCounts = 132
 
-    // Queries of fanout and ingest.
+    // Queries of fanout, ingest and media, which verify tokens.
     case erasedUsers = 140
     case revocations = 141
+
+    // Queries of media.
+    case mayReadAttachment = 150
 
     /// Whether the request writes.
     public var isCommand: Bool { rawValue < 64 }
@@ -98,7 +102,8 @@ public struct CreateConversation: WireCodable, Hashable {
     }
 }
 
-/// `sendMessages`: sends messages of one sender to one conversation, in order.
+/// `sendMessages`: sends messages of one sender to one conversation, in order. `sendWithAttachments`: the same, where at
+/// least one of them is to carry attachments.
 ///
 /// Layout: conversation 16 · sender name · count 2 · count × message (see `NewMessage`).
 /// Response: count × item (see `SendResponse`).
@@ -106,10 +111,12 @@ public struct SendMessages {
     public var conversation: ConversationID
     public var sender: UserID
     public var count: Int
+    private let haveAttachments: Bool
     private var messages: ByteReader
 
     /// Reads the head; `forEachMessage` reads the messages without copies. Valid as long as the bytes.
-    public init(from reader: inout ByteReader) throws(WireError) {
+    public init(from reader: inout ByteReader, withAttachments: Bool = false) throws(WireError) {
+        haveAttachments = withAttachments
         conversation = try reader.conversation()
         sender = try reader.user()
         count = Int(try reader.number(UInt16.self))
@@ -118,7 +125,7 @@ public struct SendMessages {
 
     public func forEachMessage(_ body: (NewMessage) -> Void) throws(WireError) {
         var reader = messages
-        for _ in 0..<count { body(try NewMessage(from: &reader)) }
+        for _ in 0..<count { body(try NewMessage(from: &reader, withAttachments: haveAttachments)) }
     }
 
     /// Writes the head; the messages follow with `NewMessage.write`.
@@ -134,40 +141,45 @@ public struct SendMessages {
 /// A message in a `sendMessages` request. It borrows its bytes from the frame or the client's request.
 ///
 /// Layout: message 16 · sent at 8 (ms) · reply to 16 (zero: none) · mentions length 2, user names with commas between
-/// them (no name contains one) · text length 4, UTF-8.
+/// them (no name contains one) · text length 4, UTF-8 (empty: no text) · in `sendWithAttachments`: `AttachmentList`.
 public struct NewMessage {
     public var id: MessageID
     public var sentAt: Timestamp
     public var replyTo: MessageID?
     public var mentions: UnsafeRawBufferPointer
+    /// Empty only beside attachments.
     public var text: UnsafeRawBufferPointer
+    public var attachments: AttachmentList
 
     public init(
         id: MessageID, sentAt: Timestamp, replyTo: MessageID?, mentions: UnsafeRawBufferPointer,
-        text: UnsafeRawBufferPointer
+        text: UnsafeRawBufferPointer, attachments: AttachmentList = .none
     ) {
         self.id = id
         self.sentAt = sentAt
         self.replyTo = replyTo
         self.mentions = mentions
         self.text = text
+        self.attachments = attachments
     }
 
-    public init(from reader: inout ByteReader) throws(WireError) {
+    public init(from reader: inout ByteReader, withAttachments: Bool = false) throws(WireError) {
         id = try reader.message()
         sentAt = try reader.time()
         replyTo = try reader.optionalMessage()
         mentions = try reader.bytes(Int(try reader.number(UInt16.self)))
         text = try reader.long()
+        attachments = withAttachments ? try AttachmentList(from: &reader) : .none
     }
 
-    public func write(to buffer: inout ByteBuffer) {
+    public func write(to buffer: inout ByteBuffer, withAttachments: Bool = false) {
         buffer.append(id)
         buffer.append(sentAt)
         buffer.append(replyTo)
         buffer.append(bigEndian: UInt16(mentions.count))
         buffer.append(mentions)
         buffer.append(long: text)
+        if withAttachments { attachments.write(to: &buffer) }
     }
 }
 

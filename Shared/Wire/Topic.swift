@@ -19,6 +19,8 @@ public enum Topic: Hashable, Sendable {
     case command(SlotGroup)
     /// Commands and queries for the receipt services that own a slot of the group.
     case receiptCommand(SlotGroup)
+    /// Commands for the media services. The slot is that of the uploader.
+    case mediaCommand(SlotGroup)
     /// Responses to one process.
     case response(Instance)
     /// Changes of conversations.
@@ -41,9 +43,9 @@ public enum Topic: Hashable, Sendable {
 
 extension Topic {
     /// The number of topics that belong to a group; each has an `index` below it.
-    public static let indexedCount = 10 * SlotGroup.count
+    public static let indexedCount = 11 * SlotGroup.count
 
-    private static let letters: [UInt8] = Array("CRMUSDETXV".utf8)
+    private static let letters: [UInt8] = Array("CRMUSDETXVF".utf8)
     private static let responseLetter = UInt8(ascii: "A")
 
     /// The index of a group's topic in tables, without hashing; nil for a response topic.
@@ -63,6 +65,7 @@ extension Topic {
         case .ephemeral(let group): (7, group)
         case .erasure(let group): (8, group)
         case .revocation(let group): (9, group)
+        case .mediaCommand(let group): (10, group)
         case .response: nil
         }
     }
@@ -79,6 +82,7 @@ extension Topic {
         case UInt8(ascii: "T"): self = .ephemeral(group)
         case UInt8(ascii: "X"): self = .erasure(group)
         case UInt8(ascii: "V"): self = .revocation(group)
+        case UInt8(ascii: "F"): self = .mediaCommand(group)
         default: return nil
         }
     }

@@ -132,8 +132,11 @@ WRONG = {
     "sentAt at no hour": {"sentAt": "2026-03-07T24:00:00Z"},
     "sentAt too early": {"sentAt": "1969-12-31T23:59:59Z"},
     "sentAt too late": {"sentAt": "9999-12-31T23:59:59-00:01"},
-    "attachments": {"attachments": []},
     "attachments an object": {"attachments": {"a": 1}},
+    "attachments a list of ids": {"attachments": [UNKNOWN]},
+    "an attachment without an id": {"attachments": [{"name": "a.pdf"}]},
+    "an attachment with an id in upper case": {"attachments": [{"id": UNKNOWN.upper()}]},
+    "an attachment twice": {"attachments": [{"id": UNKNOWN}, {"id": UNKNOWN}]},
 }
 
 

@@ -73,7 +73,11 @@ private func message(_ json: String, _ limits: ClientLimits = ClientLimits()) th
             ("sentAt", #"{"id":"\#(id)","text":"x","sentAt":1}"#),
             ("sentAt", #"{"id":"\#(id)","text":"x","sentAt":"2026-02-29T00:00:00Z"}"#),
             ("sentAt", #"{"id":"\#(id)","text":"x","sentAt":"1969-12-31T23:59:59Z"}"#),
-            ("attachments", #"{"id":"\#(id)","text":"x","attachments":[]}"#),
+            ("attachments", #"{"id":"\#(id)","text":"x","attachments":{}}"#),
+            ("attachments[0].id", #"{"id":"\#(id)","attachments":[{"id":"x"}]}"#),
+            ("attachments", #"{"id":"\#(id)","attachments":[{"id":"\#(id)"},{"id":"\#(id)"}]}"#),
+            ("text", #"{"id":"\#(id)","attachments":[]}"#),
+            ("text", #"{"id":"\#(id)","text":" ","attachments":[{"id":"\#(id)"}]}"#),
             ("conversationId", #"{"id":"\#(id)","text":"x","conversationId":"x"}"#),
         ])
     func wrong(field: String, json: String) {
@@ -95,6 +99,25 @@ private func message(_ json: String, _ limits: ClientLimits = ClientLimits()) th
             try message(#"{"id":"\#(id)","text":"x","mentions":[\#(names.joined(separator: ","))]}"#)
         }
         _ = try message(#"{"id":"\#(id)","text":"x","mentions":[\#(names.dropLast().joined(separator: ","))]}"#)
+    }
+
+    @Test("a message with attachments needs no text; they are read in their order, and at most ten")
+    func attachments() throws {
+        func media(_ count: Int, _ more: String) throws -> [String] {
+            let files = (0..<count).map { #"{"id":"0198c2a4-5d10-4c3e-9a41-0000000000\#(10 + $0)","size":[1]}"# }
+            let json = Array(#"{"id":"\#(id)"\#(more),"attachments":[\#(files.joined(separator: ","))]}"#.utf8)
+            return try json.withUnsafeBytes { (bytes) -> Result<[String], Problem> in
+                Result { () throws(Problem) in
+                    try MessageFields(bytes, limits: ClientLimits(), now: now).media.media.map(\.description)
+                }
+            }.get()
+        }
+        let ids = (0..<10).map { "0198c2a4-5d10-4c3e-9a41-0000000000\(10 + $0)" }
+        #expect(try media(10, "") == ids)
+        #expect(try media(2, #","text":null"#) == Array(ids.prefix(2)))
+        #expect(try media(0, #","text":"x""#).isEmpty)
+        #expect(throws: Problem(.tooLarge, "attachments: at most 10 files")) { try media(11, "") }
+        #expect(throws: Problem(.tooLarge, "attachments: at most 10 files")) { try media(80, "") }
     }
 
     private func tooLarge(_ field: String) -> Problem {

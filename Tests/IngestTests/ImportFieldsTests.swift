@@ -144,7 +144,28 @@ private func describe(_ record: ImportRecord) -> String {
             ("userId", #"{"type":"receipt",\#(head),"kind":"read","at":"2020-01-01T00:00:00Z"}"#),
             ("throughMessageId", #"{"type":"receipt",\#(head),"kind":"read","userId":"a"}"#),
             ("at", #"{"type":"receipt",\#(head),"kind":"read","userId":"a","throughMessageId":"\#(first)"}"#),
-            ("attachments", #"{"type":"message",\#(head),"attachments":[]}"#),
+            ("attachments", #"{"type":"message",\#(head),"attachments":[{"id":"x"}]}"#),
+            ("attachments", #"{"type":"message",\#(head),"attachments":[{"id":"\#(first)","name":"a","size":1}]}"#),
+            (
+                "attachments",
+                #"{"type":"message",\#(head),"attachments":[{"id":"\#(first)","name":"a","type":"pdf","size":1}]}"#
+            ),
+            (
+                "attachments",
+                #"{"type":"message",\#(head),"attachments":[{"id":"\#(first)","name":"a","type":"a/b","size":-1}]}"#
+            ),
+            (
+                "attachments",
+                #"{"type":"message",\#(head),"attachments":[{"id":"\#(first)","name":"","type":"a/b","size":1}]}"#
+            ),
+            (
+                "text",
+                #"{"type":"message",\#(head),"id":"\#(first)","senderId":"a","createdAt":"2020-01-01T00:00:00Z","attachments":[]}"#
+            ),
+            (
+                "text",
+                #"{"type":"message",\#(head),"id":"\#(first)","senderId":"a","createdAt":"2020-01-01T00:00:00Z","deletedAt":"2020-01-01T00:00:00Z","attachments":[{"id":"\#(first)","name":"a","type":"a/b","size":1}]}"#
+            ),
         ])
     func wrong(field: String, line: String) {
         do throws(Problem) {
@@ -153,6 +174,42 @@ private func describe(_ record: ImportRecord) -> String {
         } catch {
             #expect(error.code == .invalid)
             #expect(error.detail.hasPrefix("\(field):") || error.detail.hasPrefix("\(field)["), "\(error.detail)")
+        }
+    }
+
+    @Test(
+        "descriptors of attachments are kept value by value, in the order of their fields; a text may then be missing")
+    func attachments() throws {
+        let file =
+            #"{"id":"\#(first)","name":"caf\u00e9 \"1\"","type":"audio/ogg","size":70,"duration":12.50,"waveform":[0, 255]}"#
+        let mixed =
+            #" { "x":{}, "waveform":[0, 255] ,"size": 70,"duration" :12.50, "type":"audio/ogg","width":null, "name":"caf\u00e9 \"1\"","id":"\#(first)"} "#
+        for (given, more, texts) in [
+            (file, "", [""]), (mixed, "", [""]), (mixed, #","text":"b""#, ["b"]),
+            (
+                file,
+                #","text":"b","revisions":[{"text":"","at":"1970-01-01T00:00:01Z"},{"text":"b","at":"1970-01-01T00:00:02Z"}]"#,
+                ["", "b"]
+            ),
+        ] {
+            let line =
+                #"{"type":"message",\#(head),"id":"\#(first)","senderId":"a","createdAt":"1970-01-01T00:00:01Z","attachments":[\#(given)]\#(more)}"#
+            let (read, attachments) = try message(line)
+            #expect(read == texts && attachments == "[\(file)]")
+        }
+    }
+
+    /// The texts and the attachments of a message.
+    private func message(_ line: String) throws -> (texts: [String], attachments: String) {
+        try Array(line.utf8).withUnsafeBytes { bytes in
+            var buffer = ByteBuffer()
+            try ImportFields(bytes, limits: ClientLimits()).write(to: &buffer)
+            var reader = ByteReader(buffer.bytes)
+            guard case .message(let message) = try ImportRecord(from: &reader) else { return ([], "") }
+            return (
+                message.texts.map { String(decoding: $0.text, as: UTF8.self) },
+                String(decoding: message.attachments, as: UTF8.self)
+            )
         }
     }
 

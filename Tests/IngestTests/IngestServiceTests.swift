@@ -35,6 +35,9 @@ private final class TestIngest {
     private let ingest: IngestService
     private let bus: Bus
     private let stores: Bus
+    private let media: Bus
+    /// What media was asked and has not responded to, without repetitions.
+    private(set) var attaching: [(key: RequestKey, request: AttachMedia)] = []
     /// The received requests without a response, without repetitions.
     private(set) var waiting: [(key: RequestKey, fields: [UInt8])] = []
     private(set) var received = 0
@@ -57,11 +60,12 @@ private final class TestIngest {
             variables.merging([
                 "PARLEY_JWT_SECRET": Self.secret, "PARLEY_LISTEN": "127.0.0.1:0", "PARLEY_LOG_LEVEL": "error",
                 "PARLEY_BUS_BIND": "ipc://\(path)-ingest", "PARLEY_BUS_STORE": "ipc://\(path)-store",
-                "PARLEY_BUS_RECEIPT": "ipc://\(path)-none",
+                "PARLEY_BUS_RECEIPT": "ipc://\(path)-none", "PARLEY_BUS_MEDIA": "ipc://\(path)-media",
             ]) { given, _ in given })
         let settings = try ServiceSettings(name: "ingest", environment: &environment)
         let configuration = try IngestConfiguration(environment: &environment)
         stores = try Bus(bind: "ipc://\(path)-store")
+        media = try Bus(bind: "ipc://\(path)-media")
         service = Service(settings, log: Log(service: "ingest", level: .error))
         bus = try service.openBus(configuration.bus)
         // Now that somebody is there: who is looked for in vain is looked for again a second later.
@@ -69,11 +73,14 @@ private final class TestIngest {
         for group in SlotGroup.all {
             stores.subscribe(.command(group))
             stores.subscribe(.receiptCommand(group))
+            media.subscribe(.mediaCommand(group))
         }
+        try media.follow([try Endpoint("ipc://\(path)-ingest")])
         ingest = IngestService(service, configuration, bus: bus)
         server = Server(ingest, limits: configuration.serverLimits)
         port = try server.listen(at: configuration.listen.description)
         stores.onFrame = { [unowned self] frame in receive(frame) }
+        media.onFrame = { [unowned self] frame in attach(frame) }
         ingest.start()
         Self.all.append(self)
     }
@@ -82,7 +89,8 @@ private final class TestIngest {
     private(set) var erased: [UserID] = []
 
     private var isConnected: Bool {
-        !bus.connectedEndpoints.isEmpty && !stores.connectedEndpoints.isEmpty && ingest.erased.isComplete
+        bus.connectedEndpoints.count == 2 && !stores.connectedEndpoints.isEmpty
+            && !media.connectedEndpoints.isEmpty && ingest.erased.isComplete
             && ingest.revoked.isComplete
     }
 
@@ -151,6 +159,34 @@ private final class TestIngest {
             if let immediateResponse { respondToFirst(status: 200) { $0.append(utf8: immediateResponse) } }
         }
     }
+
+    private func attach(_ frame: InboundFrame) {
+        for bytes in frame.entries {
+            guard let entry = try? RequestEntry(bytes), entry.kind == MediaRequestKind.attach.rawValue else { continue }
+            let key = RequestKey(origin: frame.origin, number: entry.number)
+            var reader = ByteReader(entry.fields)
+            guard case .new = media.admit(key), let request = try? AttachMedia(from: &reader) else { continue }
+            attaching.append((key, request))
+        }
+    }
+
+    /// Says of each file that media is asked about what `describe` does.
+    func attachFirst(_ describe: (MediaID) -> (AttachVerdict, String)) {
+        let (key, request) = attaching.removeFirst()
+        media.respond(to: key, status: 200) { buffer in
+            for message in request.messages {
+                buffer.append(UInt8(message.media.count))
+                for id in message.media {
+                    let (verdict, json) = describe(id)
+                    Array(json.utf8).withUnsafeBytes {
+                        AttachedFile(id, verdict, descriptor: $0).write(to: &buffer)
+                    }
+                }
+            }
+        }
+    }
+
+    func refuseAttaching(_ problem: Problem) { media.respond(to: attaching.removeFirst().key, problem) }
 
     /// Responds to the oldest waiting request.
     func respondToFirst(status: UInt16, _ payload: (inout ByteBuffer) -> Void) {
@@ -236,6 +272,89 @@ private func send(_ number: Int, user: String = "anna") -> String {
         let response = try client.receiveResponse()
         #expect(response.status == 204 && response.body.isEmpty)
         #expect(response["Content-Type"] == nil && response["Content-Length"] == nil)
+    }
+
+    @Test("media is asked before a message with attachments goes to the store, with all that media said")
+    func attachments() async throws {
+        let ingest = try await TestIngest.start()
+        let client = try RawClient(port: ingest.port)
+        let file = MediaID(UUIDBytes(other)!), absent = MediaID(UUIDBytes(conversation)!)
+        let body = #"{"id":"\#(other)","attachments":[{"id":"\#(file)"},{"id":"\#(absent)"}]}"#
+        let request = TestIngest.head("POST", "/v1/conversations/\(conversation)/messages", body: body)
+        try client.send(request)
+        #expect(await eventually { ingest.attaching.count == 1 })
+        let asked = await ingest.attaching.first?.request
+        let message = MessageID(UUIDBytes(other)!)
+        #expect(
+            asked
+                == AttachMedia(
+                    ConversationID(UUIDBytes(conversation)!), by: UserID("anna")!,
+                    [MessageMedia(message, [file, absent])]))
+        #expect(await ingest.waiting.isEmpty)
+        await ingest.attachFirst { $0 == file ? (.ready, "{}") : (.notFound, "") }
+        #expect(await eventually { ingest.waiting.count == 1 })
+        let sent = await attached(in: ingest)
+        #expect(sent == [["ready {}", "notFound "]])
+        await respond(ingest, status: 201, "{\"seq\":2}")
+        #expect(try client.receiveResponse().body == "{\"seq\":2}")
+
+        try client.send(request)
+        #expect(await eventually { ingest.attaching.count == 1 })
+        await ingest.refuseAttaching(Problem(.overloaded, "too many requests are in flight"))
+        let refused = try client.receiveResponse()
+        #expect(refused.status == 503 && refused.body.contains("overloaded"))
+        #expect(await ingest.received == 1)
+    }
+
+    @Test("without a media service a message with attachments is refused in time, and plain ones are not delayed")
+    func withoutMedia() async throws {
+        let ingest = try await TestIngest.start(["PARLEY_REQUEST_DEADLINE": "400ms"])
+        let client = try RawClient(port: ingest.port)
+        let body = #"{"id":"\#(other)","attachments":[{"id":"\#(other)"}]}"#
+        try client.send(TestIngest.head("POST", "/v1/conversations/\(conversation)/messages", body: body))
+        let response = try client.receiveResponse()
+        #expect(response.status == 503 && response["Retry-After"] == "1")
+        #expect(response.body.contains("attachments: no media service responds"))
+        #expect(await ingest.received == 0)
+        try client.send(send(1))
+        #expect(await eventually { ingest.waiting.count == 1 })
+    }
+
+    @Test("in a batch media is asked once for each conversation with attachments, and the order is kept")
+    func attachmentsInBatch() async throws {
+        let ingest = try await TestIngest.start()
+        let client = try RawClient(port: ingest.port)
+        let file = #"{"id":"\#(other)","conversationId":"\#(conversation)","attachments":[{"id":"\#(other)"}]}"#
+        let items = [message(1, to: conversation), file, message(2, to: other), message(3, to: conversation)]
+        let body = "{\"messages\":[\(items.joined(separator: ","))]}"
+        try client.send(TestIngest.head("POST", "/v1/messages:batch", body: body))
+        #expect(await eventually { ingest.attaching.count == 1 && ingest.waiting.count == 1 })
+        #expect(await texts(of: ingest) == ["number 2"])
+        await ingest.attachFirst { _ in (.ready, "{}") }
+        #expect(await eventually { ingest.waiting.count == 2 })
+        await ingest.respondToFirst(status: 200) { buffer in
+            SendResponse.append(status: 201, to: &buffer) { $0.append("{}" as StaticString) }
+        }
+        #expect(await attached(in: ingest) == [[], ["ready {}"], []])
+        await ingest.respondToFirst(status: 200) { buffer in
+            for _ in 0..<3 { SendResponse.append(status: 201, to: &buffer) { $0.append("{}" as StaticString) } }
+        }
+        let response = try client.receiveResponse()
+        #expect(response.body.split(separator: "{\"status\":201").count == 5)
+    }
+
+    /// What the messages of the first waiting request are to carry.
+    @Reactor private func attached(in ingest: TestIngest) -> [[String]] {
+        ingest.waiting[0].fields.withUnsafeBytes { bytes in
+            var reader = ByteReader(bytes), files: [[String]] = []
+            try? SendMessages(from: &reader, withAttachments: true).forEachMessage { message in
+                files.append([])
+                message.attachments.forEach {
+                    files[files.count - 1].append("\($0.verdict) \(String(decoding: $0.descriptor, as: UTF8.self))")
+                }
+            }
+            return files
+        }
     }
 
     @Test("a malformed key is refused without a request to the stores")

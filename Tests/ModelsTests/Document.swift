@@ -65,6 +65,7 @@ struct Document: @unchecked Sendable {
         }
         switch type(of: schema) {
         case "integer": return max(schema["minimum"] as? Int ?? 0, 3)
+        case "number": return 2.5
         case "boolean": return true
         case "string": return schema["format"] as? String == "date-time" ? Self.samples["Time"]! : "text"
         case "array":

@@ -43,7 +43,7 @@ import Wire
         var environment = Environment(["PARLEY_BUS_STORE": "tcp://a:1,tcp://b:2"])
         let plain = try BusConfiguration(.ingest, environment: &environment)
         #expect(plain.keys == nil)
-        #expect(Set(plain.peers.keys) == [.store, .receipt])
+        #expect(Set(plain.peers.keys) == [.store, .receipt, .media])
         #expect(plain.peers[.store] == [.tcp(host: "a", port: 1), .tcp(host: "b", port: 2)])
 
         let directory = KeyDirectory()
@@ -59,6 +59,14 @@ import Wire
         for role in Role.allCases where role != .store { unlink("\(directory.path)/\(role.rawValue).key") }
         #expect(try directory.configuration(.store).keys != nil)
         #expect(throws: ConfigurationError.self) { try directory.configuration(.ingest) }
+    }
+
+    @Test("without a key of an optional role nobody of it joins, and its own process does not start")
+    func optionalRole() throws {
+        let directory = KeyDirectory()
+        unlink("\(directory.path)/media.pub")
+        #expect(try directory.configuration(.store).keys?.publicKeys.keys.contains(.media) == false)
+        #expect(throws: ConfigurationError.self) { try directory.configuration(.media) }
     }
 
     @Test("keys that are missing, malformed or not a pair stop the start")

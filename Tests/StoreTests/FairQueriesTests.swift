@@ -120,7 +120,7 @@ struct FairQueriesTests {
         let rows = try store.database.connect().query(SearchIndex.unindexed) { parameters, input in
             SearchIndex.set([conversation], positionsOfEach: 1_024, of: input, in: &parameters)
         }
-        let bytes = SearchIndex.portions(rows).reduce(0) { $0 + $1.texts.reduce(0) { $0 + $1.body.count } }
+        let bytes = SearchIndex.portions(rows).reduce(0) { $0 + $1.texts.reduce(0) { $0 + $1.searched.text.count } }
         #expect(bytes <= SearchIndex.batchBytes + 16 * 1024)
         await store.indexed()
         for number in [0, 99, 199] { #expect(await store.found("nr\(number)", by: "bob").count == 1) }

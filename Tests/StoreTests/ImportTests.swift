@@ -1,4 +1,5 @@
 import Bytes
+import Foundation
 import Models
 import PostgresSupport
 import Reactor
@@ -33,7 +34,7 @@ struct ImportTests {
     /// A record that owns its texts.
     private enum Line {
         case conversation(ImportRecord.Conversation)
-        case message(MessageID, UserID, [(String, Timestamp)], replyTo: MessageID? = nil)
+        case message(MessageID, UserID, [(String, Timestamp)], replyTo: MessageID? = nil, attachments: String = "")
         case deleted(MessageID, UserID, at: Timestamp, deletedAt: Timestamp)
         case tapback(MessageID, UserID, String, Timestamp)
         case member(ChangeKind, UserID, Timestamp, by: UserID? = nil)
@@ -43,12 +44,13 @@ struct ImportTests {
         func write(to buffer: inout ByteBuffer) {
             switch self {
             case .conversation(let record): ImportRecord.conversation(record).write(to: &buffer)
-            case .message(let id, let sender, let texts, let parent):
-                let bytes = texts.map { Array($0.0.utf8) }
+            case .message(let id, let sender, let texts, let parent, let attachments):
+                let bytes = texts.map { Array($0.0.utf8) } + [Array(attachments.utf8)]
                 Self.withBuffers(bytes) { buffers in
                     let message = ImportRecord.Message(
                         id: id, sender: sender, replyTo: parent, createdAt: texts[0].1, deletedAt: nil,
-                        texts: zip(buffers, texts).map { ImportRecord.Message.Text($0, at: $1.1) })
+                        texts: zip(buffers, texts).map { ImportRecord.Message.Text($0, at: $1.1) },
+                        attachments: buffers[texts.count])
                     ImportRecord.message(message).write(to: &buffer)
                 }
             case .deleted(let id, let sender, let at, let deletedAt):
@@ -100,6 +102,40 @@ struct ImportTests {
         let store = try await StoreUnderTest()
         defer { store.close() }
         try await body(store)
+    }
+
+    @Test("attachments are imported as they are, with and without a text, kept by an edit, and exported byte for byte")
+    @Reactor func attachments() async throws {
+        try await withStore { store in
+            let files = #"[{"id":"\#(first)","name":"a.pdf","type":"application/pdf","size":7}]"#
+            let bare = Line.message(first, alice, [("", minute(1))], attachments: files)
+            let edited = Line.message(
+                second, bob, [("", minute(2)), ("words", minute(4))], replyTo: first, attachments: files)
+            #expect(
+                try await bring([opening, bare, edited, text(third, bob, "x", 3)], to: store) == [200, 200, 200, 200])
+            let other = Line.message(first, alice, [("", minute(1))], attachments: "[]")
+            #expect(try await bring([bare, other, text(first, alice, "x", 1)], to: store) == [200, 409, 409])
+            #expect(try await bring([.end], to: store) == [200])
+            let history = await store.history(conversation, for: "bob")
+            guard case .json(_, let json)? = history else {
+                Issue.record("there is no history")
+                return
+            }
+            #expect(json.components(separatedBy: #""attachments":\#(files)"#).count == 3)
+            #expect(history?.field("messages", "1", "text") as? String == "words")
+            let page = ExportPageQuery(conversation, reader: nil, .everything, after: 0, through: 9, state: 5)
+            let reply = try #require(
+                await store.ask(.exportPage, in: conversation.slot) { page.write(to: &$0) })
+            let exported = try reply.payload.withUnsafeBytes { bytes in
+                var reader = ByteReader(bytes), found: [String] = []
+                try ExportPage(from: &reader).forEachRecord { _, record in
+                    guard case .message(let message) = record else { return }
+                    found.append("\(message.texts.count) \(String(decoding: message.attachments, as: UTF8.self))")
+                }
+                return found
+            }
+            #expect(exported == ["1 \(files)", "2 \(files)", "1 "])
+        }
     }
 
     /// The history of the tests: an edit and a deletion that come later than the messages behind theirs.

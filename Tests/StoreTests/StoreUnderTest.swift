@@ -28,6 +28,11 @@ final class StoreUnderTest {
     private(set) var changes: [(conversation: ConversationID, seq: Int64, json: String)] = []
     private(set) var privateChanges: [(user: UserID, useq: Int64, json: String)] = []
     private(set) var digests: [DigestEntry] = []
+    /// What media, which the client plays, was told.
+    private(set) var released: [ReleaseMedia] = []
+    private(set) var mediaErased: [UserID] = []
+    /// Whether media responds to nothing.
+    var isMediaAway = false
 
     private let settings: [String: String]
 
@@ -116,9 +121,30 @@ final class StoreUnderTest {
             client.subscribe(.change(group))
             client.subscribe(.privateChange(group))
             client.subscribe(.digest(group))
+            client.subscribe(.mediaCommand(group))
         }
         client.onFrame = { [unowned self] frame in
+            if case .mediaCommand = frame.topic { return receiveForMedia(frame) }
             for bytes in frame.entries { receive(frame.topic, bytes) }
+        }
+    }
+
+    /// Takes what the store tells media, as media does: a repetition is acknowledged again.
+    private func receiveForMedia(_ frame: InboundFrame) {
+        guard !isMediaAway else { return }
+        for bytes in frame.entries {
+            guard let entry = try? RequestEntry(bytes) else { continue }
+            var reader = ByteReader(entry.fields)
+            switch MediaRequestKind(rawValue: entry.kind) {
+            case .release:
+                guard let release = try? ReleaseMedia(from: &reader) else { continue }
+                if !released.contains(release) { released.append(release) }
+            case .erase:
+                guard let user = try? EraseMedia(from: &reader).user else { continue }
+                if !mediaErased.contains(user) { mediaErased.append(user) }
+            case .attach, nil: continue
+            }
+            client.respond(to: RequestKey(origin: frame.origin, number: entry.number), status: 204)
         }
     }
 
@@ -235,6 +261,34 @@ final class StoreUnderTest {
         var text = "hello"
         var replyTo: MessageID?
         var mentions = ""
+        var files: [File] = []
+    }
+
+    /// A file that a message is to carry, as media describes it.
+    struct File: Sendable {
+        let id = MediaID(.random)
+        let name: String
+        var type = "application/pdf"
+        private(set) var verdict = AttachVerdict.ready
+
+        init(name: String, type: String = "application/pdf") {
+            self.name = name
+            self.type = type
+        }
+
+        func with(_ verdict: AttachVerdict) -> File {
+            var file = self
+            file.verdict = verdict
+            return file
+        }
+
+        var json: String { #"{"id":"\#(id)","name":"\#(name)","type":"\#(type)","size":7}"# }
+
+        func write(to buffer: inout ByteBuffer) {
+            Array((verdict == .ready ? json : "").utf8).withUnsafeBytes {
+                AttachedFile(id, verdict, descriptor: $0).write(to: &buffer)
+            }
+        }
     }
 
     /// Reports to the receipt service that a user has read a conversation.
@@ -255,9 +309,15 @@ final class StoreUnderTest {
     }
 
     func sendAll(_ drafts: [Draft], from sender: String, to conversation: ConversationID) async -> [Reply] {
-        let raw = await ask(.sendMessages, in: conversation.slot) { buffer in
+        let haveFiles = drafts.contains { !$0.files.isEmpty }
+        let raw = await ask(haveFiles ? .sendWithAttachments : .sendMessages, in: conversation.slot) { buffer in
             SendMessages.writeHead(conversation, UserID(sender)!, count: drafts.count, to: &buffer)
-            for draft in drafts { Self.write(draft, to: &buffer) }
+            for draft in drafts {
+                Self.write(draft, to: &buffer)
+                guard haveFiles else { continue }
+                buffer.append(UInt8(draft.files.count))
+                for file in draft.files { file.write(to: &buffer) }
+            }
         }
         return (raw?.payload ?? []).withUnsafeBytes { bytes in
             var reader = ByteReader(bytes)

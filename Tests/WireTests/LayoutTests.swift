@@ -8,6 +8,7 @@ import Testing
 
 private let conversation = ConversationID(UUIDBytes("01890000-0000-7000-8000-0000000000c5")!)
 private let message = MessageID(UUIDBytes("01890000-0000-7000-8000-00000000aaaa")!)
+private let media = MediaID(UUIDBytes("01890000-0000-7000-8000-00000000bbbb")!)
 private let alice = UserID("alice")!
 private let bob = UserID("bob")!
 private let head = ConversationQuery(conversation, reader: alice)
@@ -153,6 +154,27 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
         LastSeen([PresenceList.Departure(bob, lastSeen: Timestamp(milliseconds: 60_000))]),
         "0001" + "03626f62" + "000000000000ea60"
     ),
+    (
+        MayReadAttachment(media, of: message, by: alice, in: conversation, reader: bob),
+        "018900000000700080000000000000c5" + "03626f62" + "0189000000007000800000000000aaaa" + "05616c696365"
+            + "0189000000007000800000000000bbbb"
+    ),
+    (
+        MayReadAttachment(media, of: message, by: alice, in: conversation, reader: nil),
+        "018900000000700080000000000000c5" + "00" + "0189000000007000800000000000aaaa" + "05616c696365"
+            + "0189000000007000800000000000bbbb"
+    ),
+    (
+        AttachMedia(conversation, by: bob, [MessageMedia(message, [media]), MessageMedia(message, [])]),
+        "018900000000700080000000000000c5" + "03626f62" + "0002" + "0189000000007000800000000000aaaa" + "01"
+            + "0189000000007000800000000000bbbb" + "0189000000007000800000000000aaaa" + "00"
+    ),
+    (
+        ReleaseMedia(conversation, by: bob, MessageMedia(message, [media])),
+        "018900000000700080000000000000c5" + "03626f62" + "0189000000007000800000000000aaaa" + "01"
+            + "0189000000007000800000000000bbbb"
+    ),
+    (EraseMedia(of: bob), "03626f62"),
     (Problem(.notFound, "no"), "04" + "6e6f"),
 ]
 
@@ -223,6 +245,60 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
         #expect(texts == ["one", "two"])
     }
 
+    @Test("messages with attachments have their golden bytes, and a list is refused when it is damaged or too long")
+    func attachments() throws {
+        let descriptor = #"{"id":1}"#, id = "0189000000007000800000000000bbbb"
+        let list = written { buffer in
+            buffer.append(2 as UInt8)
+            Array(descriptor.utf8).withUnsafeBytes { AttachedFile(media, .ready, descriptor: $0).write(to: &buffer) }
+            AttachedFile(media, .notReady, descriptor: UnsafeRawBufferPointer(start: nil, count: 0)).write(to: &buffer)
+        }
+        #expect(hex(list) == "02" + id + "00" + "0008" + hex(descriptor.utf8) + id + "02" + "0000")
+        let bytes = try list.withUnsafeBytes { raw in
+            var reader = ByteReader(raw)
+            let attachments = try AttachmentList(from: &reader), none = UnsafeRawBufferPointer(start: nil, count: 0)
+            var verdicts: [AttachVerdict] = [], descriptors: [String] = []
+            attachments.forEach { file in
+                verdicts.append(file.verdict)
+                descriptors.append(String(decoding: file.descriptor, as: UTF8.self))
+            }
+            #expect(verdicts == [.ready, .notReady] && descriptors == [descriptor, ""] && reader.isAtEnd)
+            return written { buffer in
+                SendMessages.writeHead(conversation, alice, count: 2, to: &buffer)
+                for list in [attachments, .none] {
+                    NewMessage(
+                        id: message, sentAt: Timestamp(milliseconds: 1), replyTo: nil, mentions: none, text: none,
+                        attachments: list
+                    ).write(to: &buffer, withAttachments: true)
+                }
+            }
+        }
+        let plain = "0189000000007000800000000000aaaa" + "0000000000000001" + String(repeating: "0", count: 32 + 4 + 8)
+        let head = "018900000000700080000000000000c5" + "05616c696365" + "0002"
+        #expect(hex(bytes) == head + plain + hex(list) + plain + "00")
+        for length in 0..<bytes.count { #expect(throws: WireError.truncated) { try counts(bytes.prefix(length)) } }
+        #expect(try counts(bytes[...]) == [2, 0])
+        for damaged in [[11] + list.dropFirst(), [1] + list[1...16] + [4, 0, 0], [1] + list[1...16] + [0, 0, 0]] {
+            #expect(throws: WireError.self) {
+                try Array(damaged).withUnsafeBytes { raw in
+                    var reader = ByteReader(raw)
+                    _ = try AttachmentList(from: &reader)
+                }
+            }
+        }
+    }
+
+    /// The attachments of each message of a `sendWithAttachments`.
+    private func counts(_ bytes: ArraySlice<UInt8>) throws -> [Int] {
+        try Array(bytes).withUnsafeBytes { raw in
+            var reader = ByteReader(raw), counts: [Int] = []
+            try SendMessages(from: &reader, withAttachments: true).forEachMessage {
+                counts.append($0.attachments.count)
+            }
+            return counts
+        }
+    }
+
     @Test("queries of an export and their responses read back")
     func exports() throws {
         let list = ExportedConversations(of: bob, after: conversation)
@@ -284,7 +360,7 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
     func importRecords() throws {
         let at = Timestamp(milliseconds: 60_000), text = Array("one".utf8)
         var buffer = ByteBuffer()
-        ImportRecords.writeHead(conversation, count: 7, to: &buffer)
+        ImportRecords.writeHead(conversation, count: 8, to: &buffer)
         let head = buffer.count
         var layouts: [String] = []
         text.withUnsafeBytes { text in
@@ -300,6 +376,10 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
                 .tapback(ImportRecord.Tapback(message: message, user: bob, kind: "love", at: at)),
                 .member(ImportRecord.MemberChange(.memberAdded, of: bob, at: at, by: nil)),
                 .title(ImportRecord.Title("t", at: at, by: bob)), .end,
+                .message(
+                    ImportRecord.Message(
+                        id: message, sender: bob, replyTo: nil, createdAt: at, deletedAt: nil,
+                        texts: [.init(text, at: at)], attachments: text)),
             ]
             for record in records {
                 let start = buffer.count
@@ -316,12 +396,14 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
                 "02" + id + "03626f62" + id + time + "01" + time + "0000",
                 "03" + id + "03626f62" + "046c6f7665" + time, "04" + "06" + "03626f62" + time + "00",
                 "05" + time + "03626f62" + "0001" + "74", "06",
+                "07" + id + "03626f62" + none + time + "00" + "0000000000000000" + "0001" + time + "00000003"
+                    + "6f6e65" + "00000003" + "6f6e65",
             ])
         var reader = ByteReader(buffer.bytes)
         let request = try ImportRecords(from: &reader)
         var again = ByteBuffer()
         try request.forEachRecord { $0.write(to: &again) }
-        #expect(request.conversation == conversation && request.count == 7)
+        #expect(request.conversation == conversation && request.count == 8)
         #expect(again.array == Array(buffer.array[head...]))
         // A shorter one is refused.
         for length in 0..<buffer.count {

@@ -18,6 +18,7 @@ import Wire
             dropImport            ingest
             eraseUser             ingest
             eraseStep                             store
+            sendWithAttachments   ingest
             listConversations     ingest
             conversation          ingest
             members               ingest
@@ -41,8 +42,20 @@ import Wire
             privateReplay                                fanout
             positions                                    fanout
             senderCounts                                 fanout
-            erasedUsers           ingest                 fanout
-            revocations           ingest                 fanout
+            erasedUsers           ingest                 fanout media
+            revocations           ingest                 fanout media
+            mayReadAttachment                                   media
+            """)
+    }
+
+    @Test("each request to media is allowed to the roles that make it, and to no other")
+    func mediaRequests() {
+        expect(
+            MediaRequestKind.self, { $0.mayBeRequested(by: $1) }, \.askers,
+            """
+            attach   ingest
+            release         store
+            erase           store
             """)
     }
 
@@ -85,7 +98,7 @@ import Wire
         let topics: [Topic] = [
             .command(group), .receiptCommand(group), .response(.random()), .change(group), .privateChange(group),
             .status(group), .digest(group), .receiptDigest(group), .ephemeral(group), .erasure(group),
-            .revocation(group),
+            .revocation(group), .mediaCommand(group),
         ]
         for topic in topics {
             let publishers = Role.allCases.filter { topic.mayBePublished(by: $0) }
@@ -95,6 +108,7 @@ import Wire
             #expect(publishers.allSatisfy { !$0.listeners.isEmpty })
         }
         #expect(Role.fanout.listeners == [.store, .receipt, .fanout])
-        #expect(Role.ingest.listeners == [.store, .receipt])
+        #expect(Role.ingest.listeners == [.store, .receipt, .media])
+        #expect(Role.media.listeners == [.ingest, .store])
     }
 }

@@ -16,12 +16,20 @@ extension IngestService {
         guard load.hasRoom(requests: batch.outcome.groups.count, bytes: body.count) else { throw .processOverloaded }
         for (number, group) in batch.outcome.groups.enumerated() {
             // The body is counted once, with the first group.
+            let size = number == 0 ? body.count : 0
+            let fields = group.positions.lazy.compactMap { messages[$0] }
+            guard !fields.contains(where: \.hasAttachments) else {
+                send(
+                    MessagesWithAttachments(fields, to: group.conversation, by: user), in: group.conversation.slot,
+                    of: user, size: size, weight: group.positions.count, exchange,
+                    completion: { batch.receive($0, for: number) })
+                continue
+            }
             request(
-                .sendMessages, in: group.conversation.slot, size: number == 0 ? body.count : 0,
-                weight: group.positions.count, exchange,
+                .sendMessages, in: group.conversation.slot, size: size, weight: group.positions.count, exchange,
                 fields: { buffer in
                     SendMessages.writeHead(group.conversation, user, count: group.positions.count, to: &buffer)
-                    for position in group.positions { messages[position]?.write(to: &buffer) }
+                    for message in fields { message.write(to: &buffer) }
                 },
                 completion: { batch.receive($0, for: number) })
         }

@@ -9,18 +9,18 @@ extension IngestService {
         _ body: UnsafeRawBufferPointer, to conversation: ConversationID, _ user: UserID, _ exchange: Exchange
     ) throws(Problem) {
         let message = try MessageFields(body, limits: limits, now: .now)
+        guard !message.hasAttachments else {
+            return send(
+                MessagesWithAttachments([message], to: conversation, by: user), in: conversation.slot, of: user,
+                size: body.count, weight: nil, exchange, completion: { exchange.forwardOnly($0) })
+        }
         request(
             .sendMessages, in: conversation.slot, size: body.count, exchange,
             fields: { buffer in
                 SendMessages.writeHead(conversation, user, count: 1, to: &buffer)
                 message.write(to: &buffer)
             },
-            completion: { result in
-                switch result {
-                case .success(let response): exchange.forwardOnly(response)
-                case .failure(let problem): exchange.respond(problem)
-                }
-            })
+            completion: { exchange.forwardOnly($0) })
     }
 
     func history(
@@ -72,7 +72,14 @@ extension IngestService {
 
 extension Exchange {
     /// Forwards the response to `sendMessages` with a single message.
-    fileprivate func forwardOnly(_ response: BusResponse) {
+    fileprivate func forwardOnly(_ result: Result<BusResponse, Problem>) {
+        switch result {
+        case .success(let response): forwardOnly(response)
+        case .failure(let problem): respond(problem)
+        }
+    }
+
+    private func forwardOnly(_ response: BusResponse) {
         guard response.status < 400 else { return forward(status: response.status, response.payload.bytes) }
         var reader = ByteReader(response.payload.bytes)
         do throws(WireError) {

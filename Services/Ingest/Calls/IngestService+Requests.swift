@@ -56,6 +56,20 @@ extension IngestService {
         }
     }
 
+    /// Asks the media service that owns the user's slot, as above. It gets half of the time, because a request to a store
+    /// follows.
+    func request(
+        _ kind: MediaRequestKind, of user: UserID, size: Int, weight: Int?, _ exchange: Exchange,
+        fields: (inout ByteBuffer) -> Void, completion: @escaping @Reactor (Result<BusResponse, Problem>) -> Void
+    ) {
+        let inFlight = exchange.begin(weight: weight, size: size)
+        bus.request(kind, of: user, deadline: deadline / 2, trace: exchange.trace, fields: fields) { outcome in
+            inFlight.end()
+            if case .timedOut = outcome { return completion(.failure(.noMedia)) }
+            completion(outcome.result)
+        }
+    }
+
     /// Charges the caller for a request with `items` items.
     /// - Returns: the part of the caller's share that the request takes until its response.
     func pay(_ exchange: Exchange, items: Int) throws(Problem) -> Int {
@@ -86,6 +100,11 @@ extension Exchange {
         guard let account else { preconditionFailure("the call has an account") }
         return InFlight(account, weight: weight ?? account.weight(of: call), size: size)
     }
+}
+
+extension Problem {
+    fileprivate static let noMedia = Problem(
+        .unavailable, "attachments: no media service responds: repeat the request as it is")
 }
 
 extension RequestOutcome {

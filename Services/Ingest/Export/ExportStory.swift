@@ -353,8 +353,9 @@ extension ByteBuffer {
     private mutating func append(_ message: ImportRecord.Message, at time: Timestamp) {
         append(key: "id", json: message.id)
         append(key: "senderId", json: message.sender)
-        if let text = message.texts.last { append(key: "text", utf8: text.text) }
+        if let text = message.texts.last, !text.text.isEmpty { append(key: "text", utf8: text.text) }
         append(key: "replyTo", json: message.replyTo)
+        if !message.attachments.isEmpty { append(key: "attachments", encoded: message.attachments) }
         append(key: "createdAt", json: time)
         if message.texts.count > 1 {
             append(key: "revisions")

@@ -23,11 +23,14 @@ struct ImportFields {
         let createdAt: Timestamp
         let deletedAt: Timestamp?
         let texts: [Revision]
+        /// A JSON array; empty for none.
+        let attachments: [UInt8]
     }
 
     /// A text of a message, and since when it was that.
     fileprivate struct Revision {
-        let text: JSONString
+        /// Nil: none, beside attachments.
+        let text: JSONString?
         let at: Timestamp
     }
 
@@ -70,17 +73,19 @@ struct ImportFields {
         var texts: [UInt8] = []
         var ends: [Int] = []
         for revision in message.texts {
-            revision.text.withBytes { texts.append(contentsOf: $0) }
+            revision.text?.withBytes { texts.append(contentsOf: $0) }
             ends.append(texts.count)
         }
         texts.withUnsafeBytes { bytes in
-            let record = ImportRecord.Message(
-                id: message.id, sender: message.sender, replyTo: message.replyTo, createdAt: message.createdAt,
-                deletedAt: message.deletedAt,
-                texts: zip([0] + ends, zip(ends, message.texts)).map { start, part in
-                    .init(UnsafeRawBufferPointer(rebasing: bytes[start..<part.0]), at: part.1.at)
-                })
-            ImportRecord.message(record).write(to: &buffer)
+            message.attachments.withUnsafeBytes { attachments in
+                let record = ImportRecord.Message(
+                    id: message.id, sender: message.sender, replyTo: message.replyTo, createdAt: message.createdAt,
+                    deletedAt: message.deletedAt,
+                    texts: zip([0] + ends, zip(ends, message.texts)).map { start, part in
+                        .init(UnsafeRawBufferPointer(rebasing: bytes[start..<part.0]), at: part.1.at)
+                    }, attachments: attachments)
+                ImportRecord.message(record).write(to: &buffer)
+            }
         }
     }
 
@@ -96,6 +101,7 @@ struct ImportFields {
         private var sender: UserID?
         private var text: JSONString?
         private var replyTo: MessageID?
+        private var attachments: [UInt8] = []
         private var revisions: [Revision]?
         private var deletedAt: Timestamp?
         private var subject: MessageID?
@@ -133,7 +139,7 @@ struct ImportFields {
             case "senderId": sender = try reader.userID()
             case "text": text = try reader.slice()
             case "replyTo": replyTo = MessageID(try reader.wellFormedUUID())
-            case "attachments": try reader.refuseUnlessNull("null: attachments are not supported yet")
+            case "attachments": attachments = try reader.importedAttachments()
             case "revisions": revisions = try reader.revisions()
             case "deletedAt": deletedAt = try reader.timeForDisplay()
             case "messageId": subject = MessageID(try reader.wellFormedUUID())
@@ -184,25 +190,32 @@ struct ImportFields {
             let createdAt = try required(createdAt, "createdAt")
             return Message(
                 id: MessageID(try required(id, "id")), sender: try required(sender, "senderId"), replyTo: replyTo,
-                createdAt: createdAt, deletedAt: deletedAt, texts: try texts(since: createdAt, limits))
+                createdAt: createdAt, deletedAt: deletedAt, texts: try texts(since: createdAt, limits),
+                attachments: attachments)
         }
 
         /// All texts of a message in their order; none of a deleted one.
         private func texts(since createdAt: Timestamp, _ limits: ClientLimits) throws(Problem) -> [Revision] {
             if let deletedAt {
-                guard text == nil, revisions == nil else {
-                    throw Problem(.invalid, "text: a deleted message has none")
+                guard text == nil, revisions == nil, attachments.isEmpty else {
+                    throw Problem(.invalid, "text: a deleted message has none, and no attachments")
                 }
                 guard deletedAt >= createdAt else { throw Problem(.invalid, "deletedAt: is before createdAt") }
                 return []
             }
-            let text = try required(text, "text")
+            let text = attachments.isEmpty ? try required(text, "text") : text
             let texts = revisions ?? [Revision(text: text, at: createdAt)]
-            for revision in texts { try MessageFields.check(revision.text, limits) }
+            // What was sent without a text may have got one by an edit.
+            for (number, revision) in texts.enumerated() {
+                guard let text = revision.text, number > 0 || attachments.isEmpty || !text.encoded.isEmpty else {
+                    continue
+                }
+                try MessageFields.check(text, limits)
+            }
             guard texts.first?.at == createdAt, zip(texts, texts.dropFirst()).allSatisfy({ $0.at <= $1.at }) else {
                 throw Problem(.invalid, "revisions: must begin at createdAt, in the order of their times")
             }
-            guard texts.last?.text.string == text.string else {
+            guard texts.last?.text?.string ?? "" == text?.string ?? "" else {
                 throw Problem(.invalid, "revisions: the last one must be the text")
             }
             return texts

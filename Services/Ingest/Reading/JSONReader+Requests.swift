@@ -23,8 +23,4 @@ extension JSONReader {
         }
         return time
     }
-
-    mutating func refuseUnlessNull(_ requirement: JSONError.StaticText) throws(JSONError) {
-        guard try consumeNull() else { throw failure(.invalidValue(requirement)) }
-    }
 }

@@ -3,13 +3,16 @@ import JSON
 import Models
 import Wire
 
-/// A message from a client, validated: `{id, text, replyTo?, mentions?, sentAt?}`, in a batch with `conversationId`.
+/// A message from a client, validated: `{id, text?, attachments?, replyTo?, mentions?, sentAt?}`, in a batch with
+/// `conversationId`.
 ///
 /// The text stays in the memory of the request's body, and is valid as long as that.
 struct MessageFields {
     private(set) var conversation: ConversationID?
     private let id: MessageID
-    private let text: JSONString
+    /// Nil only beside attachments.
+    private let text: JSONString?
+    private let attachments: [MediaID]
     private let replyTo: MessageID?
     private let mentions: [UInt8]
     private let sentAt: Timestamp
@@ -21,25 +24,47 @@ struct MessageFields {
         guard id.uuid.isChosenByClient else {
             throw Problem(.invalid, "id: must be a UUID of version 4 or 7 in lower case")
         }
-        guard let text = fields.text else { throw .missing("text") }
-        try Self.check(text, limits)
+        try Self.check(fields.attachments)
+        if let text = fields.text {
+            try Self.check(text, limits)
+        } else if fields.attachments.isEmpty {
+            throw .missing("text")
+        }
         guard fields.mentions.count <= ContractLimits.mentionsPerMessage else {
             throw Problem(.tooLarge, "mentions: at most \(ContractLimits.mentionsPerMessage) users")
         }
         self.id = id
-        self.text = text
+        text = fields.text
+        attachments = fields.attachments
         conversation = fields.conversation
         replyTo = fields.replyTo
         mentions = Self.joined(fields.mentions)
         sentAt = fields.sentAt ?? now
     }
 
-    /// Writes the message in the layout of `NewMessage`.
+    var hasAttachments: Bool { !attachments.isEmpty }
+
+    /// What the message is to carry.
+    var media: MessageMedia { MessageMedia(id, attachments) }
+
+    /// Writes the message in the layout of `NewMessage`, up to its attachments.
     func write(to buffer: inout ByteBuffer) {
-        text.withBytes { text in
-            mentions.withUnsafeBytes { mentions in
-                NewMessage(id: id, sentAt: sentAt, replyTo: replyTo, mentions: mentions, text: text).write(to: &buffer)
-            }
+        guard let text else { return write(UnsafeRawBufferPointer(start: nil, count: 0), to: &buffer) }
+        text.withBytes { write($0, to: &buffer) }
+    }
+
+    private func write(_ text: UnsafeRawBufferPointer, to buffer: inout ByteBuffer) {
+        mentions.withUnsafeBytes { mentions in
+            NewMessage(id: id, sentAt: sentAt, replyTo: replyTo, mentions: mentions, text: text).write(to: &buffer)
+        }
+    }
+
+    private static func check(_ attachments: [MediaID]) throws(Problem) {
+        guard attachments.count <= ContractLimits.attachmentsPerMessage else {
+            throw Problem(.tooLarge, "attachments: at most \(ContractLimits.attachmentsPerMessage) files")
+        }
+        guard Set(attachments).count == attachments.count else {
+            throw Problem(.invalid, "attachments: must name each file once")
         }
     }
 
@@ -64,6 +89,7 @@ struct MessageFields {
         var conversation: ConversationID?
         var id: MessageID?
         var text: JSONString?
+        var attachments: [MediaID] = []
         var replyTo: MessageID?
         var mentions: [UserID] = []
         var sentAt: Timestamp?
@@ -83,14 +109,40 @@ struct MessageFields {
         private mutating func read(_ key: JSONString, _ reader: inout JSONReader) throws(JSONError) {
             switch key {
             case "id": id = try reader.messageID()
-            case "text": text = try reader.slice()
+            case "text": text = try reader.consumeNull() ? nil : try reader.slice()
             case "conversationId": conversation = ConversationID(try reader.wellFormedUUID())
             case "replyTo": replyTo = try reader.consumeNull() ? nil : MessageID(try reader.wellFormedUUID())
             case "mentions": mentions = try reader.consumeNull() ? [] : try reader.users()
             case "sentAt": sentAt = try reader.consumeNull() ? nil : try reader.timeForDisplay()
-            case "attachments": try reader.refuseUnlessNull("null: attachments are not supported yet")
+            case "attachments": attachments = try reader.consumeNull() ? [] : try reader.attachments()
             default: try reader.skip()
             }
         }
+    }
+}
+
+extension JSONReader {
+    private static var attachmentKeys: JSONKeys { ["id"] }
+
+    /// `[{id}…]`: at most one more than a message may carry, and nothing of the rest.
+    fileprivate mutating func attachments() throws(JSONError) -> [MediaID] {
+        var ids: [MediaID] = []
+        try beginArray()
+        while try nextElement() {
+            let id = try attachment()
+            if ids.count <= ContractLimits.attachmentsPerMessage { ids.append(id) }
+        }
+        return ids
+    }
+
+    private mutating func attachment() throws(JSONError) -> MediaID {
+        var id: MediaID?
+        var given = JSONKeys.Given()
+        try beginObject()
+        while let key = try nextKey(of: Self.attachmentKeys, &given) {
+            if key == "id" { id = MediaID(try wellFormedUUID()) } else { try skip() }
+        }
+        guard let id else { throw failure(.expected("an attachment with its id"), at: offset - 1) }
+        return id
     }
 }

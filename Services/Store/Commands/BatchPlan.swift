@@ -21,7 +21,7 @@ enum Run {
 }
 
 /// A batch cut into runs, so that no statement contains two rows that depend on each other. In a run of messages no
-/// message occurs twice, and no reply comes with its parent.
+/// message occurs twice, no reply comes with its parent, and one with attachments is alone.
 struct BatchPlan {
     private(set) var items: [SendItem] = []
     private(set) var runs: [Run] = []
@@ -62,9 +62,12 @@ struct BatchPlan {
     private mutating func add(_ item: SendItem) {
         let key = MessageKey(conversation: item.conversation, message: item.message.id)
         let parent = item.message.replyTo.map { MessageKey(conversation: item.conversation, message: $0) }
-        if idsInRun.contains(key) || parent.map(idsInRun.contains) == true { endRun() }
+        // Attachments have a statement of their own, for one message.
+        let isAlone = !item.message.attachments.isEmpty
+        if isAlone || idsInRun.contains(key) || parent.map(idsInRun.contains) == true { endRun() }
         idsInRun.insert(key)
         items.append(item)
+        if isAlone { endRun() }
     }
 
     /// Nothing else in a batch depends on read positions, so they form one run regardless of their order of arrival.

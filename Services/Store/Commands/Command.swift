@@ -35,7 +35,8 @@ struct Command {
         trace = entry.trace
         action =
             switch kind {
-            case .sendMessages: .send(try Send(from: &reader))
+            case .sendMessages, .sendWithAttachments:
+                .send(try Send(from: &reader, withAttachments: kind == .sendWithAttachments))
             case .readMoved: .read(try ReadPositions(from: &reader))
             default: .step(try BatchSteps.decode(kind, &reader))
             }
@@ -69,8 +70,8 @@ struct Command {
 }
 
 extension Command.Send {
-    fileprivate init(from reader: inout ByteReader) throws(WireError) {
-        let request = try SendMessages(from: &reader)
+    fileprivate init(from reader: inout ByteReader, withAttachments: Bool) throws(WireError) {
+        let request = try SendMessages(from: &reader, withAttachments: withAttachments)
         var messages: [NewMessage] = []
         messages.reserveCapacity(request.count)
         try request.forEachMessage { messages.append($0) }

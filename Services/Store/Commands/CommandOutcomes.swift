@@ -13,18 +13,23 @@ final class CommandOutcomes {
     let queries: Queries
     let erasures: Erasures
     let revocations: Revocations
+    let releases: MediaReleases
     /// The maximum number of repeated messages that are read at a time. In a backlog most repetitions arrive after
     /// their response, and no requester waits for another one. Any that does is asked to retry later, which costs less
     /// than an immediate retry.
     private static let repeatedLimit = 8_192
     private var repeatedCount = 0
 
-    init(bus: Bus, announcer: Announcer, queries: Queries, erasures: Erasures, revocations: Revocations) {
+    init(
+        bus: Bus, announcer: Announcer, queries: Queries, erasures: Erasures, revocations: Revocations,
+        releases: MediaReleases
+    ) {
         self.bus = bus
         self.announcer = announcer
         self.queries = queries
         self.erasures = erasures
         self.revocations = revocations
+        self.releases = releases
     }
 
     /// - Parameters:
@@ -36,7 +41,9 @@ final class CommandOutcomes {
             let rows = StepRows(rows[bounds[index]..<bounds[index + 1]])
             switch run {
             case .send(let range, let layout):
-                SendStatement.forEachOutcome(in: rows[0], layout) { sent[range.lowerBound + $0] = $1 }
+                SendStatement.forEachOutcome(in: rows[0], plan.items[range], layout) {
+                    sent[range.lowerBound + $0] = $1
+                }
                 announce(plan.items[range], sent[range], commands)
             case .step(let step, let command): step.finish(commands[command], rows, self)
             case .read: plan.reads.finish(commands, rows, self)
@@ -52,7 +59,9 @@ final class CommandOutcomes {
         _ items: ArraySlice<SendItem>, _ outcomes: ArraySlice<SendStatement.Outcome?>, _ commands: [Command]
     ) {
         for (item, outcome) in zip(items, outcomes) {
-            if case .created(let created) = outcome { announcer.announce(item, created, commands[item.command].trace) }
+            guard case .created(let created) = outcome else { continue }
+            announcer.announce(item, created, commands[item.command].trace)
+            if created.isDeleted, !item.message.attachments.isEmpty { releases.note(item.conversation.slot) }
         }
     }
 
@@ -161,6 +170,7 @@ extension MessageFields {
         text = created.isDeleted ? nil : item.message.text
         parent = item.message.replyTo.map { Parent(id: $0, seq: created.parent?.seq ?? 0) }
         mentions = created.isDeleted ? UnsafeRawBufferPointer(start: nil, count: 0) : item.message.mentions
+        attachments = created.isDeleted || item.message.attachments.isEmpty ? nil : .sent(item.message.attachments)
         sentAt = item.message.sentAt
         createdAt = created.createdAt
         deletedAt = created.isDeleted ? created.createdAt : nil

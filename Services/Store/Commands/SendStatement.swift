@@ -19,6 +19,7 @@ enum SendStatement {
         let parents: Parameter<[MessageID]>
         let mentionPlaces: Parameter<[Int64]>
         let mentionLists: Parameter<[UnsafeRawBufferPointer]>
+        let answersAttachments: Parameter<Bool>
     }
 
     struct Columns: NamedFields {
@@ -39,7 +40,14 @@ enum SendStatement {
         "send_messages", PackageResources.send_messages_sql, .store)
 
     /// The statement counts places and subscripts from 1.
-    static func add(to batch: inout Batch, _ items: ArraySlice<SendItem>, _ layout: SendLayout) {
+    ///
+    /// - Parameter answersAttachments: whether what carries attachments may be replied to.
+    static func add(
+        to batch: inout Batch, _ items: ArraySlice<SendItem>, _ layout: SendLayout, answersAttachments: Bool
+    ) {
+        if let item = items.first, !item.message.attachments.isEmpty {
+            return SendAttachmentsStatement.add(to: &batch, item, answersAttachments: answersAttachments)
+        }
         if SendOneStatement.fits(items) { return SendOneStatement.add(to: &batch, items[items.startIndex]) }
         batch.execute(statement) { parameters, input in
             parameters.set(input.slots, to: layout.conversations.lazy.map(\.slot))
@@ -56,6 +64,7 @@ enum SendStatement {
             parameters.set(input.parents, to: layout.replies.lazy.map(\.value))
             parameters.set(input.mentionPlaces, to: layout.mentions.lazy.map { Int64($0.place + 1) })
             parameters.set(input.mentionLists, to: layout.mentions.lazy.map(\.value))
+            parameters.set(input.answersAttachments, to: answersAttachments)
         }
     }
 
@@ -91,9 +100,11 @@ enum SendStatement {
     }
 
     /// Calls `body` with the index in the run and the outcome of each message. Bytes in it live as long as the rows.
-    static func forEachOutcome(in rows: Rows, _ layout: SendLayout, _ body: (Int, Outcome) -> Void) {
+    static func forEachOutcome(
+        in rows: Rows, _ items: ArraySlice<SendItem>, _ layout: SendLayout, _ body: (Int, Outcome) -> Void
+    ) {
         guard let row = rows.first else { return }
-        // Both statements have the same columns.
+        // All statements that store messages have the same columns.
         let columns = statement.columns
         var positions = Positions(row, columns)
         var refusals = ListByPlace(places: row[columns.refusedPlaces], values: row[columns.refusals])
@@ -102,7 +113,7 @@ enum SendStatement {
         var parents = ListByPlace(places: row[columns.replyPlaces], values: parents(row, columns))
         for (place, index) in layout.order.enumerated() {
             if let refusal = refusals.value(at: place) {
-                body(index, refusal.outcome)
+                body(index, refusal.outcome(of: items[items.startIndex + index].message))
             } else {
                 let conversation = layout.streams[layout.streamOfPlace[place]].conversation
                 let position = positions.position(in: conversation)
@@ -137,8 +148,10 @@ enum SendVerdict: Int16, PostgresEnum {
     /// The parent does not exist, is no user's message, or was deleted for everyone.
     case notReplyable = 5
     case conversationIsImported = 6
+    /// A file that it is to carry is not there, or not ready.
+    case fileIsMissing = 7
 
-    fileprivate var outcome: SendStatement.Outcome {
+    fileprivate func outcome(of message: NewMessage) -> SendStatement.Outcome {
         switch self {
         case .stored: preconditionFailure("what is stored is not among the refusals")
         case .unknownConversation: .refused(.unknownConversation)
@@ -147,6 +160,7 @@ enum SendVerdict: Int16, PostgresEnum {
         case .senderHasLeft: .refused(.notAMember)
         case .notReplyable: .refused(Problem(.notReplyable, "replyTo: this message cannot be replied to"))
         case .conversationIsImported: .refused(.conversationIsImported)
+        case .fileIsMissing: .refused(message.attachments.problem)
         }
     }
 }

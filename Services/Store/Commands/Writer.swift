@@ -23,6 +23,8 @@ final class Writer {
     private let bus: Bus
     private let conversationLimit: ConversationLimit
     private let log: Log
+    /// Whether what carries attachments may be replied to.
+    var answersAttachments = false
     /// Records which conversations are not indexed yet. Nil if nothing uses the notes.
     var notes: WorkNotes?
     /// Called after each commit.
@@ -51,9 +53,10 @@ final class Writer {
 
     nonisolated static let statements =
         [
-            SendStatement.statement.untyped, SendOneStatement.statement.untyped, MergedReads.statement.untyped,
+            SendStatement.statement.untyped, SendOneStatement.statement.untyped,
+            SendAttachmentsStatement.statement.untyped, MergedReads.statement.untyped,
             PrivateTail.trim.untyped, RecentOutcomes.sweep.untyped,
-        ] + LockStatement.all + BatchSteps.statements + SearchIndex.notes.all
+        ] + LockStatement.all + BatchSteps.statements + SearchIndex.notes.all + MediaStatements.ofReleases
 
     var waiting: CommandQueue.Size { queue.size }
     var isIdle: Bool { inFlight == 0 && queue.isEmpty }
@@ -122,7 +125,8 @@ final class Writer {
 
     private func add(_ run: Run, of plan: BatchPlan, _ commands: [Command], to batch: inout Batch) {
         switch run {
-        case .send(let range, let layout): SendStatement.add(to: &batch, plan.items[range], layout)
+        case .send(let range, let layout):
+            SendStatement.add(to: &batch, plan.items[range], layout, answersAttachments: answersAttachments)
         case .step(let step, let index): step.add(to: &batch, commands[index].request, conversationLimit)
         case .read: plan.reads.add(to: &batch)
         }

@@ -44,6 +44,7 @@ struct UserErasure {
             try await eraseContent(of: conversation, after: after)
             return false
         }
+        try await eraseMedia()
         return try await ask(.remains) == 0
     }
 
@@ -85,6 +86,21 @@ struct UserErasure {
             if response.status == 204 { return }
         }
     }
+
+    /// After the messages: what they carried is uploaded by their sender, and nothing is carried by others' messages.
+    private func eraseMedia() async throws(Delay) {
+        guard try await query(MediaStatements.hasMedia, { _, _ in }).first?[Self.hasMedia] == true else { return }
+        let request = EraseMedia(of: user)
+        while true {
+            let outcome = await bus.request(.erase, of: user, deadline: Self.deadline) { request.write(to: &$0) }
+            guard case .response(let response) = outcome, response.status < 300 else {
+                throw Delay(reason: "no media service erases uploads")
+            }
+            if response.status == 204 { return }
+        }
+    }
+
+    private static var hasMedia: Column<Bool> { MediaStatements.hasMedia.columns.hasMedia }
 
     // MARK: Next piece
 

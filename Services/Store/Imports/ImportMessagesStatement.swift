@@ -13,6 +13,7 @@ enum ImportMessagesStatement {
         let times: Parameter<[Timestamp]>
         let latestTimes: Parameter<[Timestamp]>
         let parents: Parameter<[MessageID?]>
+        let attachments: Parameter<[UnsafeRawBufferPointer?]>
         let eventPlaces: Parameter<[Int64]>
         let eventSteps: Parameter<[Int16]>
         let eventTimes: Parameter<[Timestamp]>
@@ -61,6 +62,8 @@ enum ImportMessagesStatement {
             parameters.set(input.times, to: messages.lazy.map(\.createdAt))
             parameters.set(input.latestTimes, to: messages.lazy.map(\.latestTime))
             parameters.set(input.parents, to: messages.lazy.map(\.replyTo))
+            parameters.set(
+                input.attachments, to: messages.lazy.map { $0.attachments.isEmpty ? nil : $0.attachments })
             parameters.set(input.eventPlaces, to: events.lazy.map { Int64($0.place) })
             parameters.set(input.eventSteps, to: events.lazy.map { Int16($0.step) })
             parameters.set(input.eventTimes, to: events.lazy.map(\.at))

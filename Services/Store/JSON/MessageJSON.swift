@@ -1,6 +1,7 @@
 import Bytes
 import JSON
 import Models
+import Wire
 
 /// The parts of a message that are the same for all readers. Texts stay where they came from, in a frame of the bus or
 /// in a row of the database.
@@ -11,17 +12,25 @@ struct MessageFields {
         var seq: Int64
     }
 
+    /// What a message carries, as `media` described it.
+    enum Attachments {
+        /// A JSON array, from the database.
+        case stored(UnsafeRawBufferPointer)
+        case sent(AttachmentList)
+    }
+
     var conversation: ConversationID
     var id: MessageID
     var seq: Int64
     var changeSeq: Int64
     var sender: UserID
     var kind: MessageKind
-    /// Nil when deleted for everyone.
+    /// Nil when deleted for everyone. Empty beside attachments without a text.
     var text: UnsafeRawBufferPointer?
     var parent: Parent?
     /// User names, separated by commas.
     var mentions: UnsafeRawBufferPointer
+    var attachments: Attachments?
     var sentAt: Timestamp
     var createdAt: Timestamp
     var editedAt: Timestamp?
@@ -83,7 +92,7 @@ extension ByteBuffer {
         append(key: "senderId", json: message.sender)
         append(key: "kind", json: message.kind.name)
         append(key: "text")
-        if let text = message.text { appendJSON(utf8: text) } else { appendNull() }
+        if let text = message.text, !text.isEmpty { appendJSON(utf8: text) } else { appendNull() }
         append(key: "sentAt", json: message.sentAt)
         append(key: "createdAt", json: message.createdAt)
         append(key: "editedAt", json: message.editedAt)
@@ -107,6 +116,13 @@ extension ByteBuffer {
             appendJSON(utf8: UnsafeRawBufferPointer(rebasing: name))
         }
         endArray()
+        switch message.attachments {
+        case .stored(let json): append(key: "attachments", encoded: json)
+        case .sent(let list):
+            append(key: "attachments")
+            list.writeJSON(to: &self)
+        case nil: break
+        }
     }
 
     private mutating func append(bareReferenceTo parent: MessageFields.Parent) {

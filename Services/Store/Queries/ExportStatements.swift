@@ -84,6 +84,7 @@ enum ExportStatements {
         let replyTo: Column<MessageID?>
         let deletedAt: Column<Timestamp?>
         let tapback: Column<String?>
+        let attachments: Column<UnsafeRawBufferPointer?>
         let body: Column<UnsafeRawBufferPointer?>
         let bodyAt: Column<Timestamp?>
     }

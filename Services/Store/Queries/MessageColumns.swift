@@ -17,6 +17,7 @@ struct MessageColumns: NamedFields {
     let deletedAt: Column<Timestamp?>
     let replyTo: Column<MessageID?>
     let replySeq: Column<Int64>
+    let attachments: Column<UnsafeRawBufferPointer?>
 }
 
 /// The columns of {plain_message}.
@@ -52,6 +53,7 @@ extension MessageFields {
         kind = row[columns.kind]
         text = row[columns.body]
         mentions = row[columns.mentions] ?? UnsafeRawBufferPointer(start: nil, count: 0)
+        attachments = row[columns.attachments].map { .stored($0) }
         sentAt = row[columns.sentAt]
         createdAt = row[columns.createdAt]
         editedAt = row[columns.editedAt]

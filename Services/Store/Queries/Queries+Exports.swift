@@ -193,6 +193,7 @@ private struct ExportRows {
         return .message(
             .init(
                 id: id, sender: row[columns.actorId], replyTo: row[columns.replyTo], createdAt: row[columns.at],
-                deletedAt: row[columns.deletedAt], texts: texts))
+                deletedAt: row[columns.deletedAt], texts: texts,
+                attachments: row[columns.attachments] ?? UnsafeRawBufferPointer(start: nil, count: 0)))
     }
 }

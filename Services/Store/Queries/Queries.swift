@@ -29,6 +29,7 @@ final class Queries {
             UnreadStatement.blocks.untyped, UnreadStatement.latest.untyped,
         ] + ConversationStatement.all + FeedStatement.queries + HistoryRows.statements + FormerReceipts.statements
         + ErasureStatements.queries + RevocationStatements.queries + ExportStatements.all
+        + MediaStatements.queries
 
     let connection: QueryConnections
     let searching: Search
@@ -96,7 +97,10 @@ final class Queries {
         case .senderCounts: try prepare(senderCounts) { .conversation($0.conversation) }
         case .erasedUsers: try prepare(erasedUsers) { _ in .service }
         case .revocations: try prepare(revocations) { _ in .service }
-        case .createConversation, .sendMessages, .write, .readMoved, .putSettings, .eraseUser, .eraseStep,
+        case .mayReadAttachment:
+            try prepare(mayReadAttachment) { query in query.reader.map { .user($0) } ?? .service }
+        case .createConversation, .sendMessages, .sendWithAttachments, .write, .readMoved, .putSettings, .eraseUser,
+            .eraseStep,
             .revokeTokens, .importRecords, .dropImport:
             preconditionFailure("commands go to the writer")
         }

@@ -1,7 +1,7 @@
 -- Deletes a message for everyone. It wins over whatever races it or comes later. Of a message that is not there yet it is
 -- remembered; where those that are remembered for the user are too many, it is refused, and those whose message has come
 -- are forgotten: a message that is there needs none. (Before there was a limit there may have been any number: no more than
--- twice as many are looked at.)
+-- twice as many are looked at.) Of attachments `media` is to be told: `detail` is how many messages lost theirs, or NULL.
 --
 -- :slot         smallint
 -- :conversation uuid
@@ -59,8 +59,15 @@ come AS (
 ),
 erased AS (
     UPDATE store.messages m
-    SET body = NULL, mentions = NULL, tapback_count = 0, deleted_at = moved.last_at, changed_seq = moved.last_seq
+    SET body = NULL, attachments = NULL, mentions = NULL, tapback_count = 0, deleted_at = moved.last_at, changed_seq = moved.last_seq
     FROM moved WHERE m.slot = :slot AND m.conversation_id = :conversation AND m.id = :subject
+),
+released AS (
+    INSERT INTO store.media_releases (slot, conversation_id, message_id, sender_id, media)
+    SELECT :slot, :conversation, :subject, t.sender_id, {media_of(row => t)} FROM moved, target t
+    WHERE t.attachments IS NOT NULL
+    ON CONFLICT DO NOTHING
+    RETURNING 1
 ),
 no_revisions AS (
     DELETE FROM store.revisions r USING moved
@@ -76,5 +83,6 @@ change AS (
     SELECT :slot, :conversation, moved.last_seq, {ChangeKind.messageDeleted}, :actor, moved.last_at, :subject, target.seq
     FROM moved, target
 )
-SELECT {write_result(positions => (SELECT count(*) FROM target), useq => NULL, detail => NULL)}
+SELECT {write_result(positions => (SELECT count(*) FROM target), useq => NULL,
+    detail => (SELECT nullif(count(*), 0) FROM released))}
 FROM verdict v LEFT JOIN moved ON true

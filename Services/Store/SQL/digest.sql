@@ -95,7 +95,7 @@ SELECT p.last_seq,
                           AND r.seq <= p.last_seq
                         GROUP BY r.kind
                     ) t) END, '-'),
-                coalesce(encode(sha256(convert_to({text_as_of(row => m, position => p.last_seq)}, 'UTF8')), 'hex'), '-')
+                coalesce(encode(sha256(convert_to(nullif({text_as_of(row => m, position => p.last_seq)}, ''), 'UTF8')), 'hex'), '-')
             ) AS line
             FROM stays s, LATERAL (
                 SELECT m.* FROM store.messages m

@@ -27,6 +27,10 @@ WITH no_hidden AS (
 ), no_deletions AS (
     DELETE FROM store.early_deletions d
     WHERE d.slot = :slot AND d.conversation_id = :conversation AND d.user_id = :user
+), no_releases AS (
+    -- `media` erases all that the user uploaded.
+    DELETE FROM store.media_releases r
+    WHERE r.slot = :slot AND r.conversation_id = :conversation AND r.sender_id = :user
 ), no_settings AS (
     DELETE FROM store.conversation_settings o
     WHERE o.slot = :slot AND o.conversation_id = :conversation AND o.user_id = :user

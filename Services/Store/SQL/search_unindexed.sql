@@ -11,7 +11,8 @@
 -- > last_seq        bigint    of the conversation
 -- > seq             bigint    NULL: a row without a text, for the position
 -- > body            text
-SELECT p.conversation_id, coalesce(m.next_position - 1, p.through) AS through, p.last_seq, m.seq, m.body
+-- > attachments     text      JSON array, or NULL: their names are indexed with the text
+SELECT p.conversation_id, coalesce(m.next_position - 1, p.through) AS through, p.last_seq, m.seq, m.body, m.attachments
 FROM (
     SELECT c.slot, c.id AS conversation_id, n.indexed_seq, c.last_seq,
         least(c.last_seq, n.indexed_seq + :positions) AS through
@@ -25,13 +26,17 @@ LEFT JOIN LATERAL (
     SELECT * FROM (
         SELECT m.*, min(m.position) FILTER (WHERE m.before >= :bytes) OVER () AS next_position
         FROM (
-            SELECT m.*, sum(octet_length(m.body)) OVER (ORDER BY m.position) - octet_length(m.body) AS before
+            SELECT m.*, sum(m.bytes) OVER (ORDER BY m.position) - m.bytes AS before
             FROM (
-                SELECT m.seq AS position, m.seq, m.body FROM store.messages m
+                SELECT m.seq AS position, m.seq, m.body, m.attachments,
+                    octet_length(m.body) + coalesce(octet_length(m.attachments), 0) AS bytes
+                FROM store.messages m
                 WHERE m.slot = p.slot AND m.conversation_id = p.conversation_id
                   AND m.seq > p.indexed_seq AND m.seq <= p.through AND m.body IS NOT NULL
                 UNION ALL
-                SELECT h.position, m.seq, m.body FROM (
+                SELECT h.position, m.seq, m.body, m.attachments,
+                    octet_length(m.body) + coalesce(octet_length(m.attachments), 0) AS bytes
+                FROM (
                     SELECT h.message_id, min(h.seq) AS position FROM store.changes h
                     WHERE h.slot = p.slot AND h.conversation_id = p.conversation_id
                       AND h.seq > p.indexed_seq AND h.seq <= p.through AND h.kind = {ChangeKind.messageEdited}

@@ -1,4 +1,4 @@
--- Stores a run of messages: finds repetitions, checks membership and parents, gives each new message the next `seq` of
+-- Stores a run of messages without attachments: finds repetitions, checks membership and parents, gives each new message the next `seq` of
 -- its conversation, and tells what became of all of them.
 --
 -- PostgreSQL spends its time here on index lookups, on carrying rows from node to node, and on columns; so the statement
@@ -34,6 +34,8 @@
 -- :parents              uuid[]
 -- :mention_places       bigint[]       places, ascending
 -- :mention_lists        text[]         user names with commas between them
+-- Of the deployment
+-- :answers_attachments  boolean        whether what carries attachments may be replied to
 --
 -- Conversations that something was stored in
 -- > conversations       bigint[]       subscripts, ascending
@@ -80,7 +82,7 @@ replies AS MATERIALIZED (
         SELECT p.seq, p.sender_id, CASE WHEN s.cleared_seq < p.seq AND (
             SELECT true FROM store.hidden d
             WHERE d.slot = :slots[r.c] AND d.conversation_id = :conversations[r.c] AND d.user_id = r.sender_id
-              AND d.seq = p.seq) IS NULL THEN p.body END AS body
+              AND d.seq = p.seq) IS NULL THEN {shown_text(row => p, text => p.body)} END AS body
         FROM store.messages p CROSS JOIN LATERAL (
             SELECT s.cleared_seq FROM store.memberships s
             WHERE s.slot = :slots[r.c] AND s.conversation_id = :conversations[r.c] AND s.user_id = r.sender_id
@@ -89,6 +91,7 @@ replies AS MATERIALIZED (
         ) s
         WHERE p.slot = :slots[r.c] AND p.conversation_id = :conversations[r.c] AND p.id = r.reply_to
           AND p.kind IN ({MessageKind.text}, {MessageKind.reply}) AND p.deleted_at IS NULL
+          AND (p.attachments IS NULL OR :answers_attachments)
     ) p ON true
 ),
 -- What is to become of each message.
@@ -109,7 +112,8 @@ judged AS MATERIALIZED (
             (SELECT CASE
                 WHEN k.sender_id <> :senders[m.stream] THEN {SendVerdict.idIsTaken}
                 WHEN k.edited_at IS NULL AND k.deleted_at IS NULL
-                    AND (k.body, k.reply_to, array_to_string(k.mentions, ',')) IS DISTINCT FROM (m.body, m.reply_to, m.mentions)
+                    AND ((k.body, k.reply_to, array_to_string(k.mentions, ',')) IS DISTINCT FROM (m.body, m.reply_to, m.mentions)
+                        OR k.attachments IS NOT NULL)
                     THEN {SendVerdict.idIsTaken}
                 ELSE {SendVerdict.repeated} END
              FROM store.messages k

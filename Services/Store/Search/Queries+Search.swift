@@ -18,7 +18,7 @@ extension Queries {
         var written = 0
         var piece = TextTurns.Piece()
         for result in page.results where buffer.count < ContractLimits.pageBytes {
-            await searching.texts.take(result.message.text?.count ?? 0, into: &piece)
+            await searching.texts.take(result.message.searched?.byteCount ?? 0, into: &piece)
             buffer.beginElement()
             buffer.append(result, receipts[MessageKey(result.message)])
             written += 1
@@ -52,6 +52,8 @@ extension ByteBuffer {
 
 extension Search.Result {
     fileprivate var snippet: String {
-        message.text.map { Snippet.make(String(decoding: $0, as: UTF8.self), matches: matches) } ?? ""
+        message.searched.map { searched in
+            searched.withBytes { Snippet.make(String(decoding: $0, as: UTF8.self), matches: matches) }
+        } ?? ""
     }
 }

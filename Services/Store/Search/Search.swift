@@ -22,7 +22,7 @@ final class Search {
     struct Result {
         let message: MessageFields
         let parent: ParentView
-        /// Byte ranges of its text.
+        /// Byte ranges of its `SearchedText`.
         let matches: [Range<Int>]
     }
 
@@ -70,8 +70,9 @@ final class Search {
         for row in page.rows! {
             guard let message = SearchStatements.message(row) else { continue }
             if SearchStatements.isIndexed(row) { fromIndex += 1 }
-            await texts.take(message.text?.count ?? 0, into: &piece)
-            let matches = message.text.flatMap { terms.matches(in: FoldedText($0), page.mode) }
+            let searched = message.searched
+            await texts.take(searched?.byteCount ?? 0, into: &piece)
+            let matches = searched.flatMap { $0.withBytes { terms.matches(in: FoldedText($0), page.mode) } }
             page.hasMore = fromIndex > limit || matches != nil && page.results.count == limit
             if page.hasMore { break }
             page.last = message

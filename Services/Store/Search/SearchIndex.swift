@@ -49,6 +49,7 @@ enum SearchIndex {
         let lastSeq: Column<Int64>
         let seq: Column<Int64?>
         let body: Column<UnsafeRawBufferPointer>
+        let attachments: Column<UnsafeRawBufferPointer?>
     }
 
     static let unindexed = PreparedStatement<UnindexedInput, UnindexedColumns>(
@@ -60,11 +61,18 @@ enum SearchIndex {
         /// The position up to which the conversation is indexed once the texts are.
         let through: Int64
         let lastSeq: Int64
-        var texts: [(seq: Int64, body: UnsafeRawBufferPointer)] = []
+        var texts: [Text] = []
+
+        struct Text {
+            let seq: Int64
+            let searched: SearchedText
+        }
 
         fileprivate mutating func add(_ row: Row) {
             let columns = SearchIndex.unindexed.columns
-            if let seq = row[columns.seq] { texts.append((seq, row[columns.body])) }
+            if let seq = row[columns.seq] {
+                texts.append(Text(seq: seq, searched: SearchedText(row[columns.body], row[columns.attachments])))
+            }
         }
     }
 
@@ -92,13 +100,13 @@ enum SearchIndex {
         var entries: [Entry] = []
         var piece = TextTurns.Piece()
         for portion in portions {
-            for (seq, body) in portion.texts {
-                await turns.take(body.count, into: &piece)
-                let folded = FoldedText(body)
+            for text in portion.texts {
+                await turns.take(text.searched.byteCount, into: &piece)
+                let folded = text.searched.withBytes { FoldedText($0) }
                 entries.append(
                     Entry(
-                        conversation: portion.conversation, seq: seq, body: body, lexemes: folded.lexemes,
-                        text: folded.text))
+                        conversation: portion.conversation, seq: text.seq, body: text.searched.text,
+                        lexemes: folded.lexemes, text: folded.text))
             }
         }
         return entries

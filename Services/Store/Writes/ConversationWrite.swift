@@ -38,7 +38,10 @@ struct ConversationWrite: BatchStep {
 
     func finish(_ command: Command, _ rows: StepRows, _ outcomes: CommandOutcomes) {
         let result = WriteStatement.decode(rows.row)
-        if let change = result.change { announce(change, changes: rows[1], command.trace, outcomes.announcer) }
+        if let change = result.change {
+            announce(change, changes: rows[1], command.trace, outcomes.announcer)
+            if kind.releasesMedia, change.detail ?? 0 > 0 { outcomes.releases.note(write.conversation.slot) }
+        }
         if let code = result.problem {
             outcomes.bus.respond(to: command.request, kind.problem(code))
         } else if let content = kind.content {

@@ -11,6 +11,7 @@ struct DeleteMessage: WriteKind {
     let message: MessageID?
 
     var changesText: Bool { true }
+    var releasesMedia: Bool { true }
 
     func explanation(of code: Problem.Code) -> String? {
         switch code {

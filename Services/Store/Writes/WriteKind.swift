@@ -33,6 +33,9 @@ protocol WriteKind: Sendable {
     /// Reads the response, which is the present state, also when the write is repeated. Nil: 204 without a body.
     var content: WriteContent? { get }
 
+    /// Whether messages may lose attachments, of which `media` is to be told. The write's `detail` says how many did.
+    var releasesMedia: Bool { get }
+
     /// Why it was refused with this code, the field at fault first. Nil: as every write.
     func explanation(of code: Problem.Code) -> String?
 }
@@ -45,6 +48,7 @@ extension WriteKind {
     func lock(_: inout Locks) {}
     func notice(by _: UserID) -> PrivateNotice? { nil }
     var content: WriteContent? { nil }
+    var releasesMedia: Bool { false }
     func explanation(of _: Problem.Code) -> String? { nil }
 }
 

@@ -14,6 +14,20 @@ public struct Limits: Hashable, Sendable, Codable {
     /// The length of a title in Unicode scalars.
     public var titleCharacters: Int
     public var mentionsPerMessage: Int
+    /// Absent, like what follows up to `uploadSeconds`, from a server without attachments.
+    public var attachmentsPerMessage: Int?
+    /// Whether a message with attachments may be replied to.
+    public var replyToAttachments: Bool?
+    /// The size of one file in bytes.
+    public var mediaBytes: Int?
+    /// The length of a file's name in bytes of UTF-8.
+    public var mediaNameBytes: Int?
+    /// The pixels of a picture, in millions.
+    public var megapixels: Int?
+    /// The bytes that one user may upload in 24 hours.
+    public var mediaBytesPerDay: Int?
+    /// The time after which an upload that is not finished ends.
+    public var uploadSeconds: Int?
     /// The size in bytes at which a page ends.
     public var pageBytes: Int
     public var conversationsPerPage: Int

@@ -13,7 +13,7 @@ public struct Message: Hashable, Sendable, Codable, Identifiable {
     /// The sender; for a system message, the user who made the change.
     public var senderId: UserID
     public var kind: Open<MessageKind>
-    /// Nil for a message deleted for everyone and for a system message.
+    /// Nil for a message deleted for everyone, for a system message, and beside attachments without a text.
     @ValueOrNull public var text: String?
     /// The sender's clock, for display only.
     public var sentAt: Timestamp
@@ -34,6 +34,8 @@ public struct Message: Hashable, Sendable, Codable, Identifiable {
     public var tapbackCounts: [TapbackKind: Int]
     /// At most 100, in the sender's order.
     public var mentions: [UserID]
+    /// At most 10, in the sender's order. Nil without any, and if it was deleted for everyone.
+    public var attachments: [Attachment]?
 
     /// Only the sender sees the status, the dates and the counts.
     public var status: Open<DeliveryStatus>?
@@ -50,7 +52,8 @@ public struct Message: Hashable, Sendable, Codable, Identifiable {
         id: MessageID, conversationId: ConversationID, seq: Int64, changeSeq: Int64, senderId: UserID,
         kind: MessageKind, text: String?, sentAt: Timestamp, createdAt: Timestamp, editedAt: Timestamp? = nil,
         deletedAt: Timestamp? = nil, event: SystemEvent? = nil, replyTo: Reference? = nil, tapbacks: [Tapback] = [],
-        tapbackCounts: [TapbackKind: Int] = [:], mentions: [UserID] = [], status: DeliveryStatus = .none,
+        tapbackCounts: [TapbackKind: Int] = [:], mentions: [UserID] = [], attachments: [Attachment]? = nil,
+        status: DeliveryStatus = .none,
         dateDelivered: Timestamp? = nil, dateRead: Timestamp? = nil, deliveredCount: Int? = nil,
         readCount: Int? = nil, recipientCount: Int? = nil
     ) {
@@ -71,6 +74,7 @@ public struct Message: Hashable, Sendable, Codable, Identifiable {
         self.tapbacks = tapbacks
         self.tapbackCounts = tapbackCounts
         self.mentions = mentions
+        self.attachments = attachments
         self.status = status == .none ? nil : .known(status)
         self.dateDelivered = dateDelivered
         self.dateRead = dateRead
@@ -96,7 +100,44 @@ extension Message {
 
     /// Whether it is of a kind that can be replied to, and not deleted. Only the server checks that the parent is in
     /// the same conversation and within the sender's windows.
-    public var isReplyable: Bool { !deletedForEveryone && (kind == .text || kind == .reply) }
+    ///
+    /// What carries attachments may be replied to only where the deployment's `Limits.replyToAttachments` says so.
+    public var isReplyable: Bool { !deletedForEveryone && (kind == .text || kind == .reply) && attachments == nil }
+}
+
+/// What a message says of a file that it carries. The file itself is read from `media`, by the id.
+public struct Attachment: Hashable, Sendable, Codable, Identifiable {
+    public var id: MediaID
+    /// The name that its sender gave it, of at most 255 bytes. It is not to be trusted.
+    public var name: String
+    /// The media type, judged by the content, such as `image/jpeg`.
+    public var type: String
+    /// The bytes of the content.
+    public var size: Int64
+    /// Of a picture or a video, in pixels, as it is shown.
+    public var width: Int?
+    public var height: Int?
+    /// Of a video or audio, in seconds.
+    public var duration: Double?
+    /// Of a picture or a video: 25 bytes or so in base64, shown until there is a thumbnail.
+    public var thumbhash: String?
+    /// Of audio: up to 64 values from 0 to 255.
+    public var waveform: [Int]?
+
+    public init(
+        id: MediaID, name: String, type: String, size: Int64, width: Int? = nil, height: Int? = nil,
+        duration: Double? = nil, thumbhash: String? = nil, waveform: [Int]? = nil
+    ) {
+        self.id = id
+        self.name = name
+        self.type = type
+        self.size = size
+        self.width = width
+        self.height = height
+        self.duration = duration
+        self.thumbhash = thumbhash
+        self.waveform = waveform
+    }
 }
 
 /// The parent of a reply, as far as the reader may see it.

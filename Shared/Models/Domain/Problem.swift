@@ -24,6 +24,7 @@ public struct Problem: Error, Hashable, Sendable {
         case overloaded = 10
         case unavailable = 11
         case skipped = 12
+        case mediaNotReady = 13
 
         public var name: StaticString {
             switch self {
@@ -39,6 +40,7 @@ public struct Problem: Error, Hashable, Sendable {
             case .overloaded: "overloaded"
             case .unavailable: "unavailable"
             case .skipped: "skipped"
+            case .mediaNotReady: "mediaNotReady"
             }
         }
 
@@ -56,6 +58,7 @@ public struct Problem: Error, Hashable, Sendable {
             case .overloaded: "Overloaded, try again"
             case .unavailable: "Not available at the moment, try again"
             case .skipped: "Skipped because an earlier item has to be repeated"
+            case .mediaNotReady: "A file that is not ready to be sent"
             }
         }
 
@@ -65,7 +68,7 @@ public struct Problem: Error, Hashable, Sendable {
             case .unauthenticated: 401
             case .forbidden, .editWindowClosed: 403
             case .notFound: 404
-            case .conflict: 409
+            case .conflict, .mediaNotReady: 409
             case .tooLarge: 413
             case .notReplyable: 422
             case .rateLimited: 429

@@ -15,8 +15,15 @@ public struct MessageID: Hashable, Sendable {
     public init(_ uuid: UUIDBytes) { self.uuid = uuid }
 }
 
+/// The identifier of an uploaded file, which messages of its uploader may carry. The service `media` chooses it.
+public struct MediaID: Hashable, Sendable {
+    public let uuid: UUIDBytes
+    public init(_ uuid: UUIDBytes) { self.uuid = uuid }
+}
+
 extension ConversationID: CustomStringConvertible { public var description: String { uuid.description } }
 extension MessageID: CustomStringConvertible { public var description: String { uuid.description } }
+extension MediaID: CustomStringConvertible { public var description: String { uuid.description } }
 
 /// The name of a user, chosen by the embedding application: 1–64 characters of `A–Z a–z 0–9 . _ - @ : +`.
 public struct UserID: Hashable, Sendable {

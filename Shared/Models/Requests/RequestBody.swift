@@ -26,8 +26,10 @@ public enum RequestBody {
     public struct NewMessage: Hashable, Sendable, Codable {
         /// A UUID of version 7 or 4, created before the first attempt.
         public var id: MessageID
-        /// Not blank, at most 16 KiB of UTF-8.
-        public var text: String
+        /// Not blank, at most 16 KiB of UTF-8. Nil only beside attachments.
+        public var text: String?
+        /// Files that the sender has uploaded, at most 10.
+        public var attachments: [AttachmentReference]?
         /// The immediate parent.
         public var replyTo: MessageID?
         public var mentions: [UserID]?
@@ -35,14 +37,23 @@ public enum RequestBody {
         public var sentAt: Timestamp?
 
         public init(
-            id: MessageID, text: String, replyTo: MessageID? = nil, mentions: [UserID]? = nil, sentAt: Timestamp? = nil
+            id: MessageID, text: String?, attachments: [AttachmentReference]? = nil, replyTo: MessageID? = nil,
+            mentions: [UserID]? = nil, sentAt: Timestamp? = nil
         ) {
             self.id = id
             self.text = text
+            self.attachments = attachments
             self.replyTo = replyTo
             self.mentions = mentions
             self.sentAt = sentAt
         }
+    }
+
+    /// An uploaded file that a message is to carry.
+    public struct AttachmentReference: Hashable, Sendable, Codable {
+        public var id: MediaID
+
+        public init(id: MediaID) { self.id = id }
     }
 
     /// `POST /v1/messages:batch`: up to 500 messages. The order within each conversation is kept.

@@ -4,6 +4,7 @@ import Wire
 
 private let conversation = ConversationID(UUIDBytes("01890000-0000-7000-8000-0000000000c5")!)
 private let message = MessageID(UUIDBytes("01890000-0000-7000-8000-00000000aaaa")!)
+private let media = MediaID(UUIDBytes("01890000-0000-7000-8000-00000000bbbb")!)
 private let alice = UserID("alice")!
 private let bob = UserID("bob")!
 private let someTime = Timestamp(milliseconds: 1_795_280_400_123)
@@ -111,7 +112,10 @@ extension Reader {
                 ], conversations: Array("[]".utf8), showsPresence: true)),
         layout(Problem(.notFound, "no")),
         request, response, sendMessages, importRecords, exportHead, exportPage, change, privateChange, status,
-        senderCounts,
+        senderCounts, attachments,
+        layout(MayReadAttachment(media, of: message, by: bob, in: conversation, reader: nil)),
+        layout(AttachMedia(conversation, by: bob, [MessageMedia(message, [media])])),
+        layout(ReleaseMedia(conversation, by: bob, MessageMedia(message, [media]))), layout(EraseMedia(of: bob)),
     ]
 
     /// What is taken is written and read again as the same.
@@ -169,6 +173,36 @@ extension Reader {
         }
     }
 
+    private static let attachments = Reader("SendMessages with attachments", examples: [exampleAttachments]) { bytes in
+        var reader = ByteReader(bytes)
+        guard let request = try? SendMessages(from: &reader, withAttachments: true) else { return nil }
+        var areInside = true
+        do throws(WireError) {
+            try request.forEachMessage { message in
+                message.attachments.forEach { areInside = areInside && bytes.contains($0.descriptor) }
+            }
+            return areInside
+        } catch {
+            return areInside ? nil : false
+        }
+    }
+
+    private static let exampleAttachments = written { buffer in
+        SendMessages.writeHead(conversation, alice, count: 1, to: &buffer)
+        let list = written { buffer in
+            buffer.append(1 as UInt8)
+            Array("{}".utf8).withUnsafeBytes { AttachedFile(media, .ready, descriptor: $0).write(to: &buffer) }
+        }
+        list.withUnsafeBytes { bytes in
+            var reader = ByteReader(bytes)
+            guard let attachments = try? AttachmentList(from: &reader) else { preconditionFailure("a list of one") }
+            let none = UnsafeRawBufferPointer(start: nil, count: 0)
+            NewMessage(
+                id: message, sentAt: someTime, replyTo: nil, mentions: none, text: none, attachments: attachments
+            ).write(to: &buffer, withAttachments: true)
+        }
+    }
+
     private static let importRecords = Reader("ImportRecords", examples: [exampleRecords]) { bytes in
         var reader = ByteReader(bytes)
         guard let request = try? ImportRecords(from: &reader) else { return nil }
@@ -177,6 +211,7 @@ extension Reader {
             try request.forEachRecord { record in
                 guard case .message(let message) = record else { return }
                 areInside = areInside && message.texts.allSatisfy { bytes.contains($0.text) }
+                areInside = areInside && bytes.contains(message.attachments)
                 // As the store passes it to the database.
                 _ = message.createdAt.postgresMicroseconds
             }
@@ -205,6 +240,7 @@ extension Reader {
             try page.forEachRecord { _, record in
                 guard case .message(let message) = record else { return }
                 areInside = areInside && message.texts.allSatisfy { bytes.contains($0.text) }
+                areInside = areInside && bytes.contains(message.attachments)
             }
             return areInside
         } catch {
@@ -220,8 +256,13 @@ extension Reader {
     }
 
     private static let exampleRecords = written { buffer in
-        ImportRecords.writeHead(conversation, count: 4, to: &buffer)
+        ImportRecords.writeHead(conversation, count: 5, to: &buffer)
         Array("one".utf8).withUnsafeBytes { text in
+            ImportRecord.message(
+                ImportRecord.Message(
+                    id: message, sender: alice, replyTo: nil, createdAt: someTime, deletedAt: nil,
+                    texts: [.init(text, at: someTime)], attachments: text)
+            ).write(to: &buffer)
             ImportRecord.message(
                 ImportRecord.Message(
                     id: message, sender: alice, replyTo: message, createdAt: someTime, deletedAt: nil,

@@ -13,7 +13,7 @@ enum MessageColumns {
             SimulatedValue(message.text(asOf: position)), null(String.self), SimulatedValue(message.sentAt),
             SimulatedValue(message.createdAt), SimulatedValue(message.editedAt(asOf: position)),
             SimulatedValue(message.deletedAt), SimulatedValue(message.parent), SimulatedValue(message.parentSeq),
-            SimulatedValue(message.tapbacksJSON(asOf: position)),
+            null(String.self), SimulatedValue(message.tapbacksJSON(asOf: position)),
             SimulatedValue(message.tapbackCountsJSON(asOf: position)), SimulatedValue(message.event),
         ]
     }
@@ -21,7 +21,7 @@ enum MessageColumns {
     /// {plain_message}
     static func plain(_ message: Tables.Message?) -> SimulatedRow {
         let row = message.map { bare($0, asOf: .max) } ?? nothing(asOf: nil)
-        return row.prefix(13) + [SimulatedValue(message.map(\.hasMore))]
+        return row.prefix(14) + [SimulatedValue(message.map(\.hasMore))]
     }
 
     /// {message_with_parent}
@@ -36,7 +36,7 @@ enum MessageColumns {
             null(Int64.self), null(MessageID.self), SimulatedValue(position), null(UserID.self), null(Int16.self),
             null(String.self), null(String.self), null(Timestamp.self), null(Timestamp.self), null(Timestamp.self),
             null(Timestamp.self), null(MessageID.self), null(Int64.self), null(String.self), null(String.self),
-            null(String.self),
+            null(String.self), null(String.self),
         ]
     }
 }

@@ -42,6 +42,7 @@ extension Database {
         "unlist_conversation": { $0.unlist($1) },
         "put_conversation_settings": { $0.putConversationSettings($1) },
         "put_settings": { $0.putSettings($1) },
+        "media_releases": { _, _ in [] },
         "latest_changes": { $0.latestChanges($1) },
         "tell_read": { $0.tellRead($1) },
     ]

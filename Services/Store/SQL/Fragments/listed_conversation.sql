@@ -73,7 +73,7 @@ LEFT JOIN LATERAL (
     OFFSET 0
 ) m ON true
 LEFT JOIN LATERAL (
-    SELECT p.sender_id, {text_as_of(row => p, position => stay.last_seq)} AS body FROM store.messages p
+    SELECT p.sender_id, {shown_text(row => p, text => {text_as_of(row => p, position => stay.last_seq)})} AS body FROM store.messages p
     WHERE p.slot = c.slot AND p.conversation_id = c.id AND p.seq = m.reply_seq AND p.deleted_at IS NULL
       AND p.seq > stay.cleared_seq
       AND EXISTS (SELECT FROM store.memberships s

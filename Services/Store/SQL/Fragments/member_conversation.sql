@@ -46,7 +46,7 @@ LEFT JOIN LATERAL (
     ORDER BY m.seq DESC LIMIT 1
 ) m ON true
 LEFT JOIN LATERAL (
-    SELECT p.sender_id, p.body FROM store.messages p
+    SELECT p.sender_id, {shown_text(row => p, text => p.body)} AS body FROM store.messages p
     WHERE p.slot = c.slot AND p.conversation_id = c.id AND p.seq = m.reply_seq AND p.deleted_at IS NULL
       AND p.seq >= greatest(c.joined_seq, c.cleared_seq + 1)
       AND {is_not_hidden(slot => c.slot, conversation => c.id, seq => p.seq)}

@@ -5,7 +5,7 @@
 -- > changed_seq bigint
 -- > sender_id   text
 -- > kind        smallint       MessageKind
--- > body        text           NULL when it was deleted for everyone
+-- > body        text           NULL when it was deleted for everyone; empty where attachments have no text beside them
 -- > mentions    text           user names with commas between them, or NULL
 -- > sent_at     timestamptz
 -- > created_at  timestamptz
@@ -13,5 +13,8 @@
 -- > deleted_at  timestamptz    or NULL
 -- > reply_to    uuid           or NULL
 -- > reply_seq   bigint         or NULL
+-- > attachments text           JSON array, or NULL
 m.seq, m.id, m.changed_seq, m.sender_id, m.kind, m.body, array_to_string(m.mentions, ',') AS mentions, m.sent_at, m.created_at,
-    m.edited_at, m.deleted_at, m.reply_to, m.reply_seq
+    m.edited_at, m.deleted_at, m.reply_to, m.reply_seq,
+    -- A store of before the column deletes a message without it.
+    CASE WHEN m.deleted_at IS NULL THEN m.attachments END AS attachments

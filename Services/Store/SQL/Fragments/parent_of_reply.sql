@@ -2,7 +2,7 @@
 --
 -- :reader
 -- :position
-SELECT p.sender_id, {text_as_of(row => p)} AS body FROM store.messages p
+SELECT p.sender_id, {shown_text(row => p, text => {text_as_of(row => p)})} AS body FROM store.messages p
 WHERE p.slot = m.slot AND p.conversation_id = m.conversation_id AND p.seq = m.reply_seq AND p.deleted_at IS NULL
   AND EXISTS (SELECT FROM store.memberships s
               WHERE s.slot = m.slot AND s.conversation_id = m.conversation_id AND s.user_id = :reader

@@ -1,6 +1,6 @@
 -- SELECT of the texts that {find_messages} has to examine in the stretches `stays` of its `last_step`: those not indexed yet,
 -- and those whose indexed text is newer than the reader's stay. Texts of ASCII alone are folded by removing case and
--- apostrophes, which filters out most that do not match.
+-- apostrophes, which filters out most that do not match. Names of attachments are looked at as they are.
 --
 -- Messages are edited within minutes, so edits long after the reader left are not examined. A change may remove a mention of
 -- an erased user and keep the text. The index has already found such a message.
@@ -10,7 +10,7 @@
 -- :before_conversation
 -- :before_seq
 -- :ascii_patterns
-SELECT m.slot, m.conversation_id, m.seq, s.position, octet_length(t.body) AS bytes,
+SELECT m.slot, m.conversation_id, m.seq, s.position, octet_length(t.body) + coalesce(octet_length(m.attachments), 0) AS bytes,
     row_number() OVER (ORDER BY m.created_at DESC, m.conversation_id DESC, m.seq DESC) AS place
 FROM last_step l
 JOIN stays s ON s.place <= l.done AND (s.indexed_seq < s.last_seq OR s.position < {Int64.max})
@@ -38,6 +38,6 @@ CROSS JOIN LATERAL (
 CROSS JOIN LATERAL (SELECT {text_as_of(row => m, position => s.position)} AS body OFFSET 0) t
 WHERE m.body IS NOT NULL AND (m.created_at, s.conversation_id, m.seq) < (:before_at, :before_conversation, :before_seq)
   AND {is_not_hidden(slot => s.slot, conversation => s.conversation_id, seq => m.seq)}
-  AND (octet_length(t.body) > char_length(t.body)
+  AND (m.attachments IS NOT NULL OR octet_length(t.body) > char_length(t.body)
        OR lower(replace(t.body, '''', '') COLLATE "C") LIKE ALL (:ascii_patterns))
 ORDER BY place LIMIT {SearchStatements.unindexedLimit}

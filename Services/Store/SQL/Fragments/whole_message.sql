@@ -10,7 +10,7 @@
 -- > changed_seq    bigint
 -- > sender_id      text
 -- > kind           smallint       MessageKind
--- > body           text           NULL when it was deleted for everyone
+-- > body           text           NULL when it was deleted for everyone; empty where attachments have no text beside them
 -- > mentions       text           user names with commas between them, or NULL
 -- > sent_at        timestamptz
 -- > created_at     timestamptz
@@ -18,8 +18,11 @@
 -- > deleted_at     timestamptz    or NULL
 -- > reply_to       uuid           or NULL
 -- > reply_seq      bigint         or NULL
+-- > attachments    text           JSON array, or NULL
 -- > {message_parts}
 m.seq, m.id, least(m.changed_seq, :position) AS changed_seq, m.sender_id, m.kind, {text_as_of(row => m)} AS body,
     array_to_string(m.mentions, ',') AS mentions, m.sent_at, m.created_at, {edited_at_as_of} AS edited_at, m.deleted_at,
     m.reply_to, m.reply_seq,
+    -- A store of before the column deletes a message without it.
+    CASE WHEN m.deleted_at IS NULL THEN m.attachments END AS attachments,
     {message_parts}

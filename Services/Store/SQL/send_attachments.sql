@@ -1,0 +1,103 @@
+-- Stores a run of one message with attachments. It finds what send_messages finds, under the same locks, and returns a row of
+-- the same columns. Statements of their own keep attachments out of the path of all other messages.
+--
+-- :slot                smallint
+-- :conversation        uuid
+-- :id                  uuid
+-- :sender              text
+-- :text                text        empty: none
+-- :sent_at             timestamptz
+-- :parent              uuid        or NULL
+-- :mentions            text        user names with commas between them, or NULL
+-- :media               text        the ids of the files with commas between them
+-- :attachments         text        JSON array; NULL: not every file is there, which is no matter for a repetition
+-- :answers_attachments boolean     whether what carries attachments may be replied to
+--
+-- > conversations  bigint[]
+-- > bases          bigint[]
+-- > times          timestamptz[]
+-- > member_counts  integer[]
+-- > refused_places bigint[]
+-- > refusals       smallint[]
+-- > deleted_places bigint[]
+-- > reply_places   bigint[]
+-- > parent_seqs    bigint[]
+-- > parent_senders text[]
+-- > parent_texts   text[]
+WITH parent AS MATERIALIZED (
+    SELECT p.seq, p.sender_id, CASE WHEN s.cleared_seq < p.seq AND (
+        SELECT true FROM store.hidden d
+        WHERE d.slot = :slot AND d.conversation_id = :conversation AND d.user_id = :sender AND d.seq = p.seq) IS NULL
+        THEN {shown_text(row => p, text => p.body)} END AS body
+    FROM store.messages p CROSS JOIN LATERAL (
+        SELECT s.cleared_seq FROM store.memberships s
+        WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :sender
+          AND p.seq BETWEEN s.joined_seq AND coalesce(s.left_seq, p.seq)
+        LIMIT 1
+    ) s
+    WHERE p.slot = :slot AND p.conversation_id = :conversation AND p.id = :parent
+      AND p.kind IN ({MessageKind.text}, {MessageKind.reply}) AND p.deleted_at IS NULL
+      AND (p.attachments IS NULL OR :answers_attachments)
+),
+judged AS MATERIALIZED (
+    SELECT is_deleted,
+        CASE
+            WHEN is_member IS NULL AND {is_imported_member(user => :sender)} THEN {SendVerdict.conversationIsImported}
+            WHEN is_member IS NULL THEN {SendVerdict.unknownConversation}
+            WHEN known IS NOT NULL THEN known
+            WHEN NOT is_member THEN {SendVerdict.senderHasLeft}
+            WHEN :parent IS NOT NULL AND NOT EXISTS (SELECT FROM parent) THEN {SendVerdict.notReplyable}
+            WHEN :attachments IS NULL AND NOT is_deleted THEN {SendVerdict.fileIsMissing}
+            ELSE {SendVerdict.stored}
+        END AS outcome
+    FROM (
+        SELECT
+            (SELECT s.left_seq IS NULL FROM store.memberships s
+             WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :sender
+             ORDER BY s.joined_seq DESC LIMIT 1) AS is_member,
+            (SELECT CASE
+                WHEN k.sender_id <> :sender THEN {SendVerdict.idIsTaken}
+                WHEN k.edited_at IS NULL AND k.deleted_at IS NULL
+                    AND (k.body, k.reply_to, array_to_string(k.mentions, ','), {media_of(row => k)})
+                        IS DISTINCT FROM (:text, :parent, :mentions, :media)
+                    THEN {SendVerdict.idIsTaken}
+                ELSE {SendVerdict.repeated} END
+             FROM store.messages k
+             WHERE k.slot = :slot AND k.conversation_id = :conversation AND k.id = :id) AS known,
+            (SELECT true FROM store.early_deletions e
+             WHERE e.slot = :slot AND e.conversation_id = :conversation AND e.message_id = :id
+               AND e.user_id = :sender) IS NOT NULL AS is_deleted
+        OFFSET 0
+    ) m
+),
+advanced AS (
+    UPDATE store.conversations c
+    SET last_seq = c.last_seq + 1, last_at = greatest(c.last_at, {ChangeTime.now})
+    WHERE c.slot = :slot AND c.id = :conversation AND (SELECT outcome FROM judged) = {SendVerdict.stored}
+    RETURNING c.last_seq, c.last_at, c.member_count
+),
+inserted AS (
+    INSERT INTO store.messages (slot, conversation_id, seq, id, changed_seq, sender_id, kind, body, reply_to, reply_seq, mentions, attachments, sent_at, created_at, deleted_at)
+    SELECT :slot, :conversation, last_seq, :id, last_seq, :sender,
+        CASE WHEN :parent IS NULL THEN {MessageKind.text} ELSE {MessageKind.reply} END,
+        CASE WHEN NOT is_deleted THEN :text END, :parent, (SELECT seq FROM parent),
+        CASE WHEN NOT is_deleted THEN string_to_array(:mentions, ',') END, CASE WHEN NOT is_deleted THEN :attachments END,
+        :sent_at, last_at, CASE WHEN is_deleted THEN last_at END
+    FROM advanced, judged
+),
+-- What was deleted before it came carries nothing.
+released AS (
+    INSERT INTO store.media_releases (slot, conversation_id, message_id, sender_id, media)
+    SELECT :slot, :conversation, :id, :sender, :media FROM advanced, judged WHERE is_deleted
+    ON CONFLICT DO NOTHING
+)
+SELECT '{1}'::bigint[] AS conversations, ARRAY[coalesce(a.last_seq - 1, 0)] AS bases,
+    ARRAY[coalesce(a.last_at, 'epoch')] AS times, ARRAY[coalesce(a.member_count, 0)] AS member_counts,
+    CASE WHEN outcome = {SendVerdict.stored} THEN '{}' ELSE '{1}' END::bigint[] AS refused_places,
+    ARRAY[outcome::smallint] AS refusals,
+    CASE WHEN is_deleted THEN '{1}' ELSE '{}' END::bigint[] AS deleted_places,
+    CASE WHEN p.seq IS NULL THEN '{}' ELSE '{1}' END::bigint[] AS reply_places,
+    CASE WHEN p.seq IS NULL THEN '{}' ELSE ARRAY[p.seq] END AS parent_seqs,
+    CASE WHEN p.seq IS NULL THEN '{}' ELSE ARRAY[p.sender_id] END AS parent_senders,
+    CASE WHEN p.seq IS NULL THEN '{}' ELSE ARRAY[coalesce(p.body, '')] END AS parent_texts
+FROM judged LEFT JOIN advanced a ON true LEFT JOIN parent p ON true
