@@ -97,6 +97,7 @@ let package = Package(
             .executable(name: "store", targets: ["Store"]),
             .executable(name: "receipt", targets: ["Receipt"]),
             .executable(name: "fanout", targets: ["Fanout"]),
+            .executable(name: "media", targets: ["Media"]),
             .executable(name: "parley", targets: ["ParleyCLI"]),
             .executable(name: "parley-load", targets: ["ParleyLoad"]),
             .library(name: "ParleyKit", targets: ["ParleyKit", "ParleyPresentation"]),
@@ -137,6 +138,13 @@ let package = Package(
         executable(
             "Fanout", "Services/Fanout",
             ["Bus", "Bytes", "Edge", "JSON", "Models", "Reactor", "ServiceKit", "Slots", "Wire"]),
+        executable(
+            "Media", "Services/Media",
+            [
+                "Bus", "Bytes", "CCrypto", "CLinux", "Edge", "JSON", "Models", "Postgres", "Reactor", "ServiceKit",
+                "Slots", "Wire",
+            ],
+            resources: [.embedInCode("Migrations"), .embedInCode("SQL")]),
         client(
             "ReactorTransport",
             ["Bytes", "CCrypto", "CHTTPParser", "CLinux", "CTLS", "Models", "Reactor"]),
@@ -241,6 +249,12 @@ let package = Package(
             [
                 "Receipt", "Bus", "Bytes", "JSON", "Models", "Wire", "Postgres", "PostgresSupport", "Reactor",
                 "ServiceKit", "Slots", "Store",
+            ]),
+        tests(
+            "Media",
+            [
+                "Bytes", "Edge", "JSON", "Media", "Models", "Postgres", "PostgresSupport", "Reactor", "ServiceKit",
+                "Slots", "Wire",
             ]),
         tests("Fanout", ["Fanout", "Bus", "Edge", "ServiceKit", "Bytes", "JSON", "Models", "Wire", "Reactor"]),
         tests(
