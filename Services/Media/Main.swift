@@ -7,7 +7,8 @@ import ServiceKit
 /// media: takes uploads, keeps files, and sends them to those who may see a message that carries them.
 ///
 /// Serves clients by HTTP. Asks stores over the bus who may read, and takes from them and from ingest what messages carry.
-/// `media migrate` brings the schema of the database up to this build; `media collect` removes files of no upload.
+/// `media migrate` brings the schema of the database up to this build; `media collect` removes files of no
+/// upload, and `media statement NAME` prints a statement.
 @main
 enum Main {
     static func main() {
@@ -17,6 +18,9 @@ enum Main {
             Schema.migrator.runAsCommand(
                 databaseURL: environment.optionalString("PARLEY_DATABASE_URL"),
                 arguments: CommandLine.arguments.dropFirst(2))
+        case "statement":
+            StatementCommand.run(
+                MediaStatements.writing + MediaStatements.reading, arguments: CommandLine.arguments.dropFirst(2))
         case "collect": CollectCommand.run(CommandLine.arguments.dropFirst(2))
         default: Service.run("media", configuredBy: MediaConfiguration.init, start: start)
         }

@@ -72,8 +72,12 @@ final class MediaService: HTTPHandler {
         readers.start()
         authenticator.watchKeys(service.log)
         reading.onUp { [self] in Reactor.spawn { [self] in await loadKey() } }
-        writing.open()
-        reading.open()
+        for connection in [writing, reading] {
+            connection.onLoss { [service] error in
+                service.log.warning("connection to the database lost", [LogField("reason", error.debugDescription)])
+            }
+            connection.open()
+        }
         caretaker.start()
         addMetrics()
     }
