@@ -172,8 +172,11 @@ def test_a_client_that_comes_back_takes_its_upload_over(uploader):
     path = uploader.created(len(content))
     abandoned = uploader.begin_patch(path, 0, content[:200_000], len(content))
     try:
-        offset = eventually(lambda: uploader.offset(path), "what has arrived is kept")
-        assert 0 < offset <= 200_000
+        [file] = eventually(lambda: stored_files(uploader.system, path), "the upload has a file")
+        folder = uploader.system.state / "media" / "incoming" / file[:2]
+        eventually(lambda: (folder / file).stat().st_size == 200_000, "all that was sent is written")
+        offset = uploader.offset(path)
+        assert offset == 200_000
         assert uploader.patch(path, offset, content[offset:]).status_code == 204
     finally:
         abandoned.close()
