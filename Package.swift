@@ -98,6 +98,7 @@ let package = Package(
             .executable(name: "receipt", targets: ["Receipt"]),
             .executable(name: "fanout", targets: ["Fanout"]),
             .executable(name: "media", targets: ["Media"]),
+            .executable(name: "media-inspector", targets: ["MediaInspector"]),
             .executable(name: "parley", targets: ["ParleyCLI"]),
             .executable(name: "parley-load", targets: ["ParleyLoad"]),
             .library(name: "ParleyKit", targets: ["ParleyKit", "ParleyPresentation"]),
@@ -105,7 +106,8 @@ let package = Package(
         ],
     targets: [
         library("CLinux"), library("CZMQ"), library("CPQ"), library("CHTTPParser"), library("CJWT"), library("CCrypto"),
-        library("CTLS"), library("CSQLite"), library("CNcurses"),
+        library("CTLS"), library("CSQLite"), library("CNcurses"), library("CSeccomp"), library("CHEIF"), library("CAV"),
+        .systemLibrary(name: "CVips", path: "Shared/C/CVips", pkgConfig: "vips"),
         .systemLibrary(name: "CLibFuzzer", path: "Tests/FuzzTests/CLibFuzzer"),
 
         module("Models"),
@@ -145,6 +147,9 @@ let package = Package(
                 "Slots", "Wire",
             ],
             resources: [.embedInCode("Migrations"), .embedInCode("SQL")]),
+        executable(
+            "MediaInspector", "Services/MediaInspector",
+            ["Bytes", "CAV", "CHEIF", "CLinux", "CSeccomp", "CVips", "JSON"]),
         client(
             "ReactorTransport",
             ["Bytes", "CCrypto", "CHTTPParser", "CLinux", "CTLS", "Models", "Reactor"]),
@@ -256,6 +261,7 @@ let package = Package(
                 "Bytes", "Edge", "JSON", "Media", "Models", "Postgres", "PostgresSupport", "Reactor", "ServiceKit",
                 "Slots", "Wire",
             ]),
+        tests("MediaInspector", ["MediaInspector"]),
         tests("Fanout", ["Fanout", "Bus", "Edge", "ServiceKit", "Bytes", "JSON", "Models", "Wire", "Reactor"]),
         tests(
             "ParleyKit",

@@ -60,7 +60,7 @@ build_flags=(--explicit-target-dependency-import-check error)
 
 require_executables() {
     local name
-    for name in "${services[@]}" parley parley-load; do
+    for name in "${services[@]}" media-inspector parley parley-load; do
         [[ -x $executables/$name ]] || die "$executables/$name is missing: run this without PARLEY_NO_BUILD, or make build."
     done
 }
@@ -130,7 +130,7 @@ start_service() { # SERVICE NUMBER
         esac
         case $1 in
         ingest) export_web ;;
-        media) export PARLEY_MEDIA_STORAGE="file://$state/media" ;;
+        media) export PARLEY_MEDIA_STORAGE="file://$state/media" PARLEY_MEDIA_INSPECTOR=$executables/media-inspector ;;
         esac
         # A separate session: Ctrl-C in this terminal must reach only the script, which stops the services in order.
         exec setsid "$executables/$1" >>"$logs/$name.log" 2>&1 </dev/null 9>&-
