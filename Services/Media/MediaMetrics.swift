@@ -19,7 +19,7 @@ final class MediaMetrics {
     init(_ metrics: Metrics) {
         self.metrics = metrics
         receivedBytes = metrics.counter("parley_media_received_bytes_total", "Bytes of uploads")
-        sentBytes = metrics.counter("parley_media_sent_bytes_total", "Bytes of files and thumbnails that were asked for")
+        sentBytes = metrics.counter("parley_media_sent_bytes_total", "Bytes of files and thumbnails that were sent")
         duration = metrics.histogram("parley_media_inspection_seconds", "Time of looking into a file")
         func status(_ label: String) -> Counter {
             metrics.counter("parley_media_requests_total", "Requests by status", labels: ["status": label])

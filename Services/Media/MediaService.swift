@@ -62,7 +62,9 @@ final class MediaService: HTTPHandler {
             caretaker.hasten()
         }
         erased.onErased = { [active] user in Reactor.spawn { await active.endAll(of: user) } }
-        slots.onEndedSession = { service.log.warning("ended the session of a silent media service", [LogField("pid", $0)]) }
+        slots.onEndedSession = { [log = service.log] in
+            log.warning("ended the session of a silent media service", [LogField("pid", $0)])
+        }
     }
 
     func start() {
@@ -353,7 +355,8 @@ final class MediaService: HTTPHandler {
 
     private func readHead(_ request: Request, _ id: MediaID, _ part: ObjectPart, _ reader: UserID?) -> ReadCall.Head {
         ReadCall.Head(
-            id: id, part: part, reader: reader, isHead: request.isHead, ifNoneMatch: request[.ifNoneMatch].map(Array.init),
+            id: id, part: part, reader: reader, isHead: request.isHead,
+            ifNoneMatch: request[.ifNoneMatch].map(Array.init),
             ifRange: request[.ifRange].map(Array.init), range: request[.range].map(Array.init))
     }
 

@@ -42,7 +42,9 @@ def test_metrics_that_are_named_exist():
     named = {
         (place, name)
         for place in places
-        for name in re.findall(r"\bparley_(?:service|bus|http|ingest|store|receipt|fanout|media)_[a-z_]+\b", text(place))
+        for name in re.findall(
+            r"\bparley_(?:service|bus|http|ingest|store|receipt|fanout|media)_[a-z_]+\b", text(place)
+        )
         if not place.endswith("alerts.yml") or not name.endswith("_info")
     }
     roots = {re.sub(r"_(bucket|sum|count)$", "", name): (place, name) for place, name in named}

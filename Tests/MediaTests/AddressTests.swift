@@ -73,7 +73,9 @@ struct AddressTests {
 
     @Test(
         "Names of files are read as they are written",
-        arguments: [FileName(MediaID(UUIDBytes(high: 1, low: 2))), FileName(MediaID(UUIDBytes(high: 1, low: 2)), 7, .small)])
+        arguments: [
+            FileName(MediaID(UUIDBytes(high: 1, low: 2))), FileName(MediaID(UUIDBytes(high: 1, low: 2)), 7, .small),
+        ])
     func fileNames(name: FileName) {
         #expect(FileName(name.description) == name)
         for other in ["", "x", name.description + ".", name.description + ".7.other.x", "." + name.description] {

@@ -27,7 +27,8 @@ private func events(_ inputs: [[UInt8]]) -> [InspectionFrames.Event] {
 
 struct InspectionTests {
     private let output =
-        frame(1, Array("{}".utf8)) + frame(2, [1, 2, 3]) + frame(2, [4]) + frame(2, []) + frame(3, [5, 6]) + frame(5, [])
+        frame(1, Array("{}".utf8)) + frame(2, [1, 2, 3]) + frame(2, [4]) + frame(2, []) + frame(3, [5, 6])
+        + frame(5, [])
 
     @Test("Frames are read whatever pieces they come in", arguments: 1...7)
     func pieces(size: Int) {
@@ -35,7 +36,9 @@ struct InspectionTests {
             Array(output[$0..<min($0 + size, output.count)])
         }
         #expect(
-            events(inputs) == [.facts(Array("{}".utf8)), .piece(.content, [1, 2, 3, 4]), .piece(.small, [5, 6]), .end])
+            events(inputs) == [
+                .facts(Array("{}".utf8)), .piece(.content, [1, 2, 3, 4]), .piece(.small, [5, 6]), .end,
+            ])
     }
 
     @Test(

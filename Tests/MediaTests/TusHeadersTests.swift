@@ -75,7 +75,8 @@ struct TusHeadersTests {
         "A checksum is an algorithm and a digest of its length",
         arguments: [
             ("sha256 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=", nil),
-            ("sha1 2jmj7l5rSw0yVb/vlWAYkK/YBwk=", nil), ("sha1 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=", .malformed),
+            ("sha1 2jmj7l5rSw0yVb/vlWAYkK/YBwk=", nil),
+            ("sha1 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=", .malformed),
             ("md5 1B2M2Y8AsgTpgAmY7PhCfg==", .unknownAlgorithm), ("SHA256 AA==", .unknownAlgorithm),
             ("sha256", .malformed), ("sha256 ", .malformed), ("", .malformed),
         ] as [(String, UploadChecksum.Failure?)])

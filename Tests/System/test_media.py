@@ -5,9 +5,11 @@ import hashlib
 import random
 import re
 import socket
+import struct
 import subprocess
 import time
 import uuid
+import zlib
 from io import BytesIO
 
 import pytest
@@ -223,9 +225,7 @@ def test_uploads_say_what_they_are(uploader):
     head = uploader.call("HEAD", created.headers["Location"], headers=TUS)
     assert head.headers["Upload-Metadata"] == metadata and head.headers["Upload-Length"] == "4"
     assert head.headers["Cache-Control"] == "no-store"
-    with_body = uploader.call(
-        "POST", "/v1/media", headers=TUS | BODY | {"Upload-Length": "4"}, data=b"abcd"
-    )
+    with_body = uploader.call("POST", "/v1/media", headers=TUS | BODY | {"Upload-Length": "4"}, data=b"abcd")
     assert with_body.status_code == 201 and with_body.headers["Upload-Offset"] == "4"
     overridden = uploader.call(
         "POST", created.headers["Location"], data=b"wxyz",
@@ -250,6 +250,63 @@ def test_what_is_wrong_with_an_upload_is_said(uploader):
     assert uploader.call("PUT", path).status_code == 405
 
 
+def png(width: int, height: int) -> bytes:
+    def chunk(name: bytes, content: bytes) -> bytes:
+        return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
+
+    rows = b"".join(
+        b"\0" + bytes((x * 3 % 256, y * 5 % 256, 90)[c] for x in range(width) for c in range(3)) for y in range(height)
+    )
+    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"tEXt", b"Comment\0where it was") + chunk(
+        b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")  # fmt: skip
+
+
+def test_a_picture_is_looked_into(uploader):
+    path = uploader.upload(png(640, 480), "sun.txt")
+    facts = uploader.call("GET", path).json()
+    assert (facts["type"], facts["width"], facts["height"]) == ("image/png", 640, 480)
+    assert {thumbnail["size"] for thumbnail in facts["thumbnails"]} == {"small", "large"} and facts["thumbhash"]
+    content = uploader.call("GET", path + "/content")
+    assert content.headers["Content-Type"] == "image/png" and b"where it was" not in content.content
+    assert content.headers["Content-Disposition"].startswith("inline;")
+    assert hashlib.sha256(content.content).hexdigest() == facts["sha256"] and len(content.content) == facts["size"]
+    signed = uploader.call("POST", path + "/url").json()
+    for size in ("small", "large"):
+        thumbnail = uploader.call("GET", f"{path}/thumbnail?size={size}")
+        assert thumbnail.headers["Content-Type"] == "image/webp" and thumbnail.content[8:12] == b"WEBP"
+        assert (
+            requests.get(uploader.base + signed["thumbnailUrls"][size], timeout=PATIENCE).content == thumbnail.content
+        )
+    assert [name for name in stored_files(uploader.system, path) if "." not in name] == []
+
+
+def test_a_picture_that_cannot_be_read_is_refused(uploader):
+    whole = png(64, 64)
+    path = uploader.created(len(whole) // 2)
+    assert uploader.patch(path, 0, whole[: len(whole) // 2]).status_code == 204
+    facts = eventually(lambda: (f := uploader.call("GET", path).json())["state"] == "refused" and f, "it is refused")
+    assert facts["reason"] == "unreadable"
+    expect_problem(uploader.call("GET", path + "/content"), 404, "notFound")
+    expect_problem(uploader.call("POST", path + "/url"), 409, "mediaNotReady")
+
+
+@pytest.mark.kills
+def test_a_file_that_nobody_finished_looking_into_is_looked_into_again(single):
+    """media dies as soon as the upload is complete; the next one finds it when its time has come."""
+    single.revive()
+    uploader, content = Uploader(single), png(200, 200)
+    path = uploader.created(len(content))
+    assert uploader.patch(path, 0, content).status_code == 204
+    single.kill("media")
+    url = single.environment_of("media", 0)["PARLEY_DATABASE_URL"]
+    hasten = f"UPDATE media.objects SET due_at = now() WHERE id = '{path.rpartition('/')[2]}' AND state = 2"
+    subprocess.run(["psql", "-Xq", "-c", hasten, url], check=True, timeout=PATIENCE)
+    single.revive()
+    uploader.ready(path)
+    assert uploader.call("GET", path).json()["width"] == 200
+
+
 def test_a_stranger_cannot_tell_a_file_from_none(uploader):
     path = uploader.upload(b"secret")
     stranger = Uploader(uploader.system)
@@ -263,6 +320,44 @@ def test_a_stranger_cannot_tell_a_file_from_none(uploader):
     assert [stranger.patch(each, 0, b"abc").status_code for each in (path, missing)] == [404, 404]
     anonymous = requests.get(uploader.base + path + "/content", timeout=PATIENCE)
     expect_problem(anonymous, 401, "unauthenticated")
+
+
+CALLS = {
+    "POST /v1/media": 201,
+    "HEAD": 200,
+    "GET": 200,
+    "GET /content": 200,
+    "GET /thumbnail": 404,
+    "POST /url": 200,
+    "PATCH": 409,
+    "DELETE": 204,
+}
+"""What becomes of the calls of a file's uploader. It has no thumbnail, and is complete."""
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_who_may_do_what_with_a_file(uploader, call):
+    method, _, suffix = call.partition(" ")
+    path = suffix if suffix == "/v1/media" else uploader.upload(b"some text") + suffix
+    admin = token(f"backend-{uuid.uuid4()}", adm=True)
+    posing = token(f"stranger-{uuid.uuid4()}")
+    stranger = 201 if suffix == "/v1/media" else 404
+    cast = [
+        ({}, 401),
+        ({"Authorization": "Bearer none"}, 401),
+        ({"Authorization": f"Bearer {token(uploader.name, secret='another secret of more than 32 bytes')}"}, 401),
+        ({"Authorization": f"Bearer {token(uploader.name, lifetime=-3600)}"}, 401),
+        ({"Authorization": f"Bearer {posing}", "X-Parley-User": uploader.name}, 403),
+        ({"Authorization": f"Bearer {posing}"}, stranger),
+        ({"Authorization": f"Bearer {admin}"}, stranger),
+        ({"Authorization": f"Bearer {admin}", "X-Parley-User": uploader.name}, CALLS[call]),
+    ]
+    body = {"Upload-Offset": "9"} | BODY if method == "PATCH" else {}
+    headers = TUS | body | ({"Upload-Length": "9"} if suffix == "/v1/media" else {})
+    for who, status in cast:
+        answer = requests.request(method, uploader.base + path, headers=headers | who, timeout=PATIENCE)
+        assert answer.status_code == status, (who, answer.text)
+        assert status != 401 or answer.headers["WWW-Authenticate"].startswith("Bearer")
 
 
 def test_parts_of_a_file_are_read(uploader):

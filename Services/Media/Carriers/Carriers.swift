@@ -53,9 +53,10 @@ final class Carriers {
 
     private func attached(_ attachment: AttachMedia) async throws(DatabaseError) -> [MediaID: MediaObject] {
         let slot = attachment.uploader.slot
-        let pairs = attachment.messages.flatMap { message in message.media.map { (message.message, $0) } }
         // What is in another slot is another uploader's.
-            .filter { $0.1.slot == slot }
+        let pairs = attachment.messages.flatMap { message in
+            message.media.filter { $0.slot == slot }.map { (message.message, $0) }
+        }
         let media = Set(pairs.map(\.1)).sorted { $0.uuid < $1.uuid }
         let results = try await writing.transaction { batch in
             batch.execute(MediaStatements.lockObjects) { parameters, input in

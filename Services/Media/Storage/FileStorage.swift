@@ -62,7 +62,8 @@ struct FileName: Equatable, CustomStringConvertible {
         guard let uuid = Array(fields[0].utf8).withUnsafeBytes({ UUIDBytes(text: $0) }) else { return nil }
         self.init(MediaID(uuid))
         if fields.count == 1 { return }
-        guard fields.count == 3, let version = Int64(fields[1]), let part = ObjectPart(rawValue: String(fields[2])) else {
+        guard fields.count == 3, let version = Int64(fields[1]), let part = ObjectPart(rawValue: String(fields[2]))
+        else {
             return nil
         }
         self.init(id, version, part)
@@ -202,7 +203,8 @@ struct FileStorage: Sendable, CustomStringConvertible {
         let step = 64 << 10
         withUnsafeTemporaryAllocation(byteCount: step, alignment: 16) { buffer in
             for position in stride(from: 0, to: count, by: step) {
-                _ = pread(file.descriptor, buffer.baseAddress, min(step, count - position), off_t(offset) + off_t(position))
+                let count = min(step, count - position)
+                _ = pread(file.descriptor, buffer.baseAddress, count, off_t(offset) + off_t(position))
             }
         }
     }
