@@ -29,6 +29,8 @@ final class Caretaker {
     private let readers: Readers
     private let inspections: Inspections
     private let log: Log
+    /// Slots that were taken over and not looked through.
+    private var acquired: Set<Slot> = []
     private var isRunning = false
     private var isHastened = false
     private(set) var removed = 0
@@ -47,7 +49,13 @@ final class Caretaker {
         self.log = log
     }
 
-    func start() { Reactor.every(Self.interval) { [weak self] in self?.hasten() } }
+    func start() {
+        slots.onAcquired { [weak self] slot in
+            self?.acquired.insert(slot)
+            self?.hasten()
+        }
+        Reactor.every(Self.interval) { [weak self] in self?.hasten() }
+    }
 
     /// Something is due.
     func hasten() {
@@ -64,9 +72,20 @@ final class Caretaker {
 
     private func run() async {
         do {
+            if reading.isUp { try await lookThroughAcquired() }
             while writing.isUp, reading.isUp, try await step() {}
         } catch {
             log.warning("files could not be taken care of", [LogField("reason", "\(error)")])
+        }
+    }
+
+    /// What was being looked into when the former owner died is not waited for. What else was is due soon.
+    private func lookThroughAcquired() async throws {
+        guard !acquired.isEmpty else { return }
+        let taken = acquired
+        acquired = []
+        for row in try await reading.query(MediaStatements.processing, { $0.set($1.slots, to: taken) }) {
+            inspections.add(row[MediaStatements.processing.columns.id])
         }
     }
 

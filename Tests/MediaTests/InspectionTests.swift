@@ -15,7 +15,7 @@ private func events(_ inputs: [[UInt8]]) -> [InspectionFrames.Event] {
             let event = frames.next(&rest)
             switch (event, found.last) {
             case (.needsMore, _): break loop
-            case (.piece(let part, let bytes), .piece(part, let before)?):
+            case (.piece(let part, let bytes), .piece(let former, let before)?) where part == former:
                 found[found.count - 1] = .piece(part, before + bytes)
             default: found.append(event)
             }

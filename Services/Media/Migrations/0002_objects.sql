@@ -36,6 +36,7 @@ CREATE TABLE media.objects (
 );
 ALTER TABLE media.objects ALTER COLUMN name SET STATISTICS 0, ALTER COLUMN metadata SET STATISTICS 0;
 CREATE INDEX objects_by_uploader ON media.objects (uploader, slot);
+CREATE INDEX objects_processing ON media.objects (slot) WHERE state = 2;
 CREATE INDEX objects_due ON media.objects (due_at, slot) WHERE due_at IS NOT NULL;
 
 -- Which messages of its uploader were to carry a file.

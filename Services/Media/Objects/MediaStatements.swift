@@ -193,6 +193,8 @@ enum MediaStatements {
     struct KeyColumns: NamedFields { let key: Column<String> }
 
     static let due = PreparedStatement<SlotsInput, DueColumns>("due", PackageResources.due_sql, .media)
+    static let processing = PreparedStatement<SlotsInput, IDColumns>(
+        "processing", PackageResources.processing_sql, .media)
     static let expire = PreparedStatement<ObjectInput, NoFields>("expire", PackageResources.expire_sql, .media)
     static let settle = PreparedStatement<ObjectInput, NoFields>("settle", PackageResources.settle_sql, .media)
     static let forget = PreparedStatement<ObjectInput, NoFields>(
@@ -208,7 +210,7 @@ enum MediaStatements {
     ]
 
     static let reading: [Statement] = [
-        object.untyped, carriers.untyped, kept.untyped, signingKey.untyped,
+        object.untyped, carriers.untyped, processing.untyped, kept.untyped, signingKey.untyped,
     ]
 }
 
