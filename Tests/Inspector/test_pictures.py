@@ -102,6 +102,10 @@ def test_an_animation_stays_one(kind):
     assert picture.info["loop"] == 3
 
 
+def nibbles(encoded: bytes) -> list[int]:
+    return [nibble for byte in encoded[5:] for nibble in (byte & 15, byte >> 4)]
+
+
 @pytest.mark.parametrize("size", [(100, 75), (60, 100), (7, 5), (1, 1), (100, 3)])
 @pytest.mark.parametrize("mode", ["RGB", "RGBA"])
 def test_the_hash_is_that_of_an_independent_implementation(size, mode):
@@ -109,4 +113,7 @@ def test_the_hash_is_that_of_an_independent_implementation(size, mode):
     if mode == "RGBA":
         picture.putalpha(Image.linear_gradient("L").resize(size))
     found = base64.b64decode(inspect(encoded(picture, "PNG")).facts["thumbhash"])
-    assert found == thumbhashes.encode(*size, picture.convert("RGBA").tobytes())
+    expected = thumbhashes.encode(*size, picture.convert("RGBA").tobytes())
+    # What is nothing is between two steps, and floating point may fall to either side.
+    assert found[:5] == expected[:5] and len(found) == len(expected)
+    assert all(abs(one - other) <= 1 for one, other in zip(nibbles(found), nibbles(expected), strict=True))

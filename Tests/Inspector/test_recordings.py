@@ -51,9 +51,11 @@ def test_a_recording_whose_header_knows_no_duration_is_measured():
 
 
 @pytest.mark.parametrize(("turn", "size"), [("90", (180, 320)), ("180", (320, 180)), ("270", (180, 320))])
-def test_a_video_is_turned_as_its_track_says(turn, size):
-    options = ["-metadata:s:v:0", f"rotate={turn}"]
-    report = inspect(encoded_by_ffmpeg("mp4", *TEST_PICTURE, *H264, *options))
+def test_a_video_is_turned_as_its_track_says(turn, size, tmp_path):
+    level = tmp_path / "level.mp4"
+    level.write_bytes(recording("hevc mp4"))
+    options = ["-c", "copy", "-metadata:s:v:0", f"rotate={turn}"]
+    report = inspect(encoded_by_ffmpeg("mp4", "-i", str(level), *options))
     assert (report.facts["width"], report.facts["height"]) == size == report.picture(LARGE).size
 
 
@@ -65,7 +67,7 @@ def test_pixels_that_are_not_square_are_made_so():
 def test_the_poster_is_no_black_frame():
     fading = [*TEST_PICTURE, "-vf", "fade=in:0:50", *H264]
     poster = inspect(encoded_by_ffmpeg("mp4", *fading)).picture(LARGE).convert("L")
-    assert max(poster.getdata()) > 30
+    assert poster.getextrema()[1] > 16
 
 
 def test_a_video_that_is_black_throughout_has_a_poster():
@@ -74,6 +76,6 @@ def test_a_video_that_is_black_throughout_has_a_poster():
 
 
 def test_the_cover_of_an_album_makes_no_video_of_it():
-    cover = ["-f", "lavfi", "-i", "color=red:size=64x64", "-map", "0", "-map", "1", "-frames:v", "1"]
+    cover = ["-f", "lavfi", "-i", "color=red:size=64x64:duration=0.04", "-map", "0", "-map", "1", "-frames:v", "1"]
     album = encoded_by_ffmpeg("mp3", *TONE, *cover, "-c:v", "mjpeg", "-disposition:v", "attached_pic")
     assert inspect(album).facts["type"] == "audio/mpeg"

@@ -37,7 +37,7 @@ import Testing
     ]
 
     @Test("what is known is known by its first bytes", arguments: known)
-    func known(name: String, bytes: [UInt8]) { #expect(Self.type(bytes) == name) }
+    func knownByFirstBytes(name: String, bytes: [UInt8]) { #expect(Self.type(bytes) == name) }
 
     @Test(
         "what a browser could run, and what nobody knows, is a plain file",
