@@ -17,8 +17,8 @@ struct InspectorConfiguration: Sendable {
     init?(environment: inout Environment, _ limits: UploadLimits) throws(ConfigurationError) {
         let seconds = try environment.integer("PARLEY_MEDIA_INSPECTOR_SECONDS", default: 30, in: 1...600)
         let memory = try environment.integer("PARLEY_MEDIA_INSPECTOR_MEGABYTES", default: 1024, in: 64...65_536)
-        let cores = max(1, sysconf(CInt(_SC_NPROCESSORS_ONLN)))
-        atOnce = try environment.integer("PARLEY_MEDIA_INSPECTORS", default: cores, in: 1...1_000)
+        let wanted = try environment.integer("PARLEY_MEDIA_INSPECTORS", default: 0, in: 0...1_000)
+        atOnce = wanted > 0 ? wanted : max(1, sysconf(CInt(_SC_NPROCESSORS_ONLN)))
         guard let executable = environment.optionalString("PARLEY_MEDIA_INSPECTOR") else { return nil }
         guard access(executable, X_OK) == 0 else {
             throw ConfigurationError("PARLEY_MEDIA_INSPECTOR", "must name an executable: \(executable)")
