@@ -97,6 +97,7 @@ let package = Package(
             .executable(name: "store", targets: ["Store"]),
             .executable(name: "receipt", targets: ["Receipt"]),
             .executable(name: "fanout", targets: ["Fanout"]),
+            .executable(name: "media", targets: ["Media"]),
             .executable(name: "media-inspector", targets: ["MediaInspector"]),
             .executable(name: "parley", targets: ["ParleyCLI"]),
             .executable(name: "parley-load", targets: ["ParleyLoad"]),
@@ -139,6 +140,13 @@ let package = Package(
         executable(
             "Fanout", "Services/Fanout",
             ["Bus", "Bytes", "Edge", "JSON", "Models", "Reactor", "ServiceKit", "Slots", "Wire"]),
+        executable(
+            "Media", "Services/Media",
+            [
+                "Bus", "Bytes", "CCrypto", "CLinux", "Edge", "JSON", "Models", "Postgres", "Reactor", "ServiceKit",
+                "Slots", "Wire",
+            ],
+            resources: [.embedInCode("Migrations"), .embedInCode("SQL")]),
         executable(
             "MediaInspector", "Services/MediaInspector",
             ["Bytes", "CAV", "CHEIF", "CLinux", "CSeccomp", "CVips", "JSON"]),
@@ -246,6 +254,12 @@ let package = Package(
             [
                 "Receipt", "Bus", "Bytes", "JSON", "Models", "Wire", "Postgres", "PostgresSupport", "Reactor",
                 "ServiceKit", "Slots", "Store",
+            ]),
+        tests(
+            "Media",
+            [
+                "Bytes", "Edge", "JSON", "Media", "Models", "Postgres", "PostgresSupport", "Reactor", "ServiceKit",
+                "Slots", "Wire",
             ]),
         tests("MediaInspector", ["MediaInspector"]),
         tests("Fanout", ["Fanout", "Bus", "Edge", "ServiceKit", "Bytes", "JSON", "Models", "Wire", "Reactor"]),

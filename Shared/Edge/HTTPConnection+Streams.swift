@@ -42,6 +42,15 @@ extension HTTPConnection {
         return hadBegun
     }
 
+    func respondToStream(
+        _ status: Int, _ contentType: ContentType, _ headers: [ResponseHeader], _ body: UnsafeRawBufferPointer
+    ) {
+        state.respondToStream(
+            status, contentType, headers, body, server.responseWriter, isLast: server.isDraining, at: server.sweep)
+        forgetStream()
+        scheduleFlush()
+    }
+
     func endStream() {
         state.endResponse(isLast: server.isDraining, at: server.sweep)
         forgetStream()
@@ -80,10 +89,22 @@ public final class RequestStream {
         connection.scheduleFlush()
     }
 
+    /// Sends the whole response, once. If the body is not complete, the connection ends after it.
+    public func respond(
+        _ status: Int, _ contentType: ContentType = .json, headers: [ResponseHeader] = [],
+        body: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)
+    ) {
+        connection?.respondToStream(status, contentType, headers, body)
+    }
+
     /// Begins the response, once.
-    public func begin(_ status: Int, _ contentType: ContentType, headers: [ResponseHeader] = []) {
+    /// - Parameter length: of the body in bytes, all of which must follow; nil when it is not known.
+    public func begin(
+        _ status: Int, _ contentType: ContentType, headers: [ResponseHeader] = [], length: Int64? = nil
+    ) {
         guard let connection else { return }
-        connection.state.beginResponse(status, contentType, headers, connection.server.responseWriter)
+        connection.state.beginResponse(
+            status, contentType, headers, length: length, connection.server.responseWriter)
         connection.scheduleFlush()
     }
 
@@ -92,6 +113,14 @@ public final class RequestStream {
         guard let connection else { return }
         connection.state.append(toResponse: bytes)
         connection.owesDrained = connection.owesDrained || connection.state.isCongested
+        connection.scheduleFlush()
+    }
+
+    /// Sends a part of a file next, which must stay open until `drained` or `closed`. The stream is congested meanwhile.
+    public func write(fileAt offset: Int64, count: Int64, of descriptor: CInt) {
+        guard let connection else { return }
+        connection.state.append(toResponse: FilePart(descriptor: descriptor, offset: offset, count: count))
+        connection.owesDrained = true
         connection.scheduleFlush()
     }
 

@@ -224,11 +224,18 @@ public final class HTTPConnection: Connection, RequestConnection {
     private func send() {
         let wasBlocked = state.unblock()
         while state.wantsToSend {
-            switch socket.write(state.unsent) {
-            case .bytes(let count): state.sent(count)
-            case .full: if state.block(wasBlocked: wasBlocked, at: server.sweep) { close() }
-            case .failed: close()
-            }
+            sent(socket.write(state.unsent), wasBlocked) { state.sent($0) }
+        }
+        while let part = state.filePart {
+            sent(socket.write(part), wasBlocked) { state.sentFile(Int64($0)) }
+        }
+    }
+
+    private func sent(_ result: StreamSocket.WriteResult, _ wasBlocked: Bool, _ count: (Int) -> Void) {
+        switch result {
+        case .bytes(let size): count(size)
+        case .full: if state.block(wasBlocked: wasBlocked, at: server.sweep) { close() }
+        case .failed: close()
         }
     }
 

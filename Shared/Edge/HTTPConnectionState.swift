@@ -51,8 +51,10 @@ struct HTTPConnectionState: ~Copyable {
     var output = OutputBuffer()
     /// How far the streamed request is that is served.
     var stream = StreamProgress.none
-    /// Whether the head of its response is written.
-    var hasBegunResponse = false
+    /// What is left to be written of its response; nil before its head.
+    var framing: ResponseFraming?
+    /// The part of a file that is sent behind `output`.
+    var file: FilePart?
     /// Input read beyond the limit on outstanding responses, or that a streamed request is not ready for.
     var held: [UInt8] = []
     private(set) var expectsContinue = false
@@ -95,7 +97,7 @@ struct HTTPConnectionState: ~Copyable {
     var bufferedBytes: Int { unreadBytes + held.count }
 
     /// Whether the peer is behind with a streamed response: a quarter of its limit, so that more can be made meanwhile.
-    var isCongested: Bool { output.count > limits.unreadResponseBytes / 4 }
+    var isCongested: Bool { file != nil || output.count > limits.unreadResponseBytes / 4 }
 
     var hasOutstandingResponses: Bool { responses.outstanding > 0 }
 
@@ -288,6 +290,16 @@ struct HTTPConnectionState: ~Copyable {
 
     /// Valid until the next change.
     var unsent: UnsafeRawBufferPointer { output.bytes }
+
+    /// The part of a file that is to be sent now; nil while other bytes go first.
+    var filePart: FilePart? { phase != .closed && !isBlocked && output.count == 0 ? file : nil }
+
+    mutating func sentFile(_ count: Int64) {
+        takenBytes += Int(count)
+        file!.offset += count
+        file!.count -= count
+        if file!.count == 0 { file = nil }
+    }
 
     /// The socket is, or may be, writable again.
     mutating func unblock() -> Bool {

@@ -2,7 +2,7 @@ import Bytes
 import Glibc
 
 /// The Date field (RFC 9110, 6.6.1), formatted once per second, not per response.
-struct HTTPDate {
+public struct HTTPDate {
     private var second: time_t = 0
     private var line: [UInt8] = []
 
@@ -15,6 +15,11 @@ struct HTTPDate {
     }
 
     func write(to buffer: inout ByteBuffer) { buffer.append(line) }
+
+    /// A time as other fields have it: `Sun, 06 Nov 1994 08:49:37 GMT`.
+    public static func text(second: Int) -> String {
+        String(decoding: line(second).dropFirst("Date: ".utf8.count).dropLast(2), as: UTF8.self)
+    }
 
     private static func line(_ second: time_t) -> [UInt8] {
         var second = second

@@ -36,6 +36,15 @@ struct ResponseTraits: Equatable {
     var saysKeepAlive = false
 }
 
+/// How the end of a streamed response's body is found (RFC 9112, 6.3).
+enum ResponseFraming: Equatable {
+    /// By its length in bytes.
+    case length(Int64)
+    case chunks
+    /// It ends with the connection: for clients of HTTP/1.0.
+    case untilEnd
+}
+
 /// Writes the status line and header fields of a response (RFC 9112, 4 and 5).
 struct ResponseWriter {
     private var date: HTTPDate
@@ -62,16 +71,23 @@ struct ResponseWriter {
         if !traits.withoutBody, status != 204 { buffer.append(body) }
     }
 
-    /// Writes the head of a response whose length is not known. Without chunks, its body ends with the connection
-    /// (RFC 9112, 6.3).
+    /// Writes the head of a response whose body follows. Without chunks, a body of unknown length ends with the
+    /// connection (RFC 9112, 6.3).
     func writeHead(
-        _ status: Int, _ contentType: ContentType, _ headers: [ResponseHeader], inChunks: Bool,
+        _ status: Int, _ contentType: ContentType, _ headers: [ResponseHeader], _ framing: ResponseFraming,
         _ traits: ResponseTraits, to buffer: inout ByteBuffer
     ) {
         writeStatusLine(status, to: &buffer)
         date.write(to: &buffer)
         write(contentType, to: &buffer)
-        if inChunks { buffer.append("Transfer-Encoding: chunked\r\n") }
+        switch framing {
+        case .length(let count):
+            buffer.append("Content-Length: ")
+            buffer.append(decimal: count)
+            buffer.append("\r\n")
+        case .chunks: buffer.append("Transfer-Encoding: chunked\r\n")
+        case .untilEnd: break
+        }
         endHead(headers, traits, to: &buffer)
     }
 
@@ -109,6 +125,7 @@ struct ResponseWriter {
         case 201: "Created"
         case 202: "Accepted"
         case 204: "No Content"
+        case 206: "Partial Content"
         case 304: "Not Modified"
         case 400: "Bad Request"
         case 401: "Unauthorized"
@@ -117,13 +134,18 @@ struct ResponseWriter {
         case 405: "Method Not Allowed"
         case 408: "Request Timeout"
         case 409: "Conflict"
+        case 410: "Gone"
+        case 412: "Precondition Failed"
         case 413: "Content Too Large"
         case 415: "Unsupported Media Type"
+        case 416: "Range Not Satisfiable"
         case 417: "Expectation Failed"
         case 422: "Unprocessable Content"
+        case 423: "Locked"
         case 426: "Upgrade Required"
         case 429: "Too Many Requests"
         case 431: "Request Header Fields Too Large"
+        case 460: "Checksum Mismatch"
         case 500: "Internal Server Error"
         case 503: "Service Unavailable"
         case 505: "HTTP Version Not Supported"

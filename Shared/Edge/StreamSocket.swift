@@ -26,6 +26,13 @@ struct StreamSocket {
         return result(sendmsg(descriptor, &message, CInt(MSG_NOSIGNAL)))
     }
 
+    /// `sendfile`. A file that ends before the part does has failed: what it was to hold is gone.
+    func write(_ part: FilePart) -> WriteResult {
+        var offset = off_t(part.offset)
+        let count = sendfile(descriptor, part.descriptor, &offset, Int(part.count))
+        return count == 0 ? .failed : result(count)
+    }
+
     func endWriting() { shutdown(descriptor, CInt(SHUT_WR)) }
 
     func setNoDelay() {

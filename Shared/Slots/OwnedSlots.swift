@@ -17,10 +17,12 @@ public final class OwnedSlots: SlotOwnerDelegate {
     /// The topics of a kind of service: of its requests and of its digests.
     public struct Topics: Sendable {
         let requests: @Sendable (SlotGroup) -> Topic
-        let digests: @Sendable (SlotGroup) -> Topic
+        /// Nil: it has no streams.
+        let digests: (@Sendable (SlotGroup) -> Topic)?
 
         public static let store = Topics(requests: { .command($0) }, digests: { .digest($0) })
         public static let receipt = Topics(requests: { .receiptCommand($0) }, digests: { .receiptDigest($0) })
+        public static let media = Topics(requests: { .mediaCommand($0) }, digests: nil)
     }
 
     private let bus: Bus
@@ -116,8 +118,9 @@ public final class OwnedSlots: SlotOwnerDelegate {
     // MARK: Digests
 
     private func publishDigests() {
+        guard let topic = topics.digests else { return }
         for digest in digests.takeDigests() {
-            bus.append(to: topics.digests(digest.slot.group)) { digest.write(to: &$0) }
+            bus.append(to: topic(digest.slot.group)) { digest.write(to: &$0) }
         }
     }
 }

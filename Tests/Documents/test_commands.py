@@ -22,10 +22,10 @@ KNOWN = set(
     "pg_restore psql sleep swift tar ulimit valgrind".split()
 )
 # What is checked in prose, where code is mostly no command.
-IN_PROSE = re.compile(r"^(?:make|parley|store|receipt|docker compose|Tests/[\w./]+|deploy/[\w./-]+) \S")
+IN_PROSE = re.compile(r"^(?:make|parley|store|receipt|media|docker compose|Tests/[\w./]+|deploy/[\w./-]+) \S")
 COMPOSE = yaml.safe_load(text("docker-compose.yml"))
 # Of the services of docker-compose.yml that are run once: what they are.
-RUN_ONCE = {"parley": "parley", "migrate-store": "store", "migrate-receipt": "receipt"}
+RUN_ONCE = {"parley": "parley", "migrate-store": "store", "migrate-receipt": "receipt", "migrate-media": "media"}
 COMPOSE_OPTIONS = {
     "up": {"--build", "--detach", "--no-recreate", "--no-deps", "--force-recreate", "--scale"},
     "run": {"--rm", "--no-deps"},
@@ -109,10 +109,12 @@ def own(name: str, arguments: list[str]) -> list[str]:
             if not re.search(rf"^  {scenario[0]} ", usage, re.MULTILINE):
                 return [f"parley load has no scenario {scenario[0]}"]
         return unknown(f"parley {command}", arguments[1:], usage)
-    if command == "migrate" and name in ("store", "receipt"):
+    if command == "migrate" and name in ("store", "receipt", "media"):
         return unknown(f"{name} migrate", arguments[1:], text("Shared/Postgres/Migrator+Command.swift"))
     if command in ("", "health") or name == "store" and command in ("restored", "statement"):
         return []
+    if name == "media" and command == "collect":
+        return unknown("media collect", arguments[1:], text("Services/Media/CollectCommand.swift"))
     return [f"{name} has no command {command}"]
 
 

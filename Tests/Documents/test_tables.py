@@ -42,9 +42,11 @@ def test_metrics_that_are_named_exist():
     named = {
         (place, name)
         for place in places
-        for name in re.findall(r"\bparley_(?:service|bus|http|ingest|store|receipt|fanout)_[a-z_]+\b", text(place))
+        for name in re.findall(
+            r"\bparley_(?:service|bus|http|ingest|store|receipt|fanout|media)_[a-z_]+\b", text(place)
+        )
         if not place.endswith("alerts.yml") or not name.endswith("_info")
     }
     roots = {re.sub(r"_(bucket|sum|count)$", "", name): (place, name) for place, name in named}
-    schemas = {"parley_store_owner", "parley_receipt_owner"}
+    schemas = {"parley_store_owner", "parley_receipt_owner", "parley_media_owner"}
     assert not [found for name, found in roots.items() if name not in known | schemas and found[1] not in known]

@@ -149,7 +149,8 @@ def test_the_ingress_reaches_the_edges():
     for path in ingress["spec"]["rules"][0]["http"]["paths"]:
         backend = path["backend"]["service"]
         assert backend["port"]["name"] in [port["name"] for port in services[backend["name"]]["spec"]["ports"]]
-        assert backend["name"] == ("fanout" if path["path"] == "/v1/socket" else "ingest")
+        behind = {"/v1/socket": "fanout", "/v1/media": "media"}
+        assert backend["name"] == behind.get(path["path"], "ingest")
 
 
 def test_the_bus_is_where_the_services_look_for_it():
@@ -167,7 +168,8 @@ def test_each_role_finds_its_own_secrets_only():
         sources = deployment["spec"]["template"]["spec"]["volumes"][0]["projected"]["sources"]
         names = {source["secret"]["name"] for source in sources}
         own = {"parley-bus-public", f"parley-bus-{role}"}
-        own |= {f"parley-database-{role}"} if role in ("store", "receipt") else {"parley-jwt"}
+        own |= {f"parley-database-{role}"} if role in ("store", "receipt", "media") else set()
+        own |= {"parley-jwt"} if role in ("ingest", "fanout", "media") else set()
         assert names == own
 
 
@@ -195,5 +197,5 @@ def test_network_policies_let_roles_hear_whom_they_listen_to():
     }
     for role in SERVICES:
         assert admitted[role] == {other for other in SERVICES if role in wanted[other]}
-    assert wanted["ingest"] == {"store", "receipt"}
+    assert wanted["ingest"] == {"store", "receipt", "media"}
     assert policies["nothing-else"]["podSelector"] == {}

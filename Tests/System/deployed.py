@@ -56,7 +56,7 @@ class DeployedSystem(System):
     def _link_executables(directory: Path):
         for name in ("ingest", "fanout", "parley", "parley-load"):
             (directory / name).symlink_to(EXECUTABLES / name)
-        for name in ("store", "receipt"):
+        for name in ("store", "receipt", "media"):
             script = EXECUTABLE.format(name=name, executable=EXECUTABLES / name, roles=ROLES)
             (directory / name).write_text(script)
             (directory / name).chmod(0o755)

@@ -6,18 +6,18 @@
 SET client_min_messages = warning;  -- not what is there already
 
 SELECT format('CREATE ROLE %I LOGIN', name)
-FROM unnest(ARRAY['store', 'store_owner', 'receipt', 'receipt_owner', 'maintenance']) AS name
+FROM unnest(ARRAY['store', 'store_owner', 'receipt', 'receipt_owner', 'media', 'media_owner', 'maintenance']) AS name
 WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = name) \gexec
 
 -- Only an owner rewrites a table. What else scrubbing does: look for old transactions, and make the log begin anew.
-GRANT store_owner, receipt_owner, pg_monitor, pg_checkpoint TO maintenance;
+GRANT store_owner, receipt_owner, media_owner, pg_monitor, pg_checkpoint TO maintenance;
 
 SELECT 'CREATE DATABASE parley'
 WHERE NOT EXISTS (SELECT FROM pg_database WHERE datname = 'parley') \gexec
 
 REVOKE ALL ON DATABASE parley FROM PUBLIC;
-GRANT CONNECT ON DATABASE parley TO store, receipt;
-GRANT CONNECT, CREATE ON DATABASE parley TO store_owner, receipt_owner;
+GRANT CONNECT ON DATABASE parley TO store, receipt, media;
+GRANT CONNECT, CREATE ON DATABASE parley TO store_owner, receipt_owner, media_owner;
 
 \connect parley
 REVOKE ALL ON SCHEMA public FROM PUBLIC;

@@ -3,7 +3,7 @@
 -- A role per service, and every table has one writer.
 
 SELECT format('CREATE ROLE %I LOGIN', service)
-FROM unnest(ARRAY['store', 'receipt']) AS service
+FROM unnest(ARRAY['store', 'receipt', 'media']) AS service
 WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = service) \gexec
 
 SELECT 'CREATE DATABASE parley OWNER store'
@@ -11,7 +11,7 @@ WHERE NOT EXISTS (SELECT FROM pg_database WHERE datname = 'parley') \gexec
 
 \connect parley
 
-GRANT CREATE ON DATABASE parley TO receipt;
+GRANT CREATE ON DATABASE parley TO receipt, media;
 
 -- What the two read of each other is granted by the files of ../database, which are run after the migrations. An older
 -- system may still allow them everything.

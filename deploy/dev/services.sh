@@ -60,7 +60,7 @@ build_flags=(--explicit-target-dependency-import-check error)
 
 require_executables() {
     local name
-    for name in "${services[@]}" parley parley-load; do
+    for name in "${services[@]}" media-inspector parley parley-load; do
         [[ -x $executables/$name ]] || die "$executables/$name is missing: run this without PARLEY_NO_BUILD, or make build."
     done
 }
@@ -108,8 +108,8 @@ require_distinct_ports() {
     local repeated service number
     repeated=$(while read -r service number; do port_of "$service" "$number"; done < <(expected_processes) | sort | uniq -d)
     [[ -z $repeated ]] || die \
-        "two services would listen on port ${repeated//$'\n'/, }: PARLEY_HTTP_PORT ($http_port) also gives +2 and +3" \
-        "to store and receipt, and each further instance adds 10; choose another PARLEY_WS_PORT ($ws_port)."
+        "two services would listen on port ${repeated//$'\n'/, }: PARLEY_HTTP_PORT ($http_port) also gives +2, +3 and +4" \
+        "to store, receipt and media, and each further instance adds 10; choose another PARLEY_WS_PORT ($ws_port)."
 }
 
 start_service() { # SERVICE NUMBER
@@ -124,10 +124,14 @@ start_service() { # SERVICE NUMBER
         unset PARLEY_JWT_SECRET PARLEY_DATABASE_URL
         if [[ " ${services_with_database[*]} " == *" $1 "* ]]; then
             export PARLEY_DATABASE_URL && PARLEY_DATABASE_URL=$(database_url "$1")
-        else # the edges
-            export PARLEY_JWT_SECRET_FILE=$secret_file
-            [[ $1 != ingest ]] || export_web
         fi
+        case $1 in # whom clients reach
+        ingest | fanout | media) export PARLEY_JWT_SECRET_FILE=$secret_file ;;
+        esac
+        case $1 in
+        ingest) export_web ;;
+        media) export PARLEY_MEDIA_STORAGE="file://$state/media" PARLEY_MEDIA_INSPECTOR=$executables/media-inspector ;;
+        esac
         # A separate session: Ctrl-C in this terminal must reach only the script, which stops the services in order.
         exec setsid "$executables/$1" >>"$logs/$name.log" 2>&1 </dev/null 9>&-
     ) &

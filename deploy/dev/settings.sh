@@ -53,8 +53,9 @@ instances[ingest]=$(number_setting PARLEY_INGESTS 1 0 20)
 instances[store]=$(number_setting PARLEY_STORES 1 0 20)
 instances[receipt]=$(number_setting PARLEY_RECEIPTS 1 0 20)
 instances[fanout]=$(number_setting PARLEY_FANOUTS 1 0 20)
+instances[media]=$(number_setting PARLEY_MEDIAS 1 0 20)
 
-# A directory with the six executables. If set, it is used unchanged and nothing is built.
+# A directory with the executables. If set, it is used unchanged and nothing is built.
 executables=${PARLEY_EXECUTABLES:-$repository/.build/release}
 
 start_seconds=$(number_setting PARLEY_START_SECONDS 60 1 3600)
@@ -75,6 +76,7 @@ remember_settings() {
 		PARLEY_STORES=${instances[store]}
 		PARLEY_RECEIPTS=${instances[receipt]}
 		PARLEY_FANOUTS=${instances[fanout]}
+		PARLEY_MEDIAS=${instances[media]}
 		END
     )
 }

@@ -1,6 +1,8 @@
 #include <openssl/bio.h>
 #include <openssl/ec.h>
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
 #include <openssl/rsa.h>

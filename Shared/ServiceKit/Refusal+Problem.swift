@@ -6,18 +6,18 @@ import Wire
 
 extension Refusal {
     /// A problem sent before the request is handled.
-    init(_ problem: Problem, headers: [ResponseHeader] = []) {
+    public init(_ problem: Problem, headers: [ResponseHeader] = []) {
         var body = ByteBuffer()
         problem.writeJSON(to: &body)
         self.init(Int(problem.code.status), .problem, headers: headers + Self.retryHeaders(of: problem), body: body)
     }
 
-    static func retryHeaders(of problem: Problem) -> [ResponseHeader] {
+    public static func retryHeaders(of problem: Problem) -> [ResponseHeader] {
         problem.retryAfter.map { [ResponseHeader.retryAfter(seconds: $0)] } ?? []
     }
 
     /// A 405 response with the methods that the path supports (RFC 9110, 15.5.6).
-    static func methodNotAllowed(_ allowed: StaticString) -> Refusal {
+    public static func methodNotAllowed(_ allowed: StaticString) -> Refusal {
         var body = ByteBuffer()
         body.beginObject()
         body.append(key: "status", json: 405)

@@ -2,26 +2,25 @@ import Bytes
 import Edge
 import Models
 import Reactor
-import ServiceKit
 import Wire
 
 /// Determines the user that a request is made for: the subject of its token, or the user that an administrator names in
 /// `X-Parley-User`.
 @Reactor
-final class Authenticator {
+public final class Authenticator {
     private var tokens: TokenVerifier
     private let erased: ErasedUsers
     private let revoked: RevokedTokens
     private var keyFile: TokenKeyFile?
 
-    init(_ tokens: TokenVerifier, _ erased: ErasedUsers, _ revoked: RevokedTokens) {
+    public init(_ tokens: TokenVerifier, _ erased: ErasedUsers, _ revoked: RevokedTokens) {
         self.tokens = tokens
         self.erased = erased
         self.revoked = revoked
     }
 
     /// Reloads the keys when their file changes, if they come from a file.
-    func watchKeys(_ log: Log) {
+    public func watchKeys(_ log: Log) {
         guard let path = tokens.keyFile else { return }
         keyFile = TokenKeyFile(path, log: log) { [unowned self] in tokens.replaceKeys(by: $0) }
         keyFile?.watch()
@@ -40,7 +39,7 @@ final class Authenticator {
         func matches(_ other: UnsafeRawBufferPointer) -> Bool { token.withUnsafeBytes { $0.isEqual(to: other) } }
     }
 
-    func user(of request: Request) throws(Problem) -> UserID {
+    public func user(of request: Request) throws(Problem) -> UserID {
         let identity = try identity(of: request)
         guard let name = request[.parleyUser] else { return identity.user }
         guard identity.isAdministrator else {
@@ -54,7 +53,7 @@ final class Authenticator {
     }
 
     /// The administrator that makes a request. Such a request is for no user.
-    func administrator(of request: Request) throws(Problem) -> UserID {
+    public func administrator(of request: Request) throws(Problem) -> UserID {
         let identity = try identity(of: request)
         guard identity.isAdministrator else {
             throw Problem(.forbidden, "Authorization: only an administrator's token may do this")
@@ -63,17 +62,17 @@ final class Authenticator {
     }
 
     /// The token of a request whose body takes long, to be asked about again while it arrives.
-    func token(of request: Request) throws(Problem) -> Identity { try identity(of: request) }
+    public func token(of request: Request) throws(Problem) -> Identity { try identity(of: request) }
 
     /// Whether a token that was valid once still is.
-    func isValid(_ token: Identity) -> Bool { TokenRefusal.of(token, tokens, erased, revoked) == nil }
+    public func isValid(_ token: Identity) -> Bool { TokenRefusal.of(token, tokens, erased, revoked) == nil }
 
     /// The challenge of a 401 response (RFC 6750, 3).
-    static func challenge(_ request: Request) -> ResponseHeader {
+    public static func challenge(_ request: Request) -> ResponseHeader {
         token(of: request) == nil ? ResponseHeader("WWW-Authenticate", "Bearer") : tokenIsInvalid
     }
 
-    static let tokenIsInvalid = ResponseHeader("WWW-Authenticate", "Bearer error=\"invalid_token\"")
+    public static let tokenIsInvalid = ResponseHeader("WWW-Authenticate", "Bearer error=\"invalid_token\"")
 
     private func identity(of request: Request) throws(Problem) -> Identity {
         let identity = try verifiedIdentity(of: request)

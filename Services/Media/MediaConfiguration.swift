@@ -1,0 +1,73 @@
+import Edge
+import Models
+import Postgres
+import ServiceKit
+
+/// The configuration of media, read from its environment.
+struct MediaConfiguration: Sendable {
+    let databaseURL: String
+    let listen: ListenAddress
+    let bus: BusConfiguration
+    let tokens: TokenVerifier
+    let storage: FileStorage
+    let limits: UploadLimits
+    /// The executable that looks into files. Nil: none is looked into, and each is a file of unknown content.
+    let inspector: InspectorConfiguration?
+    let serverLimits: ServerLimits
+
+    init(environment: inout Environment) throws(ConfigurationError) {
+        databaseURL = try environment.requiredString("PARLEY_DATABASE_URL")
+        listen = try environment.address("PARLEY_LISTEN", default: "0.0.0.0:8084")
+        bus = try BusConfiguration(.media, environment: &environment)
+        tokens = try TokenVerifier(environment: &environment)
+        storage = try environment.mediaStorage()
+        limits = try UploadLimits(environment: &environment)
+        inspector = try InspectorConfiguration(environment: &environment, limits)
+        serverLimits = try ServerLimits(environment: &environment)
+    }
+
+    var writer: ConnectionConfiguration { connection("parley-media-writer", MediaStatements.writing) }
+    var reader: ConnectionConfiguration { connection("parley-media-reader", MediaStatements.reading) }
+
+    private func connection(_ name: String, _ statements: [Statement]) -> ConnectionConfiguration {
+        ConnectionConfiguration(
+            url: databaseURL, applicationName: name,
+            settings: [
+                ("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off"), ("statement_timeout", "10s"),
+                ("synchronous_commit", "on"),
+            ],
+            statements: statements)
+    }
+}
+
+extension Environment {
+    /// Where files are kept: `file:///` and a directory.
+    mutating func mediaStorage() throws(ConfigurationError) -> FileStorage {
+        try decode(
+            "PARLEY_MEDIA_STORAGE", default: FileStorage(root: "/var/lib/parley/media"),
+            must: "be file:// followed by the absolute path of a directory", FileStorage.init(url:))
+    }
+}
+
+/// What a user may upload and read.
+struct UploadLimits: Sendable {
+    let media: MediaLimits
+    /// Uploads of one user that are not complete.
+    let unfinished: Int64
+    /// Requests of one user that send or read bytes at a time, and of all users.
+    let streamsPerUser: Int
+    let streams: Int
+    /// The time for which a file stays that no message carries.
+    let unsent: Duration
+
+    var fileBytes: Int64 { Int64(media.bytes) }
+    var bytesPerDay: Int64 { Int64(media.bytesPerDay) }
+
+    init(environment: inout Environment) throws(ConfigurationError) {
+        media = try MediaLimits(environment: &environment)
+        unfinished = Int64(try environment.integer("PARLEY_MEDIA_UNFINISHED", default: 100, in: 1...100_000))
+        streamsPerUser = try environment.integer("PARLEY_MEDIA_STREAMS_PER_USER", default: 32, in: 1...100_000)
+        streams = try environment.integer("PARLEY_MEDIA_STREAMS", default: 512, in: 1...100_000)
+        unsent = try environment.duration("PARLEY_MEDIA_UNSENT", default: .seconds(7 * 24 * 3600))
+    }
+}

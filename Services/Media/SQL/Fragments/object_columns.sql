@@ -1,0 +1,22 @@
+-- What a file is, of the row `o`.
+--
+-- > id          uuid
+-- > uploader    text
+-- > state       smallint
+-- > name        text
+-- > metadata    text
+-- > size        bigint
+-- > received    bigint
+-- > expires_at  timestamptz
+-- > version     bigint      or NULL
+-- > type        text        or NULL
+-- > sha256      text        or NULL
+-- > reason      text        or NULL
+-- > width       integer     or NULL
+-- > height      integer     or NULL
+-- > duration_ms bigint      or NULL
+-- > thumbhash   text        or NULL
+-- > waveform    text        or NULL
+-- > thumbnails  text        or NULL
+o.id, o.uploader, o.state, o.name, o.metadata, o.size, o.received, o.expires_at, o.version, o.type, o.sha256, o.reason,
+o.width, o.height, o.duration_ms, o.thumbhash, o.waveform, o.thumbnails

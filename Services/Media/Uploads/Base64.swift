@@ -1,0 +1,31 @@
+/// Base64 with padding (RFC 4648, 4), as the headers of tus have it.
+enum Base64 {
+    /// Returns nil for anything else, such as bits beyond the last byte.
+    static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
+        guard text.count % 4 == 0 else { return nil }
+        let padding = text.reversed().prefix(2).prefix { $0 == UInt8(ascii: "=") }.count
+        var bytes: [UInt8] = [], bits: UInt32 = 0, count = 0
+        for character in text.dropLast(padding) {
+            guard let value = value(of: character) else { return nil }
+            bits = bits << 6 | value
+            count += 6
+            guard count >= 8 else { continue }
+            count -= 8
+            bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(count)))
+        }
+        // What is left of the last character is zero.
+        guard bits & (1 << UInt32(count) - 1) == 0 else { return nil }
+        return bytes
+    }
+
+    private static func value(of character: UInt8) -> UInt32? {
+        switch character {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(character - UInt8(ascii: "A"))
+        case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(character - UInt8(ascii: "a")) + 26
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(character - UInt8(ascii: "0")) + 52
+        case UInt8(ascii: "+"): 62
+        case UInt8(ascii: "/"): 63
+        default: nil
+        }
+    }
+}
