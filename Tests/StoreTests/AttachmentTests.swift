@@ -63,7 +63,7 @@ import Wire
             #expect(names(changes, "changes", "1", "message", "attachments") == ["harbour.jpg"])
             let isAnnounced = await eventually { store.changes.contains { $0.seq == 2 } }
             #expect(isAnnounced)
-            let live = store.changes.first { $0.seq == 2 }?.json ?? ""
+            let live = store.changes.filter { $0.seq == 2 }.map(\.json).joined()
             #expect(live.contains(#""attachments":[\#(picture.json),\#(report.json)]"#))
             let listed = await store.conversation(conversation, for: "bob")
             #expect(listed?.field("lastMessage", "text") as? String == "plain")
