@@ -6,7 +6,7 @@ import Testing
 /// The model of the database that the simulation uses, beside PostgreSQL: runs of the simulation are written down and
 /// carried out again there.
 @Suite(.serialized) struct ModelTests {
-    private static let seeds: Range<UInt64> = 0..<12
+    private static let seeds: Range<UInt64> = 0..<15
 
     init() { ReactorThread.start() }
 
