@@ -5,7 +5,7 @@ import Glibc
 /// What this process can do from the moment on that it looks at the first byte of a file: compute, take memory, start
 /// threads that can do no more than itself, and write on descriptor 1. Any other system call ends it with SIGSYS.
 ///
-/// It needs no privileges, namespaces or helpers, so it holds in containers, too (docs/decisions/0047-media-inspector.md).
+/// It needs no privileges, namespaces or helpers, so it holds in containers, too (docs/decisions/0046-media-inspector.md).
 struct Sandbox {
     private let filter: SystemCallFilter
     private let limits: Limits
