@@ -190,6 +190,8 @@ final class ReceiptUnderTest {
             parameters.add(user)
             parameters.add(seq)
         }
+        // Times of receipts have milliseconds: what follows is to be later than this, as a store's next change would be.
+        _ = try database.query("SELECT pg_sleep(0.002)")
     }
 
     /// Announces positions like a store that keeps writing messages, until `movesOn` is false.

@@ -1,0 +1,86 @@
+"""Users who upload files, without a client of tus: what they send is chosen byte by byte."""
+
+import base64
+import socket
+import time
+import uuid
+
+import requests
+from client import token
+from system import System
+
+PATIENCE = 60
+TUS = {"Tus-Resumable": "1.0.0"}
+BODY = {"Content-Type": "application/offset+octet-stream"}
+
+
+def eventually(what, reason: str):
+    """Waits until `what` returns something, and returns it."""
+    deadline = time.monotonic() + PATIENCE
+    while not (result := what()):
+        assert time.monotonic() < deadline, reason
+        time.sleep(0.05)
+    return result
+
+
+class Uploader:
+    """A user nobody else is, and their calls of media."""
+
+    def __init__(self, system: System, name: str | None = None):
+        self.system = system
+        self.name = name or f"uploader-{uuid.uuid4()}"
+        self.http = requests.Session()
+        self.http.headers["Authorization"] = f"Bearer {token(self.name)}"
+
+    @property
+    def base(self) -> str:
+        return self.system.address("media")
+
+    def call(self, method: str, path: str, **options) -> requests.Response:
+        return self.http.request(method, self.base + path, timeout=PATIENCE, **options)
+
+    def create(self, size: int, metadata: str = "", **headers) -> requests.Response:
+        fields = TUS | {"Upload-Length": str(size)} | ({"Upload-Metadata": metadata} if metadata else {})
+        return self.call("POST", "/v1/media", headers=fields | headers)
+
+    def created(self, size: int, **headers) -> str:
+        response = self.create(size, **headers)
+        assert response.status_code == 201, response.text
+        return response.headers["Location"]
+
+    def patch(self, path: str, offset: int, body: bytes, **headers) -> requests.Response:
+        fields = TUS | BODY | {"Upload-Offset": str(offset)} | headers
+        return self.call("PATCH", path, headers=fields, data=body)
+
+    def offset(self, path: str) -> int:
+        response = self.call("HEAD", path, headers=TUS)
+        assert response.status_code == 200, response.status_code
+        return int(response.headers["Upload-Offset"])
+
+    def upload(self, content: bytes, name: str = "note.txt") -> str:
+        """The path of a file that is ready."""
+        path = self.create(len(content), f"filename {base64.b64encode(name.encode()).decode()}").headers["Location"]
+        if content:
+            assert self.patch(path, 0, content).status_code == 204
+        return self.ready(path)
+
+    def ready(self, path: str) -> str:
+        eventually(lambda: self.call("GET", path).json().get("state") == "ready", "the file is ready")
+        return path
+
+    def begin_patch(self, path: str, offset: int, body: bytes, announced: int):
+        """Sends a part of a body, and then nothing any more."""
+        host, port = self.base.removeprefix("http://").split(":")
+        connection = socket.create_connection((host, int(port)), timeout=PATIENCE)
+        head = (
+            f"PATCH {path} HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer {token(self.name)}\r\n"
+            f"Tus-Resumable: 1.0.0\r\nContent-Type: application/offset+octet-stream\r\n"
+            f"Upload-Offset: {offset}\r\nContent-Length: {announced}\r\n\r\n"
+        )
+        connection.sendall(head.encode() + body)
+        return connection
+
+
+def stored_files(system: System, path: str) -> list[str]:
+    name = path.rpartition("/")[2]
+    return [file.name for file in (system.state / "media").rglob(f"{name}*")]
