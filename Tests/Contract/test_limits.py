@@ -1,18 +1,24 @@
 """Every limit of `GET /v1/limits`: what lies at it passes, one more does not."""
 
+import base64
 import json
 import subprocess
+import time
+from email.utils import parsedate_to_datetime
 
+import httpx
 import pytest
 
 from contract import DOCUMENT
+from judged import PATIENCE
 from people import new_id, open_socket
 
 SHARES = {
     "sessionsPerUser", "framesPerSecond", "frameBurst", "receiptsPerSecond",
     "costPerSecond", "costBurst", "costInFlight", "bytesInFlight", "costs", "conversationsPerUser",
+    "mediaBytesPerDay", "megapixels",
 }  # fmt: skip
-"""Of one user, at a time or for a while: they have tests of their own."""
+"""Of one user, at a time or for a while, and what is found in a file: they have tests of their own."""
 
 PAGES = {
     "conversationsPerPage": "/v1/conversations?limit=",
@@ -84,6 +90,56 @@ def test_the_title_of_a_group(anna, limits):
 def test_mentions(anna, group, limits):
     for count, status in ((limits["mentionsPerMessage"], 201), (limits["mentionsPerMessage"] + 1, 413)):
         assert send(anna, group, mentions=[f"user-{number}" for number in range(count)]).status_code == status
+
+
+@beyond("attachmentsPerMessage")
+def test_attachments(anna, group, limits):
+    for count, status in ((limits["attachmentsPerMessage"], 404), (limits["attachmentsPerMessage"] + 1, 413)):
+        assert send(anna, group, attachments=[{"id": new_id()} for _ in range(count)]).status_code == status
+
+
+@pytest.fixture
+def media(system, anna):
+    """media has no calls in the document yet, so nobody judges its responses."""
+    address = f"http://127.0.0.1:{system.http_port + 4}"
+    headers = {"Authorization": f"Bearer {anna.token}", "Tus-Resumable": "1.0.0"}
+    with httpx.Client(base_url=address, headers=headers, timeout=PATIENCE, trust_env=False) as client:
+        yield client
+
+
+def create(media, size: int, name: str = "note.txt") -> httpx.Response:
+    metadata = f"filename {base64.b64encode(name.encode()).decode()}"
+    return media.post("/v1/media", headers={"Upload-Length": str(size), "Upload-Metadata": metadata})
+
+
+@beyond("mediaBytes")
+def test_the_bytes_of_a_file(media, limits):
+    for size, status in ((limits["mediaBytes"], 201), (limits["mediaBytes"] + 1, 413)):
+        assert create(media, size).status_code == status
+
+
+@beyond("mediaNameBytes")
+def test_the_name_of_a_file(media, limits):
+    for size, is_taken in ((limits["mediaNameBytes"], True), (limits["mediaNameBytes"] + 1, False)):
+        assert (create(media, 1, "x" * size).status_code == 201) == is_taken
+
+
+@beyond("uploadSeconds")
+def test_the_time_of_an_upload(media, limits):
+    created = create(media, 1)
+    times = [parsedate_to_datetime(created.headers[name]) for name in ("Upload-Expires", "Date")]
+    assert abs((times[0] - times[1]).total_seconds() - limits["uploadSeconds"]) <= PATIENCE
+
+
+@beyond("replyToAttachments")
+def test_a_reply_to_attachments(media, anna, group, limits):
+    assert not limits["replyToAttachments"]
+    path = create(media, 0).headers["Location"]
+    deadline = time.monotonic() + PATIENCE
+    while media.get(path).json()["state"] != "ready":
+        assert time.monotonic() < deadline
+    sent = send(anna, group, attachments=[{"id": path.rpartition("/")[2]}]).json()
+    assert send(anna, group, replyTo=sent["id"]).status_code == 422
 
 
 @beyond("bodyBytes")

@@ -45,6 +45,8 @@ BEYOND_SCHEMAS = (
     "must not be blank",
     "exactly one other user",
     "exactly one emoji",
+    "must name each file once",
+    "text: is missing",  # without attachments
     "Idempotency-Key: must be a UUID",  # not the nil UUID, which the generator takes in spite of `not`
     "expected an integer",  # 1.0 is an integer to JSON Schema
     "U+0000",

@@ -54,7 +54,7 @@ class DeployedSystem(System):
 
     @staticmethod
     def _link_executables(directory: Path):
-        for name in ("ingest", "fanout", "parley", "parley-load"):
+        for name in ("ingest", "fanout", "media-inspector", "parley", "parley-load"):
             (directory / name).symlink_to(EXECUTABLES / name)
         for name in ("store", "receipt", "media"):
             script = EXECUTABLE.format(name=name, executable=EXECUTABLES / name, roles=ROLES)

@@ -74,6 +74,7 @@ class Servers:
             f"parley = host={server.directory} port=5432 dbname=parley user=postgres",
             "[pgbouncer]",
             "pool_mode = session",
+            "default_pool_size = 40",  # Two of each service hold more than the default of 20.
             "auth_type = any",
             "listen_port = 6432",
             f"unix_socket_dir = {directory}",

@@ -112,7 +112,7 @@ time.sleep(60)
         [sys.executable, "-c", script], cwd=Path(__file__).parent, text=True, stdout=subprocess.PIPE
     ) as holder:
         pids = json.loads(holder.stdout.readline())
-        assert len(pids) == 5 and all(map(is_alive, pids))
+        assert len(pids) == len(SERVICES) + 1 and all(map(is_alive, pids))
         holder.kill()
     deadline = time.monotonic() + 15
     while any(map(is_alive, pids)):

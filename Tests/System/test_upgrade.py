@@ -30,7 +30,8 @@ async def test_frames_of_the_next_version_are_refused_and_counted_and_nothing_is
             await crowd.expect_everything_once()
             await read_everything(crowd)
             deaf = [process for process in processes if await metric(double, *process, REFUSED) == before[process]]
-        assert all(peer.spoken > 0 for peer in peers.values())
+        # media says something when a message carries files, and here none does.
+        assert all(peer.spoken > 0 for role, peer in peers.items() if role != "media")
 
 
 async def read_everything(crowd):
