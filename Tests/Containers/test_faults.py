@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from project import REPOSITORY, Project, check, eventually, write_talk
+from project import REPOSITORY, SERVICES, Project, check, eventually, write_talk
 
 CONVERSATIONS = REPOSITORY.parent / "shared" / "data" / "ubuntu-irc.jsonl"
 
@@ -72,8 +72,8 @@ def test_nothing_is_lost_when_containers_die_stop_and_lose_the_network(project: 
     def cut_off(service: str):
         container, bus = project.containers(service)[0], project.network("bus")
         check("docker", "network", "disconnect", bus, container)
-        # Two of each of the four roles that stores listen to, less the one that was cut off.
-        project.probe({"first": [["http://store.bus:8080/metrics", "parley_bus_peers", 7]]})
+        # Two of each role that stores listen to, one of media, less the one that was cut off.
+        project.probe({"first": [["http://store.bus:8080/metrics", "parley_bus_peers", 8]]})
         check("docker", "network", "connect", "--alias", f"{service}.bus", bus, container)
 
     project.up(store=2, receipt=2, ingest=2, fanout=2)
@@ -85,7 +85,9 @@ def test_nothing_is_lost_while_a_system_is_upgraded(project: Project, load):
     """As docs/operations.md says: the migrations, then one service after the other is replaced by new containers."""
 
     def migrate():
-        project.compose("up", "--no-deps", "--force-recreate", "migrate-store", "migrate-receipt", "grant")
+        project.compose(
+            "up", "--no-deps", "--force-recreate", "migrate-store", "migrate-receipt", "migrate-media", "grant"
+        )
 
     def replace(service: str):
         [old] = project.containers(service)
@@ -93,7 +95,7 @@ def test_nothing_is_lost_while_a_system_is_upgraded(project: Project, load):
         eventually(lambda: project.ready(service) == 1, 60, f"a new {service}")
         assert old not in project.containers(service)
 
-    load(migrate, *[partial(replace, service) for service in ("store", "receipt", "fanout", "ingest")])
+    load(migrate, *[partial(replace, service) for service in SERVICES])
 
 
 def test_nothing_is_lost_when_the_database_and_the_proxy_are_restarted(project: Project, load):
