@@ -82,7 +82,8 @@ extension Bus {
     ) {
         let slot = user.slot
         request(
-            .mediaCommand(slot.group), slot, kind.rawValue, trace, nil, .milliseconds(100), deadline, fields, completion)
+            .mediaCommand(slot.group), slot, kind.rawValue, trace, nil, .milliseconds(100), deadline, fields, completion
+        )
     }
 
     /// Sends a request to a media service and returns its outcome.
