@@ -397,7 +397,7 @@ final class MediaService: HTTPHandler {
         switch call {
         case .offset: return try await offset(of: id, user)
         case .terminate:
-            await active.displace(id)
+            await active.displace(id, of: user)
             try await uploads.terminate(id, of: user)
             readers.forget(id)
             caretaker.hasten()
@@ -414,7 +414,7 @@ final class MediaService: HTTPHandler {
     /// How far an upload is. A request that still writes it is over: its client would not ask otherwise.
     private func offset(of id: MediaID, _ user: UserID) async throws(Reply) -> Reply {
         _ = try await readers.current(id, of: user)
-        await active.displace(id)
+        await active.displace(id, of: user)
         let object = try await readers.current(id, of: user)
         var headers = Self.tusHeaders + [ResponseHeader("Cache-Control", "no-store")]
         // What is kept of a complete upload may have another size.

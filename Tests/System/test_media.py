@@ -110,6 +110,23 @@ def test_a_client_that_comes_back_takes_its_upload_over(uploader):
     assert uploader.call("GET", path + "/content").content == content
 
 
+def test_a_stranger_does_not_disturb_an_upload(uploader):
+    content = random.Random(3).randbytes(500_000)
+    path = uploader.created(len(content))
+    with uploader.begin_patch(path, 0, content[:200_000], len(content)) as connection:
+        folder = uploader.system.state / "media" / "incoming"
+        [file] = eventually(lambda: stored_files(uploader.system, path), "the upload has a file")
+        eventually(lambda: (folder / file[:2] / file).stat().st_size == 200_000, "all that was sent is written")
+        stranger = Uploader(uploader.system)
+        assert stranger.patch(path, 200_000, content[200_000:]).status_code == 404
+        for method in ("HEAD", "DELETE"):
+            assert stranger.call(method, path, headers=TUS).status_code == 404
+        connection.sendall(content[200_000:])
+        assert connection.recv(1000).startswith(b"HTTP/1.1 204 ")
+    uploader.ready(path)
+    assert uploader.call("GET", path + "/content").content == content
+
+
 def test_a_body_of_another_digest_is_not_kept(uploader):
     path = uploader.created(10)
     wrong = base64.b64encode(hashlib.sha256(b"something else").digest()).decode()

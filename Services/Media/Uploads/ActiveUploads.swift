@@ -3,18 +3,27 @@ import Reactor
 
 /// The uploads that requests of this process are writing. A later request for one takes it over: a client that lost its
 /// connection comes back before this process notices.
+///
+/// They are known by uploader and id, because requests are told apart before the database says whose an upload is: what a
+/// user asks of somebody else's upload reaches none of its requests.
 @Reactor
 final class ActiveUploads {
-    private var calls: [MediaID: UploadCall] = [:]
-    private var waiting: [MediaID: [UnsafeContinuation<Void, Never>]] = [:]
+    private struct Key: Hashable {
+        let uploader: UserID
+        let id: MediaID
+    }
+
+    private var calls: [Key: UploadCall] = [:]
+    private var waiting: [Key: [UnsafeContinuation<Void, Never>]] = [:]
 
     var count: Int { calls.count }
 
-    /// Ends the request that writes this upload, and waits until what it has is kept.
-    func displace(_ id: MediaID) async {
-        while let call = calls[id] {
+    /// Ends the request of `uploader` that writes this upload, and waits until what it has is kept.
+    func displace(_ id: MediaID, of uploader: UserID) async {
+        let key = Key(uploader: uploader, id: id)
+        while let call = calls[key] {
             await withUnsafeContinuation { continuation in
-                waiting[id, default: []].append(continuation)
+                waiting[key, default: []].append(continuation)
                 call.displace()
             }
         }
@@ -22,23 +31,24 @@ final class ActiveUploads {
 
     /// Takes an upload over.
     func begin(_ id: MediaID, _ call: UploadCall) async {
-        await displace(id)
-        calls[id] = call
+        await displace(id, of: call.uploader)
+        calls[Key(uploader: call.uploader, id: id)] = call
     }
 
     func end(_ id: MediaID, _ call: UploadCall) {
-        guard calls[id] === call else { return }
-        calls[id] = nil
-        for continuation in waiting.removeValue(forKey: id) ?? [] { continuation.resume() }
+        let key = Key(uploader: call.uploader, id: id)
+        guard calls[key] === call else { return }
+        calls[key] = nil
+        for continuation in waiting.removeValue(forKey: key) ?? [] { continuation.resume() }
     }
 
     /// Ends all of them, and waits until what they have is kept.
     func endAll() async {
-        for id in Array(calls.keys) { await displace(id) }
+        for key in Array(calls.keys) { await displace(key.id, of: key.uploader) }
     }
 
     /// Ends those of a user, who is erased.
     func endAll(of user: UserID) async {
-        for (id, call) in calls where call.uploader == user { await displace(id) }
+        for key in calls.keys where key.uploader == user { await displace(key.id, of: user) }
     }
 }
