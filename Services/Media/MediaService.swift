@@ -35,7 +35,6 @@ final class MediaService: HTTPHandler {
     private let inspections: Inspections
     private let caretaker: Caretaker
     private var signer: AddressSigner?
-    private(set) var entriesRefused = 0
 
     init(_ service: Service, _ configuration: MediaConfiguration, bus: Bus) {
         self.service = service
@@ -129,8 +128,8 @@ final class MediaService: HTTPHandler {
             Double(readers.asked)
         }
         metrics.counter("parley_media_removed_total", "Files removed") { [caretaker] in Double(caretaker.removed) }
-        metrics.counter("parley_media_entries_refused_total", "Entries of no known layout") { [unowned self] in
-            Double(entriesRefused)
+        metrics.counter("parley_media_entries_refused_total", "Entries of no known layout") { [slots] in
+            Double(slots.refusedRequests)
         }
     }
 
@@ -156,40 +155,24 @@ final class MediaService: HTTPHandler {
     }
 
     private func receiveRequests(_ frame: InboundFrame) {
-        for bytes in frame.entries {
-            do throws(WireError) {
-                try receive(try RequestEntry(bytes), in: frame)
-            } catch {
-                entriesRefused += 1
-                bus.refuseEntry(of: frame)
-            }
+        slots.forEachRequest(in: frame) { (entry, request, _) throws(WireError) in
+            try receive(entry, request, from: frame.sender)
         }
     }
 
-    private func receive(_ entry: RequestEntry, in frame: InboundFrame) throws(WireError) {
-        // The topic is a group of slots. Entries for slots of other owners are not for this service.
-        guard slots.contains(entry.slot) else { return }
-        guard let kind = MediaRequestKind(rawValue: entry.kind), kind.mayBeRequested(by: frame.sender) else {
-            throw .unknownValue(field: "request kind", UInt64(entry.kind))
-        }
-        let request = RequestKey(origin: frame.origin, number: entry.number)
+    private func receive(_ entry: RequestEntry, _ request: RequestKey, from sender: Role?) throws(WireError) {
         var reader = ByteReader(entry.fields)
-        switch kind {
+        switch try MediaRequestKind(of: entry, from: sender) {
         case .attach:
             let attachment = try AttachMedia(from: &reader)
-            begin(request) { carriers.attach(attachment, request) }
+            bus.begin(request) { carriers.attach(attachment, request) }
         case .release:
             let release = try ReleaseMedia(from: &reader)
-            begin(request) { carriers.release(release, request) }
+            bus.begin(request) { carriers.release(release, request) }
         case .erase:
             let erasure = try EraseMedia(from: &reader)
-            begin(request) { carriers.erase(erasure.user, request) }
+            bus.begin(request) { carriers.erase(erasure.user, request) }
         }
-    }
-
-    /// Starts working on a request unless it repeats one in flight.
-    private func begin(_ request: RequestKey, _ body: () -> Void) {
-        if case .new = bus.admit(request) { body() }
     }
 
     // MARK: By the head

@@ -26,7 +26,6 @@ final class ReceiptService {
     let traffic = MessageTraffic()
     let clock: ChangeClock
     private let bus: Bus
-    private(set) var entriesRefused = 0
 
     init(_ configuration: ReceiptConfiguration, bus: Bus, log: Log) {
         self.bus = bus
@@ -89,58 +88,38 @@ final class ReceiptService {
     }
 
     private func receiveRequests(_ frame: InboundFrame) {
-        for bytes in frame.entries {
-            do throws(WireError) {
-                try receive(try RequestEntry(bytes), in: frame)
-            } catch {
-                entriesRefused += 1
-                bus.refuseEntry(of: frame)
-            }
+        slots.forEachRequest(in: frame) { (entry, request, _) throws(WireError) in
+            try receive(entry, request, from: frame.sender)
         }
     }
 
-    private func receive(_ entry: RequestEntry, in frame: InboundFrame) throws(WireError) {
-        // The topic is a group of slots. Entries for slots of other owners are not for this service.
-        guard slots.contains(entry.slot) else { return }
-        guard let kind = ReceiptRequestKind(rawValue: entry.kind), kind.mayBeRequested(by: frame.sender) else {
-            throw .unknownValue(field: "request kind", UInt64(entry.kind))
-        }
-        let request = RequestKey(origin: frame.origin, number: entry.number)
+    private func receive(_ entry: RequestEntry, _ request: RequestKey, from sender: Role?) throws(WireError) {
         var reader = ByteReader(entry.fields)
-        switch kind {
+        switch try ReceiptRequestKind(of: entry, from: sender) {
         case .signal:
             let signal = try ReceiptSignal(from: &reader)
-            begin(request) { take(signal, request) }
+            bus.begin(request) { take(signal, request) }
         case .importReceipts:
             let receipts = try ImportReceipts(from: &reader)
-            begin(request) { imports.store(receipts, request) }
+            bus.begin(request) { imports.store(receipts, request) }
         case .dropReceipts:
             let receipts = try DropReceipts(from: &reader)
-            begin(request) { imports.drop(receipts, request) }
+            bus.begin(request) { imports.drop(receipts, request) }
         case .erase:
             let receipts = try EraseReceipts(from: &reader)
-            begin(request) { erasure.respond(to: request, receipts) }
+            bus.begin(request) { erasure.respond(to: request, receipts) }
         case .seen:
             let seen = try SeenUsers(from: &reader)
-            begin(request) { lastSeen.keep(seen, request) }
+            bus.begin(request) { lastSeen.keep(seen, request) }
         case .lastSeen:
             let query = try LastSeenQuery(from: &reader)
-            begin(request) { lastSeen.respond(to: request, query) }
+            bus.begin(request) { lastSeen.respond(to: request, query) }
         case .status:
             let query = try StatusQuery(from: &reader)
-            begin(request) { queries.respond(to: request, query) }
+            bus.begin(request) { queries.respond(to: request, query) }
         case .positions:
             let query = try StreamPositions(from: &reader)
-            begin(request) { queries.respond(to: request, query, in: entry.slot) }
-        }
-    }
-
-    /// Starts working on a request unless it repeats one in flight.
-    private func begin(_ request: RequestKey, _ body: () -> Void) {
-        switch bus.admit(request) {
-        case .alreadyInFlight: break
-        case .full: break  // No response is possible here. The requester's deadline ends the request.
-        case .new: body()
+            bus.begin(request) { queries.respond(to: request, query, in: entry.slot) }
         }
     }
 
@@ -198,8 +177,8 @@ final class ReceiptService {
         metrics.counter("parley_receipt_queries_total", "Queries answered") { [queries] in
             Double(queries.responder.given)
         }
-        metrics.counter("parley_receipt_entries_refused_total", "Entries of no known layout") { [self] in
-            Double(entriesRefused)
+        metrics.counter("parley_receipt_entries_refused_total", "Entries of no known layout") { [slots] in
+            Double(slots.refusedRequests)
         }
         metrics.gauge("parley_receipt_slots", "Slots owned") { [slots] in Double(slots.count) }
         metrics.counter(

@@ -26,7 +26,6 @@ final class StoreService {
     let releases: MediaReleases
     let clock: ChangeClock
     private let bus: Bus
-    private(set) var entriesRefused = 0
 
     init(_ configuration: StoreConfiguration, bus: Bus, log: Log) {
         let writing = Connection(configuration.writer), writingInBackground = Connection(configuration.writer)
@@ -138,8 +137,8 @@ final class StoreService {
             Double(writer.metrics.batchesHalved)
         }
         metrics.counter("parley_store_queries_total", "Queries answered") { [queries] in Double(queries.answered) }
-        metrics.counter("parley_store_entries_refused_total", "Entries of no known layout") { [self] in
-            Double(entriesRefused)
+        metrics.counter("parley_store_entries_refused_total", "Entries of no known layout") { [slots] in
+            Double(slots.refusedRequests)
         }
         metrics.counter("parley_store_read_positions_total", "Read positions in batches") { [backgroundWriter] in
             Double(backgroundWriter.metrics.rows)
@@ -192,25 +191,15 @@ final class StoreService {
 
     private func receive(_ frame: InboundFrame) {
         guard case .command = frame.topic else { return }
-        for bytes in frame.entries {
-            do throws(WireError) {
-                try receive(try RequestEntry(bytes), in: frame, bytes)
-            } catch {
-                entriesRefused += 1
-                bus.refuseEntry(of: frame)
-            }
+        slots.forEachRequest(in: frame) { (entry, request, bytes) throws(WireError) in
+            try receive(entry, request, in: frame, bytes)
         }
     }
 
     private func receive(
-        _ entry: RequestEntry, in frame: InboundFrame, _ bytes: UnsafeRawBufferPointer
+        _ entry: RequestEntry, _ request: RequestKey, in frame: InboundFrame, _ bytes: UnsafeRawBufferPointer
     ) throws(WireError) {
-        // The topic is a group of slots. Other owners answer for theirs.
-        guard slots.contains(entry.slot) else { return }
-        guard let kind = StoreRequestKind(rawValue: entry.kind), kind.mayBeRequested(by: frame.sender) else {
-            throw .unknownValue(field: "request kind", UInt64(entry.kind))
-        }
-        let request = RequestKey(origin: frame.origin, number: entry.number)
+        let kind = try StoreRequestKind(of: entry, from: frame.sender)
         if kind.isCommand {
             let command = try Command(entry, kind: kind, request: request, frame: frame.slice(bytes))
             if !command.isImport { importWriter.pace?.noteOthers(at: .now) }
@@ -225,10 +214,7 @@ final class StoreService {
 
     /// Begins a request unless it repeats one in flight. `body` returns whether there was room for it.
     private func begin(_ request: RequestKey, _ body: () -> Bool) {
-        switch bus.admit(request) {
-        case .alreadyInFlight: break
-        case .full: break  // There is no response to send here; the requester's deadline expires.
-        case .new:
+        bus.begin(request) {
             if !body() { bus.respond(to: request, Problem(.overloaded, "too many requests are in flight")) }
         }
     }

@@ -181,6 +181,12 @@ extension Bus {
         return admission
     }
 
+    /// Calls `body` with a request that arrived, unless it repeats one in flight. `body` must respond to it or abandon it.
+    /// If too many are in flight, it is dropped: its sender repeats it until its deadline.
+    public func begin(_ request: RequestKey, _ body: () -> Void) {
+        if case .new = admit(request) { body() }
+    }
+
     /// The number of received requests that have no response yet.
     public var inboundRequestsInFlight: Int { inboundRequests.count }
 

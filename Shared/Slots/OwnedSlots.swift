@@ -65,6 +65,28 @@ public final class OwnedSlots: SlotOwnerDelegate {
         return epochs
     }
 
+    /// The requests that were refused: of no known layout, or by a role that may not make them.
+    public private(set) var refusedRequests = 0
+
+    /// Calls `body` with each request in `frame` for an owned slot, and with its bytes. What it throws refuses the request.
+    ///
+    /// The topic of a frame is a group of slots: requests for slots of other owners are not for this service.
+    public func forEachRequest(
+        in frame: InboundFrame,
+        _ body: (RequestEntry, RequestKey, _ bytes: UnsafeRawBufferPointer) throws(WireError) -> Void
+    ) {
+        for bytes in frame.entries {
+            do throws(WireError) {
+                let entry = try RequestEntry(bytes)
+                guard contains(entry.slot) else { continue }
+                try body(entry, RequestKey(origin: frame.origin, number: entry.number), bytes)
+            } catch {
+                refusedRequests += 1
+                bus.refuseEntry(of: frame)
+            }
+        }
+    }
+
     /// Records for the digest that a transaction of `slot` moved a stream.
     public func note(_ position: StreamPosition, in slot: Slot) { digests.note(position, in: slot) }
 

@@ -45,7 +45,7 @@ extension Topic {
     }
 }
 
-extension StoreRequestKind {
+extension StoreRequestKind: RequestKind {
     /// The roles that may make this request. Clients reach the store through `ingest` only.
     public var askers: Set<Role> {
         switch self {
@@ -65,13 +65,10 @@ extension StoreRequestKind {
         }
     }
 
-    private static let askerTable = AskerTable(Self.self, \.askers)
-
-    /// Whether a role may make this request. A sender of unknown role (see `Bus.follow`) may make every one.
-    public func mayBeRequested(by role: Role?) -> Bool { Self.askerTable.allows(role, rawValue) }
+    public static let askerTable = AskerTable(Self.self, \.askers)
 }
 
-extension ReceiptRequestKind {
+extension ReceiptRequestKind: RequestKind {
     /// The roles that may make this request. Both edges accept receipts from clients.
     public var askers: Set<Role> {
         switch self {
@@ -82,13 +79,10 @@ extension ReceiptRequestKind {
         }
     }
 
-    private static let askerTable = AskerTable(Self.self, \.askers)
-
-    /// Whether a role may make this request. A sender of unknown role (see `Bus.follow`) may make every one.
-    public func mayBeRequested(by role: Role?) -> Bool { Self.askerTable.allows(role, rawValue) }
+    public static let askerTable = AskerTable(Self.self, \.askers)
 }
 
-extension MediaRequestKind {
+extension MediaRequestKind: RequestKind {
     /// The roles that may make this request. Clients reach `media` by HTTP, with the bytes of their files.
     public var askers: Set<Role> {
         switch self {
@@ -97,14 +91,31 @@ extension MediaRequestKind {
         }
     }
 
-    private static let askerTable = AskerTable(Self.self, \.askers)
+    public static let askerTable = AskerTable(Self.self, \.askers)
+}
 
+/// A kind of request to one of the services.
+public protocol RequestKind: RawRepresentable<UInt8>, CaseIterable {
+    /// The roles that may make this request.
+    var askers: Set<Role> { get }
+    static var askerTable: AskerTable { get }
+}
+
+extension RequestKind {
     /// Whether a role may make this request. A sender of unknown role (see `Bus.follow`) may make every one.
     public func mayBeRequested(by role: Role?) -> Bool { Self.askerTable.allows(role, rawValue) }
+
+    /// Throws for a request of no known kind, and for one that its sender may not make.
+    public init(of entry: RequestEntry, from sender: Role?) throws(WireError) {
+        guard let kind = Self(rawValue: entry.kind), kind.mayBeRequested(by: sender) else {
+            throw .unknownValue(field: "request kind", UInt64(entry.kind))
+        }
+        self = kind
+    }
 }
 
 /// The roles that may make each kind of request. Every request is looked up, and a `Set` would be made for each.
-private struct AskerTable {
+public struct AskerTable: Sendable {
     /// By number of the kind.
     private var roles = [UInt8](repeating: 0, count: 1 + Int(UInt8.max))
 
