@@ -13,7 +13,7 @@ final class MediaAccount {
     fileprivate init(_ user: UserID, _ accounts: MediaAccounts, at now: MonotonicTime) {
         self.user = user
         self.accounts = accounts
-        bucket = TokenBucket(MediaAccounts.rate, at: now)
+        bucket = TokenBucket(accounts.limits.rate, at: now)
     }
 
     /// A request that sends or reads bytes, which must `end`.
@@ -31,10 +31,7 @@ final class MediaAccount {
 /// The accounts of the users with recent requests.
 @Reactor
 final class MediaAccounts {
-    /// A page of pictures is some hundred requests, most of them of thumbnails.
-    static let rate = TokenBucket.Rate(perSecond: 1_000, burst: 3_000)
-
-    private let limits: UploadLimits
+    fileprivate let limits: UploadLimits
     private var accounts: [UserID: MediaAccount] = [:]
     fileprivate(set) var streams = 0
 
@@ -48,7 +45,7 @@ final class MediaAccounts {
     func account(of user: UserID, streaming: Bool, at now: MonotonicTime = .now) throws(Problem) -> MediaAccount {
         let account = accounts[user] ?? MediaAccount(user, self, at: now)
         accounts[user] = account
-        guard account.bucket.take(1, Self.rate, at: now) else {
+        guard account.bucket.take(1, limits.rate, at: now) else {
             throw Problem(.rateLimited, "more requests per second than a user may make")
         }
         guard streaming else { return account }
@@ -70,6 +67,6 @@ final class MediaAccounts {
     func end() { streams -= 1 }
 
     private func forget(at now: MonotonicTime) {
-        accounts = accounts.filter { $0.value.streams > 0 || !$0.value.bucket.isFull(Self.rate, at: now) }
+        accounts = accounts.filter { $0.value.streams > 0 || !$0.value.bucket.isFull(limits.rate, at: now) }
     }
 }

@@ -57,6 +57,8 @@ struct UploadLimits: Sendable {
     /// Requests of one user that send or read bytes at a time, and of all users.
     let streamsPerUser: Int
     let streams: Int
+    /// Requests of one user.
+    let rate: TokenBucket.Rate
     /// The time for which a file stays that no message carries.
     let unsent: Duration
 
@@ -68,6 +70,10 @@ struct UploadLimits: Sendable {
         unfinished = Int64(try environment.integer("PARLEY_MEDIA_UNFINISHED", default: 100, in: 1...100_000))
         streamsPerUser = try environment.integer("PARLEY_MEDIA_STREAMS_PER_USER", default: 32, in: 1...100_000)
         streams = try environment.integer("PARLEY_MEDIA_STREAMS", default: 512, in: 1...100_000)
+        // A page of pictures is some hundred requests, most of them of thumbnails.
+        rate = TokenBucket.Rate(
+            perSecond: try environment.integer("PARLEY_MEDIA_RATE_PER_SECOND", default: 1_000, in: 1...1_000_000),
+            burst: try environment.integer("PARLEY_MEDIA_RATE_BURST", default: 3_000, in: 1...1_000_000))
         unsent = try environment.duration("PARLEY_MEDIA_UNSENT", default: .seconds(7 * 24 * 3600))
     }
 }

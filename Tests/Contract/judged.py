@@ -30,10 +30,10 @@ class JudgedSystem(PatientSystem):
         super().remove()
         self.recoder.close()
 
-    def http(self, port: int | None = None, **options) -> httpx.Client:
+    def http(self, port: int | None = None, service: str = "ingest", **options) -> httpx.Client:
         """A client whose every response is judged."""
         return httpx.Client(
-            base_url=f"http://127.0.0.1:{port or self.http_port}",
+            base_url=f"http://127.0.0.1:{port}" if port else self.address(service),
             event_hooks={"response": [self.contract.check_response]},
             timeout=PATIENCE,
             trust_env=False,
@@ -54,12 +54,16 @@ class JudgedSystem(PatientSystem):
     def logs(self) -> str:
         return "".join(log.read_text() for log in (self.state / "logs").glob("*.log"))
 
+    def settings(self, service: str) -> dict[str, str]:
+        """The settings of its first process."""
+        inherited = Path(f"/proc/{self.pid(service)}/environ").read_bytes().decode()
+        return dict(variable.split("=", 1) for variable in inherited.split("\0") if variable)
+
     @contextmanager
     def sibling(self, service: str, awaiting="/readyz", **settings: str):
         """One more process beside the first of its kind, configured otherwise; yields its port."""
         port = self.http_port + 90
-        inherited = Path(f"/proc/{self.pid(service)}/environ").read_bytes().decode()
-        environment = dict(variable.split("=", 1) for variable in inherited.split("\0") if variable)
+        environment = self.settings(service)
         if any(name.startswith("PARLEY_JWT") for name in settings):
             del environment["PARLEY_JWT_SECRET_FILE"]
         bus = environment["PARLEY_BUS_BIND"].replace(f"{service}-0", f"{service}-9")

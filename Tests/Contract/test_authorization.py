@@ -10,7 +10,8 @@ from types import SimpleNamespace
 import pytest
 from websockets.exceptions import ConnectionClosed
 
-from contract import DOCUMENT, METHODS
+from contract import DOCUMENT, METHODS, server_of
+from files import TUS, Uploader, picture
 from people import Person, new_id, open_socket
 from tokens import sign
 
@@ -30,8 +31,6 @@ def read_table() -> tuple[list[str], dict[str, dict[str, str]]]:
 WHO, POLICY = read_table()
 CALLS = [name for name in POLICY if name.split()[0].isupper()]
 FRAMES = [name for name in POLICY if name not in CALLS]
-EDGE = {"/v1/socket": 1}
-"""Paths that another service than ingest serves, with its port's offset."""
 
 
 def test_every_call_and_every_frame_of_the_document_has_its_line():
@@ -73,14 +72,20 @@ def listeners(system):
 class Scene:
     """A conversation with a message in it, made anew when something was done to the one before."""
 
-    def __init__(self, cast):
+    def __init__(self, cast, with_file=False):
         self.cast = cast
+        self.with_file = with_file
         self.renew()
 
     def renew(self):
         cast = self.cast
         self.conversation = cast.owner.group(cast.member, cast.sender, cast.former, cast.returned, cast.bystander)
-        self.message = cast.sender.send(self.conversation, "Hello")
+        attached = {}
+        if self.with_file:
+            with Uploader(cast.sender) as uploader:
+                self.upload, self.file = uploader.create(3), uploader.upload(picture())
+            attached = {"attachments": [{"id": self.file}]}
+        self.message = cast.sender.send(self.conversation, "Hello", **attached)
         members = f"/v1/conversations/{self.conversation}/members"
         for person in (cast.former, cast.returned):
             assert cast.owner.http.delete(f"{members}/{person.name}").status_code == 204
@@ -119,7 +124,12 @@ def request(name: str, scene: Scene, who: str) -> tuple[str, str, dict]:
         "DELETE members oneself": (scene.name(who), {}),
     }.get(f"{method} members {variant}", (f"nobody-{new_id()}", {}))
     send = {"id": new_id(), "text": "Hello"}
+    upload = TUS | {"Content-Type": "application/offset+octet-stream", "Upload-Offset": "0"}
     options |= {
+        "POST /v1/media": {"headers": TUS | {"Upload-Length": "3"}},
+        "HEAD /v1/media/{mediaId}": {"headers": TUS},
+        "PATCH /v1/media/{mediaId}": {"headers": upload, "content": b"abc"},
+        "DELETE /v1/media/{mediaId}": {"headers": TUS},
         "POST /v1/conversations": {"json": {"id": new_id(), "kind": "group", "members": []}},
         "GET /v1/search": {
             "params": {"q": "hello"}
@@ -138,6 +148,8 @@ def request(name: str, scene: Scene, who: str) -> tuple[str, str, dict]:
         },
     }.get(f"{method} {path}", {})
     values = {"conversationId": scene.conversation, "messageId": scene.message["id"], "userId": user}
+    if scene.with_file:
+        values["mediaId"] = scene.upload if method in ("PATCH", "DELETE") else scene.file
     return method, path.format(**values), options
 
 
@@ -150,13 +162,14 @@ def outcome(response) -> str:
 
 @pytest.mark.parametrize("name", CALLS)
 def test_a_call_does_for_everybody_what_the_table_says(system, callers, name):
-    scene, seen = Scene(callers), {}
+    scene, seen = Scene(callers, with_file="{mediaId}" in name), {}
     for who, expected in POLICY[name].items():
         method, path, options = request(name, scene, who)
-        with system.http(system.http_port + EDGE.get(path, 0)) as http:
-            response = http.request(method, path, headers=scene.headers(who), **options)
+        headers = scene.headers(who) | options.pop("headers", {})
+        with system.http(service=server_of(path)) as http:
+            response = http.request(method, path, headers=headers, **options)
         seen[who] = expected if outcome(response) in expected.split("|") else outcome(response)
-        if response.is_success and method != "GET":
+        if response.is_success and method not in ("GET", "HEAD", "OPTIONS"):
             scene.renew()
     assert seen == POLICY[name]
 

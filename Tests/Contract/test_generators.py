@@ -52,9 +52,10 @@ def modules(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def generated(modules):
-    # It has no word for lines of JSON: to it they are bytes.
+    # It has no word for lines of JSON and for files: to it they are bytes.
     config = modules / "config.json"
-    config.write_text(json.dumps({"content_type_overrides": {"application/x-ndjson": "application/octet-stream"}}))
+    bytes_to_it = ("application/x-ndjson", "application/offset+octet-stream", "image/webp")
+    config.write_text(json.dumps({"content_type_overrides": dict.fromkeys(bytes_to_it, "application/octet-stream")}))
     options = ("--meta", "none", "--fail-on-warning", "--config", config)
     output = modules / "parley_client"
     generate(TOOLS / "openapi-python-client", "generate", "--path", PATH, "--output-path", output, *options)

@@ -41,6 +41,7 @@ public enum SchemaTypes {
         "ImportedTapback": ImportRecord.self,
         "ImportedTitle": ImportRecord.self,
         "Limits": Limits.self,
+        "MediaFile": MediaFile.self,
         "Member": Membership.self,
         "MemberPage": MemberPage.self,
         "MemberRole": RequestBody.Role.self,
@@ -68,11 +69,14 @@ public enum SchemaTypes {
         "SearchPage": SearchPage.self,
         "SearchResult": SearchResult.self,
         "Settings": Settings.self,
+        "SignedMedia": SignedMedia.self,
+        "SignedThumbnails": SignedMedia.Thumbnails.self,
         "SyncPage": SyncPage.self,
         "SystemEvent": SystemEvent.self,
         "Tapback": Tapback.self,
         "TapbackCounts": [TapbackKind: Int].self,
         "TapbackPage": TapbackPage.self,
+        "Thumbnail": MediaFile.Thumbnail.self,
         "Window": Window.self,
     ]
 
@@ -86,6 +90,7 @@ public enum SchemaTypes {
         "ImportedChangeKind": ImportRecord.MemberChange.Change.self,
         "ImportedReceiptKind": ImportRecord.Receipt.Kind.self,
         "InheritedSetting": Open<InheritedSetting>.self,
+        "MediaState": Open<MediaState>.self,
         "MessageKind": Open<MessageKind>.self,
         "NewText": String.self,
         "PrivateKind": Open<PrivateKind>.self,
@@ -96,6 +101,7 @@ public enum SchemaTypes {
         "SeqOrZero": Int64.self,
         "SystemEventKind": Open<SystemEventKind>.self,
         "TapbackKind": TapbackKind.self,
+        "ThumbnailSize": Open<ThumbnailSize>.self,
         "Time": Timestamp.self,
         "Title": String.self,
         "UUID": UUIDBytes.self,
@@ -120,11 +126,13 @@ public enum SchemaTypes {
         "ImportedChangeKind": ImportRecord.MemberChange.Change.allCases.map(\.rawValue),
         "ImportedReceiptKind": ImportRecord.Receipt.Kind.allCases.map(\.rawValue),
         "InheritedSetting": names(InheritedSetting.self),
+        "MediaState": names(MediaState.self),
         "MessageKind": names(MessageKind.self),
         "PrivateKind": names(PrivateKind.self),
         "ProblemCode": names(Problem.Code.self),
         "Role": names(MemberRole.self),
         "SystemEventKind": names(SystemEventKind.self),
+        "ThumbnailSize": names(ThumbnailSize.self),
     ]
 
     public static func names<Name: ContractName>(_: Name.Type) -> [String] {

@@ -87,7 +87,7 @@ extension MediaObject {
         buffer.beginObject()
         writeCore(to: &buffer)
         buffer.append(key: "sha256", json: sha256)
-        buffer.append(key: "state", json: state.name)
+        buffer.append(key: "state", json: state.shown.name)
         buffer.append(key: "reason", json: reason)
         writeFacts(to: &buffer)
         buffer.append(key: "thumbnails", encodedText: facts.thumbnails ?? "[]")

@@ -12,12 +12,12 @@ enum ObjectState: Int16, PostgresEnum {
     case deleted = 5
 
     /// As clients know it.
-    var name: StaticString {
+    var shown: MediaState {
         switch self {
-        case .uploading: "uploading"
-        case .processing: "processing"
-        case .ready: "ready"
-        case .refused: "refused"
+        case .uploading: .uploading
+        case .processing: .processing
+        case .ready: .ready
+        case .refused: .refused
         case .deleted: preconditionFailure("nobody sees it")
         }
     }
