@@ -1,8 +1,9 @@
-import type { Draft } from "./client.ts";
+import type { Draft, NewFile, SendOptions } from "./client.ts";
+import { blobKey, unsentPrefix } from "./copy/blobs.ts";
 import { discardUnsent, dismiss, enqueue, retry } from "./copy/outbox-rows.ts";
 import type { Hub } from "./hub.ts";
 import type { Conversation, ConversationId, MessageId, NewSettings, UserId } from "./model.ts";
-import type { PendingWrite } from "./outbox/writes.ts";
+import type { PendingFile, PendingWrite } from "./outbox/writes.ts";
 import { newId } from "./uuid.ts";
 
 type Id = ConversationId;
@@ -17,10 +18,28 @@ export class Writing {
     this.hub.tell({ tell: "pump" });
   }
 
-  async send(id: Id, text: string, { replyTo, mentions = [] }: { replyTo?: MessageId; mentions?: UserId[] } = {}) {
+  async send(id: Id, text: string, { replyTo, mentions = [], files = [] }: SendOptions = {}) {
     const messageId = newId();
-    await this.enqueue({ kind: "send", text, replyTo, mentions, sentAt: new Date().toISOString() }, id, messageId);
+    const sentAt = new Date().toISOString();
+    const kept = files.length ? await this.keep(files) : undefined;
+    await this.enqueue({ kind: "send", text, replyTo, mentions, sentAt, files: kept }, id, messageId);
     return messageId;
+  }
+
+  /** The content is on this device before the message is: it is needed after the page has gone. */
+  private async keep(files: NewFile[]): Promise<PendingFile[]> {
+    const kept: PendingFile[] = [];
+    try {
+      for (const { blob, ...about } of files) {
+        const key = `${unsentPrefix}${newId()}`;
+        await this.hub.database.blobs.put(blobKey(key), blob, false);
+        kept.push({ key, size: blob.size, ...about });
+      }
+      return kept;
+    } catch (error) {
+      for (const { key } of kept) await this.hub.database.blobs.removeAll(key).catch(() => {});
+      throw error;
+    }
   }
 
   edit(id: Id, message: MessageId, text: string): Promise<void> {

@@ -5,6 +5,7 @@ import {
   conversationTables,
   type Database,
   type Reading,
+  type ReleaseRecord,
   within,
   type Writing,
 } from "./database.ts";
@@ -23,10 +24,12 @@ export interface Touched {
   outbox: boolean;
   /** Messages of others that have just been written. */
   arrivals: Message[];
+  /** What `releases` was given: content that nothing shows any more. */
+  released: string[];
 }
 
 export function nothingTouched(): Touched {
-  const lists = { conversations: [], receipts: [], members: [], arrivals: [] };
+  const lists = { conversations: [], receipts: [], members: [], arrivals: [], released: [] };
   return { ...lists, everything: false, account: false, outbox: false };
 }
 
@@ -150,6 +153,18 @@ export class CopyWriter {
 
   announce(message: Message): void {
     this.touched.arrivals.push(message);
+  }
+
+  // Content of files.
+
+  /** The files of a message that nobody is to see any more are removed from this device. */
+  async releaseAttachments(message: Message | undefined): Promise<void> {
+    for (const { id } of message?.attachments ?? []) await this.release({ id });
+  }
+
+  async release(release: ReleaseRecord): Promise<void> {
+    this.touched.released.push(release.id);
+    await this.rows.put("releases", release);
   }
 
   private async finish(): Promise<Touched> {
