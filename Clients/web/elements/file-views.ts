@@ -10,6 +10,8 @@ import { durationText, nameOf, sizeText } from "./words.ts";
 const [widest, highest, narrowest] = [320, 380, 120];
 /** An address is good for five minutes. */
 const addressLasts = 240_000;
+/** An address that is refused, or a connection that broke off, is tried so often again. */
+const mostFailures = 2;
 /** Animations up to this size move where they stand. */
 const smallAnimation = 4_000_000;
 
@@ -117,6 +119,8 @@ abstract class PlayedView extends FileView {
   private signedAt = -Infinity;
   private timer = 0;
   private isAsking = false;
+  /** In a row: what is broken stays so. */
+  private failures = 0;
 
   override show(): void {
     super.show();
@@ -135,7 +139,10 @@ abstract class PlayedView extends FileView {
   }
 
   protected watch(): void {
-    this.player.addEventListener("error", () => void this.renew());
+    this.player.addEventListener("error", () => {
+      if (this.failures++ < mostFailures) void this.renew();
+    });
+    this.player.addEventListener("loadedmetadata", () => this.failures = 0);
     this.player.addEventListener("play", () => this.isExpired && void this.renew());
   }
 
@@ -162,9 +169,8 @@ abstract class PlayedView extends FileView {
     return address?.url;
   }
 
-  /** Once for each address: what is broken stays so. */
   private async renew(): Promise<void> {
-    if (!this.isShown || !this.source?.startsWith("http") || !this.isExpired) return;
+    if (!this.isShown || !this.source?.startsWith("http")) return;
     const { currentTime, paused } = this.player;
     this.source = undefined;
     await this.find();
