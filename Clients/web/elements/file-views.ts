@@ -175,7 +175,7 @@ abstract class PlayedView extends FileView {
     this.source = undefined;
     await this.find();
     this.player.currentTime = currentTime;
-    if (currentTime > 0 && !paused) void this.player.play().catch(() => {});
+    if (!paused) void this.player.play().catch(() => {});
   }
 }
 
