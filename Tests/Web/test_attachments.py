@@ -515,6 +515,23 @@ def test_a_voice_message_is_recorded_heard_and_sent(pair):
     eventually(lambda: audio.evaluate("audio => audio.currentTime > 0"), "it plays")
 
 
+def test_a_tab_that_sends_a_file_may_be_closed_at_once(pair, front):
+    alice, _, _, tab, other = pair("Closed")
+    front.holds = lambda request: request.method == "PATCH"
+    second = alice.tab()
+    second.choose("Closed")
+    attach(second, file("quick.png", picture()))
+    second.button("Send").click()
+    expect(pictures(second)).to_have_count(1)
+    # Each tab tells how far it is, and may cancel it.
+    for each in (tab, second):
+        expect(each.page.get_by_role("progressbar", name="Uploading")).to_be_visible()
+    second.page.close()
+    front.open()
+    expect(pictures(other)).to_have_count(1)
+    goes(tab)
+
+
 def test_without_a_service_for_files_nothing_is_offered(people):
     alice, bob = people("alice", "bob")
     alice.group("Plain", bob)

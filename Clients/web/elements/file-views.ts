@@ -276,8 +276,11 @@ export class FileRow extends FileView {
 
 /** Has the browser save a file, under the name that its sender gave. */
 export async function saveFile(client: ParleyClient, attachment: Attachment): Promise<void> {
-  const { url } = await client.address(attachment);
-  make("a", { href: url, download: attachment.name, rel: "noopener" }).click();
+  const save = (href: string) => make("a", { href, download: attachment.name, rel: "noopener" }).click();
+  if (attachment.local === undefined) return save((await client.address(attachment)).url);
+  const url = URL.createObjectURL(await client.content(attachment, "content"));
+  save(url);
+  setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }
 
 /** Which part of a file is shown when it fills the screen. */

@@ -59,9 +59,9 @@ async function joinUnsent(copy: CopyWriter, unsent: OutboxRow, write: PendingWri
     return true;
   }
   const both = joined(unsent.write, write);
-  if (both) {
-    await copy.rows.put("outbox", unsent.state === "failed" ? waiting(unsent, both) : { ...unsent, write: both });
-  }
+  if (both && unsent.state === "failed") {
+    await copy.rows.put("outbox", waiting(unsent, await withFilesAnew(copy, { ...unsent, write: both })));
+  } else if (both) await copy.rows.put("outbox", { ...unsent, write: both });
   return both !== undefined;
 }
 

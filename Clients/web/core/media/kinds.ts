@@ -10,11 +10,11 @@ const pictures = ["image/jpeg", "image/png", "image/gif", "image/webp", "image/a
 const videos = ["video/mp4", "video/webm", "video/quicktime", "video/ogg"];
 
 /** How a file is shown. Without its dimensions no place can be kept for it. */
-export function kindOf({ type, width, height, thumbhash, local }: Attachment): AttachmentKind {
+export function kindOf({ type, width, height, thumbhash }: Attachment): AttachmentKind {
   if (type.startsWith("audio/")) return "audio";
   const hasPlace = !!width && !!height;
   if (videos.includes(type) && hasPlace) return "video";
-  return type.startsWith("image/") && hasPlace && (pictures.includes(type) || thumbhash || local) ? "photo" : "file";
+  return type.startsWith("image/") && hasPlace && (pictures.includes(type) || thumbhash) ? "photo" : "file";
 }
 
 /** Whether browsers show the content itself, and not only its thumbnails. */

@@ -100,7 +100,7 @@ export class Uploader {
     if (!this.hasSwept) await this.sweep();
     for (const [key, { abort }] of this.working) if (!wanted.has(key)) abort.abort();
     await this.release();
-    if (this.outside.now() < this.pausedUntil) return;
+    if (this.isPaused) return;
     for (const { row, file } of files) {
       if (this.isClosed || this.working.size >= atOnce) break;
       if (!file.attachment && !this.working.has(file.key)) this.begin({ row, file, abort: new AbortController() });
@@ -115,6 +115,10 @@ export class Uploader {
         this.working.delete(key);
         this.pump();
       });
+  }
+
+  private get isPaused(): boolean {
+    return this.outside.now() < this.pausedUntil;
   }
 
   private pause(asked?: number): void {
@@ -221,9 +225,17 @@ export class Uploader {
     const releases = await this.database.read((rows) => rows.all("releases"));
     for (const { id, isUpload } of releases) {
       await this.database.blobs.removeAll(id);
-      if (isUpload && !isDone(await this.calls.remove(id))) return this.pause();
+      if (isUpload && !await this.end(id)) continue;
       await this.database.write((rows) => rows.remove("releases", id));
     }
+  }
+
+  /** Whether it has ended on the server. */
+  private async end(upload: string): Promise<boolean> {
+    if (this.isPaused) return false;
+    const isOver = isDone(await this.calls.remove(upload));
+    if (!isOver) this.pause();
+    return isOver;
   }
 }
 

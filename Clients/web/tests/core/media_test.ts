@@ -285,7 +285,7 @@ Deno.test("messages are found by the names of their files without a connection, 
 Deno.test("how a file is shown depends on what the server says of it, and on whether its place is known", () => {
   expectEqual(kindOf(photo), "photo");
   expectEqual(kindOf({ ...photo, width: undefined }), "file");
-  expectEqual(kindOf({ ...photo, type: "image/svg+xml" }), "file");
+  expectEqual(kindOf({ ...photo, type: "image/svg+xml", local: "unsent-a" }), "file");
   expectEqual(kindOf({ ...photo, type: "image/heic" }), "file");
   expectEqual(kindOf({ ...photo, type: "image/heic", thumbhash: "x" }), "photo");
   expectEqual(kindOf({ ...photo, type: "video/webm" }), "video");
