@@ -2,7 +2,7 @@ import type { Draft, NewFile, SendOptions } from "./client.ts";
 import { blobKey, unsentPrefix } from "./copy/blobs.ts";
 import { discardUnsent, dismiss, enqueue, retry } from "./copy/outbox-rows.ts";
 import type { Hub } from "./hub.ts";
-import type { Conversation, ConversationId, MessageId, NewSettings, UserId } from "./model.ts";
+import type { Conversation, ConversationId, MessageId, NewSettings, Time, UserId } from "./model.ts";
 import type { PendingFile, PendingWrite } from "./outbox/writes.ts";
 import { newId } from "./uuid.ts";
 
@@ -10,6 +10,9 @@ type Id = ConversationId;
 
 /** What a user does. All of it is a row before it is anything else, so it works without a connection. */
 export class Writing {
+  /** Ends when what was sent before is kept: a text does not overtake a large file on its way into the database. */
+  private lastSend: Promise<unknown> = Promise.resolve();
+
   constructor(protected hub: Hub) {}
 
   private async enqueue(write: PendingWrite, conversationId = "", messageId?: MessageId): Promise<void> {
@@ -18,9 +21,15 @@ export class Writing {
     this.hub.tell({ tell: "pump" });
   }
 
-  async send(id: Id, text: string, { replyTo, mentions = [], files = [] }: SendOptions = {}) {
-    const messageId = newId();
+  send(id: Id, text: string, options: SendOptions = {}): Promise<MessageId> {
     const sentAt = new Date().toISOString();
+    const sent = this.lastSend.then(() => this.sendNow(id, text, sentAt, options));
+    this.lastSend = sent.catch(() => {});
+    return sent;
+  }
+
+  private async sendNow(id: Id, text: string, sentAt: Time, { replyTo, mentions = [], files = [] }: SendOptions) {
+    const messageId = newId();
     const kept = files.length ? await this.keep(files) : undefined;
     await this.enqueue({ kind: "send", text, replyTo, mentions, sentAt, files: kept }, id, messageId);
     return messageId;

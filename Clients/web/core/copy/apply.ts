@@ -107,8 +107,10 @@ async function takeHidden(copy: CopyWriter, { id, lastSeq, lastMessage }: Conver
   const { unsureThrough, ranges } = (await copy.head(id))!;
   if (!unsureThrough) return;
   const [first, last] = [(lastMessage?.seq ?? 0) + 1, Math.min(lastSeq, unsureThrough)];
-  for (const { seq } of await messagesAfter(copy.rows, id, first, last)) {
-    if (!rangeAt(ranges, seq)) await copy.rows.remove("messages", [id, seq]);
+  for (const message of await messagesAfter(copy.rows, id, first, last)) {
+    if (rangeAt(ranges, message.seq)) continue;
+    await copy.rows.remove("messages", [id, message.seq]);
+    await copy.releaseAttachments(message);
   }
   copy.setHead(id, { unsureThrough: Math.min(unsureThrough, lastSeq) });
 }

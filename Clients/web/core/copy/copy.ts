@@ -104,6 +104,7 @@ export class CopyWriter {
     this.heads.set(id, undefined);
     this.changed.delete(id);
     this.show(id);
+    await this.releaseConversation(id);
     await this.rows.remove("conversations", id);
     for (const table of conversationTables) {
       if (table === "horizons") await this.rows.remove(table, id);
@@ -116,6 +117,7 @@ export class CopyWriter {
    * is gone: in another one it could stand for messages that the user never saw.
    */
   async discardAll(): Promise<void> {
+    for (const { id } of await this.allHeads()) await this.releaseConversation(id);
     this.heads.clear();
     this.changed.clear();
     this.setAccount({ logId: undefined, useq: undefined, syncCursor: undefined, isListComplete: false });
@@ -160,6 +162,10 @@ export class CopyWriter {
   /** The files of a message that nobody is to see any more are removed from this device. */
   async releaseAttachments(message: Message | undefined): Promise<void> {
     for (const { id } of message?.attachments ?? []) await this.release({ id });
+  }
+
+  private async releaseConversation(id: ConversationId): Promise<void> {
+    for (const message of await this.rows.all("messages", within(id))) await this.releaseAttachments(message);
   }
 
   async release(release: ReleaseRecord): Promise<void> {

@@ -232,7 +232,7 @@ Deno.test("a message waits for its files, and what was written after it waits be
   expectEqual("text" in JSON.parse(JSON.stringify(messages[1])), false);
 });
 
-Deno.test("what was sent, deleted, hidden or cleared leaves no content on the device", async () => {
+Deno.test("what was sent, deleted, hidden, cleared or taken away leaves no content on the device", async () => {
   const released = async (copy: Copy) => (await copy.database.read((rows) => rows.all("releases"))).map(({ id }) => id);
   const gone = { ...message(5), seq: 5, changeSeq: 6, text: null, deletedForEveryone: true as const };
   const about = { useq: 1, at: "", conversationId: talk, messageId: messageId(5), throughSeq: 5 };
@@ -240,6 +240,9 @@ Deno.test("what was sent, deleted, hidden or cleared leaves no content on the de
     changed(6, { kind: "message.deleted", message: gone }),
     { write: "privateChange", change: { ...about, kind: "message.hidden" } },
     { write: "privateChange", change: { ...about, kind: "history.cleared" } },
+    { write: "privateChange", change: { ...about, kind: "conversation.removed" } },
+    { write: "discard", conversation: talk },
+    { write: "discardAll" },
   ];
   for (const write of writes) {
     const copy = await Copy.begin(4);
