@@ -21,8 +21,9 @@ CHROMIUM = os.environ.get("PARLEY_CHROMIUM", "/usr/bin/chromium-headless-shell")
 
 
 def start_browser(playwright: Playwright) -> Browser:
-    # Tests run as root in containers, where Chromium has no sandbox.
-    options = ["--no-sandbox"] if os.geteuid() == 0 else []
+    # Tests run as root in containers, where Chromium has no sandbox. Its microphone is a tone.
+    options = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"]
+    options += ["--no-sandbox"] if os.geteuid() == 0 else []
     return playwright.chromium.launch(executable_path=CHROMIUM, args=options)
 
 
@@ -39,13 +40,15 @@ class Person:
         self.name = name
         self.token = token(name)
         self.errors: list[str] = []
+        self.front: str | None = None
+        """Where the page is, if not at an ingest."""
         self._context: BrowserContext | None = None
 
     # The browser.
 
     @property
     def url(self) -> str:
-        return self.system.address("ingest") + "/"
+        return self.front or self.system.address("ingest") + "/"
 
     @property
     def context(self) -> BrowserContext:

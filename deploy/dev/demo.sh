@@ -33,18 +33,19 @@ print_introduction() {
 # links can be open side by side.
 print_links() {
     local user hosts=("$host" "$host") number=0
-    [[ $(page_status) == 200 ]] || return 0
+    page_port=${page_port:-$(port_of ingest 0)}
+    responds "$page_port" || return 0
     [[ $host != 127.0.0.1 ]] || hosts=(localhost 127.0.0.1)
     echo "Open in a browser, side by side:"
     for user in alice bob; do
-        printf '  %-6s http://%s:%s/#token=%s\n' "$user" "${hosts[number++]}" "$(port_of ingest 0)" "$(token_of "$user")"
+        printf '  %-6s http://%s:%s/#token=%s\n' "$user" "${hosts[number++]}" "$page_port" "$(token_of "$user")"
     done
     echo
 }
 
-# Not 200: PARLEY_WEB is 0, or the executable has no page.
-page_status() {
-    curl --silent --max-time 5 --output /dev/null --write-out '%{http_code}' "http://$(address_of ingest 0)/" || true
+# Whether there is a page: PARLEY_WEB may be 0, or the executable have none.
+responds() { # PORT
+    curl --silent --fail --max-time 5 --output /dev/null "http://$host:$1/"
 }
 
 print_examples() { # HTTP WS TOKEN

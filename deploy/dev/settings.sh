@@ -42,6 +42,7 @@ settings_file=$run_directory/settings
 
 host=$(setting PARLEY_HOST 127.0.0.1)
 http_port=$(number_setting PARLEY_HTTP_PORT 8080 1 65000)
+front_port=$((http_port + 5)) # of the page, beside the ports of the services
 ws_port=$(number_setting PARLEY_WS_PORT 8081 1 65000)
 external_database=$(setting PARLEY_DATABASE_URL '')
 partitions=$(setting PARLEY_PARTITIONS '')

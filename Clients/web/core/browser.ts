@@ -34,7 +34,8 @@ export async function call(origin: string, request: HTTPRequest, token?: string)
   }
 }
 
-async function failureOf(response: Response): Promise<CallFailure> {
+/** What a response says that is no success. */
+export async function failureOf(response: Response): Promise<CallFailure> {
   const { status, statusText } = response;
   // Something between the client and the server may respond in its place.
   const unknown = { title: statusText, detail: statusText, code: "" };

@@ -1,4 +1,7 @@
+import type { StoredPart } from "./copy/blobs.ts";
+import type { UploadProgress } from "./media/uploader.ts";
 import type {
+  Attachment,
   Conversation,
   ConversationId,
   ConversationSettings,
@@ -12,6 +15,7 @@ import type {
   ReceiptPage,
   Revision,
   Settings,
+  SignedAddress,
   TapbackPage,
   Time,
   UserId,
@@ -132,6 +136,26 @@ export interface Draft {
   replyTo?: MessageId;
 }
 
+/** What files a message may carry. */
+export interface FileLimits {
+  /** How many, and the bytes of each and of its name. */
+  files: number;
+  bytes: number;
+  nameBytes: number;
+  /** Whether a message with files may be replied to. */
+  canReply: boolean;
+}
+
+/** A file to be sent. Of pictures and videos the dimensions, as they are shown, keep their place until they are there. */
+export interface NewFile {
+  blob: Blob;
+  name: string;
+  type: string;
+  width?: number;
+  height?: number;
+  duration?: number;
+}
+
 export interface SearchResult {
   message: Message;
   /** A piece of the text, in turn unmarked and marked: the odd ones are matches. */
@@ -166,6 +190,13 @@ export interface ParleyOptions {
   token(isFresh: boolean, kept?: string): Promise<string>;
 }
 
+export interface SendOptions {
+  replyTo?: MessageId;
+  mentions?: UserId[];
+  /** With them the text may be empty. */
+  files?: NewFile[];
+}
+
 export interface ParleyClient {
   /** Null before the first session on this device. */
   readonly userId: Watched<UserId | null>;
@@ -174,6 +205,10 @@ export interface ParleyClient {
   readonly unreadTotal: Watched<number>;
   readonly settings: Watched<Settings | null>;
   readonly limits: Watched<Limits | null>;
+  /** Null where files cannot be sent. As the server said last, so that it is known without a connection. */
+  readonly fileLimits: Watched<FileLimits | null>;
+  /** Of the files that are being uploaded, by `local` of their attachments. */
+  readonly uploads: Watched<ReadonlyMap<string, UploadProgress>>;
   /** Refused writes that the user has not been told of. */
   readonly problems: Watched<RefusedWrite[]>;
   /** The copy could not be opened and is loaded anew; how many unsent writes were saved from it. */
@@ -198,7 +233,7 @@ export interface ParleyClient {
   onArrival(listener: (message: Message) => void): () => void;
 
   // Writing. Resolves when the write is kept on this device.
-  send(id: ConversationId, text: string, options?: { replyTo?: MessageId; mentions?: UserId[] }): Promise<MessageId>;
+  send(id: ConversationId, text: string, options?: SendOptions): Promise<MessageId>;
   edit(id: ConversationId, message: MessageId, text: string): Promise<void>;
   deleteForMe(id: ConversationId, message: MessageId): Promise<void>;
   deleteForEveryone(id: ConversationId, message: MessageId): Promise<void>;
@@ -226,6 +261,12 @@ export interface ParleyClient {
   sayTyping(id: ConversationId, active: boolean): void;
   draft(id: ConversationId): Promise<Draft | null>;
   setDraft(id: ConversationId, draft: Draft | null): Promise<void>;
+
+  // Files. These reject where it is neither on this device nor can be had.
+  /** A thumbnail or the content; of a message that is not sent yet the content. What was loaded once stays for a while. */
+  content(attachment: Attachment, part: StoredPart): Promise<Blob>;
+  /** For what plays or is downloaded. */
+  address(attachment: Attachment): Promise<SignedAddress>;
 
   // Asking. These need a connection and reject with a `ClientProblem`, except `search`, which falls back on the copy.
   search(words: string, options?: { conversation?: ConversationId; next?: string }): Promise<SearchResults>;

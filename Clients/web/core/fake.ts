@@ -2,6 +2,7 @@ import type {
   ConversationList,
   ConversationRow,
   Draft,
+  FileLimits,
   ListView,
   ParleyClient,
   RefusedWrite,
@@ -29,6 +30,8 @@ export class FakeClient implements ParleyClient {
     membersPerRequest: 1_000,
     editWindowSeconds: 900,
   });
+  readonly fileLimits = new Emitter<FileLimits | null>(null);
+  readonly uploads = new Emitter(new Map());
   readonly problems = new Emitter<RefusedWrite[]>([]);
   readonly replaced = new Emitter<{ saved: number } | null>(null);
   readonly isSignedOut = new Emitter(false);
@@ -217,6 +220,11 @@ export class FakeClient implements ParleyClient {
   setReadReceipts = () => this.done();
   dismiss = () => this.done();
   sayTyping = () => {};
+
+  // Files: there are none.
+
+  content = () => Promise.reject(new Error("a demo has no files"));
+  address = () => Promise.reject(new Error("a demo has no files"));
 
   // Asking.
 

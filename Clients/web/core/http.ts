@@ -63,8 +63,17 @@ export function outboxRequest(rows: OutboxCall): HTTPRequest {
 
 function newMessage({ messageId: id, write }: NewWrite) {
   if (write.kind !== "send") throw new Error("a batch is of messages");
-  const { text, replyTo, mentions, sentAt } = write;
-  return { id, text, replyTo, mentions: mentions.length ? mentions : undefined, sentAt };
+  const { text, replyTo, mentions, sentAt, files } = write;
+  const attachments = files?.map(({ attachment }) => ({ id: attachment!.id }));
+  // Beside files there may be no text, but none that is empty.
+  return {
+    id,
+    text: text || undefined,
+    replyTo,
+    mentions: mentions.length ? mentions : undefined,
+    sentAt,
+    attachments,
+  };
 }
 
 function rowRequest(row: OutboxRow): HTTPRequest {

@@ -26,12 +26,44 @@ export interface Message {
   tapbacks: Tapback[];
   tapbackCounts: Record<string, number>;
   mentions: UserId[];
+  /** In the sender's order; then `text` may be null. */
+  attachments?: Attachment[];
   status?: DeliveryStatus;
   dateDelivered?: Time;
   dateRead?: Time;
   deliveredCount?: number;
   readCount?: number;
   recipientCount?: number;
+}
+
+/** What a message says of a file that it carries. */
+export interface Attachment {
+  id: string;
+  /** As its sender called it: neither a path nor a type. */
+  name: string;
+  /** Judged by its content. */
+  type: string;
+  size: number;
+  width?: number;
+  height?: number;
+  /** In seconds. */
+  duration?: number;
+  thumbhash?: string;
+  waveform?: number[];
+  /** Of a message that is not sent yet: what the file is kept under on this device. */
+  local?: string;
+}
+
+/** What `media` says of a file. */
+export interface MediaFacts extends Attachment {
+  state: "uploading" | "processing" | "ready" | "refused" | string;
+  reason?: string;
+}
+
+/** Where a file can be read without a token, for a few minutes. */
+export interface SignedAddress {
+  url: string;
+  expiresAt: Time;
 }
 
 export type DeliveryStatus = "sent" | "delivered" | "read";
@@ -158,8 +190,11 @@ export interface Limits {
   editWindowSeconds: number;
   /** Where the WebSocket is, if not at the page's own origin. */
   socketUrl?: string;
-  /** Only where attachments can be sent. */
-  media?: Record<string, unknown>;
+  attachmentsPerMessage?: number;
+  replyToAttachments?: boolean;
+  /** Of one file, and of its name. */
+  mediaBytes?: number;
+  mediaNameBytes?: number;
 }
 
 // Pages.

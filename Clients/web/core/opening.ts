@@ -1,3 +1,4 @@
+import { blobKey } from "./copy/blobs.ts";
 import type { Database, OutboxRow, Table, Tables } from "./copy/database.ts";
 import { eraseIndexedDB, openIndexedDB } from "./copy/indexeddb.ts";
 import { syncPosition } from "./copy/position.ts";
@@ -26,6 +27,7 @@ export async function openCopy(name: string, whenTaken: () => void): Promise<Ope
   const rows = await readable(damaged, "outbox");
   const drafts = await readable(damaged, "drafts");
   const account = (await readable(damaged, "account"))[0];
+  const files = await readableFiles(damaged, rows);
   damaged?.close();
   await eraseIndexedDB(name);
   const database = await openIndexedDB(name, whenTaken);
@@ -36,7 +38,21 @@ export async function openCopy(name: string, whenTaken: () => void): Promise<Ope
     for (const draft of drafts) await copy.put("drafts", draft);
     for (const row of rows.sort(byKey)) await copy.put("outbox", row);
   });
+  for (const [key, blob] of files) await database.blobs.put(key, blob, false);
   return { database, saved: rows.length + drafts.length };
+}
+
+/** The content of what was to be sent. */
+async function readableFiles(database: Database | undefined, rows: OutboxRow[]): Promise<[string, Blob][]> {
+  const found: [string, Blob][] = [];
+  for (const { write } of rows) {
+    for (const file of write.kind === "send" ? write.files ?? [] : []) {
+      const key = blobKey(file.key);
+      const blob = await database?.blobs.get(key).catch(() => undefined);
+      if (blob) found.push([key, blob]);
+    }
+  }
+  return found;
 }
 
 /** Reads a little of everything that must be there. */
@@ -46,6 +62,7 @@ async function check(database: Database): Promise<void> {
     await rows.all("conversations", { index: "activity", isDescending: true, limit: 1 });
     await rows.all("outbox");
   });
+  await database.blobs.get("");
 }
 
 async function readable<T extends Table>(database: Database | undefined, table: T): Promise<Tables[T][]> {

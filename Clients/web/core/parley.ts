@@ -1,5 +1,6 @@
 import * as kit from "./client.ts";
 import { storeAlone } from "./copy/apply.ts";
+import type { StoredPart } from "./copy/blobs.ts";
 import { accountOf, type Touched } from "./copy/copy.ts";
 import type { Reading } from "./copy/database.ts";
 import { eraseIndexedDB } from "./copy/indexeddb.ts";
@@ -39,6 +40,12 @@ export async function openParley(options: kit.ParleyOptions): Promise<kit.Parley
 class Parley extends Writing implements kit.ParleyClient {
   readonly connection = this.hub.connection;
   readonly limits = this.hub.limits;
+  readonly uploads = this.hub.uploads;
+  readonly fileLimits = this.watch<kit.FileLimits | null>(
+    null,
+    isAccount,
+    async (rows) => (await accountOf(rows)).fileLimits ?? null,
+  );
   readonly isSignedOut = this.hub.isSignedOut;
   readonly userId = this.watch<model.UserId | null>(
     null,
@@ -162,6 +169,17 @@ class Parley extends Writing implements kit.ParleyClient {
   onArrival(listener: (message: model.Message) => void): () => void {
     this.hub.whenArrived.add(listener);
     return () => void this.hub.whenArrived.delete(listener);
+  }
+
+  // Files.
+
+  content(attachment: model.Attachment, part: StoredPart): Promise<Blob> {
+    const { files } = this.hub;
+    return attachment.local === undefined ? files.load(attachment, part) : files.local(attachment.local);
+  }
+
+  address(attachment: model.Attachment): Promise<model.SignedAddress> {
+    return this.hub.files.address(attachment);
   }
 
   // Asking.

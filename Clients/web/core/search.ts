@@ -32,10 +32,10 @@ export async function searchCopy(rows: Reading, words: string, id?: Conversation
     const query = { from: [conversation, 1], to: [conversation, []], isDescending: true, limit: messagesRead };
     for (const message of await rows.all("messages", query)) {
       if (message.seq <= unsureThrough && !rangeAt(ranges, message.seq)) continue;
-      const text = message.text?.toLowerCase();
-      if (text && wanted.every((word) => text.includes(word))) {
-        found.push({ message, pieces: pieces(message.text!, wanted) });
-      }
+      // As the server's: the text, and below it the names of its files.
+      const text = [message.text ?? "", ...message.attachments?.map(({ name }) => name) ?? []].join("\n").trim();
+      const lower = text.toLowerCase();
+      if (text && wanted.every((word) => lower.includes(word))) found.push({ message, pieces: pieces(text, wanted) });
     }
   }
   found.sort((one, other) => one.message.createdAt > other.message.createdAt ? -1 : 1);

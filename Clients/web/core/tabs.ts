@@ -1,4 +1,5 @@
 import type { Touched } from "./copy/copy.ts";
+import type { UploadProgress } from "./media/uploader.ts";
 import type { FrameFromClient } from "./model.ts";
 import type { SyncEvent, SyncNotice } from "./sync/events.ts";
 
@@ -8,6 +9,7 @@ export type TabMessage =
   | { tell: "touched"; touched: Touched }
   // From the leader.
   | { tell: "notice"; notice: SyncNotice }
+  | { tell: "progress"; progress: UploadProgress }
   // To the leader.
   /** A tab has come: it asks for what is not in the database. */
   | { tell: "hello" }

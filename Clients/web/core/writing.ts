@@ -1,14 +1,18 @@
-import type { Draft } from "./client.ts";
+import type { Draft, NewFile, SendOptions } from "./client.ts";
+import { blobKey, unsentPrefix } from "./copy/blobs.ts";
 import { discardUnsent, dismiss, enqueue, retry } from "./copy/outbox-rows.ts";
 import type { Hub } from "./hub.ts";
-import type { Conversation, ConversationId, MessageId, NewSettings, UserId } from "./model.ts";
-import type { PendingWrite } from "./outbox/writes.ts";
+import type { Conversation, ConversationId, MessageId, NewSettings, Time, UserId } from "./model.ts";
+import type { PendingFile, PendingWrite } from "./outbox/writes.ts";
 import { newId } from "./uuid.ts";
 
 type Id = ConversationId;
 
 /** What a user does. All of it is a row before it is anything else, so it works without a connection. */
 export class Writing {
+  /** Ends when what was sent before is kept: a text does not overtake a large file on its way into the database. */
+  private lastSend: Promise<unknown> = Promise.resolve();
+
   constructor(protected hub: Hub) {}
 
   private async enqueue(write: PendingWrite, conversationId = "", messageId?: MessageId): Promise<void> {
@@ -17,10 +21,34 @@ export class Writing {
     this.hub.tell({ tell: "pump" });
   }
 
-  async send(id: Id, text: string, { replyTo, mentions = [] }: { replyTo?: MessageId; mentions?: UserId[] } = {}) {
+  send(id: Id, text: string, options: SendOptions = {}): Promise<MessageId> {
+    const sentAt = new Date().toISOString();
+    const sent = this.lastSend.then(() => this.sendNow(id, text, sentAt, options));
+    this.lastSend = sent.catch(() => {});
+    return sent;
+  }
+
+  private async sendNow(id: Id, text: string, sentAt: Time, { replyTo, mentions = [], files = [] }: SendOptions) {
     const messageId = newId();
-    await this.enqueue({ kind: "send", text, replyTo, mentions, sentAt: new Date().toISOString() }, id, messageId);
+    const kept = files.length ? await this.keep(files) : undefined;
+    await this.enqueue({ kind: "send", text, replyTo, mentions, sentAt, files: kept }, id, messageId);
     return messageId;
+  }
+
+  /** The content is on this device before the message is: it is needed after the page has gone. */
+  private async keep(files: NewFile[]): Promise<PendingFile[]> {
+    const kept: PendingFile[] = [];
+    try {
+      for (const { blob, ...about } of files) {
+        const key = `${unsentPrefix}${newId()}`;
+        await this.hub.database.blobs.put(blobKey(key), blob, false);
+        kept.push({ key, size: blob.size, ...about });
+      }
+      return kept;
+    } catch (error) {
+      for (const { key } of kept) await this.hub.database.blobs.removeAll(key).catch(() => {});
+      throw error;
+    }
   }
 
   edit(id: Id, message: MessageId, text: string): Promise<void> {

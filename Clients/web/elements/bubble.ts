@@ -1,10 +1,11 @@
-import type { ReceiptsView, TimelineRow } from "../core/client.ts";
-import type { Time, UserId } from "../core/model.ts";
+import type { ParleyClient, ReceiptsView, TimelineRow } from "../core/client.ts";
+import type { Attachment, Time, UserId } from "../core/model.ts";
+import { Attachments } from "./attachments.ts";
 import { avatar } from "./avatar.ts";
 import { arrange, type Child, iconOf, make, set } from "./dom.ts";
 import type { Place } from "./runs.ts";
 import { isLong, isOnlyEmoji, textNodes } from "./text.ts";
-import { eventText, signOf, timeText, wholeTime } from "./words.ts";
+import { eventText, signOf, spokenText, timeText, wholeTime } from "./words.ts";
 
 /** What a bubble can ask for. */
 export interface BubbleActions {
@@ -16,11 +17,15 @@ export interface BubbleActions {
   showRevisions(row: TimelineRow): void;
   showTapbacks(row: TimelineRow): void;
   showReceipts(row: TimelineRow): void;
+  /** Shows a picture or video in full. */
+  view(row: TimelineRow, attachment: Attachment): void;
+  save(attachment: Attachment): Promise<void>;
   /** When it was read, or delivered; the server is asked if the copy does not know. */
   timeOf(row: TimelineRow, receipts: ReceiptsView): Promise<Time | undefined>;
 }
 
 export interface BubbleContext {
+  client: ParleyClient;
   place: Place;
   isGroup: boolean;
   me: UserId | null;
@@ -35,7 +40,7 @@ export function showRow(article: HTMLElement, row: TimelineRow, context: BubbleC
   if (message.kind === "system") return showEvent(article, row, context.me);
   const { place, isGroup } = context;
   const isGone = !!message.deletedForEveryone;
-  const isLarge = !isGone && !row.parent && isOnlyEmoji(message.text ?? "");
+  const isLarge = !isGone && !row.parent && !message.attachments && isOnlyEmoji(message.text ?? "");
   article.className = classes({
     own: row.isOwn,
     first: place.startsRun,
@@ -44,13 +49,26 @@ export function showRow(article: HTMLElement, row: TimelineRow, context: BubbleC
     large: isLarge,
     pending: row.state === "sending",
     failed: row.state === "failed",
+    carrying: !isGone && !!message.attachments?.length,
+    silent: !message.text,
     tapped: hasTapbacks(row),
   });
   set(article, { "aria-label": labelOf(row, context) });
   arrange(article, [
     ...(isGroup && !row.isOwn ? [make("div.face", place.endsRun ? avatar([message.senderId], 28) : null)] : []),
-    make("div.stack", ...stackOf(row, context)),
+    kept(article, "stack", row, (stack) => stackOf(row, stack, context)),
   ]);
+}
+
+/**
+ * An element inside of another one. Of a message with files the one that is there is kept in its place: what plays in it
+ * would stop if it were moved.
+ */
+function kept(around: Element, name: string, row: TimelineRow, children: (node: HTMLElement) => Child[]): HTMLElement {
+  const present = row.message.attachments && around.querySelector<HTMLElement>(`:scope > .${name}`);
+  const node = present ?? make("div", { class: name });
+  arrange(node, children(node).filter((child) => child instanceof Node));
+  return node;
 }
 
 function showEvent(article: HTMLElement, row: TimelineRow, me: UserId | null): void {
@@ -60,14 +78,14 @@ function showEvent(article: HTMLElement, row: TimelineRow, me: UserId | null): v
   article.replaceChildren(make("span", { dir: "auto" }, text));
 }
 
-function stackOf(row: TimelineRow, context: BubbleContext): Child[] {
+function stackOf(row: TimelineRow, stack: HTMLElement, context: BubbleContext): Child[] {
   const { message } = row;
   const { actions } = context;
   return [
     context.isGroup && !row.isOwn && context.place.startsRun &&
     make("span.sender", { dir: "auto" }, message.senderId),
     row.parent && quote(row.parent, actions),
-    make("div.line", bubble(row, context), moreButton(row, actions)),
+    kept(stack, "line", row, (line) => [bubble(row, line, context), moreButton(row, actions)]),
     message.editedAt && !message.deletedForEveryone &&
     make("button.edited", { tabindex: "-1", onclick: () => actions.showRevisions(row) }, "Edited"),
     row.state === "failed" && failure(row, actions),
@@ -76,15 +94,29 @@ function stackOf(row: TimelineRow, context: BubbleContext): Child[] {
   ];
 }
 
-function bubble(row: TimelineRow, { me, actions }: BubbleContext): HTMLElement {
+function bubble(row: TimelineRow, line: HTMLElement, context: BubbleContext): HTMLElement {
   const { message } = row;
   if (message.deletedForEveryone) {
     return make("div.bubble", make("div.text", "Message deleted"));
   }
   const text = message.text ?? "";
   const body = make("div.text", { dir: "auto" }, ...textNodes(text, message.mentions));
-  const node = make("div.bubble", body, hasTapbacks(row) && tapbacks(row, me, actions));
+  const node = kept(line, "bubble", row, (node) => [
+    !!message.attachments?.length && files(row, node, context),
+    (text || !message.attachments?.length) && body,
+    hasTapbacks(row) && tapbacks(row, context.me, context.actions),
+  ]);
   if (isLong(text)) fold(node, body);
+  return node;
+}
+
+function files(row: TimelineRow, bubble: HTMLElement, { client, actions }: BubbleContext): HTMLElement {
+  const node = bubble.querySelector<Attachments>(":scope > parley-attachments") ?? new Attachments();
+  node.update(client, row, {
+    open: (attachment) => actions.view(row, attachment),
+    save: (attachment) => actions.save(attachment),
+    cancel: () => actions.discard(row),
+  });
   return node;
 }
 
@@ -185,7 +217,7 @@ export function statusWord(receipts: ReceiptsView, isGroup: boolean): string {
 /** What a screen reader says of it: sender, text, time, state. */
 function labelOf(row: TimelineRow, { receipts, isGroup }: BubbleContext): string {
   const { message } = row;
-  const text = message.deletedForEveryone ? "Message deleted" : (message.text ?? "").slice(0, 500);
+  const text = message.deletedForEveryone ? "Message deleted" : spokenText(message).slice(0, 500);
   const parts = [message.senderId, text, wholeTime(message.createdAt)];
   if (message.editedAt && !message.deletedForEveryone) parts.push("Edited");
   if (row.parent?.preview) parts.push(`reply to ${row.parent.senderId}: ${row.parent.preview}`);

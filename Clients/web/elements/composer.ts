@@ -1,8 +1,11 @@
-import type { ParleyClient, TimelineRow } from "../core/client.ts";
+import type { NewFile, ParleyClient, TimelineRow } from "../core/client.ts";
 import type { ConversationId, MessageId, UserId } from "../core/model.ts";
+import { ChosenFiles } from "./chosen-files.ts";
 import { Endings, gathered, iconButton, iconOf, make, set } from "./dom.ts";
 import { Mentions } from "./mentions.ts";
+import { canRecord, VoiceRecorder } from "./recorder.ts";
 import { mentionsIn } from "./text.ts";
+import { previewOf } from "./words.ts";
 
 /** What the composer needs of the conversation it stands in. */
 export interface ComposerHost {
@@ -15,6 +18,9 @@ export interface ComposerHost {
   /** The keyboard leaves it upwards. */
   leaveUpwards(): void;
 }
+
+/** Files that were chosen and not sent, of conversations that are not open: they are there again when one comes back. */
+const leftFiles = new WeakMap<ParleyClient, Map<ConversationId, NewFile[]>>();
 
 /** Where a message is written, a reply to another, or the new text of one that was sent. */
 export class Composer extends HTMLElement {
@@ -37,6 +43,15 @@ export class Composer extends HTMLElement {
   #button = iconButton("Send", "send", () => void this.#submit(), { class: "icon send", disabled: true });
   #attach = iconButton("Attach", "attach", () => this.#picker.click(), { class: "icon attach", hidden: true });
   #picker = make("input", { type: "file", multiple: true, hidden: true, "aria-hidden": "true", tabindex: "-1" });
+  #record = iconButton("Record voice message", "microphone", () => void this.#beginRecording(), {
+    class: "icon record",
+    hidden: true,
+  });
+  #files = new ChosenFiles(() => this.#changed());
+  #recorder = new VoiceRecorder((recording) => this.#recorded(recording));
+  /** Files are being looked at: what is sent waits for them. */
+  #adding: Promise<void> = Promise.resolve();
+  #line = make("div.row");
   #bar = make("div.bar", { hidden: true });
   #notice = make("div.notice", { hidden: true, "aria-live": "polite" });
   #keepDraft = gathered(300, () => void this.#saveDraft());
@@ -48,19 +63,33 @@ export class Composer extends HTMLElement {
       this.#bar,
       this.#notice,
       this.#mentions.list,
-      make("div.row", this.#attach, this.#picker, make("div.field", this.#field, this.#button)),
+      this.#files.node,
+      this.#recorder.node,
+      this.#line,
     );
+    this.#line.append(this.#attach, this.#picker, make("div.field", this.#field, this.#record, this.#button));
     this.#field.addEventListener("input", () => this.#typed());
     this.#field.addEventListener("keydown", (event) => this.#pressed(event));
     this.#endings.listen(globalThis, "pagehide", () => this.#keepDraft.flush());
-    this.#endings.add(client.limits.subscribe((limits) => set(this.#attach, { hidden: !limits?.media })));
-    this.#offerFiles();
+    this.#endings.add(client.fileLimits.subscribe((limits) => {
+      set(this.#attach, { hidden: !limits });
+      this.#changed();
+    }));
+    this.#takeFiles();
+    const left = leftFiles.get(client)?.get(id);
+    if (left) this.#files.restore(left);
+    leftFiles.get(client)?.delete(id);
     await this.#restoreDraft();
   }
 
   disconnectedCallback(): void {
     this.#keepDraft.flush();
     this.#endings.end();
+    this.#recorder.end(false);
+    if (this.#files.isEmpty) return;
+    const left = leftFiles.get(this.#client) ?? new Map<ConversationId, NewFile[]>();
+    leftFiles.set(this.#client, left.set(this.#id, this.#files.files));
+    this.#files.clear();
   }
 
   /** More of them are known: one may be being written. */
@@ -77,7 +106,7 @@ export class Composer extends HTMLElement {
   reply(row: TimelineRow): void {
     this.#stopEditing();
     this.#replyTo = row.id;
-    const text = row.message.text ?? "";
+    const text = previewOf(row.message, null);
     this.#showBar("reply", row.message.senderId, text, "Cancel reply", () => this.#cancelReply());
     this.#keepDraft();
     this.focusField();
@@ -138,7 +167,10 @@ export class Composer extends HTMLElement {
     // A character is at most three bytes of UTF-8: most texts need no counting.
     const excess = text.length * 3 <= limit ? 0 : new TextEncoder().encode(text).length - limit;
     this.#tell(excess > 0 ? `This message is ${excess} bytes too long.` : "");
-    this.#button.disabled = !text.trim() || excess > 0;
+    const hasFiles = !this.#files.isEmpty && !this.#editing;
+    this.#button.disabled = !text.trim() && !hasFiles || excess > 0;
+    const canRecordHere = !!this.#client?.fileLimits.value && canRecord();
+    set(this.#record, { hidden: !canRecordHere || !this.#button.disabled || !!this.#editing });
     this.#grow();
   }
 
@@ -174,8 +206,9 @@ export class Composer extends HTMLElement {
   }
 
   async #submit(): Promise<void> {
+    await this.#adding;
     const text = this.#field.value.trim();
-    if (!text || this.#button.disabled) return;
+    if (this.#button.disabled) return;
     if (this.#editing) {
       const { id, hasFailed } = this.#editing;
       this.#stopEditing();
@@ -183,8 +216,10 @@ export class Composer extends HTMLElement {
       if (hasFailed) await this.#client.retry(this.#id, id);
       return;
     }
-    const options = { replyTo: this.#replyTo ?? undefined, mentions: mentionsIn(text, this.#host.members()) };
+    const files = this.#files.files;
+    const options = { replyTo: this.#replyTo ?? undefined, mentions: mentionsIn(text, this.#host.members()), files };
     this.#replyTo = null;
+    this.#files.clear();
     this.#bar.hidden = true;
     this.#field.value = "";
     this.#changed();
@@ -195,6 +230,7 @@ export class Composer extends HTMLElement {
       // It could not be kept on this device, so it stays where it was written.
       console.warn("parley: the message cannot be kept", error);
       this.#write(text);
+      this.#files.restore(files);
       if (options.replyTo) await this.#resumeReply(options.replyTo);
       this.#tell("This message cannot be kept in this browser. Is its storage full?");
       return;
@@ -226,29 +262,57 @@ export class Composer extends HTMLElement {
     this.#showBar(
       "reply",
       row?.message.senderId ?? "Reply",
-      row?.message.text ?? "",
+      row ? previewOf(row.message, null) : "",
       "Cancel reply",
       () => this.#cancelReply(),
     );
   }
 
-  // Files: offered to the page around as an event, where the server takes any.
+  // Files: chosen, pasted, dropped or recorded.
 
-  #offerFiles(): void {
-    const offer = (files: Iterable<File> | null | undefined, event: Event) => {
-      const detail = [...files ?? []];
-      if (!detail.length || this.#attach.hidden) return;
-      event.preventDefault();
-      this.dispatchEvent(new CustomEvent("parley-files", { detail, bubbles: true, composed: true }));
-    };
-    this.#picker.addEventListener("change", (event) => offer(this.#picker.files, event));
-    this.#field.addEventListener("paste", (event) => offer(event.clipboardData?.files, event));
-    this.addEventListener("drop", (event) => offer(event.dataTransfer?.files, event));
-    this.addEventListener("dragover", (event) => {
-      if (!event.dataTransfer?.types.includes("Files")) return;
-      // Otherwise the browser would leave the page and show the file.
-      event.preventDefault();
-      event.dataTransfer.dropEffect = this.#attach.hidden ? "none" : "copy";
+  #takeFiles(): void {
+    this.#picker.addEventListener("change", () => {
+      this.addFiles([...this.#picker.files ?? []]);
+      this.#picker.value = "";
     });
+    this.#field.addEventListener("paste", (event) => {
+      const { files, types } = event.clipboardData ?? {};
+      // A cell of a table comes as its text and as a picture of it: the text is meant.
+      if (!files?.length || types?.includes("text/plain") || this.#attach.hidden) return;
+      event.preventDefault();
+      this.addFiles([...files]);
+    });
+  }
+
+  /** Whether files can be sent. */
+  get takesFiles(): boolean {
+    return !this.#attach.hidden && !this.hidden;
+  }
+
+  addFiles(files: File[]): void {
+    const limits = this.#client.fileLimits.value;
+    if (!files.length || !limits) return;
+    if (this.#editing) this.#stopEditing();
+    this.#adding = this.#adding.then(() => this.#files.add(files, limits)).then((problem) => {
+      this.#tell(problem);
+      this.focusField();
+    });
+  }
+
+  async #beginRecording(): Promise<void> {
+    if (this.#recorder.isRunning) return;
+    try {
+      await this.#recorder.begin();
+      this.#line.hidden = true;
+    } catch (error) {
+      console.warn("parley: nothing can be recorded", error);
+      this.#tell("The microphone cannot be used. Is it allowed for this page?");
+    }
+  }
+
+  #recorded(recording: File | null): void {
+    this.#line.hidden = false;
+    if (recording) this.addFiles([recording]);
+    this.focusField();
   }
 }

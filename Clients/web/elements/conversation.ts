@@ -6,7 +6,8 @@ import type {
   TimelineAnchor,
   TimelineRow,
 } from "../core/client.ts";
-import type { ConversationId, MessageId, ReceiptPage, Time, UserId } from "../core/model.ts";
+import type { Attachment, ConversationId, MessageId, ReceiptPage, Time, UserId } from "../core/model.ts";
+import { kindOf } from "../core/media/kinds.ts";
 import { avatar } from "./avatar.ts";
 import type { BubbleActions } from "./bubble.ts";
 import { Composer } from "./composer.ts";
@@ -14,7 +15,9 @@ import { openDetails } from "./details.ts";
 import { Endings, iconButton, make } from "./dom.ts";
 import { type MenuItem, MessageMenu } from "./menu.ts";
 import { showReceipts, showRevisions, showTapbacks } from "./message-dialogs.ts";
+import { saveFile } from "./file-views.ts";
 import { Timeline } from "./timeline.ts";
+import { openViewer } from "./viewer.ts";
 import { list, titleOf, wholeTime } from "./words.ts";
 
 const nobody: Pick<ReceiptPage, "read" | "delivered"> = { read: [], delivered: [] };
@@ -38,11 +41,13 @@ export class ConversationView extends HTMLElement {
   #timeline = new Timeline();
   #composer = new Composer();
   #menu = new MessageMenu();
+  #drop = make("div.drop", { "aria-hidden": "true", hidden: true }, make("span", "Drop files to attach them"));
   #former = make("p.former", { hidden: true }, "You are no longer in this conversation.");
 
   open(client: ParleyClient, id: ConversationId, anchor: TimelineAnchor): void {
     [this.#client, this.#id] = [client, id];
-    this.append(this.#header(), this.#timeline, this.#typing, this.#composer, this.#former, this.#menu);
+    this.append(this.#header(), this.#timeline, this.#typing, this.#composer, this.#former, this.#menu, this.#drop);
+    this.#watchDrops();
     this.#timeline.onread = (seq) => void client.read(id, seq);
     let isOpen = false;
     this.#endings.add(
@@ -66,6 +71,28 @@ export class ConversationView extends HTMLElement {
       sent: () => this.#timeline.jumpToLatest(),
       rowOf: (message) => this.#timeline.loaded.then(() => this.#timeline.row(message)),
       leaveUpwards: () => this.#timeline.focusMessage(),
+    });
+  }
+
+  /** What is dropped anywhere on the conversation goes with the next message. */
+  #watchDrops(): void {
+    let timer = 0;
+    const hide = () => this.#drop.hidden = true;
+    this.addEventListener("dragover", (event) => {
+      if (!event.dataTransfer?.types.includes("Files")) return;
+      // Otherwise the browser would leave the page and show the file.
+      event.preventDefault();
+      event.dataTransfer.dropEffect = this.#composer.takesFiles ? "copy" : "none";
+      this.#drop.hidden = !this.#composer.takesFiles;
+      clearTimeout(timer);
+      timer = setTimeout(hide, 400);
+    });
+    this.addEventListener("drop", (event) => {
+      const files = [...event.dataTransfer?.files ?? []];
+      hide();
+      if (!files.length) return;
+      event.preventDefault();
+      if (this.#composer.takesFiles) this.#composer.addFiles(files);
     });
   }
 
@@ -139,6 +166,8 @@ export class ConversationView extends HTMLElement {
     showTapbacks: (row) => showTapbacks(this, this.#client, row),
     timeOf: (row, receipts) => this.#timeOf(row, receipts),
     showReceipts: (row) => showReceipts(this, this.#client, row),
+    view: (row, attachment) => this.#view(row, attachment),
+    save: (attachment) => saveFile(this.#client, attachment),
   };
 
   #openMenu(row: TimelineRow, at: { x: number; y: number } | null): void {
@@ -150,6 +179,12 @@ export class ConversationView extends HTMLElement {
     const mine = message.tapbacks.find((tapback) => tapback.userId === this.#client.userId.value)?.kind ?? null;
     const choose = (kind: string | null) => void this.#client.react(this.#id, row.id, kind);
     this.#menu.open({ items, tapback: canTap ? { mine, choose } : undefined }, origin, at);
+  }
+
+  #view({ id }: TimelineRow, attachment: Attachment): void {
+    const all = this.#timeline.pictures();
+    const place = all.findIndex((each) => each.message.id === id && each.attachment.id === attachment.id);
+    if (place >= 0) openViewer(this, this.#client, all, place);
   }
 
   async #timeOf(row: TimelineRow, { status, dateRead, dateDelivered }: ReceiptsView): Promise<Time | undefined> {
@@ -172,13 +207,18 @@ export class ConversationView extends HTMLElement {
     if (row.state === "failed") {
       item("Retry", () => this.#actions.retry(row));
       item("Edit", () => this.#actions.rewrite(row));
-      item("Copy", () => void navigator.clipboard.writeText(message.text ?? ""));
+      if (message.text) item("Copy", () => this.#copy(message.text!));
       item("Discard", () => this.#actions.discard(row), true);
       return items;
     }
-    if (isAlive && this.#isMember) item("Reply", () => this.#composer.reply(row));
+    const files = isAlive ? message.attachments ?? [] : [];
+    const picture = files.find((file) => ["photo", "video"].includes(kindOf(file)));
+    if (picture) item("Open", () => this.#view(row, picture));
+    if (files.length && row.state === "stored") item("Download", () => void this.#saveAll(files));
+    const canReply = !files.length || !!this.#client.fileLimits.value?.canReply;
+    if (isAlive && this.#isMember && canReply) item("Reply", () => this.#composer.reply(row));
     if (this.#editable(row)) item("Edit", () => this.#composer.edit(row));
-    if (isAlive) item("Copy", () => void navigator.clipboard.writeText(message.text ?? ""));
+    if (isAlive && message.text) item("Copy", () => this.#copy(message.text!));
     if (message.editedAt && isAlive) item("Show edits", () => this.#actions.showRevisions(row));
     if (row.isOwn && isAlive && row.state === "stored") item("Read by…", () => this.#actions.showReceipts(row));
     if (this.#hasTapbacks(row)) item("Show tapbacks", () => this.#actions.showTapbacks(row));
@@ -187,6 +227,14 @@ export class ConversationView extends HTMLElement {
       item("Delete for everyone", () => void this.#client.deleteForEveryone(this.#id, row.id), true);
     }
     return items;
+  }
+
+  #copy(text: string): void {
+    void navigator.clipboard.writeText(text);
+  }
+
+  async #saveAll(files: Attachment[]): Promise<void> {
+    for (const file of files) await saveFile(this.#client, file).catch((error) => console.warn("parley:", error));
   }
 
   #hasTapbacks(row: TimelineRow): boolean {

@@ -1,3 +1,4 @@
+import { Attachments } from "./attachments.ts";
 import { Announcer } from "./announcer.ts";
 import { Banner } from "./banner.ts";
 import { ParleyChat } from "./chat.ts";
@@ -10,6 +11,7 @@ import { Timeline } from "./timeline.ts";
 
 const elements: Record<string, CustomElementConstructor> = {
   "parley-announcer": Announcer,
+  "parley-attachments": Attachments,
   "parley-banner": Banner,
   "parley-composer": Composer,
   "parley-conversation": ConversationView,

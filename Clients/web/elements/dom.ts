@@ -68,6 +68,12 @@ const paths = {
   alert: "M12 7v6m0 3.5v.1M12 21a9 9 0 100-18 9 9 0 000 18z",
   reply: "M10 6L4 12l6 6m-6-6h9c4 0 7 2 7 6",
   edit: "M14.5 4.5l5 5L9 20H4v-5z",
+  file: "M13 3H7a2 2 0 00-2 2v14a2 2 0 002 2h10a2 2 0 002-2V9zm0 0v6h6",
+  download: "M12 4v11m-5-5l5 5 5-5M5 20h14",
+  microphone: "M12 15a3 3 0 003-3V6a3 3 0 00-6 0v6a3 3 0 003 3zm-6-3a6 6 0 0012 0M12 18v3",
+  stop: "M7 7h10v10H7z",
+  forward: "M9 4l8 8-8 8",
+  play: "M8 5l11 7-11 7z",
   search: "M11 18a7 7 0 100-14 7 7 0 000 14zm9 2l-4-4",
 };
 export type IconName = keyof typeof paths;

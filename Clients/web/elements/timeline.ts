@@ -6,11 +6,13 @@ import type {
   TimelineView,
   TimelineWindow,
 } from "../core/client.ts";
+import { kindOf } from "../core/media/kinds.ts";
 import type { ConversationId, MessageId } from "../core/model.ts";
 import { type BubbleActions, showRow } from "./bubble.ts";
 import { arrange, Endings, gathered, iconOf, make, set } from "./dom.ts";
 import { MessageKeys } from "./message-keys.ts";
 import { type Place, placesOf } from "./runs.ts";
+import type { Viewed } from "./viewer.ts";
 import { dayText, onNewDay, timeText, today } from "./words.ts";
 
 /** How near to an edge, in pixels, more rows are asked for, and at which distance from the end it counts as left. */
@@ -111,6 +113,14 @@ export class Timeline extends HTMLElement {
     );
   }
 
+  /** The pictures and videos of the messages shown. */
+  pictures(): Viewed[] {
+    return this.#view.rows.flatMap(({ message }) => {
+      const visual = message.attachments?.filter((file) => ["photo", "video"].includes(kindOf(file))) ?? [];
+      return visual.map((attachment) => ({ message, attachment }));
+    });
+  }
+
   jumpToLatest(): void {
     this.#isOpening = false;
     this.#isFollowing = true;
@@ -181,6 +191,7 @@ export class Timeline extends HTMLElement {
     const node = before?.node ?? make("article", { tabindex: "-1", "data-id": row.id });
     if (!before && isNew) node.dataset.arrived = "";
     showRow(node, row, {
+      client: this.#client,
       place,
       isGroup: this.#isGroup,
       me: this.#client.userId.value,

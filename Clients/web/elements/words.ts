@@ -1,5 +1,6 @@
 import type { ConversationRow } from "../core/client.ts";
-import type { Message, UserId } from "../core/model.ts";
+import { kindOf, shownText } from "../core/media/kinds.ts";
+import type { Attachment, Message, UserId } from "../core/model.ts";
 
 // What names, times and states are called.
 
@@ -21,7 +22,7 @@ export function list(names: string[], count = names.length): string {
 export function previewOf(message: Message, me: UserId | null): string {
   if (message.kind === "system") return eventText(message, me);
   if (message.deletedForEveryone) return "Message deleted";
-  return message.text ?? "";
+  return shownText(message);
 }
 
 export function eventText(message: Message, me: UserId | null): string {
@@ -46,6 +47,36 @@ export function eventText(message: Message, me: UserId | null): string {
 
 function lower(name: string): string {
   return name === "You" ? "you" : name;
+}
+
+// Files.
+
+const megabyte = 1_000_000;
+
+/** "820 bytes", "12 KB", "3.4 MB". */
+export function sizeText(bytes: number): string {
+  if (bytes < 1_000) return `${bytes} bytes`;
+  if (bytes < megabyte) return `${Math.round(bytes / 1_000)} KB`;
+  return `${(bytes / megabyte).toFixed(bytes < 10 * megabyte && bytes % megabyte ? 1 : 0)} MB`;
+}
+
+/** "0:07", "1:02:03". */
+export function durationText(seconds: number): string {
+  const whole = Math.floor(seconds);
+  const [minutes, rest] = [Math.floor(whole / 60), String(whole % 60).padStart(2, "0")];
+  if (minutes < 60) return `${minutes}:${rest}`;
+  return `${Math.floor(minutes / 60)}:${String(minutes % 60).padStart(2, "0")}:${rest}`;
+}
+
+/** What a file is called where it cannot be seen: what it is, and its name, which its sender chose. */
+export function nameOf(attachment: Attachment): string {
+  const words = { photo: "Photo", video: "Video", audio: "Audio", file: "File" };
+  return `${words[kindOf(attachment)]} ${attachment.name}`;
+}
+
+/** For who does not see it: the text, and what it carries. */
+export function spokenText(message: Message): string {
+  return [...message.attachments?.map(nameOf) ?? [], message.text ?? ""].filter((part) => part).join(", ");
 }
 
 // Times, as the browser's language writes them. Formatters are kept: making one costs more than using it a thousand times.

@@ -113,7 +113,7 @@ private struct SecurityPolicy {
             ResponseHeader("Content-Security-Policy", text),
             ResponseHeader("X-Content-Type-Options", "nosniff"),
             ResponseHeader("Referrer-Policy", "no-referrer"),
-            ResponseHeader("Permissions-Policy", "camera=(), geolocation=(), microphone=()"),
+            ResponseHeader("Permissions-Policy", "camera=(), geolocation=(), microphone=(self)"),
         ]
     }
 

@@ -91,7 +91,6 @@ export async function storeConversation(copy: CopyWriter, told: Conversation, fo
     copy.setHead(id, { ...fields, headSeq: lastSeq, needsHead, toldUnread });
   }
   copy.setHead(id, {
-    clearedSeq: Math.max(head.clearedSeq, told.clearedSeq),
     readSeq: Math.max(head.readSeq, told.readSeq),
     deliveredSeq: Math.max(head.deliveredSeq, told.deliveredSeq),
   });
@@ -108,8 +107,10 @@ async function takeHidden(copy: CopyWriter, { id, lastSeq, lastMessage }: Conver
   const { unsureThrough, ranges } = (await copy.head(id))!;
   if (!unsureThrough) return;
   const [first, last] = [(lastMessage?.seq ?? 0) + 1, Math.min(lastSeq, unsureThrough)];
-  for (const { seq } of await messagesAfter(copy.rows, id, first, last)) {
-    if (!rangeAt(ranges, seq)) await copy.rows.remove("messages", [id, seq]);
+  for (const message of await messagesAfter(copy.rows, id, first, last)) {
+    if (rangeAt(ranges, message.seq)) continue;
+    await copy.rows.remove("messages", [id, message.seq]);
+    await copy.releaseAttachments(message);
   }
   copy.setHead(id, { unsureThrough: Math.min(unsureThrough, lastSeq) });
 }
@@ -124,6 +125,12 @@ export function followFrom(copy: CopyWriter, head: ConversationRecord, seq: numb
 export async function clearHistory(copy: CopyWriter, id: ConversationId, through: number): Promise<void> {
   const head = await copy.head(id);
   if (!head || !through) return;
+  // Most responses tell of what was cleared long ago.
+  if (through > head.clearedSeq) {
+    for (const message of await messagesAfter(copy.rows, id, head.clearedSeq + 1, through)) {
+      await copy.releaseAttachments(message);
+    }
+  }
   copy.setHead(id, { clearedSeq: Math.max(head.clearedSeq, through) });
   await copy.rows.removeAll("messages", { from: [id, 0], to: [id, through] });
 }
@@ -169,5 +176,6 @@ export async function hideMessage(copy: CopyWriter, id: ConversationId, messageI
   copy.setHead(id, { hasHidden: true });
   const message = await copy.rows.get("messages", [id, messageId], "id");
   if (message) await copy.rows.remove("messages", [id, message.seq]);
+  await copy.releaseAttachments(message);
   await copy.rows.removeAll("revisions", within(id, messageId));
 }

@@ -5,6 +5,7 @@ import {
   conversationTables,
   type Database,
   type Reading,
+  type ReleaseRecord,
   within,
   type Writing,
 } from "./database.ts";
@@ -23,10 +24,12 @@ export interface Touched {
   outbox: boolean;
   /** Messages of others that have just been written. */
   arrivals: Message[];
+  /** What `releases` was given: content that nothing shows any more. */
+  released: string[];
 }
 
 export function nothingTouched(): Touched {
-  const lists = { conversations: [], receipts: [], members: [], arrivals: [] };
+  const lists = { conversations: [], receipts: [], members: [], arrivals: [], released: [] };
   return { ...lists, everything: false, account: false, outbox: false };
 }
 
@@ -101,6 +104,7 @@ export class CopyWriter {
     this.heads.set(id, undefined);
     this.changed.delete(id);
     this.show(id);
+    await this.releaseConversation(id);
     await this.rows.remove("conversations", id);
     for (const table of conversationTables) {
       if (table === "horizons") await this.rows.remove(table, id);
@@ -113,6 +117,7 @@ export class CopyWriter {
    * is gone: in another one it could stand for messages that the user never saw.
    */
   async discardAll(): Promise<void> {
+    for (const { id } of await this.allHeads()) await this.releaseConversation(id);
     this.heads.clear();
     this.changed.clear();
     this.setAccount({ logId: undefined, useq: undefined, syncCursor: undefined, isListComplete: false });
@@ -150,6 +155,22 @@ export class CopyWriter {
 
   announce(message: Message): void {
     this.touched.arrivals.push(message);
+  }
+
+  // Content of files.
+
+  /** The files of a message that nobody is to see any more are removed from this device. */
+  async releaseAttachments(message: Message | undefined): Promise<void> {
+    for (const { id } of message?.attachments ?? []) await this.release({ id });
+  }
+
+  private async releaseConversation(id: ConversationId): Promise<void> {
+    for (const message of await this.rows.all("messages", within(id))) await this.releaseAttachments(message);
+  }
+
+  async release(release: ReleaseRecord): Promise<void> {
+    this.touched.released.push(release.id);
+    await this.rows.put("releases", release);
   }
 
   private async finish(): Promise<Touched> {

@@ -11,8 +11,10 @@ import type {
   UserId,
   Window,
 } from "../model.ts";
+import type { FileLimits } from "../client.ts";
 import type { Range } from "../sync/events.ts";
 import type { PendingWrite } from "../outbox/writes.ts";
+import type { Blobs } from "./blobs.ts";
 
 // The tables of a copy, and the little of a database that the core needs: IndexedDB in browsers, an ordered map in tests.
 
@@ -30,6 +32,8 @@ export interface Account {
   settings?: Settings;
   /** The last one, so that a page that is opened again need not ask for it. */
   token?: string;
+  /** What files the server takes, as it said last; absent where it takes none. */
+  fileLimits?: FileLimits;
 }
 
 export interface ConversationRecord {
@@ -126,6 +130,17 @@ export interface OutboxRow {
   at: Time;
 }
 
+/**
+ * Content that is to be removed from this device: of a message that is gone, or that was sent. It is noted in the
+ * transaction that takes the message away, and outlives the page.
+ */
+export interface ReleaseRecord {
+  /** Of an attachment, or what a file is kept under that was to be sent. */
+  id: string;
+  /** An upload that is ended on the server as well. */
+  isUpload?: true;
+}
+
 export interface Tables {
   account: Account;
   conversations: ConversationRecord;
@@ -136,9 +151,10 @@ export interface Tables {
   members: MemberRecord;
   horizons: HorizonRecord;
   receipts: ReceiptRecord;
-  // These two outlive the copy.
+  // These outlive the copy.
   drafts: { conversationId: ConversationId; text: string; replyTo?: MessageId; at: Time };
   outbox: OutboxRow;
+  releases: ReleaseRecord;
 }
 
 export type Table = keyof Tables;
@@ -158,6 +174,7 @@ export const schema: Record<
   receipts: { key: ["conversationId", "seq"] },
   drafts: { key: "conversationId" },
   outbox: { key: "key", isNumbered: true, indexes: { conversation: "conversationId" } },
+  releases: { key: "id" },
 };
 
 /** Those that belong to one conversation, whose id their keys begin with. */
@@ -195,6 +212,8 @@ export interface Writing extends Reading {
 }
 
 export interface Database {
+  /** The content of files, which is no part of any transaction. */
+  readonly blobs: Blobs;
   read<Result>(body: (rows: Reading) => Promise<Result>): Promise<Result>;
   /** All of it or nothing. A body awaits nothing but its rows. */
   write<Result>(body: (rows: Writing) => Promise<Result>): Promise<Result>;
@@ -202,8 +221,9 @@ export interface Database {
 }
 
 /** Leaves nothing of what is stored. */
-export function eraseRows(database: Database): Promise<void> {
-  return database.write(async (rows) => {
+export async function eraseRows(database: Database): Promise<void> {
+  await database.write(async (rows) => {
     for (const table of Object.keys(schema) as Table[]) await rows.removeAll(table);
   });
+  await database.blobs.clear();
 }

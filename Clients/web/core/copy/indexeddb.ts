@@ -8,6 +8,7 @@ import {
   type Tables,
   type Writing,
 } from "./database.ts";
+import { BrowserBlobs, createBlobs } from "./indexeddb-blobs.ts";
 
 // The database in a browser. One transaction spans all tables, so that a cursor moves with what it stands for.
 
@@ -20,6 +21,11 @@ const migrations: ((database: IDBDatabase) => void)[] = [
       const store = database.createObjectStore(table, { keyPath: key, autoIncrement: isNumbered ?? false });
       for (const [name, path] of Object.entries(indexes ?? {})) store.createIndex(name, path);
     }
+  },
+  (database) => {
+    // The first step makes all tables there are, which a new copy has from the start.
+    if (!database.objectStoreNames.contains("releases")) database.createObjectStore("releases", { keyPath: "id" });
+    createBlobs(database);
   },
 ];
 
@@ -58,9 +64,11 @@ export function eraseIndexedDB(name: string): Promise<void> {
 }
 
 class BrowserDatabase implements Database {
+  readonly blobs: BrowserBlobs;
   private tables: Table[];
 
   constructor(private database: IDBDatabase) {
+    this.blobs = new BrowserBlobs(database);
     // A damaged database may lack some.
     this.tables = tables.filter((table) => database.objectStoreNames.contains(table));
   }

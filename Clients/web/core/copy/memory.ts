@@ -9,6 +9,7 @@ import {
   type Tables,
   type Writing,
 } from "./database.ts";
+import { MemoryBlobs } from "./blobs.ts";
 
 // A database in memory with the order and the transactions of IndexedDB, for tests and demonstrations.
 
@@ -16,6 +17,7 @@ type Item = unknown;
 type Entry = { key: Key; item: Item };
 
 export class MemoryDatabase implements Database {
+  readonly blobs = new MemoryBlobs();
   private orders = new Map<string, Entry[]>();
   private lastNumber = 0;
   private queue: Promise<unknown> = Promise.resolve();

@@ -21,7 +21,10 @@ export async function storeMessage(copy: CopyWriter, id: ConversationId, message
   if (!isNewer) return;
   await copy.rows.put("messages", { ...told, replyTo: completed(told, known), epoch: head.epoch });
   if (message.seq > head.topSeq) copy.setHead(id, { topSeq: message.seq });
-  if (told.deletedForEveryone) await copy.rows.removeAll("revisions", within(id, message.id));
+  if (told.deletedForEveryone) {
+    await copy.rows.removeAll("revisions", within(id, message.id));
+    await copy.releaseAttachments(known);
+  }
   copy.show(id);
 }
 

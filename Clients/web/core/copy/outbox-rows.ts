@@ -7,7 +7,7 @@ import type {
   Problem,
   Settings,
 } from "../model.ts";
-import { joined, type PendingWrite } from "../outbox/writes.ts";
+import { joined, type PendingFile, type PendingWrite } from "../outbox/writes.ts";
 import { clearHistory, hideMessage, storeAlone, storeConversation } from "./apply.ts";
 import type { CopyWriter } from "./copy.ts";
 import type { OutboxRow, Reading } from "./database.ts";
@@ -59,9 +59,9 @@ async function joinUnsent(copy: CopyWriter, unsent: OutboxRow, write: PendingWri
     return true;
   }
   const both = joined(unsent.write, write);
-  if (both) {
-    await copy.rows.put("outbox", unsent.state === "failed" ? waiting(unsent, both) : { ...unsent, write: both });
-  }
+  if (both && unsent.state === "failed") {
+    await copy.rows.put("outbox", waiting(unsent, await withFilesAnew(copy, { ...unsent, write: both })));
+  } else if (both) await copy.rows.put("outbox", { ...unsent, write: both });
   return both !== undefined;
 }
 
@@ -86,8 +86,16 @@ export async function retry(copy: CopyWriter, id: ConversationId, message: Messa
   if (!failed) return;
   copy.showOutbox();
   copy.show(id);
-  await copy.rows.put("outbox", waiting(failed));
+  await copy.rows.put("outbox", waiting(failed, await withFilesAnew(copy, failed)));
   if (failed.problem?.code === "conflict") await rename(copy, id, message, newId);
+}
+
+/** Where the server has not, or has refused, what a message carries, that is uploaded again. */
+async function withFilesAnew(copy: CopyWriter, { write, problem }: OutboxRow): Promise<PendingWrite> {
+  const isOfFiles = ["mediaNotReady", "mediaRefused", "notFound"].includes(problem?.code ?? "");
+  if (write.kind !== "send" || !write.files || !isOfFiles) return write;
+  for (const { upload } of write.files) if (upload) await copy.release({ id: upload, isUpload: true });
+  return { ...write, files: write.files.map((file) => ({ ...file, upload: undefined, attachment: undefined })) };
 }
 
 async function rename(copy: CopyWriter, id: ConversationId, old: MessageId, messageId: MessageId): Promise<void> {
@@ -103,10 +111,20 @@ async function rename(copy: CopyWriter, id: ConversationId, old: MessageId, mess
 /** Takes back a message that the server does not have, with what was done to it since. */
 export async function discardUnsent(copy: CopyWriter, id: ConversationId, message: MessageId): Promise<void> {
   for (const row of await outboxOf(copy.rows, id)) {
-    if (row.messageId === message) await copy.rows.remove("outbox", row.key);
+    if (row.messageId !== message) continue;
+    await copy.rows.remove("outbox", row.key);
+    await releaseFiles(copy, row, true);
   }
   copy.showOutbox();
   copy.show(id);
+}
+
+/** What was to be sent is not needed on this device any more, nor, if it is not sent, on the server. */
+async function releaseFiles(copy: CopyWriter, { write }: OutboxRow, isDiscarded = false): Promise<void> {
+  for (const { key, upload } of write.kind === "send" ? write.files ?? [] : []) {
+    await copy.release({ id: key });
+    if (upload && isDiscarded) await copy.release({ id: upload, isUpload: true });
+  }
 }
 
 /** The user was told that a write was refused. */
@@ -122,6 +140,7 @@ export async function complete(copy: CopyWriter, row: OutboxRow, body: unknown):
   await storeResponse(copy, row, body);
   await storeUntold(copy, row);
   await copy.rows.remove("outbox", row.key);
+  await releaseFiles(copy, row);
   copy.showOutbox();
   if (row.conversationId) copy.show(row.conversationId);
 }
@@ -155,6 +174,7 @@ async function storeUntold(copy: CopyWriter, row: OutboxRow): Promise<void> {
   if (!message) return;
   if (write.kind === "delete") {
     await copy.rows.put("messages", buried(message, at));
+    await copy.releaseAttachments(message);
     await copy.rows.remove("revisions", [conversationId, messageId]);
     // The response to a repetition may be older than a tapback of another device, which must stay.
   } else if (write.kind === "tapback" && write.tapback === null && !wasTried) {
@@ -194,8 +214,22 @@ export async function forgetSent(copy: CopyWriter, id: ConversationId, message: 
   for (const row of await outboxOf(copy.rows, id)) {
     if (row.messageId !== message.id || row.write.kind !== "send") continue;
     await copy.rows.remove("outbox", row.key);
+    await releaseFiles(copy, row);
     copy.showOutbox();
   }
+}
+
+// Files, as they are uploaded.
+
+/** Notes what became of a file. False: its message was discarded meanwhile. */
+export async function setFile(copy: CopyWriter, key: number, changed: PendingFile): Promise<boolean> {
+  const row = await copy.rows.get("outbox", key);
+  if (row?.write.kind !== "send" || !row.write.files?.some((file) => file.key === changed.key)) return false;
+  const files = row.write.files.map((file) => file.key === changed.key ? changed : file);
+  await copy.rows.put("outbox", { ...row, write: { ...row.write, files } });
+  copy.show(row.conversationId);
+  copy.showOutbox();
+  return true;
 }
 
 // Reading.
@@ -217,7 +251,8 @@ export async function sendable(rows: Reading): Promise<OutboxRow[]> {
 
 export function buried<Row extends Message>(message: Row, at: string): Row {
   const deleted = { text: null, deletedForEveryone: true as const, deletedAt: message.deletedAt ?? at };
-  return { ...message, ...deleted, editedAt: undefined, tapbacks: [], tapbackCounts: {}, mentions: [] };
+  const nothing = { editedAt: undefined, tapbacks: [], tapbackCounts: {}, mentions: [], attachments: undefined };
+  return { ...message, ...deleted, ...nothing };
 }
 
 export function withTapback<Row extends Message>(message: Row, kind: string | null, user?: string): Row {

@@ -1,5 +1,5 @@
 import type { RowState, TimelineRow } from "../client.ts";
-import type { ConversationId, Message, MessageId, UserId } from "../model.ts";
+import type { Attachment, ConversationId, Message, MessageId, UserId } from "../model.ts";
 import type { Place } from "../sync/events.ts";
 import { accountOf } from "./copy.ts";
 import type { ConversationRecord, OutboxRow, Reading } from "./database.ts";
@@ -7,6 +7,8 @@ import { messageById, messagesAfter, messagesBefore } from "./messages.ts";
 import { buried, outboxOf, withTapback } from "./outbox-rows.ts";
 import { rangeAt } from "./ranges.ts";
 import { isUnread } from "./unread.ts";
+import type { PendingFile } from "../outbox/writes.ts";
+import { shownText } from "../media/kinds.ts";
 
 // Windows of a conversation's timeline. What they cost depends on their size alone.
 
@@ -136,12 +138,17 @@ function timelineRow(message: Message, own?: UserId): TimelineRow {
 /** The message that a row sends. */
 export function unsentMessage({ messageId, write, at }: OutboxRow, conversationId: ConversationId, own = ""): Message {
   if (write.kind !== "send") throw new Error("only a send has a message");
-  const { text, replyTo, mentions, sentAt } = write;
+  const { replyTo, mentions, sentAt, files } = write;
+  const [text, kind] = [write.text || null, replyTo ? "reply" : "text"];
   return {
-    ...{ id: messageId!, conversationId, seq: 0, changeSeq: 0, senderId: own, kind: replyTo ? "reply" : "text", text },
+    ...{ id: messageId!, conversationId, seq: 0, changeSeq: 0, senderId: own, kind, text },
     ...{ sentAt, createdAt: at, replyTo: replyTo ? { messageId: replyTo } : undefined },
-    ...{ tapbacks: [], tapbackCounts: {}, mentions },
+    ...{ tapbacks: [], tapbackCounts: {}, mentions, attachments: files?.map(unsentAttachment) },
   };
+}
+
+function unsentAttachment({ key, name, type, size, width, height, duration, attachment }: PendingFile): Attachment {
+  return { id: key, name, type, size, width, height, duration, ...attachment, local: key };
 }
 
 /** A row after the changes that wait; nothing if it is not shown any more. */
@@ -174,8 +181,9 @@ async function parentOf(
   return { id, senderId: replyTo.senderId, preview: replyTo.preview };
 }
 
-function quoted({ id, senderId, text, deletedForEveryone }: Message): TimelineRow["parent"] {
-  return deletedForEveryone ? undefined : { id, senderId, preview: firstCharacters(text ?? "", 50) };
+function quoted(message: Message): TimelineRow["parent"] {
+  const { id, senderId, deletedForEveryone } = message;
+  return deletedForEveryone ? undefined : { id, senderId, preview: firstCharacters(shownText(message), 50) };
 }
 
 const characters = new Intl.Segmenter();

@@ -2,6 +2,7 @@ import { Backoff, type Random } from "../backoff.ts";
 import type { OutboxRow } from "../copy/database.ts";
 import type { BatchResults, Problem } from "../model.ts";
 import { type CallFailure, isTemporary } from "../sync/events.ts";
+import { isUploaded } from "./writes.ts";
 
 /** One request that carries rows of the outbox: several are messages, in the order of writing. */
 export type OutboxCall = OutboxRow[];
@@ -24,6 +25,7 @@ const mostBytes = 2 * 1_024 * 1_024;
 /**
  * Decides which rows of the outbox are sent when. Without I/O and without a clock; what it keeps may be lost at any time,
  * as every request may be repeated.
+ * A message with files is sent when these have been uploaded, which is not decided here.
  *
  * The messages of a conversation, and what changes who is in it, go one after the other. Edits, deletions and tapbacks
  * wait for their own message alone. Conversations do not wait for each other.
@@ -71,7 +73,8 @@ export class OutboxSender {
       const { write, conversationId } = row;
       const isSend = write.kind === "send";
       const fits = messages.length < this.messagesPerBatch && (bytes + sizeOf(row) <= mostBytes || !messages.length);
-      if (isSend && (isFree || open.has(conversationId)) && fits) {
+      // What waits for its files holds back what was written after it.
+      if (isSend && (isFree || open.has(conversationId)) && fits && isUploaded(write)) {
         messages.push(row);
         bytes += sizeOf(row);
         // A reply may be refused where a text is not: what comes after it must not overtake it.
@@ -181,5 +184,6 @@ function orderOf(conversationId: string): string {
 
 /** At least the bytes of its item in a batch: no character has more than three bytes, escaped six. */
 function sizeOf({ write }: OutboxRow): number {
-  return write.kind === "send" ? 6 * write.text.length + 80 * write.mentions.length + 300 : 0;
+  if (write.kind !== "send") return 0;
+  return 6 * write.text.length + 80 * write.mentions.length + 50 * (write.files?.length ?? 0) + 300;
 }

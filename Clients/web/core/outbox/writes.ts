@@ -1,8 +1,8 @@
-import type { MessageId, NewConversationSettings, NewSettings, Time, UserId } from "../model.ts";
+import type { Attachment, MessageId, NewConversationSettings, NewSettings, Time, UserId } from "../model.ts";
 
 /** What the user did and the server has not confirmed yet. It is stored: kinds and fields are added, never renamed. */
 export type PendingWrite =
-  | { kind: "send"; text: string; replyTo?: MessageId; mentions: UserId[]; sentAt: Time }
+  | { kind: "send"; text: string; replyTo?: MessageId; mentions: UserId[]; sentAt: Time; files?: PendingFile[] }
   | { kind: "edit"; text: string }
   | { kind: "delete"; scope: "me" | "everyone" }
   /** Null takes it back. */
@@ -15,6 +15,27 @@ export type PendingWrite =
   | { kind: "unlist" }
   | { kind: "settings"; settings: NewSettings }
   | { kind: "conversationSettings"; settings: NewConversationSettings };
+
+/** A file of a message that is not sent yet. */
+export interface PendingFile {
+  /** What its content is kept under on this device. */
+  key: string;
+  name: string;
+  type: string;
+  size: number;
+  width?: number;
+  height?: number;
+  duration?: number;
+  /** The upload, once it was begun. */
+  upload?: string;
+  /** What the server says of it, once it is ready to be sent. */
+  attachment?: Attachment;
+}
+
+/** Whether all that a message carries has been uploaded. */
+export function isUploaded(write: PendingWrite): boolean {
+  return write.kind !== "send" || !write.files?.some(({ attachment }) => !attachment);
+}
 
 /** What a write and a later one are together, if nobody has seen the first yet; undefined if they stay apart. */
 export function joined(first: PendingWrite, later: PendingWrite): PendingWrite | undefined {

@@ -249,6 +249,10 @@ export class SimulatedDevice implements Outside {
 
 /** The database as one page has it: when the page ends, its transactions end with it, wholly done or not at all. */
 class MortalDatabase implements Database {
+  get blobs() {
+    return this.memory.blobs;
+  }
+
   constructor(
     private memory: MemoryDatabase,
     private ends: () => boolean,
