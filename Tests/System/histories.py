@@ -4,12 +4,15 @@ everything that happened is written down for `knowledge`."""
 import asyncio
 import random
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
+import pytest
 from client import Session, User, eventually, new_id
 from knowledge import Fact, Knowledge, Message, World
+from uploads import Uploader
 
 WORD = "pebble"
-"""In every text."""
+"""In every text, and in the name of every file."""
 KINDS = ("love", "like", "dislike", "laugh", "emphasize", "question", "\N{PARTY POPPER}")
 
 
@@ -29,6 +32,25 @@ class Conversation:
         return Knowledge(self.id, self.kind, self.facts, user.name)
 
 
+@dataclass
+class File:
+    """What somebody uploaded, with the messages that ever carried it."""
+
+    uploader: str
+    content: bytes
+    shown: dict
+    messages: list[tuple[Conversation, str]] = field(default_factory=list)
+
+    @property
+    def id(self) -> str:
+        return self.shown["id"]
+
+    @property
+    def is_gone(self) -> bool:
+        """No message carries it any more."""
+        return bool(self.messages) and all(c.world.messages[id].deleted_at for c, id in self.messages)
+
+
 class History:
     """What happened, and what the sessions heard that everybody has open all the time."""
 
@@ -45,13 +67,15 @@ class History:
         self.private: dict[str, list[dict]] = {user.name: [] for user in people}
         """What everybody's private stream has told, but for `read.moved`."""
         self.typing: dict[str, list[tuple]] = {user.name: [] for user in people}
+        self.typists: set[tuple[str, str]] = set()
         self.statuses: dict[str, list[dict]] = {user.name: [] for user in people}
         self.settings = {user.name: {"readReceipts": True, "presence": True} for user in people}
         self.decided: dict[tuple[str, str], bool] = {}
         """Whose read receipts are on or off in which conversation."""
         self.erased: set[str] = set()
         self.texts: set[str] = set()
-        """The one word of each text that no other has."""
+        """The one word of each text and name that no other has."""
+        self.files: list[File] = []
         self.repeats: list[tuple[User, Conversation, str, dict, Callable[[Knowledge], dict]]] = []
         self.joint: set[tuple[str, str]] = set()
         """Who was in a conversation together, ever."""
@@ -65,9 +89,17 @@ class History:
         return [self.by_name[name] for name in sorted(conversation.world.roles)]
 
     def text(self) -> str:
+        return f"{self.words()} " + "\N{FAMILY}é " * self.random.randrange(40)
+
+    def words(self) -> str:
         word = f"w{len(self.texts):04}x"
         self.texts.add(word)
-        return f"{WORD} {word} " + "\N{FAMILY}é " * self.random.randrange(40)
+        return f"{WORD} {word}"
+
+    def readable(self, user: User) -> set[str]:
+        """The files that somebody may read."""
+        seen = {id for conversation in self.conversations for id in files_seen(conversation, user)}
+        return {file.id for file in self.files if file.id in seen or file.uploader == user.name and not file.is_gone}
 
     # Beginning
 
@@ -120,10 +152,9 @@ class History:
 
     async def go_on(self, count: int):
         actions = [
-            (self.send, 9), (self.reply, 7), (self.batch, 2), (self.edit, 5), (self.tap, 6), (self.untap, 2),
-            (self.hide, 3),
-            (self.clear, 1), (self.delete, 3), (self.delete_early, 1), (self.read, 9), (self.type, 2), (self.decide, 2),
-            (self.add, 5), (self.remove, 4), (self.promote, 2), (self.rename, 2),
+            (self.send, 9), (self.open_file, 5), (self.reply, 7), (self.batch, 2), (self.edit, 5), (self.tap, 6),
+            (self.untap, 2), (self.hide, 3), (self.clear, 1), (self.delete, 3), (self.delete_early, 1), (self.read, 9),
+            (self.type, 2), (self.decide, 2), (self.add, 5), (self.remove, 4), (self.promote, 2), (self.rename, 2),
         ]  # fmt: skip
         for _ in range(count):
             [action] = self.random.choices([action for action, _ in actions], [weight for _, weight in actions])
@@ -146,7 +177,11 @@ class History:
         mine = [message for message, user in conversation.early.items() if user == actor.name]
         id = id or (self.pick(mine) if mine and self.random.random() < 0.5 else new_id())
         mentions = [user.name for user in self.random.sample(self.people, self.random.choice((0, 0, 1, 2)))]
+        files = await self.some_files(actor)
         body = {"id": id, "text": self.text(), "mentions": mentions} | ({"replyTo": parent.id} if parent else {})
+        if files:
+            body["attachments"] = [{"id": file.id} for file in files]
+            body = body if self.random.random() < 0.5 else {key: body[key] for key in body if key != "text"}
         answer = await actor.request("POST", conversation.path + "/messages", body)
         if parent and not self.may_reply(conversation, actor, parent):
             assert answer.status == 422, answer
@@ -154,19 +189,61 @@ class History:
         assert answer.status == 201, answer
         await self.sent(conversation, actor, body, answer.body)
 
+    # Files
+
+    async def some_files(self, actor: User) -> list[File]:
+        """For a message: mostly none, or new ones, or some that others carry already."""
+        mine = [file for file in self.files if file.uploader == actor.name and not file.is_gone]
+        old = self.random.sample(mine, min(len(mine), self.random.choice((0, 0, 0, 1))))
+        return old + [await self.upload(actor) for _ in range(self.random.choice((0, 0, 0, 0, 1, 2)))]
+
+    async def upload(self, actor: User) -> File:
+        name, content = f"{self.words()}.txt", self.random.randbytes(self.random.randrange(1, 2000))
+        path = await asyncio.to_thread(Uploader(actor.system, actor.name).upload, content, name)
+        shown = {"id": path.rpartition("/")[2], "name": name, "type": "application/octet-stream", "size": len(content)}
+        self.files.append(File(actor.name, content, shown))
+        return self.files[-1]
+
+    async def open_file(self, _: Conversation, actor: User):
+        """By whomever: what it shows is remembered for a while, and must not be when something changes."""
+        if self.files:
+            file = self.random.choice(self.files[-12:])
+            reader = self.random.choice([user for user in self.people if user.name not in self.erased])
+            await self.expect_file(file, self.random.choice((actor, reader)))
+
+    async def expect_file(self, file: File, user: User):
+        expected = (200, file.content) if file.id in self.readable(user) else (404, None)
+        reader = Uploader(user.system, user.name)
+
+        async def is_as_expected() -> bool:
+            answer = await asyncio.to_thread(reader.call, "GET", f"/v1/media/{file.id}/content")
+            self.last_seen = (answer.status_code, answer.content if answer.status_code == 200 else None)
+            return self.last_seen == expected
+
+        try:
+            await eventually(is_as_expected)
+        except TimeoutError:
+            pytest.fail(f"file of {file.uploader} for {user.name}: {self.last_seen[0]} instead of {expected[0]}")
+
+    # Messages
+
     async def sent(self, conversation: Conversation, actor: User, body: dict, shown: dict):
         is_deleted = conversation.early.pop(body["id"], None) == actor.name
+        ids = [carried["id"] for carried in body.get("attachments", [])]
+        files = [next(file for file in self.files if file.id == id) for id in ids]
         await self.happened(
-            conversation, "message.created", actor, id=body["id"], text=body["text"], replyTo=body.get("replyTo"),
-            mentions=sorted(set(body["mentions"]), key=body["mentions"].index), sentAt=shown["sentAt"],
-            isDeleted=is_deleted,
+            conversation, "message.created", actor, id=body["id"], text=body.get("text", ""),
+            replyTo=body.get("replyTo"), mentions=sorted(set(body["mentions"]), key=body["mentions"].index),
+            sentAt=shown["sentAt"], isDeleted=is_deleted, files=[file.shown for file in files],
         )  # fmt: skip
+        for file in files:
+            file.messages.append((conversation, body["id"]))
         known = conversation.known_to(actor)
         assert shown == known.message(known.world.messages[body["id"]]), "what the sender gets back"
 
     def may_reply(self, conversation: Conversation, actor: User, parent: Message) -> bool:
         known = conversation.known_to(actor)
-        return parent.kind != "system" and not parent.deleted_at and known.covers(parent.seq)
+        return parent.kind != "system" and not parent.deleted_at and not parent.files and known.covers(parent.seq)
 
     def some_message(self, conversation: Conversation, where=lambda _: True) -> Message | None:
         messages = [message for message in conversation.world.messages.values() if message.kind != "system"]
@@ -305,6 +382,9 @@ class History:
         return (shown["deliveredSeq"], shown["readSeq"]) == (horizons["delivered"], horizons["read"])
 
     async def type(self, conversation: Conversation, actor: User):
+        if (conversation.id, actor.name) in self.typists:
+            return  # It might not be told so soon.
+        self.typists.add((conversation.id, actor.name))
         others = [user for user in self.members(conversation) if user is not actor]
         for is_active in (True, False):
             await self.sessions[actor.name].say("typing", conversationId=conversation.id, active=is_active)
@@ -406,6 +486,11 @@ class History:
     async def settle(self):
         """Returns when every session has heard what there is to hear."""
         await asyncio.gather(*(session.quiet() for name, session in self.sessions.items() if name not in self.erased))
+
+
+def files_seen(conversation: Conversation, user: User) -> set[str]:
+    known = conversation.known_to(user)
+    return known.files() if known.is_reader else set()
 
 
 def told_by(session: Session) -> list[dict]:

@@ -44,6 +44,8 @@ class Message:
     deleted_at: str | None = None
     tapbacks: dict[str, tuple[int, str, str]] = field(default_factory=dict)
     """Position, kind and time, by user."""
+    files: list[dict] = field(default_factory=list)
+    """What it carries, as messages show it."""
 
 
 class World:
@@ -106,7 +108,7 @@ class World:
         self.messages[about["id"]] = Message(
             about["id"], fact.seq, fact.actor, "reply" if about["replyTo"] else "text",
             [(fact.seq, about["text"], fact.at)], about["replyTo"], list(about["mentions"]), about["sentAt"], fact.at,
-            fact.seq,
+            fact.seq, files=about.get("files", []),
         )  # fmt: skip
         if about["isDeleted"]:
             self._message_deleted(fact)
@@ -170,6 +172,8 @@ class Knowledge:
       gone for them too, and so is a tapback that was replaced or taken back.
     - Whoever is or was a member knows what happened during their stays; of changes during their stays to a message from
       outside of them, that there was one and who made it.
+    - A file can be read by whom it is from and by whoever sees a message that carries it, and by nobody once no message
+      does that did.
     - What they hid or cleared is in no answer about messages. (Changes say nothing about one reader.)
     - Receipts of a message are known to its sender, as far as the recipients show them.
     """
@@ -219,6 +223,14 @@ class Knowledge:
     def visible(self) -> list[Message]:
         return sorted(filter(self.sees, self.world.messages.values()), key=lambda message: message.seq)
 
+    def files(self) -> set[str]:
+        """What is carried by what they see."""
+        return {file["id"] for message in self.visible() for file in self.carried(message)}
+
+    @staticmethod
+    def carried(message: Message) -> list[dict]:
+        return [] if message.deleted_at else message.files
+
     # How answers show it
 
     def message(self, message: Message) -> dict:
@@ -243,7 +255,7 @@ class Knowledge:
                 "changeSeq": message.change_seq,
                 "senderId": message.sender,
                 "kind": message.kind,
-                "text": message.texts[-1][1] if is_text else None,
+                "text": (message.texts[-1][1] or None) if is_text else None,
                 "sentAt": message.sent_at,
                 "createdAt": message.created_at,
                 "tapbacks": [{"userId": user, "kind": kind} for user, (_, kind, _) in tapbacks],
@@ -252,6 +264,7 @@ class Knowledge:
             }
             | ({"editedAt": message.texts[-1][2]} if len(message.texts) > 1 else {})
             | ({"deletedForEveryone": True, "deletedAt": message.deleted_at} if message.deleted_at else {})
+            | ({"attachments": files} if (files := self.carried(message)) else {})
             | ({"event": message.event} if message.event else {})
             | (
                 {"replyTo": {"messageId": message.parent, "seq": world.messages[message.parent].seq}}

@@ -6,6 +6,7 @@ field by field what the model in `knowledge` says: nothing is missing, and nothi
 
 import asyncio
 import os
+import re
 import uuid
 
 import pytest
@@ -34,6 +35,7 @@ async def test_everybody_learns_what_they_may_know_and_nothing_else(single, peop
     for reader in insiders:
         if reader.name not in history.erased:
             await Reader(history, reader).expect_everything(administrator)
+    await expect_files(history, [*insiders, stranger])
     await expect_nothing_for(stranger, history)
     await expect_repetitions_answered(history)
     await expect_silence_after_leaving(history)
@@ -204,9 +206,15 @@ class Reader:
         expected = self.findable(known)
         expect_equal([result["message"] for result in found], expected, f"search for {self.user.name}")
         assert all(WORD in result["snippet"].replace("\2", "").replace("\3", "") for result in found)
-        present = " ".join(message["text"] for message in expected)
+        present = " ".join(shown for message in expected for shown in words_of(message["text"], message))
         past = sorted(
-            {word for fact in known.facts for word in fact.about.get("text", "").split()[1:2] if word not in present}
+            {
+                word
+                for fact in known.facts
+                for shown in words_of(fact.about.get("text"), {"attachments": fact.about.get("files", [])})
+                for word in re.findall(r"w\d+x", shown)
+                if word not in present
+            }
         )
         for word in self.history.random.sample(past, min(4, len(past))):
             page = await self.user.get("/v1/search", q=word, conversationId=conversation.id)
@@ -214,7 +222,8 @@ class Reader:
 
     @staticmethod
     def findable(known: Knowledge) -> list[dict]:
-        return [known.message(some) for some in reversed(known.visible()) if known.bare(some)["text"] is not None]
+        present = (some for some in reversed(known.visible()) if some.kind != "system" and not some.deleted_at)
+        return [known.message(some) for some in present]
 
     # Lists
 
@@ -358,6 +367,19 @@ class Reader:
                 path = f"/v1/conversations/{known.now.id}{part}"
                 answer = await administrator.request("GET", path, **acting)
                 expect_equal(answer.body, await self.user.get(path), f"{part} for the backend as {self.user.name}")
+
+
+# Files
+
+
+async def expect_files(history: History, people: list[User]):
+    for file in history.files:
+        await asyncio.gather(*(history.expect_file(file, user) for user in people if user.name not in history.erased))
+
+
+def words_of(text: str | None, message: dict) -> list[str]:
+    """What a message is found by."""
+    return [text or "", *(file["name"] for file in message.get("attachments", []))]
 
 
 # Who knows nothing
