@@ -73,7 +73,7 @@ struct Scrub {
             """
             SELECT format('%I.%I', n.nspname, c.relname), pg_has_role(c.relowner, 'USAGE')
             FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-            WHERE n.nspname IN ('store', 'receipt') AND c.relkind IN ('r', 'm')
+            WHERE n.nspname IN ('store', 'receipt', 'media') AND c.relkind IN ('r', 'm')
             ORDER BY pg_total_relation_size(c.oid)
             """)
         var isComplete = !tables.isEmpty

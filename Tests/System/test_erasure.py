@@ -17,6 +17,7 @@ import pytest
 from client import User, eventually, new_id, token
 from digests import expect_equal_digests
 from system import EXECUTABLES, SERVICES, System
+from uploads import Uploader
 
 
 class LoudSystem(System):
@@ -67,18 +68,16 @@ class Places:
 
     def logs(self) -> bytes:
         logs = list((self.system.state / "logs").glob("*.log"))
-        assert {"postgres.log", "store-0.log", "ingest-0.log", "fanout-0.log", "receipt-0.log"} <= {
-            log.name for log in logs
-        }
+        assert {"postgres.log", *(f"{service}-0.log" for service in SERVICES)} <= {log.name for log in logs}
         return b"\n".join(log.read_bytes() for log in logs)
 
     def files_with(self, marker: str) -> list[str]:
-        """Looks through every byte of the cluster's directory, its write-ahead log included, as a reader of the disk
-        finds it."""
+        """Looks through every byte of the cluster's directory, its write-ahead log included, and of what was uploaded,
+        as a reader of the disk finds it."""
         assert self.sql("CHECKPOINT").returncode == 0
-        cluster = (self.system.state / "postgres").resolve()
+        directories = [(self.system.state / name).resolve() for name in ("postgres", "media")]
         done = subprocess.run(
-            ["grep", "--recursive", "--text", "--fixed-strings", "--files-with-matches", "--file=-", cluster],
+            ["grep", "--recursive", "--text", "--fixed-strings", "--files-with-matches", "--file=-", *directories],
             input="\n".join(parts(marker)), capture_output=True, text=True, env={"LC_ALL": "C"}, timeout=100,
         )  # fmt: skip
         # PostgreSQL may remove a file meanwhile; whatever else keeps one from being read is not to be missed.
@@ -110,6 +109,20 @@ def long_texts(*markers: str) -> list[str]:
     """Texts that PostgreSQL keeps out of line: one that cannot be compressed, one that can."""
     noise = base64.b64encode(secrets.token_bytes(4_000)).decode()
     return [f"{noise[:2600]} {markers[0]} {noise[2600:]}", "word after word " * 300 + markers[1] + " and so on" * 300]
+
+
+async def send_file(user: User, conversation: str, marker: str, name: str) -> dict:
+    path = await asyncio.to_thread(Uploader(user.system, user.name).upload, marker.encode(), f"{name}.txt")
+    return await user.sent(conversation, "see", attachments=[{"id": path.rpartition("/")[2]}])
+
+
+async def until_media_follows(places: Places, name: str):
+    """The service for files is told after the deletion was acknowledged."""
+
+    async def is_gone() -> bool:
+        return not holds(await asyncio.to_thread(places.dump), name)
+
+    await eventually(is_gone)
 
 
 def refuse_a_row(places: Places, marker: str):
@@ -188,8 +201,8 @@ async def test_a_deleted_message_is_nowhere(loud, users):
     alice, bob, sender = users(3)
     places = Places(loud)
     group = await alice.create_group(bob)
-    markers = [new_marker() for _ in range(4)]
-    first, edited, raw, compressed = markers
+    markers = [new_marker() for _ in range(6)]
+    first, edited, raw, compressed, name, content = markers
     message = await alice.sent(group, f"Some words and {first}")
     long = [await alice.sent(group, text) for text in long_texts(raw, compressed)]
     path = f"/v1/conversations/{group}/messages/{message['id']}"
@@ -198,14 +211,16 @@ async def test_a_deleted_message_is_nowhere(loud, users):
     reply_path = f"/v1/conversations/{group}/messages/{reply['id']}"
     assert edited in (await alice.get(reply_path))["replyTo"]["preview"]
     assert (await bob.request("PUT", f"{path}/tapback", {"kind": "love"})).status == 200
-    for marker in (edited, raw, compressed):
+    long.append(await send_file(alice, group, content, name))
+    for marker in (edited, raw, compressed, name):
         await until_found(bob, marker)
     followers = {user: await user.connect(cursors={group: 0}) for user in (alice, bob)}
 
     dump = await asyncio.to_thread(places.dump)
-    assert all(marker.encode() in dump for marker in markers)
+    texts = [marker for marker in markers if marker != content]
     found = await places_of(markers, places)
-    assert all(any("/base/" in file for file in files) for files in found.values()), found
+    assert all(any("/base/" in file for file in found[marker]) and marker.encode() in dump for marker in texts), found
+    assert any("/media/objects/" in file for file in found[content]), found
     refuse_a_row(places, edited)
 
     for each in [message, *long]:
@@ -217,6 +232,7 @@ async def test_a_deleted_message_is_nowhere(loud, users):
     for user, session in followers.items():
         await expect_equal_digests(user, group, session)
         await session.close()
+    await until_media_follows(places, name)
     for where in (places.dump(), places.statistics(), places.logs()):
         assert [marker for marker in markers if holds(where, marker)] == []
 
@@ -233,8 +249,8 @@ async def test_an_erased_user_is_nowhere(loud, users):
     places = Places(loud)
     group = await bob.create_group(alice)
     direct = (await bob.request("POST", "/v1/conversations", {"kind": "direct", "members": [alice.name]})).body["id"]
-    markers = [new_marker() for _ in range(6)]
-    first, edited, raw, compressed, private, answered = markers
+    markers = [new_marker() for _ in range(8)]
+    first, edited, raw, compressed, private, answered, name, content = markers
     message = await bob.sent(group, f"Some words and {first}")
     for text in long_texts(raw, compressed):
         await bob.sent(group, text)
@@ -246,15 +262,17 @@ async def test_an_erased_user_is_nowhere(loud, users):
     tapback = f"/v1/conversations/{group}/messages/{other['id']}/tapback"
     assert (await bob.request("PUT", tapback, {"kind": "love"})).status == 200
     assert (await bob.request("POST", f"/v1/conversations/{group}/receipts", {"readSeq": 4})).status == 202
-    for marker in (edited, raw, compressed, private, answered):
+    await send_file(bob, group, content, name)
+    for marker in (edited, raw, compressed, private, answered, name):
         await until_found(alice, marker)
     session = await bob.connect()
     follower = await alice.connect(cursors={group: 0, direct: 0})
 
     dump = await asyncio.to_thread(places.dump)
-    assert all(marker.encode() in dump for marker in markers)
+    texts = [marker for marker in markers if marker != content]
     found = await places_of(markers, places)
-    assert all(any("/base/" in file for file in files) for files in found.values()), found
+    assert all(any("/base/" in file for file in found[marker]) and marker.encode() in dump for marker in texts), found
+    assert any("/media/objects/" in file for file in found[content]), found
     refuse_a_row(places, edited)
 
     assert (await backend.request("DELETE", f"/v1/users/{bob.name}")).status == 202
@@ -266,7 +284,7 @@ async def test_an_erased_user_is_nowhere(loud, users):
 
     await eventually(is_erased)
     counts = (await backend.request("DELETE", f"/v1/users/{bob.name}")).body["counts"]
-    assert counts["messages"] == 5 and counts["revisions"] == 1 and counts["tapbacks"] == 1
+    assert counts["messages"] == 6 and counts["revisions"] == 1 and counts["tapbacks"] == 1
     assert counts["mentions"] == 1 and counts["memberships"] == 2 and counts["receipts"] >= 1
     assert [message["text"] for message in await alice.history(group) if message["kind"] != "system"] == [
         None,
@@ -274,11 +292,13 @@ async def test_an_erased_user_is_nowhere(loud, users):
         None,
         "What do you think?",
         None,
+        None,
     ]
     assert [await search(alice, marker) for marker in markers] == [[]] * len(markers)
     for conversation in (group, direct):
         await expect_equal_digests(alice, conversation, follower)
     await follower.close()
+    await until_media_follows(places, name)
     for where in (places.dump(), places.statistics(), places.logs()):
         assert [marker for marker in markers if holds(where, marker)] == []
 

@@ -61,10 +61,11 @@ async def test_the_role_for_maintenance_scrubs_beside_a_running_system(deployed,
     scrubbed = deployed.run(EXECUTABLES / "parley", "scrub", "--database", deployed.url("maintenance"))
     assert scrubbed.returncode == 0, scrubbed.stdout
     assert "store.messages: " in scrubbed.stdout and "receipt.horizons: " in scrubbed.stdout
+    assert "media.objects: " in scrubbed.stdout
     assert (await alice.send(conversation, "still there")).status == 201
 
 
-@pytest.mark.parametrize("role", ["store", "receipt", "store_owner"])
+@pytest.mark.parametrize("role", ["store", "receipt", "media", "store_owner"])
 def test_others_do_not_scrub(deployed, role):
     refused = deployed.run(EXECUTABLES / "parley", "scrub", "--patience", "1s", "--database", deployed.url(role))
     assert refused.returncode == 1
