@@ -111,6 +111,11 @@ extension SQLNames {
         .fragment("import_state", PackageResources.import_state_sql),
         .fragment("import_refusals", PackageResources.import_refusals_sql),
         .fragment("is_imported_member", PackageResources.is_imported_member_sql),
+        // A lone message
+        .fragment("presence_of_sender", PackageResources.presence_of_sender_sql),
+        .fragment("was_deleted_early", PackageResources.was_deleted_early_sql),
+        .fragment("advance_by_one", PackageResources.advance_by_one_sql),
+        .fragment("result_of_one", PackageResources.result_of_one_sql),
         // Writes
         .fragment("prior_outcome", PackageResources.prior_outcome_sql),
         .fragment("standing_of_actor", PackageResources.standing_of_actor_sql),

@@ -31,9 +31,7 @@ WITH judged AS MATERIALIZED (
         END AS outcome
     FROM (
         SELECT
-            (SELECT s.left_seq IS NULL FROM store.memberships s
-             WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :sender
-             ORDER BY s.joined_seq DESC LIMIT 1) AS is_member,
+            {presence_of_sender} AS is_member,
             (SELECT CASE
                 WHEN k.sender_id <> :sender THEN {SendVerdict.idIsTaken}
                 WHEN k.edited_at IS NULL AND k.deleted_at IS NULL
@@ -43,28 +41,17 @@ WITH judged AS MATERIALIZED (
                 ELSE {SendVerdict.repeated} END
              FROM store.messages k
              WHERE k.slot = :slot AND k.conversation_id = :conversation AND k.id = :id) AS known,
-            (SELECT true FROM store.early_deletions e
-             WHERE e.slot = :slot AND e.conversation_id = :conversation AND e.message_id = :id
-               AND e.user_id = :sender) IS NOT NULL AS is_deleted
+            {was_deleted_early} AS is_deleted
         OFFSET 0
     ) m
 ),
-advanced AS (
-    UPDATE store.conversations c
-    SET last_seq = c.last_seq + 1, last_at = greatest(c.last_at, {ChangeTime.now})
-    WHERE c.slot = :slot AND c.id = :conversation AND (SELECT outcome FROM judged) = {SendVerdict.stored}
-    RETURNING c.last_seq, c.last_at, c.member_count
-),
+{advance_by_one},
 inserted AS (
     INSERT INTO store.messages (slot, conversation_id, seq, id, changed_seq, sender_id, kind, body, sent_at, created_at, deleted_at)
     SELECT :slot, :conversation, last_seq, :id, last_seq, :sender, {MessageKind.text},
         CASE WHEN NOT is_deleted THEN :text END, :sent_at, last_at, CASE WHEN is_deleted THEN last_at END
     FROM advanced, judged
 )
-SELECT '{1}'::bigint[] AS conversations, ARRAY[coalesce(a.last_seq - 1, 0)] AS bases,
-    ARRAY[coalesce(a.last_at, 'epoch')] AS times, ARRAY[coalesce(a.member_count, 0)] AS member_counts,
-    CASE WHEN outcome = {SendVerdict.stored} THEN '{}' ELSE '{1}' END::bigint[] AS refused_places,
-    ARRAY[outcome::smallint] AS refusals,
-    CASE WHEN is_deleted THEN '{1}' ELSE '{}' END::bigint[] AS deleted_places,
+SELECT {result_of_one},
     '{}'::bigint[] AS reply_places, '{}'::bigint[] AS parent_seqs, '{}'::text[] AS parent_senders, '{}'::text[] AS parent_texts
 FROM judged LEFT JOIN advanced a ON true
