@@ -16,6 +16,8 @@ enum Topic: Hashable, Sendable {
     case connection
     case presence
     case typing(ConversationID)
+    /// How far its files are.
+    case uploads(ConversationID)
     /// The window of a timeline or a list was moved, or a response to a search has come.
     case view
 
