@@ -19,6 +19,8 @@ package struct ScriptedMedia: Sendable {
     package var looksBeforeReady = 1
     /// Names of files that are refused when they are complete.
     package var refusedNames: Set<String> = []
+    /// How many calls it refuses because it is busy.
+    package var busyCalls = 0
     /// How many bytes arrived, those included that had arrived before.
     package private(set) var receivedBytes = 0
     package private(set) var terminated: [MediaID] = []
@@ -56,6 +58,10 @@ package struct ScriptedMedia: Sendable {
     }
 
     mutating func carryOut(_ call: MediaCall, body: Data?) -> Result<MediaResponse, Problem> {
+        guard busyCalls == 0 else {
+            busyCalls -= 1
+            return .failure(Problem(.unavailable, "busy"))
+        }
         switch call {
         case .create(let size, let name, let type):
             let created = add(name, Data(), type: type)

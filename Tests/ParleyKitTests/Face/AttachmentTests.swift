@@ -103,6 +103,21 @@ import Testing
         await parley.close()
     }
 
+    @Test("a server that is busy is asked again, for what is sent and for what is read")
+    func busyServer() async throws {
+        let world = try FaceWorld()
+        let (sender, reader) = (try await world.connected(), try await world.connected(ben))
+        world.network.withServer { $0.media.busyCalls = 3 }
+        try await sender.conversation(world.group).send("one", attachments: [try world.folder.local("a.bin", bytes(9))])
+        let theirs = reader.conversation(world.group)
+        let update = await first(theirs.timeline()) { $0.texts == ["one"] }
+        world.network.withServer { $0.media.busyCalls = 3 }
+        let file = try #require(update?.rows.last?.attachments.first)
+        #expect(try Data(contentsOf: try await theirs.content(of: file)) == bytes(9))
+        await sender.close()
+        await reader.close()
+    }
+
     @Test("a file that the server refuses fails its message with the reason; discarding it frees those behind")
     func refusal() async throws {
         let world = try FaceWorld()

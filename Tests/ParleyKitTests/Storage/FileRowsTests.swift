@@ -247,8 +247,10 @@ import Testing
         let key = try #require(try store.uploads(limit: 1).first).file.key
         try store.apply(.created(mediaId(9)), to: key)
         try store.apply(.ready(photo), to: key)
+        try store.markTried([store.outbox()[0].key])
         try store.refuse(store.outbox()[0], problem(.notFound))
         #expect(try store.outbox().map(\.state) == [.waiting])
+        #expect(try store.outbox().map(\.wasTried) == [false])
         #expect(try store.uploads(limit: 1).first?.file.isReady == false)
         try store.apply(.ready(photo), to: key)
         try store.refuse(store.outbox()[0], problem(.notFound))

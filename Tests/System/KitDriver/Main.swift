@@ -21,7 +21,7 @@ enum KitDriver {
         let last = words[1] == "attach" ? words.count - 1 : words.count
         let conversations = words[3..<last].compactMap { UUIDBytes($0).map(ConversationID.init) }
         let parley = try await Parley.open(
-            try configuration(directory, usesFoundation: ["settle", "read"].contains(words[1])))
+            try configuration(directory, usesFoundation: ["settle", "finish", "read"].contains(words[1])))
         Task { for await problem in parley.problems { tell("problem: \(problem)") } }
         if let task = FileUser.Task(rawValue: words[1]) {
             return try await FileUser(parley: parley, id: conversations[0]).run(task, file: words.last!)
@@ -37,7 +37,7 @@ enum KitDriver {
         }
     }
 
-    /// `settle` and `read` make their requests by `URLSession`, so that both transports are tried.
+    /// `settle`, `finish` and `read` make their requests by `URLSession`, so that both transports are tried.
     private static func configuration(_ directory: URL, usesFoundation: Bool) throws -> Parley.Configuration {
         let environment = ProcessInfo.processInfo.environment
         guard let server = environment["KIT_HTTP"].flatMap(URL.init),

@@ -70,13 +70,13 @@ struct FileLoader: Sendable {
         return (bytes, size)
     }
 
-    /// A network that stumbles is given some attempts.
+    /// A network that stumbles, or a server that is busy, is given some attempts.
     private func ask(_ call: MediaCall) async throws(ParleyError) -> MediaResponse {
         for attempt in 1... {
             do throws(ParleyError) {
                 return try await engine.ask(call)
             } catch {
-                guard error == .unreachable, attempt < Self.mostAttempts, !Task.isCancelled else { throw error }
+                guard error.isTemporary, attempt < Self.mostAttempts, !Task.isCancelled else { throw error }
                 try? await engine.clock.sleep(for: .milliseconds(250) * (1 << attempt))
             }
         }
@@ -86,6 +86,16 @@ struct FileLoader: Sendable {
     private func writing(_ body: () throws -> Void) throws(ParleyError) {
         do { try body() } catch {
             throw .storage(StorageError(reason: .full, description: "the file cannot be written: \(error)"))
+        }
+    }
+}
+
+extension ParleyError {
+    fileprivate var isTemporary: Bool {
+        switch self {
+        case .unreachable: true
+        case .refused(let problem): CallFailure.refused(problem, retryAfter: nil).isTemporary
+        default: false
         }
     }
 }

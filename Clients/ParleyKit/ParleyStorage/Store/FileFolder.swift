@@ -59,13 +59,9 @@ package struct FileFolder: Hashable, Sendable {
 
     /// Creates the folder, if it is not there, once: after the user has signed out, what is still being written must not
     /// bring it back.
-    package func create() throws(StorageError) {
-        do {
-            try FileManager.default.createDirectory(
-                atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        } catch {
-            throw StorageError(reason: .readOnly, description: "the folder of files cannot be created: \(error)")
-        }
+    package func create() throws {
+        try FileManager.default.createDirectory(
+            atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     }
 
     /// Creates a file that only this user reads.

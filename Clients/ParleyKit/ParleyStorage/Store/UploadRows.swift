@@ -74,14 +74,17 @@ extension LocalStore {
         try limitFiles()
     }
 
-    /// A message was refused, perhaps because a file of it is gone from the server: all of them are looked at once more.
-    /// Returns false if that was done already.
+    /// A message was refused, perhaps because a file of it is gone from the server: all of them are looked at once more. Until
+    /// it is sent again, the server does not know it. Returns false if that was done already.
     func checkFiles(of row: OutboxRow, after problem: ProblemDetails) throws(StorageError) -> Bool {
         guard row.fileCount > 0, problem.code == .known(.notFound) || problem.code == .known(.mediaNotReady) else {
             return false
         }
-        return try connection.changes(
-            "UPDATE uploads SET is_ready = 0, was_checked = 1 WHERE outbox_key = ?1 AND was_checked = 0", row.key) > 0
+        let looked = try connection.changes(
+            "UPDATE uploads SET is_ready = 0, was_checked = 1 WHERE outbox_key = ?1 AND was_checked = 0", row.key)
+        guard looked > 0 else { return false }
+        try connection.run("UPDATE outbox SET was_tried = 0 WHERE key = ?1", row.key)
+        return true
     }
 
     /// The user sends a message again: its files are looked at as the first time.
