@@ -242,4 +242,34 @@ import Testing
         try await parley.signOut()
         #expect(!FileManager.default.fileExists(atPath: folder.path))
     }
+
+    @Test("what is being copied when the user signs out does not stay either")
+    func signsOutDuringACopy() async throws {
+        let world = try FaceWorld()
+        let parley = try await world.open()
+        let large = try world.folder.local("large", bytes(9_000_000))
+        let folder = await parley.engine.folder
+        async let sent = try? parley.conversation(world.group).send(attachments: Array(repeating: large, count: 10))
+        #expect(await soon { !folder.names(before: .distantFuture).isEmpty })
+        try await parley.signOut()
+        _ = await sent
+        #expect(!FileManager.default.fileExists(atPath: folder.path))
+    }
+
+    @Test("what was sent and read stays within the limit of the application")
+    func staysWithinTheLimit() async throws {
+        let world = try FaceWorld()
+        let parley = try await world.open(fileBytes: 1_500)
+        await parley.connect()
+        let talk = parley.conversation(world.group)
+        // Whoever looks is told that files left.
+        async let seen = first(talk.timeline()) { update in
+            update.areAllStored && update.rows.count == 3
+                && update.rows.filter { $0.attachments.first?.content != nil }.count == 1
+        }
+        for name in ["a", "b", "c"] { try await talk.send(attachments: [try world.folder.local(name, bytes(1_000))]) }
+        #expect(await seen != nil)
+        #expect(await soon { await files(in: parley).count == 1 })
+        await parley.close()
+    }
 }

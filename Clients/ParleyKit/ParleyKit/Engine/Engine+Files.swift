@@ -182,8 +182,9 @@ extension Engine {
     /// Removes files that nobody needs any more, in turns with what else there is to do.
     func removeOrphans() {
         // What fails is done the next time.
-        guard let store, (try? store.removeOrphans()) ?? false else { return }
-        Task { self.removeOrphans() }
+        guard let removed = try? store?.removeOrphans(), removed > 0 else { return }
+        hub.raise([.files])
+        if removed == LocalStore.orphansAtOnce { Task { self.removeOrphans() } }
     }
 
     /// - Parameter body: returns nil if the message has gone meanwhile.

@@ -120,8 +120,13 @@ package struct FileFolder: Hashable, Sendable {
 
     package func remove(_ name: String) { try? FileManager.default.removeItem(at: url(name)) }
 
+    /// First out of the way of whoever still writes, so that the folder is empty when it goes.
     func removeAll() throws {
-        if FileManager.default.fileExists(atPath: path) { try FileManager.default.removeItem(atPath: path) }
+        let files = FileManager.default, aside = path + ".removed"
+        if files.fileExists(atPath: aside) { try files.removeItem(atPath: aside) }
+        guard files.fileExists(atPath: path) else { return }
+        try files.moveItem(atPath: path, toPath: aside)
+        try files.removeItem(atPath: aside)
     }
 
     /// The files that were there before this time.

@@ -90,18 +90,18 @@ extension LocalStore {
 
     // MARK: Removing
 
-    private static let orphansAtOnce = 50
+    package static let orphansAtOnce = 50
 
     /// Removes the files whose messages are gone, and then their rows, so that none is forgotten: some of them, as the
     /// disk may take its time.
     ///
-    /// - Returns: whether there may be more.
+    /// - Returns: how many were removed; `orphansAtOnce` if there may be more.
     @discardableResult
-    package func removeOrphans() throws(StorageError) -> Bool {
+    package func removeOrphans() throws(StorageError) -> Int {
         let orphans = try connection.all(
             "SELECT media_id, part, file FROM files WHERE message IS NULL LIMIT ?1", Self.orphansAtOnce
         ) { (id: $0.uuid(0), part: $0.text(1), file: $0.text(2)) }
-        guard !orphans.isEmpty else { return false }
+        guard !orphans.isEmpty else { return 0 }
         for orphan in orphans { files.remove(orphan.file) }
         try write { () throws(StorageError) in
             for orphan in orphans {
@@ -110,7 +110,7 @@ extension LocalStore {
                     orphan.part, orphan.file)
             }
         }
-        return orphans.count == Self.orphansAtOnce
+        return orphans.count
     }
 
     /// Which of these files no row has.

@@ -150,9 +150,10 @@ extension LocalStore {
 
     /// Removes the copy from the device, with its files, when the user signs out.
     package static func erase(path: String) throws {
+        // The database last: as long as it is there, its user is to be signed out.
+        try FileFolder(ofDatabase: path).removeAll()
         for suffix in parts where FileManager.default.fileExists(atPath: path + suffix) {
             try FileManager.default.removeItem(atPath: path + suffix)
         }
-        try FileFolder(ofDatabase: path).removeAll()
     }
 }
