@@ -102,7 +102,7 @@ extension Engine {
         }
         if case .success = result { proveToken() }
         if let id = upload.conversation {
-            let isProgress = step.writes.allSatisfy(\.isProgress)
+            let isProgress = step.writes.allSatisfy { $0.isProgress(of: upload.file) }
             hub.raise(isProgress ? [.uploads(id)] : [.uploads(id), .conversation(id)])
         }
         if step.needsFreshToken { needToken(isFresh: true) }
@@ -121,7 +121,8 @@ extension Engine {
             if let kept = try store.file(attachment.id, part), kept.isComplete,
                 store.files.size(of: kept.name) != nil
             {
-                try store.noteUse(of: attachment.id, part, at: clock.timestamp)
+                // On a full disk it is shown all the same.
+                try? store.noteUse(of: attachment.id, part, at: clock.timestamp)
                 return store.files.url(kept.name)
             }
         } catch {
@@ -239,7 +240,7 @@ struct FileKey: Hashable {
 
 extension UploadWrite {
     /// Whether a timeline shows the same after it.
-    fileprivate var isProgress: Bool {
-        if case .acknowledged = self { true } else { false }
+    fileprivate func isProgress(of file: OutgoingFile) -> Bool {
+        if case .acknowledged(let bytes) = self { bytes < file.size } else { false }
     }
 }
