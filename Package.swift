@@ -164,7 +164,7 @@ let package = Package(
         kit(
             "ParleyKit",
             [
-                "Models", "ParleyStorage", "ParleySync", "ParleyTransport",
+                "Models", "ParleyDigest", "ParleyStorage", "ParleySync", "ParleyTransport",
                 .byName(name: "ParleyFoundationTransport", condition: .when(platforms: [.iOS, .macOS])),
             ]),
         kit(

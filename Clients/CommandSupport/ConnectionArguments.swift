@@ -19,8 +19,15 @@ package struct ConnectionArguments: Sendable {
             )
         ] + httpOptions
 
+    /// For commands that send or read files.
+    package static let mediaOption = CommandDescription.Option(
+        "media", "URL",
+        "where media is; several by commas or repetition\n(default: PARLEY_MEDIA, the origin of an https:// --http, the system in PARLEY_STATE,\nor http://127.0.0.1:8084)"
+    )
+
     package let http: [Endpoint]
     package let webSocket: [Endpoint]
+    package let media: [Endpoint]
     package let tokens: TokenSource
 
     /// - Parameter onRefusal: called with a sentence for the user when there can be no TLS with a server.
@@ -35,8 +42,11 @@ package struct ConnectionArguments: Sendable {
         let usual = http.allSatisfy(\.isSecure) ? http.map(\.webSocket.description) : system.webSocket
         let sockets = [arguments.list("ws"), environment.list("PARLEY_WS", default: ""), usual]
         webSocket = try Self.endpoints(sockets.first { !$0.isEmpty } ?? [], "ws")
+        let files = http.allSatisfy(\.isSecure) ? http.map(\.description) : system.media
+        let medias = [arguments.list("media"), environment.list("PARLEY_MEDIA", default: ""), files]
+        media = try Self.endpoints(medias.first { !$0.isEmpty } ?? [], "http")
         tokens = try TokenSource(arguments)
-        if (http + webSocket).contains(where: \.isSecure) {
+        if (http + webSocket + media).contains(where: \.isSecure) {
             try Self.trust(
                 arguments.value("ca-file") ?? environment.optionalString("PARLEY_CA_FILE"), onRefusal)
         }

@@ -7,7 +7,7 @@ package struct SystemSettings: Sendable {
     private let remembered: [String: String]
 
     package static let names = [
-        "PARLEY_HOST", "PARLEY_HTTP_PORT", "PARLEY_WS_PORT", "PARLEY_INGESTS", "PARLEY_FANOUTS",
+        "PARLEY_HOST", "PARLEY_HTTP_PORT", "PARLEY_WS_PORT", "PARLEY_INGESTS", "PARLEY_FANOUTS", "PARLEY_MEDIAS",
     ]
 
     package init(environment: Environment) {
@@ -40,8 +40,13 @@ package struct SystemSettings: Sendable {
     /// The URLs of all fanout instances.
     package var webSocket: [String] { urls("ws", port: "PARLEY_WS_PORT", 8081, instances: "PARLEY_FANOUTS") }
 
-    private func urls(_ scheme: String, port: String, _ usual: Int, instances: String) -> [String] {
-        let first = number(port) ?? usual
+    /// The URLs of all media instances, whose ports are 4 above those of ingest.
+    package var media: [String] { urls("http", port: "PARLEY_HTTP_PORT", 8080, offset: 4, instances: "PARLEY_MEDIAS") }
+
+    private func urls(
+        _ scheme: String, port: String, _ usual: Int, offset: Int = 0, instances: String
+    ) -> [String] {
+        let first = (number(port) ?? usual) + offset
         let count = min(max(number(instances) ?? 1, 1), 100)
         return (0..<count).map { "\(scheme)://\(value("PARLEY_HOST") ?? "127.0.0.1"):\(first + 10 * $0)" }
     }

@@ -17,6 +17,9 @@ enum ChatUpdate {
     case typing(ConversationID, [UserID])
     case presence(online: Set<UserID>, lastSeen: [UserID: Timestamp])
     case draft(ConversationID, Draft)
+    case uploads(ConversationID, [MessageID: UploadProgress])
+    /// Whether messages with files may be replied to.
+    case repliesToAttachments(Bool)
     case connection(ConnectionState)
     /// There can be no connection, for a reason that the user has to know.
     case untrusted(String)
@@ -58,6 +61,10 @@ enum ChatEffect: Equatable {
     case show(MessageID)
     case loadMoreConversations
     case send(String, replyTo: MessageID?)
+    /// The path is as the user wrote it.
+    case sendFile(path: String, String, replyTo: MessageID?)
+    /// Saves a file of a message. Nothing is overwritten.
+    case saveFile(AttachmentRow, path: String)
     case edit(MessageID, String)
     case delete(MessageID, forEveryone: Bool)
     case react(MessageID, TapbackKind?)

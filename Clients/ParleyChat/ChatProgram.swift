@@ -215,6 +215,10 @@ package final class ChatProgram {
                 for await users in talk.typing { apply(.typing(id, users)) }
             },
             Reactor.spawn { [self] in
+                for await uploads in talk.uploads { apply(.uploads(id, uploads)) }
+            },
+            Reactor.spawn { [self] in apply(.repliesToAttachments(await parley.repliesToAttachments)) },
+            Reactor.spawn { [self] in
                 guard let draft = await talk.draft else { return }
                 apply(.draft(id, draft))
             },
@@ -236,6 +240,8 @@ package final class ChatProgram {
         case .loadMoreConversations: list.extend()
         case .send(let text, let parent):
             write { talk throws(ParleyError) in try await talk.send(text, replyTo: parent) }
+        case .sendFile(let path, let text, let parent): sendFile(path, text, replyTo: parent)
+        case .saveFile(let file, let path): save(file, path)
         case .edit(let id, let text): write { talk throws(ParleyError) in try await talk.edit(id, text: text) }
         case .delete(let id, let forEveryone):
             write { talk throws(ParleyError) in try await talk.delete(id, forEveryone ? .everyone : .forMe) }
@@ -284,6 +290,35 @@ package final class ChatProgram {
 
     private func attempt(_ body: @Sendable () async throws(ParleyError) -> Void) async {
         do throws(ParleyError) { try await body() } catch { apply(.notice(error.sentence)) }
+    }
+
+    /// Copies the file, so that what is written next waits for it and stays behind it.
+    private func sendFile(_ path: String, _ text: String, replyTo parent: MessageID?) {
+        guard let talk = open?.talk else { return }
+        act.yield { [self] in
+            do throws(ParleyError) {
+                let file = LocalFile(UserPath.url(path))
+                try await talk.send(text, attachments: [file], replyTo: parent)
+            } catch {
+                apply(.notice(error.sentence))
+                // Nothing that was written is lost.
+                if !text.isEmpty { apply(.draft(talk.id, Draft(text: text, replyTo: parent))) }
+            }
+        }
+    }
+
+    /// Loads a file, if it has to be, and copies it. Nothing waits for it.
+    private func save(_ file: AttachmentRow, _ path: String) {
+        guard let talk = open?.talk else { return }
+        if file.content == nil { apply(.notice("Loading \(FileLabel(file.attachment).text)…")) }
+        Reactor.spawn { [self] in
+            do throws(ParleyError) {
+                let content = try await talk.content(of: file)
+                apply(.notice(await UserPath.copy(content, to: path, named: SafeFileName.of(file.attachment.name))))
+            } catch {
+                apply(.notice(error.sentence))
+            }
+        }
     }
 
     /// The server may have to be asked, so nothing waits for it.
@@ -351,6 +386,19 @@ extension ParleyError {
         case .storage(let error): "This could not be stored on this device: \(error.description)"
         case .unreachable: "The server cannot be reached."
         case .refused(let problem): "The server refused this: \(problem.reason)."
+        case .file(let problem): problem.sentence
+        case .damagedFile: "What came from the server is not the file of this message."
+        }
+    }
+}
+
+extension FileProblem {
+    fileprivate var sentence: String {
+        switch self {
+        case .unreadable(let name): "“\(name)” is no file that can be read."
+        case .tooLarge(let name, let limit): "“\(name)” is larger than \(FileLabel.size(limit))."
+        case .tooMany(let limit): "A message has at most \(limit) files."
+        case .noRoom(let name): "There is no room for a copy of “\(name)”."
         }
     }
 }

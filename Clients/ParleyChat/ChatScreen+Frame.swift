@@ -58,7 +58,7 @@ extension ChatScreen {
     private var keys: String {
         switch focus {
         case .list: "Enter open  n new  / search  s settings  Tab back  ? help  ^Q quit"
-        case .composer: "Enter send  ↑ messages  Tab list  ^G details  ^F search  F1 help  ^Q quit"
+        case .composer: "Enter send  ↑ messages  Tab list  ^T file  ^G details  ^F search  F1 help  ^Q quit"
         case .messages: selectionKeys
         case .tapback, .deletion: "Esc back"
         case .search: "type words  ↑ ↓ choose  Enter show  Esc back"
@@ -67,6 +67,8 @@ extension ChatScreen {
         case .details(let panel): keys(of: panel)
         case .settings: "↑ ↓ choose  Enter changes  Esc back"
         case .revisions: "↑ ↓ PgUp PgDn scroll  Esc back"
+        case .attaching: "Enter sends the file  Esc back"
+        case .saving(let panel): "Enter saves" + (panel.files.count > 1 ? "  Tab next file" : "") + "  Esc back"
         }
     }
 
@@ -80,6 +82,7 @@ extension ChatScreen {
         var keys = named.filter { refusal(of: $0.0, row) == nil }.map(\.1)
         if row.parent != nil { keys.append("p parent") }
         if hasRevisions(row) { keys.append("v versions") }
+        if !row.attachments.isEmpty { keys.append("s save") }
         return (keys + ["Enter details", "Esc back"]).joined(separator: "  ")
     }
 
@@ -150,6 +153,8 @@ extension ChatScreen {
             case .details(let panel): lines(of: panel)
             case .settings(let panel): lines(of: panel)
             case .revisions(let panel): lines(of: panel)
+            case .attaching(let panel): lines(of: panel)
+            case .saving(let panel): lines(of: panel)
             default: talk.map(talkLines) ?? [Line(), Line("Choose a conversation.", .dim).centered(in: talkWidth)]
             }
         return filled(lines, width: talkWidth)
@@ -277,6 +282,8 @@ extension ChatScreen {
         case .beginning(let panel):
             return panel.isAtTitle ? field(panel.title, row: 4, left: left) : field(panel.names, row: 2, left: left)
         case .details(let panel): return cursor(in: panel, left: left)
+        case .attaching(let panel): return field(panel.path, row: Self.fileRow, left: left)
+        case .saving(let panel): return field(panel.path, row: Self.fileRow, left: left)
         case .list, .messages, .tapback, .deletion, .help, .settings, .revisions: return nil
         }
     }
@@ -331,7 +338,7 @@ extension ChatScreen {
         let place = entry(of: message.conversationId).map(name) ?? "…"
         let head = Line(" \(message.senderId == user ? "You" : message.senderId.name) in \(place)", .bold)
         let time = Line(" \(maker.times.brief(message.createdAt, now: now)) ", .dim)
-        let text = Line("   " + HarmlessText.line(message.text ?? "", limit: talkWidth))
+        let text = Line("   " + HarmlessText.line(message.previewText ?? "", limit: talkWidth))
         return [Line.between(head, time, width: talkWidth), text].map {
             isSelected ? $0.fitted(to: talkWidth).styled(\.reversed) : $0
         }

@@ -17,6 +17,8 @@ extension ChatScreen {
         case .details(let panel): return press(key, in: panel)
         case .settings(let panel): return press(key, in: panel)
         case .revisions(let panel): return press(key, in: panel)
+        case .attaching(let panel): return press(key, in: panel)
+        case .saving(let panel): return press(key, in: panel)
         case .help:
             leavePanel()
             return []
@@ -33,6 +35,7 @@ extension ChatScreen {
         case .control("g"): return openDetails()
         case .control("o"): focus = .settings(SettingsPanel())
         case .control("r"): return [.reconnect]
+        case .control("t"): openAttaching()
         case .help: focus = .help
         case .click(let column, let row): return click(column, row)
         case .wheel(let up) where isTimelineShown: return scroll(by: up ? -3 : 3)
@@ -169,6 +172,7 @@ extension ChatScreen {
         case .text("e"): return act(.edit)
         case .text("t"): return act(.tapback)
         case .text("d"): return act(.deleteForMe)
+        case .text("s"): openSaving()
         case .text("x"): return act(.discard)
         case .text("?"): focus = .help
         default: break
@@ -206,7 +210,9 @@ extension ChatScreen {
 
     func refusal(of action: MessageAction, _ row: TimelineRow) -> ActionRefusal? {
         let isMember = talk.flatMap { entry(of: $0.id) }?.conversation.isMember ?? true
-        return MessageActions(row, viewer: user, isMember: isMember, now: now).refusal(of: action)
+        return MessageActions(
+            row, viewer: user, isMember: isMember, repliesToAttachments: repliesToAttachments, now: now
+        ).refusal(of: action)
     }
 
     private mutating func writeAnswer() -> [ChatEffect] {

@@ -24,7 +24,7 @@ extension ChatScreen {
 
     var isPanelShown: Bool {
         switch focus {
-        case .search, .beginning, .help, .details, .settings, .revisions: true
+        case .search, .beginning, .help, .details, .settings, .revisions, .attaching, .saving: true
         case .list, .composer, .messages, .tapback, .deletion: false
         }
     }
@@ -64,6 +64,7 @@ extension ChatScreen {
         layout.selected = focus == .composer || focus == .list ? nil : talk.selected
         layout.tapped = talk.tapped
         layout.isOnline = connection == .online
+        layout.uploads = talk.uploads
         layout.firstUnread = talk.timeline.firstUnread
         return layout
     }

@@ -16,6 +16,8 @@ struct ChatScreen {
         case details(DetailsPanel)
         case settings(SettingsPanel)
         case revisions(RevisionsPanel)
+        case attaching(AttachPanel)
+        case saving(SavePanel)
     }
 
     let user: UserID
@@ -41,6 +43,7 @@ struct ChatScreen {
     var lastSeen: [UserID: Timestamp] = [:]
     /// The user's own; nil until they are known.
     var settings: Settings?
+    var repliesToAttachments = false
     /// To be opened when the server was heard, or cannot be: only then it is known what is unread.
     var conversationAtStart: ConversationID?
     var talk: OpenConversation?
@@ -80,6 +83,8 @@ struct ChatScreen {
             self.online = online
             self.lastSeen = lastSeen
         case .draft(let id, let draft) where id == talk?.id: take(draft)
+        case .uploads(let id, let uploads) where id == talk?.id: talk?.uploads = uploads
+        case .repliesToAttachments(let isPossible): repliesToAttachments = isPossible
         case .connection(let state):
             connection = state
             wasOnline = wasOnline || state == .online
@@ -100,7 +105,8 @@ struct ChatScreen {
             focus = .revisions(panel)
         case .notice(let text): notice = HarmlessText.line(text)
         case .time: return endTyping(after: 5)
-        case .info, .timeline, .receipts, .members, .typing, .draft, .settingsHere: break  // of one that was left
+        // Of one that was left.
+        case .info, .timeline, .receipts, .members, .typing, .draft, .uploads, .settingsHere: break
         }
         return []
     }
@@ -321,6 +327,6 @@ struct ChatScreen {
     func reply(to row: TimelineRow) -> OpenConversation.Mode {
         .reply(
             to: row.id, sender: row.message.senderId,
-            preview: HarmlessText.line(row.message.text ?? "", limit: 50))
+            preview: HarmlessText.line(row.message.previewText ?? "", limit: 50))
     }
 }

@@ -3,11 +3,13 @@ package enum HelpText {
     package static let keys = """
         Anywhere     Ctrl-F search   Ctrl-N new conversation   Ctrl-G members and title   Ctrl-O settings
                      Ctrl-Q quit     Ctrl-R connect now        Ctrl-L draw anew           F1 help
+                     Ctrl-T send a file
         List         ↑ ↓ choose, Enter opens, n new, / search, s settings, Tab back to writing
         Writing      Enter sends, Ctrl-J or Alt-Enter begins a line, Esc cancels a reply or an edit,
                      ↑ selects a message, PgUp PgDn scroll, End goes to the newest, Tab goes to the list
-        A message    r reply, e edit, t tapback, d delete, p go to what it answers, v what it said before,
-                     Enter details, R or r send again what failed, x give it up, Esc back to writing
+        A message    r reply, e edit, t tapback, d delete, s save a file of it, p go to what it answers,
+                     v what it said before, Enter details, R or r send again what failed, x give it up,
+                     Esc back to writing
         Members      a add, e title, o make an owner or a member, x remove, l leave, r read receipts here,
                      d take a group off the list that you have left, Esc back
         """

@@ -21,6 +21,8 @@ struct OpenConversation {
     var receipts: [MessageID: MessageReceipts] = [:]
     var members: [Membership] = []
     var typing: [UserID] = []
+    /// Of messages whose files are on their way.
+    var uploads: [MessageID: UploadProgress] = [:]
 
     var editor = TextEditor()
     var mode = Mode.message

@@ -1,5 +1,6 @@
 import Models
 import ParleyPresentation
+import ParleyStorage
 
 /// The search: words, and what was found.
 struct SearchPanel: Equatable {
@@ -68,6 +69,31 @@ struct SettingsPanel: Equatable {
     var index = 0
 
     static let count = 2
+}
+
+/// A file that is to be sent, with what is being written.
+struct AttachPanel: Equatable {
+    var path = TextEditor()
+}
+
+/// A file of a message that is to be saved.
+struct SavePanel: Equatable {
+    let files: [AttachmentRow]
+    var index = 0
+    var path: TextEditor
+
+    init?(_ row: TimelineRow) {
+        guard let first = row.attachments.first else { return nil }
+        files = row.attachments
+        path = TextEditor(SafeFileName.of(first.attachment.name))
+    }
+
+    var file: AttachmentRow { files[index] }
+
+    mutating func next() {
+        index = (index + 1) % files.count
+        path = TextEditor(SafeFileName.of(file.attachment.name))
+    }
 }
 
 /// What a message said before.

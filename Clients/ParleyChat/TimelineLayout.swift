@@ -18,6 +18,7 @@ struct TimelineLayout {
     var selected: MessageID?
     var tapped: Set<MessageID> = []
     var isOnline = true
+    var uploads: [MessageID: UploadProgress] = [:]
     /// A line above it says that what follows is new.
     var firstUnread: MessageID?
 
@@ -201,7 +202,8 @@ struct TimelineLayout {
         let mostColumns = max(8, min(width - 4, max(24, width * 3 / 4)))
         var lines: [Line] = []
         if let reference = bubble.reference { lines.append(quote(reference, width: mostColumns)) }
-        lines += text(of: bubble, width: mostColumns)
+        if bubble.files.isEmpty || bubble.content != .text("") { lines += text(of: bubble, width: mostColumns) }
+        lines += bubble.files.map { file(of: $0, bubble, width: mostColumns) }
         if let remarks = remarks(of: bubble) {
             lines.append(remarks.width <= mostColumns ? remarks : remarks.fitted(to: mostColumns))
         }
@@ -231,6 +233,17 @@ struct TimelineLayout {
         ]
     }
 
+    /// What kind of file, its name, and what it is like; the name gives way where there is no room for both.
+    private func file(of label: FileLabel, _ bubble: Bubble, width: Int) -> Line {
+        let details = Line((label.name.isEmpty ? " " : " · ") + label.details, .dim)
+        var line = Line(label.kind.mark + ": ", .dim)
+        line.append(label.name, bubble.isOwn ? .own : .plain)
+        let room = max(4, width - details.width)
+        if line.width > room { line = line.fitted(to: room) }
+        line.append(details)
+        return line.width > width ? line.fitted(to: width) : line
+    }
+
     /// Tapbacks and "Edited", below the text.
     private func remarks(of bubble: Bubble) -> Line? {
         var parts = bubble.decorations.filter { $0.position != .bottomTrailing }.map(\.text)
@@ -251,9 +264,17 @@ struct TimelineLayout {
         case .sending:
             let isBehind = bubbles[..<index].contains { if case .failed = $0.row.state { true } else { false } }
             if isBehind { return [Line("Waiting for the one above", .dim)] }
+            if let upload = uploads[bubble.id] { return [Line(progress(of: upload), .dim)] }
             guard bubble.endsRun else { return [] }
             return [Line(isOnline ? "Sending…" : "Waiting for the server", .dim)]
         }
+    }
+
+    private func progress(of upload: UploadProgress) -> String {
+        guard isOnline else { return "Waiting for the server" }
+        guard upload.sentBytes < upload.totalBytes else { return "Sending…" }
+        let (sent, total) = (FileLabel.size(upload.sentBytes), FileLabel.size(upload.totalBytes))
+        return "Uploading \(upload.sentBytes * 100 / upload.totalBytes) % (\(sent) of \(total))"
     }
 
     /// Own messages are at the right.
@@ -272,6 +293,17 @@ struct TimelineLayout {
 
 extension TimelineLayout.Spot {
     func isBefore(_ other: Self) -> Bool { (bubble, line) < (other.bubble, other.line) }
+}
+
+extension Attachment.Kind {
+    fileprivate var mark: String {
+        switch self {
+        case .photo: "Photo"
+        case .video: "Video"
+        case .audio: "Audio"
+        case .file: "File"
+        }
+    }
 }
 
 extension UserID {

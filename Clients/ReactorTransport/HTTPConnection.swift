@@ -16,6 +16,7 @@ final class HTTPConnection: ClientSocketOwner {
 
     private struct Waiting {
         let sentAt: MonotonicTime
+        let isBodiless: Bool
         let completion: Completion
     }
 
@@ -42,7 +43,7 @@ final class HTTPConnection: ClientSocketOwner {
             Reactor.after(.zero) { completion(.lost) }
             return
         }
-        waiting.append(Waiting(sentAt: .now, completion: completion))
+        waiting.append(Waiting(sentAt: .now, isBodiless: request.isBodiless, completion: completion))
         socket.send { request.write(host: endpoint.authority, to: &$0) }
     }
 
@@ -56,7 +57,10 @@ final class HTTPConnection: ClientSocketOwner {
     private func openSocket() -> ClientSocket? {
         if let socket { return socket }
         socket = ClientSocket(endpoint, owner: self)
-        parser = ResponseParser { [unowned self] response in Reactor.assumeIsolated { answered(response) } }
+        parser = ResponseParser(
+            isBodiless: { [unowned self] in Reactor.assumeIsolated { inFlight > 0 && waiting[firstWaiting].isBodiless }
+            }
+        ) { [unowned self] response in Reactor.assumeIsolated { answered(response) } }
         return socket
     }
 

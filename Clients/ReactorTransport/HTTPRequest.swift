@@ -12,6 +12,9 @@ public struct HTTPRequest: Sendable {
     public var idempotencyKey: UUIDBytes?
     /// For whom an administrator acts.
     public var user: UserID?
+    public var contentType = "application/json"
+    /// Further fields of the head. Neither names nor values have line ends.
+    public var fields: [String: String] = [:]
 
     public init(
         method: StaticString = "GET", path: String, token: String, body: [UInt8] = [],
@@ -30,12 +33,22 @@ public struct HTTPRequest: Sendable {
         buffer.reserve(256 + token.utf8.count + body.count)
         writeHead(host: host, to: &buffer)
         if !body.isEmpty {
-            buffer.append("\r\nContent-Type: application/json\r\nContent-Length: ")
+            buffer.append("\r\nContent-Type: ")
+            buffer.append(utf8: contentType)
+            buffer.append("\r\nContent-Length: ")
             buffer.append(decimal: Int64(body.count))
+        } else if announcesNoBody {
+            buffer.append("\r\nContent-Length: 0")
         }
         buffer.append("\r\n\r\n")
         buffer.append(body)
     }
+
+    /// A server may want to be told where a body could be (RFC 9110, 8.6).
+    private var announcesNoBody: Bool { !fields.isEmpty && !isBodiless }
+
+    /// Whether neither it nor its response has a body.
+    var isBodiless: Bool { method.utf8Start.pointee == UInt8(ascii: "H") }
 
     /// Appends the head of a request whose body of lines follows in chunks (RFC 9112, 7.1).
     func writeStreamedHead(host: String, to buffer: inout ByteBuffer) {
@@ -58,6 +71,12 @@ public struct HTTPRequest: Sendable {
         if let user {
             buffer.append("\r\nX-Parley-User: ")
             buffer.append(utf8: user.name)
+        }
+        for (name, value) in fields {
+            buffer.append("\r\n")
+            buffer.append(utf8: name)
+            buffer.append(": ")
+            buffer.append(utf8: value)
         }
     }
 }

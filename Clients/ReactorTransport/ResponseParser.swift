@@ -6,6 +6,8 @@ public struct HTTPResponse {
     public let status: Int
     public let retryAfter: Duration?
     public let body: UnsafeRawBufferPointer
+    /// Those of `ResponseParser.keptFields` that it has, by their names in lower case.
+    public let fields: [String: String]
 }
 
 /// Parses the responses of one connection with libhttp-parser, one after the other, as in pipelining.
@@ -15,21 +17,27 @@ final class ResponseParser {
     /// Called with a response whose head has arrived, and then with each piece of its body, which is not kept.
     private let begin: ((HTTPResponse) -> Void)?
     private let piece: ((UnsafeRawBufferPointer) -> Void)?
+    /// Whether the next response has no body, whatever its head says: that to a HEAD.
+    private let isBodiless: (() -> Bool)?
     private let parser: UnsafeMutablePointer<http_parser>
     private var body = ByteBuffer(capacity: 1024)
     private var name = ByteBuffer(capacity: 32)
     private var value = ByteBuffer(capacity: 64)
     private var isInValue = false
     private var retryAfter: Duration?
+    private var fields: [String: String] = [:]
+    /// The fields of a response that callers read, beside `Retry-After`.
+    static let keptFields: [StaticString] = ["location", "upload-offset", "upload-length", "content-range"]
     /// The `Sec-WebSocket-Accept` field of a response that switches protocols.
     private(set) var acceptKey: [UInt8] = []
 
     init(
         begin: ((HTTPResponse) -> Void)? = nil, piece: ((UnsafeRawBufferPointer) -> Void)? = nil,
-        _ complete: @escaping (HTTPResponse) -> Void
+        isBodiless: (() -> Bool)? = nil, _ complete: @escaping (HTTPResponse) -> Void
     ) {
         self.begin = begin
         self.piece = piece
+        self.isBodiless = isBodiless
         self.complete = complete
         parser = .allocate(capacity: 1)
         http_parser_init(parser, HTTP_RESPONSE)
@@ -60,6 +68,7 @@ final class ResponseParser {
         value.removeAll()
         isInValue = false
         retryAfter = nil
+        if !fields.isEmpty { fields = [:] }
     }
 
     private func nameArrived(_ bytes: UnsafeRawBufferPointer) {
@@ -75,6 +84,9 @@ final class ResponseParser {
     private func endField() {
         if isName("retry-after") { retryAfter = Self.seconds(value.bytes) }
         if isName("sec-websocket-accept") { acceptKey = value.array }
+        for field in Self.keptFields where isName(field) {
+            fields[field.description] = String(decoding: value.bytes, as: UTF8.self)
+        }
         name.removeAll()
         value.removeAll()
         isInValue = false
@@ -89,9 +101,12 @@ final class ResponseParser {
         Int(String(decoding: value, as: UTF8.self)).map { .seconds(min(max($0, 0), 3600)) }
     }
 
-    private func headEnded() {
+    /// Returns whether there is no body.
+    private func headEnded() -> Bool {
         if isInValue { endField() }
-        if !isInformational { begin?(response) }
+        guard !isInformational else { return false }
+        begin?(response)
+        return isBodiless?() ?? false
     }
 
     private func pieceArrived(_ bytes: UnsafeRawBufferPointer) {
@@ -108,7 +123,9 @@ final class ResponseParser {
     private var isInformational: Bool { parser.pointee.status_code < 200 }
 
     private var response: HTTPResponse {
-        HTTPResponse(status: Int(parser.pointee.status_code), retryAfter: retryAfter, body: body.bytes)
+        HTTPResponse(
+            status: Int(parser.pointee.status_code), retryAfter: retryAfter, body: body.bytes,
+            fields: fields)
     }
 
     // MARK: The library's table of callbacks
@@ -122,7 +139,11 @@ final class ResponseParser {
         table.pointee.on_message_begin = { notify($0) { $0.began() } }
         table.pointee.on_header_field = { pass($0, $1, $2) { $0.nameArrived($1) } }
         table.pointee.on_header_value = { pass($0, $1, $2) { $0.valueArrived($1) } }
-        table.pointee.on_headers_complete = { notify($0) { $0.headEnded() } }
+        table.pointee.on_headers_complete = { parser in
+            var isBodiless = false
+            _ = notify(parser) { isBodiless = $0.headEnded() }
+            return isBodiless ? 1 : 0
+        }
         table.pointee.on_body = { pass($0, $1, $2) { $0.pieceArrived($1) } }
         table.pointee.on_message_complete = { notify($0) { $0.ended() } }
         return UnsafePointer(table)

@@ -20,7 +20,7 @@ struct ChatCommand: Command {
                 "where the copy of what the user sees is kept\n(default: parley/SERVER/USER in XDG_DATA_HOME, or in ~/.local/share)"
             ),
             .init("mouse", nil, "click conversations and scroll by the wheel, instead of selecting text"),
-        ] + ConnectionArguments.options,
+        ] + [ConnectionArguments.mediaOption] + ConnectionArguments.options,
         details: """
             It works with the server away: what is written is kept, and sent when the server is back.
 
@@ -55,7 +55,8 @@ struct ChatCommand: Command {
         // The copy holds what others wrote to this user.
         umask(0o077)
         let configuration = Parley.Configuration(
-            directory: directory, transport: .reactor(http: connection.http, webSocket: connection.webSocket),
+            directory: directory,
+            transport: .reactor(http: connection.http, webSocket: connection.webSocket, media: connection.media),
             token: { [connection, settings] in connection.tokens.token(for: settings.user) })
         do throws(ParleyError) {
             let parley = try await Parley.open(configuration)

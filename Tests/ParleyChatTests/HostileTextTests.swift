@@ -5,7 +5,7 @@ import Testing
 @testable import ParleyChat
 
 @Suite struct HostileTextTests {
-    private static let texts = [
+    static let texts = [
         String(repeating: "line\n", count: 500), "\u{1B}[2J\u{1B}[H\u{9B}31m\u{7}",
         "\u{202E}evil\u{2066}\u{2069}", String(repeating: "Z\u{335}\u{301}\u{489}", count: 300),
         String(repeating: "漢", count: 200), String(repeating: "👩‍👩‍👧", count: 90), "שלום עולם مرحبا",

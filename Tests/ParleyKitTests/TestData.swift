@@ -8,6 +8,8 @@ let talk = ConversationID(UUIDBytes(high: 1, low: 1))
 
 func messageId(_ number: UInt64) -> MessageID { MessageID(UUIDBytes(high: 2, low: number)) }
 
+func mediaId(_ number: UInt64) -> MediaID { MediaID(UUIDBytes(high: 0x4000, low: 1 << 63 | number)) }
+
 func time(_ milliseconds: Int64) -> Timestamp { Timestamp(milliseconds: milliseconds) }
 
 func key(_ number: UInt64) -> UUIDBytes { UUIDBytes(high: 3, low: number) }
@@ -55,8 +57,10 @@ func send(_ text: String, replyTo parent: MessageID? = nil) -> PendingWrite {
 }
 
 extension LocalStore {
-    func enqueue(_ write: PendingWrite, _ message: MessageID? = nil, key number: UInt64 = 1) throws {
-        try enqueue(write, in: talk, message: message, at: time(5_000), key: key(number))
+    func enqueue(
+        _ write: PendingWrite, _ message: MessageID? = nil, files: [CopiedFile] = [], key number: UInt64 = 1
+    ) throws {
+        try enqueue(write, in: talk, message: message, files: files, at: time(5_000), key: key(number))
     }
 
     func rows() throws -> [TimelineRow] { try timeline(of: talk, .newest, limit: 100).rows }
@@ -73,6 +77,19 @@ final class TemporaryFolder: Sendable {
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
     func file(_ name: String) -> String { path + "/" + name }
+
+    /// A file of the user with this name, and as a copy that is ready to be stored.
+    func local(_ name: String, _ content: Data = Data("content".utf8)) throws -> LocalFile {
+        let url = URL(fileURLWithPath: file(name))
+        try content.write(to: url)
+        return LocalFile(url)
+    }
+
+    func copied(_ name: String, in store: LocalStore) throws -> CopiedFile {
+        try store.files.create()
+        return try CopiedFile(
+            local(name), id: mediaId(.random(in: 1_000...9_999_999)), in: store.files, limit: 1_000_000)
+    }
 }
 
 func problem(_ code: Problem.Code) -> ProblemDetails { ProblemDetails(Problem(code, "for a test")) }

@@ -20,6 +20,8 @@ KEYS = {
     "end": "\x1b[4~",
     "page up": "\x1b[5~",
     "find": "\x06",
+    "file": "\x14",
+    "clear": "\x15",
     "details": "\x07",
     "new": "\x0e",
     "settings": "\x0f",

@@ -1,5 +1,6 @@
 """`parley chat`: people at terminals."""
 
+import hashlib
 import secrets
 import signal
 import subprocess
@@ -8,6 +9,7 @@ import pytest
 from client import eventually, new_id, token
 from system import EXECUTABLES
 from terminals import ChatTerminal
+from uploads import Uploader, picture
 
 
 @pytest.fixture
@@ -373,6 +375,55 @@ def test_a_draft_and_a_paste(single, terminals, names, tmp_path):
     alice.wait("> one", "  two")
     alice.press("enter")
     alice.wait("Sent", absent=("> one",))
+
+
+def served_digest(system, name: str) -> str:
+    """The SHA-256 of the only file in the user's only conversation, as the server says."""
+    http = Uploader(system, name).http
+    base = system.address("ingest")
+    last = http.get(f"{base}/v1/conversations").json()["conversations"][0]["lastMessage"]
+    return http.get(f"{system.address('media')}/v1/media/{last['attachments'][0]['id']}").json()["sha256"]
+
+
+def test_a_file_is_sent_shown_and_saved(single, terminals, names, tmp_path):
+    alice_name, bob_name, _ = names
+    alice, bob = terminals(single, alice_name), terminals(single, bob_name)
+    bob.wait("online")
+    begin(alice, bob_name)
+    original = tmp_path / "walk.png"
+    original.write_bytes(picture(320, 200))
+    alice.type("from Sunday")
+    alice.press("file")
+    alice.wait("Send a file", "What you have written goes with it.")
+    alice.type(str(tmp_path / "absent"))
+    alice.press("enter")
+    alice.wait("“absent” is no file that can be read.", "> from Sunday")
+    alice.press("file")
+    alice.type(str(original))
+    alice.press("enter")
+    alice.wait("from Sunday", "Photo: walk.png", "320×200", "Delivered")
+    original.unlink()
+    bob.wait("from Sunday")
+    bob.press("enter")
+    bob.wait("Photo: walk.png · ", "320×200", "Enter send")
+
+    saved = tmp_path / "saved"
+    saved.mkdir()
+    bob.press("up", "s")
+    bob.wait("Save a file", "As      walk.png")
+    bob.press("clear")
+    bob.type(str(saved))
+    bob.press("enter")
+    bob.wait("Saved as")
+    bob.press("s", "clear")
+    bob.type(str(saved))
+    bob.press("enter")
+    bob.wait("is there already")
+    assert [file.name for file in saved.iterdir()] == ["walk.png"]
+    assert hashlib.sha256((saved / "walk.png").read_bytes()).hexdigest() == served_digest(single, bob_name)
+    assert is_whole(bob)
+    bob.press("r")
+    bob.wait("Messages with files cannot be replied to here.")
 
 
 def test_help_names_the_keys(single):

@@ -2,6 +2,7 @@
 the services beside it. In the end nothing is lost, doubled or out of order."""
 
 import asyncio
+import hashlib
 import json
 import os
 import random
@@ -11,7 +12,9 @@ from pathlib import Path
 
 import pytest
 from client import token
+from gate import Gate
 from system import EXECUTABLES, System
+from uploads import PATIENCE, Uploader, picture
 
 DRIVER = EXECUTABLES / "KitDriver"
 KILLS = int(os.environ.get("PARLEY_KIT_KILLS", "20"))
@@ -31,14 +34,16 @@ class Device:
     folder: Path
     conversations: list[str]
     process: asyncio.subprocess.Process | None = None
+    media: str | None = None
 
-    async def start(self, mode: str):
+    async def start(self, mode: str, *words: str):
         self.folder.mkdir(exist_ok=True)
         with (self.folder / "errors").open("a") as errors:
             self.process = await asyncio.create_subprocess_exec(
-                DRIVER, mode, self.folder, *self.conversations,
+                DRIVER, mode, self.folder, *self.conversations, *words,
                 env=os.environ | {
                     "KIT_HTTP": self.system.address("ingest"),
+                    "KIT_MEDIA": self.media or self.system.address("media"),
                     "KIT_WS": self.system.address("fanout").replace("http", "ws") + "/v1/socket",
                     "KIT_TOKEN": token(self.user),
                 },
@@ -57,6 +62,24 @@ class Device:
         out, _ = await asyncio.wait_for(self.process.communicate(), 110)
         assert self.process.returncode == 0, (self.folder / "errors").read_text()[-2000:]
         return json.loads(out)
+
+    async def line(self, first: str) -> list[str]:
+        """The words of the next line that begins with this one."""
+        while line := await asyncio.wait_for(self.process.stdout.readline(), PATIENCE):
+            words = line.decode().split()
+            if words[0] == first:
+                return words[1:]
+        raise AssertionError((self.folder / "errors").read_text()[-2000:])
+
+    async def run(self, mode: str, *lines: str) -> list[list[str]]:
+        """Runs it to its end, and returns the words of these lines."""
+        await self.start(mode)
+        found = [await self.line(line) for line in lines]
+        assert await asyncio.wait_for(self.process.wait(), PATIENCE) == 0, (self.folder / "errors").read_text()[-2000:]
+        return found
+
+    def files(self) -> list[Path]:
+        return list((self.folder / "parley.db.files").glob("*"))
 
     def journal(self) -> list[list[str]]:
         return [line.split() for line in (self.folder / "journal").read_text().splitlines()]
@@ -121,3 +144,82 @@ async def whole_history(user, conversation: str) -> list[dict]:
         if not page["hasMoreAfter"]:
             return messages
         after = page["messages"][-1]["seq"]
+
+
+LARGEST_PIECE = 4 * 1024 * 1024
+
+
+def sha256(path: str | Path) -> str:
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
+async def pair(system: System, people, tmp_path: Path):
+    """Two users of one group, and a client of each."""
+    alice, bob = people(system, 2)
+    group = await alice.create_group(bob)
+    return alice, bob, *(Device(system, user.name, tmp_path / user.name, [group]) for user in (alice, bob))
+
+
+async def test_a_picture_is_sent_read_kept_and_deleted(single: System, people, tmp_path: Path):
+    alice, bob, sender, reader = await pair(single, people, tmp_path)
+    original = tmp_path / "walk.png"
+    original.write_bytes(picture(640, 400))
+    await sender.start("attach", str(original))
+    message = (await sender.line("stored"))[0]
+    original.unlink()
+    await sender.line("done")
+
+    (media, name, width), (content,), (thumbnail,) = await reader.run("read", "file", "content", "thumbnail")
+    assert (name, width) == ("walk.png", "640")
+    described = Uploader(single, bob.name).call("GET", f"/v1/media/{media}").json()
+    assert sha256(content) == described["sha256"]
+    assert Path(content).stat().st_size == described["size"]
+    assert Path(thumbnail).read_bytes()[8:12] == b"WEBP"
+    # Without the server, what was seen is still there.
+    assert await reader.run("seen", "content", "thumbnail") == [[content], [thumbnail]]
+
+    history = await bob.history(reader.conversations[0])
+    assert [m["text"] for m in history if m["kind"] == "text"] == ["look", "behind 1", "behind 2", "behind 3"]
+    path = f"/v1/conversations/{reader.conversations[0]}/messages/{message}?scope=everyone"
+    assert (await alice.request("DELETE", path)).status == 204
+    assert len(reader.files()) == 2
+    await reader.run("gone", "deleted")
+    assert reader.files() == []
+
+
+async def test_an_upload_goes_on_after_the_process_was_killed(single: System, people, tmp_path: Path):
+    alice, bob, sender, reader = await pair(single, people, tmp_path)
+    original = tmp_path / "large.bin"
+    size = 32_000_000
+    original.write_bytes(random.Random(SEED).randbytes(size))
+    digest = sha256(original)
+    group = sender.conversations[0]
+    async with Gate(single.address("media")) as gate:
+        sender.media = gate.address
+        gate.open(8_000_000)
+        await sender.start("attach", str(original))
+        while int((await sender.line("sent"))[0]) == 0:
+            pass
+        original.unlink()
+        await gate.closed()
+        await sender.kill()
+        assert [m for m in await bob.history(group) if m["kind"] == "text"] == []
+
+        # Once more in the middle, and the service, too.
+        gate.open(8_000_000)
+        await sender.start("finish")
+        await gate.closed()
+        await sender.kill()
+        single.kill("media")
+        single.revive()
+        gate.open(2 * size)
+        await sender.run("finish", "done")
+        # What was acknowledged was not sent again: at most a piece for each end, and the heads of requests.
+        assert size <= gate.passed <= size + 2 * LARGEST_PIECE + 100_000
+    history = [m for m in await bob.history(group) if m["kind"] == "text"]
+    assert [m["text"] for m in history] == ["look", "behind 1", "behind 2", "behind 3"]
+    assert history[0]["attachments"][0]["size"] == size
+    await reader.start("read")
+    assert sha256((await reader.line("content"))[0]) == digest
+    # There is no thumbnail of such a file.
+    await reader.process.wait()

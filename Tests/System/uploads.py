@@ -1,9 +1,12 @@
 """Users who upload files, without a client of tus: what they send is chosen byte by byte."""
 
 import base64
+import random
 import socket
+import struct
 import time
 import uuid
+import zlib
 
 import requests
 from client import token
@@ -84,3 +87,14 @@ class Uploader:
 def stored_files(system: System, path: str) -> list[str]:
     name = path.rpartition("/")[2]
     return [file.name for file in (system.state / "media").rglob(f"{name}*")]
+
+
+def picture(width: int, height: int) -> bytes:
+    """A PNG that is as large as its pixels, which are random."""
+
+    def chunk(kind: bytes, content: bytes) -> bytes:
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+    rows = b"".join(b"\0" + random.randbytes(3 * width) for _ in range(height))
+    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")

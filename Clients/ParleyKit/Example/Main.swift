@@ -45,7 +45,7 @@ enum Example {
         for await update in talk.timeline(.newest(20)) {
             let changed = Set(update.difference.inserted + update.difference.updated)
             for row in update.rows where changed.contains(row.id) {
-                let text = row.message.text ?? "Message deleted"
+                let text = row.message.previewText ?? "Message deleted"
                 switch row.state {
                 case .stored: print("\(row.message.senderId): \(text)")
                 case .sending: print("…  \(text)")

@@ -32,7 +32,11 @@ public struct URLSessionHTTP: HTTPTransport {
         guard let response = response as? HTTPURLResponse else { throw TransportFailure("no HTTP response") }
         return TransportResponse(
             status: response.statusCode,
-            retryAfter: response.value(forHTTPHeaderField: "Retry-After").flatMap { Int($0) }, body: body)
+            retryAfter: response.value(forHTTPHeaderField: "Retry-After").flatMap { Int($0) },
+            headers: Dictionary(
+                response.allHeaderFields.map { ("\($0)".lowercased(), "\($1)") },
+                uniquingKeysWith: { first, _ in first }),
+            body: body)
     }
 
     private func urlRequest(_ request: TransportRequest) throws -> URLRequest {

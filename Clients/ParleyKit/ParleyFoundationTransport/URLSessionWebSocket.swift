@@ -70,8 +70,10 @@
 
     extension Transport {
         /// What the platform has.
-        public static func platform(server: URL, socket: URL) -> Transport {
-            Transport(http: URLSessionHTTP(server: server), webSocket: URLSessionWebSocket(socket))
+        public static func platform(server: URL, socket: URL, media: URL? = nil) -> Transport {
+            Transport(
+                http: URLSessionHTTP(server: server), webSocket: URLSessionWebSocket(socket),
+                media: URLSessionHTTP(server: media ?? server))
         }
     }
 #endif

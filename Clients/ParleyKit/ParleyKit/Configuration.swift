@@ -12,6 +12,8 @@ extension Parley {
         public var directory: URL
         /// How the server is reached.
         public var transport: Transport
+        /// How many bytes of loaded files are kept on this device. Beyond, those go that nobody looked at for longest.
+        public var fileBytes: Int64 = 1 << 30
         /// Gives the user's token, a fresh one each time. It is called when the server asks for one, never twice at once.
         public var token: @Sendable () async throws -> String
 
@@ -33,12 +35,15 @@ extension Parley {
             /// - Parameters:
             ///   - server: such as `https://chat.example`.
             ///   - socket: where WebSockets are opened, unless that is at the same origin.
+            ///   - media: where files are, unless that is at the same origin.
             public init(
-                server: URL, socket: URL? = nil, directory: URL, token: @escaping @Sendable () async throws -> String
+                server: URL, socket: URL? = nil, media: URL? = nil, directory: URL,
+                token: @escaping @Sendable () async throws -> String
             ) {
                 self.init(
                     directory: directory,
-                    transport: .platform(server: server, socket: socket ?? Self.socket(of: server) ?? server),
+                    transport: .platform(
+                        server: server, socket: socket ?? Self.socket(of: server) ?? server, media: media),
                     token: token)
             }
         #endif

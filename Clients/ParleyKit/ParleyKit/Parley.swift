@@ -29,28 +29,30 @@ public final class Parley: Sendable {
         }
         return try await open(
             path: configuration.databasePath, server: WebServer(configuration.transport), clock: SystemClock(),
-            token: configuration.token)
+            fileBytes: configuration.fileBytes, token: configuration.token)
     }
 
     /// - Parameter server: tests have one in memory.
     package static func open(
         path: String, server: any Server, clock: any EngineClock, seed: UInt64 = .random(in: 0 ... .max),
-        token: @escaping @Sendable () async throws -> String
+        fileBytes: Int64 = 1 << 30, token: @escaping @Sendable () async throws -> String
     ) async throws(ParleyError) -> Parley {
         do throws(StorageError) {
-            return try Parley(path: path, server: server, clock: clock, seed: seed, token: token)
+            return try Parley(
+                path: path, server: server, clock: clock, seed: seed, fileBytes: fileBytes, token: token)
         } catch {
             throw .storage(error)
         }
     }
 
     private init(
-        path: String, server: any Server, clock: any EngineClock, seed: UInt64,
+        path: String, server: any Server, clock: any EngineClock, seed: UInt64, fileBytes: Int64,
         token: @escaping @Sendable () async throws -> String
     ) throws(StorageError) {
         self.path = path
         hub = Hub()
-        engine = try Engine(path: path, server: server, clock: clock, hub: hub, seed: seed, token: token)
+        engine = try Engine(
+            path: path, server: server, clock: clock, hub: hub, seed: seed, fileBytes: fileBytes, token: token)
         // A connection of its own: what is shown does not wait for what is being stored.
         reader = try LocalDatabase(path: path)
         observation = ObservationContext(reader: reader, engine: engine, hub: hub, clock: clock)
@@ -60,7 +62,10 @@ public final class Parley: Sendable {
 
     /// Connects to the server, and stays connected: a connection that is lost is made again by itself. Called again, it
     /// tries at once, such as when the application comes to the front or the network is back.
-    public func connect() async { await engine.connect() }
+    public func connect() async {
+        await engine.connect()
+        await engine.sweepFiles()
+    }
 
     /// Leaves the server. The copy can be used as before; what is written waits.
     public func disconnect() async { await engine.disconnect() }
@@ -114,6 +119,13 @@ public final class Parley: Sendable {
     public var settings: Updates<Settings?> {
         observation.updates(of: { $0 == .settings(nil) }) { [reader] in
             try await reader.read { store throws(StorageError) in try store.settings() }
+        }
+    }
+
+    /// Whether messages with files may be replied to, as far as the server has told.
+    public var repliesToAttachments: Bool {
+        get async {
+            (try? await reader.read { store throws(StorageError) in try store.repliesToAttachments() }) ?? false
         }
     }
 

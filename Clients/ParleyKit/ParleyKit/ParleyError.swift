@@ -11,6 +11,10 @@ public enum ParleyError: Error, Hashable, Sendable {
     case unreachable
     /// The server refused it.
     case refused(ProblemDetails)
+    /// A file cannot be sent.
+    case file(FileProblem)
+    /// What was loaded is not the file that the message carries.
+    case damagedFile
 }
 
 /// Something that went wrong without a caller who could be told.

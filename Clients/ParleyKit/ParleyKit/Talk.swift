@@ -1,3 +1,4 @@
+import Foundation
 import Models
 import ParleyStorage
 import ParleySync
@@ -84,6 +85,16 @@ public struct Talk: Sendable, Identifiable {
         try await engine.send(text, replyTo: parent, mentions: mentions, in: id)
     }
 
+    /// Sends files, with a text or without. They are copied before this returns, so that the originals may vanish; they are
+    /// uploaded in the background, and go on after an interruption where they were. The message keeps its place: later ones
+    /// wait for it.
+    @discardableResult
+    public func send(
+        _ text: String? = nil, attachments: [LocalFile], replyTo parent: MessageID? = nil, mentions: [UserID] = []
+    ) async throws(ParleyError) -> MessageID {
+        try await engine.send(text ?? "", attachments, replyTo: parent, mentions: mentions, in: id)
+    }
+
     /// Changes the text of a message of one's own. What is not sent yet is changed before it is.
     public func edit(_ message: MessageID, text: String) async throws(ParleyError) {
         try await engine.write(.edit(text: text), in: id, message: message)
@@ -122,6 +133,55 @@ public struct Talk: Sendable, Identifiable {
     /// Clears the history for the user, up to a position.
     public func clearHistory(through seq: Int64) async throws(ParleyError) {
         try await engine.write(.clearHistory(through: seq), in: id)
+    }
+
+    // MARK: Files
+
+    /// How far the files of messages are that the server does not have yet.
+    public var uploads: Updates<[MessageID: UploadProgress]> {
+        observation.updates(of: concerning { [.uploads($0), .conversation($0)] }) { [observation, id] in
+            try await observation.reader.read { store throws(StorageError) in try store.uploadProgress(in: id) }
+        }
+    }
+
+    /// How far the files of one message are; it ends when the message is sent, or discarded.
+    public func uploadProgress(of message: MessageID) -> AsyncStream<UploadProgress> {
+        AsyncStream(bufferingPolicy: .bufferingNewest(1)) { [uploads] continuation in
+            let task = Task {
+                for await all in uploads {
+                    guard let progress = all[message] else { break }
+                    continuation.yield(progress)
+                }
+                continuation.finish()
+            }
+            continuation.onTermination = { _ in task.cancel() }
+        }
+    }
+
+    /// The content of a file of a message: loaded if it is not on this device, as far as it is missing, and kept for when the
+    /// server cannot be reached. The file belongs to ParleyKit: who wants to keep or change it copies it.
+    public func content(of attachment: AttachmentRow) async throws(ParleyError) -> URL {
+        if attachment.state != .stored, let content = attachment.content { return content }
+        return try await engine.load(attachment.attachment, .content, of: attachment.message, in: id)
+    }
+
+    public enum ThumbnailSize: Hashable, Sendable { case small, large }
+
+    /// A thumbnail of a picture or a video, as `content(of:)`. In place of one that cannot be loaded there is a picture itself,
+    /// if it is on this device.
+    public func thumbnail(
+        of attachment: AttachmentRow, _ size: ThumbnailSize = .small
+    ) async throws(ParleyError) -> URL {
+        if attachment.state != .stored, let content = attachment.content { return content }
+        do throws(ParleyError) {
+            return try await engine.load(
+                attachment.attachment, size == .small ? .small : .large, of: attachment.message, in: id)
+        } catch {
+            guard error == .unreachable, attachment.attachment.kind == .photo, let content = attachment.content else {
+                throw error
+            }
+            return content
+        }
     }
 
     // MARK: The draft

@@ -1,3 +1,4 @@
+import Foundation
 import Models
 import ParleyKit
 import ParleyStorage
@@ -172,6 +173,14 @@ private struct ScriptedConnection: Server {
             case .success(let response): .success(response as! Response)
             case .failure(let problem): .failure(.refused(ProblemDetails(problem), retryAfter: nil))
             }
+        }
+    }
+
+    func carryOut(
+        _ call: MediaCall, body: Data?, sha256: [UInt8], token: String
+    ) async -> Result<MediaResponse, CallFailure> {
+        network.response(call.name, token) { server in
+            server.media.carryOut(call, body: body).mapError { .refused(ProblemDetails($0), retryAfter: nil) }
         }
     }
 

@@ -6,6 +6,8 @@ import ParleySync
 /// A server in memory that keeps the contract, for tests of clients: what it answers and sends is what `ingest` and
 /// `fanout` would, with small limits, so that pages and reloads are met often.
 package struct ScriptedServer: Sendable {
+    /// The files of all users.
+    package var media = ScriptedMedia()
     package struct Room: Sendable {
         var kind = ConversationKind.group
         var createdAt = Timestamp(milliseconds: 0)
@@ -362,6 +364,12 @@ extension ScriptedServer {
             return .success(.message(known.last!))
         }
         guard isMember(user, id) else { return .failure(Problem(.forbidden, "not a member")) }
+        var attachments: [Attachment]?
+        if row.fileCount > 0 {
+            let carried = row.files.compactMap { $0.mediaId.flatMap { media.attach($0) } }
+            guard carried.count == row.fileCount else { return .failure(Problem(.notFound, "attachments[0].id")) }
+            attachments = carried
+        }
         var reference: Reference?
         if let parent {
             guard let state = rooms[id]!.messages[parent]?.last, state.isReplyable, sees(user, state.seq, in: id) else {
@@ -373,8 +381,8 @@ extension ScriptedServer {
         let seq = append(Entry(kind: .messageCreated, at: now, actor: user, message: message), to: id)
         let stored = Message(
             id: message, conversationId: id, seq: seq, changeSeq: seq, senderId: user,
-            kind: parent == nil ? .text : .reply, text: text, sentAt: sentAt, createdAt: now, replyTo: reference,
-            mentions: mentions)
+            kind: parent == nil ? .text : .reply, text: text.isEmpty ? nil : text, sentAt: sentAt, createdAt: now,
+            replyTo: reference, mentions: mentions, attachments: attachments)
         rooms[id]!.messages[message] = [stored]
         announce(seq, of: id)
         return .success(.message(stored))
@@ -521,6 +529,7 @@ extension ScriptedServer {
 extension Message {
     fileprivate mutating func bury() {
         text = nil
+        attachments = nil
         deletedForEveryone = true
         deletedAt = createdAt
         tapbacks = []
@@ -695,6 +704,7 @@ extension ScriptedServer {
         case .receipts(let id, let message, _): return receipts(of: message, in: id, for: user)
         case .settings: return .success(SettingsInConversation(readReceipts: true, inherited: [.readReceipts]))
         case .direct(let other): return .success(direct(user, other))
+        case .limits: return .success(FileLimits(mediaBytes: 10_000_000, replyToAttachments: false))
         case .digest(let id, let after):
             guard case .digest(let digest) = response(to: SyncCall.digest(id, after: after), for: user) else {
                 return .failure(Problem(.notFound, "conversation"))

@@ -10,22 +10,26 @@ extension Transport {
     /// HTTP and WebSockets on a thread of this module's own, over TLS where the addresses say so.
     ///
     /// - Parameters:
+    ///   - media: where files are, unless that is where the server is.
     ///   - authorities: a file of certificates to trust (PEM). Nil means those that the system trusts.
-    public static func linux(server: URL, socket: URL, authorities: String? = nil) throws -> Transport {
+    public static func linux(
+        server: URL, socket: URL, media: URL? = nil, authorities: String? = nil
+    ) throws -> Transport {
         let http = try Endpoint(server.absoluteString, scheme: "http")
         let webSocket = try Endpoint(socket.absoluteString, scheme: "ws")
-        if http.isSecure || webSocket.isSecure {
+        let files = try Endpoint((media ?? server).absoluteString, scheme: "http")
+        if http.isSecure || webSocket.isSecure || files.isSecure {
             try TLSContext.trust(authorities) { _, _ in }
             // OpenSSL writes without MSG_NOSIGNAL.
             signal(SIGPIPE, SIG_IGN)
         }
         ReactorThread.start()
-        return reactor(http: [http], webSocket: [webSocket])
+        return reactor(http: [http], webSocket: [webSocket], media: [files])
     }
 
     /// For a program that runs the reactor itself.
-    package static func reactor(http: [Endpoint], webSocket: [Endpoint]) -> Transport {
-        Transport(http: ReactorHTTP(http), webSocket: ReactorWebSocket(webSocket))
+    package static func reactor(http: [Endpoint], webSocket: [Endpoint], media: [Endpoint]) -> Transport {
+        Transport(http: ReactorHTTP(http), webSocket: ReactorWebSocket(webSocket), media: ReactorHTTP(media))
     }
 }
 
@@ -33,15 +37,17 @@ extension Parley.Configuration {
     /// - Parameters:
     ///   - server: such as `https://chat.example`.
     ///   - socket: where WebSockets are opened, unless that is at the same origin.
+    ///   - media: where files are, unless that is at the same origin.
     ///   - authorities: a file of certificates to trust (PEM). Nil means those that the system trusts.
     public init(
-        server: URL, socket: URL? = nil, directory: URL, authorities: String? = nil,
+        server: URL, socket: URL? = nil, media: URL? = nil, directory: URL, authorities: String? = nil,
         token: @escaping @Sendable () async throws -> String
     ) throws {
         self.init(
             directory: directory,
             transport: try .linux(
-                server: server, socket: socket ?? Self.socket(of: server) ?? server, authorities: authorities),
+                server: server, socket: socket ?? Self.socket(of: server) ?? server, media: media,
+                authorities: authorities),
             token: token)
     }
 }

@@ -76,7 +76,7 @@ extension TransportResponse {
     fileprivate init(_ response: HTTPResponse) {
         self.init(
             status: response.status, retryAfter: response.retryAfter.map { Int($0.components.seconds) },
-            body: Data(response.body))
+            headers: response.fields, body: Data(response.body))
     }
 }
 
@@ -87,13 +87,26 @@ extension TransportRequest {
         guard let authorization = headers["Authorization"], authorization.hasPrefix(bearer) else {
             throw TransportFailure("no token")
         }
-        return HTTPRequest(
+        var request = HTTPRequest(
             method: method, path: base + path, token: String(authorization.dropFirst(bearer.count)),
             body: body.map { [UInt8]($0) } ?? [],
             idempotencyKey: headers["Idempotency-Key"].flatMap { UUIDBytes($0) })
+        request.contentType = headers["Content-Type"] ?? request.contentType
+        request.fields = headers.filter { !Self.ownFields.contains($0.key) }
+        guard request.fields.allSatisfy({ $0.key.isHeadText && $0.value.isHeadText }) else {
+            throw TransportFailure("a header has a line end")
+        }
+        return request
     }
 
+    private static let ownFields: Set = ["Authorization", "Idempotency-Key", "Content-Type"]
+
     private static let methods: [String: StaticString] = [
-        "GET": "GET", "POST": "POST", "PUT": "PUT", "PATCH": "PATCH", "DELETE": "DELETE",
+        "GET": "GET", "HEAD": "HEAD", "POST": "POST", "PUT": "PUT", "PATCH": "PATCH", "DELETE": "DELETE",
     ]
+}
+
+extension String {
+    /// Printable ASCII.
+    fileprivate var isHeadText: Bool { utf8.allSatisfy { (0x20..<0x7F).contains($0) } }
 }

@@ -4,6 +4,7 @@ import ParleyStorage
 /// A message as a screen shows it.
 public struct Bubble: Hashable, Sendable, Identifiable {
     public enum Content: Hashable, Sendable {
+        /// Empty where there are only files.
         case text(String)
         /// Deleted for everyone.
         case deleted
@@ -25,6 +26,8 @@ public struct Bubble: Hashable, Sendable, Identifiable {
     public var id: MessageID { row.id }
     public var row: TimelineRow
     public var content: Content
+    /// The files of the message, below its text.
+    public var files: [FileLabel]
     public var isOwn: Bool
     /// The day that begins with this message.
     public var day: String?
@@ -98,7 +101,9 @@ public struct BubbleMaker: Sendable {
                 conversationId: row.message.conversationId, viewer: viewer, receipts: receipts[row.id],
                 isTapped: tapped.contains(row.id), times: times)
             return Bubble(
-                row: row, content: content(of: row.message), isOwn: row.message.senderId == viewer,
+                row: row, content: content(of: row.message),
+                files: row.message.deletedForEveryone ? [] : (row.message.attachments ?? []).map(FileLabel.init),
+                isOwn: row.message.senderId == viewer,
                 day: day(of: row, after: previous, now: now), startsRun: !continuesRun(row, after: previous),
                 endsRun: next.map { !continuesRun($0, after: row) } ?? true,
                 isEdited: row.message.editedAt != nil && !row.message.deletedForEveryone,
@@ -158,7 +163,9 @@ public enum MessagePreview {
         of message: Message, viewer: UserID, naming: Bool, maker: BubbleMaker, limit: Int = 100
     ) -> String {
         let bubble = maker.bubbles([TimelineRow(message: message)], now: message.createdAt)[0]
-        let text = HarmlessText.line(bubble.content.text, limit: limit)
+        let isTextless = bubble.content == .text("")
+        let shown = isTextless ? message.previewText ?? "" : bubble.content.text
+        let text = HarmlessText.line(shown, limit: limit)
         if case .event = bubble.content { return text }
         if message.senderId == viewer { return "You: \(text)" }
         return naming ? "\(maker.name(message.senderId)): \(text)" : text

@@ -18,6 +18,8 @@ public enum ActionRefusal: Hashable, Sendable {
     /// The server does not have it yet.
     case notSent
     case formerMember
+    /// Messages with files cannot be replied to here.
+    case withFiles
     /// There is nothing to send again or to give up.
     case notFailed
 
@@ -29,6 +31,7 @@ public enum ActionRefusal: Hashable, Sendable {
         case .systemMessage: "That is not possible with this message."
         case .notSent: "The message is not sent yet."
         case .formerMember: "You are not in this conversation any more."
+        case .withFiles: "Messages with files cannot be replied to here."
         case .notFailed: "The message did not fail."
         }
     }
@@ -42,16 +45,21 @@ public struct MessageActions: Sendable {
     private let state: TimelineRow.State
     private let viewer: UserID
     private let isMember: Bool
+    private let repliesToAttachments: Bool
     private let now: Timestamp
 
     /// - Parameters:
     ///   - isMember: whether the viewer is in the conversation now.
+    ///   - repliesToAttachments: as `Parley.repliesToAttachments` says.
     ///   - now: by the server's clock, as far as it is known.
-    public init(_ row: TimelineRow, viewer: UserID, isMember: Bool = true, now: Timestamp) {
+    public init(
+        _ row: TimelineRow, viewer: UserID, isMember: Bool = true, repliesToAttachments: Bool = false, now: Timestamp
+    ) {
         message = row.message
         state = row.state
         self.viewer = viewer
         self.isMember = isMember
+        self.repliesToAttachments = repliesToAttachments
         self.now = now
     }
 
@@ -65,7 +73,7 @@ public struct MessageActions: Sendable {
         // What the server does not have is the user's alone.
         if !isMember, !isFailed { return .formerMember }
         switch action {
-        case .reply: return message.deletedForEveryone ? .deleted : isFailed ? .notSent : nil
+        case .reply: return replyRefusal
         case .tapback: return message.deletedForEveryone ? .deleted : isStored ? nil : .notSent
         case .edit: return editRefusal
         case .deleteForMe: return isFailed ? .notSent : nil
@@ -88,6 +96,12 @@ public struct MessageActions: Sendable {
         if message.deletedForEveryone { return .deleted }
         if !isStored || message.isEditable(by: viewer, at: now) { return nil }
         return .editWindowClosed(message.editWindowEnd)
+    }
+
+    private var replyRefusal: ActionRefusal? {
+        if message.deletedForEveryone { return .deleted }
+        if isFailed { return .notSent }
+        return message.attachments != nil && !repliesToAttachments ? .withFiles : nil
     }
 
     private var textless: ActionRefusal { message.deletedForEveryone ? .deleted : .systemMessage }

@@ -10,8 +10,23 @@ extension ProblemDetails {
         case .known(.forbidden): "you may not do that here"
         case .known(.notFound): "it is not there any more"
         case .known(.conflict): "it was changed or deleted meanwhile"
+        case .known(.mediaNotReady): "a file of it is not ready"
         case .known(.invalid): "the server does not accept it"
+        case .unknown("mediaRefused"): fileReason
         case .known, .unknown: HarmlessText.line(title, limit: 80)
+        }
+    }
+
+    /// Why the server does not accept a file.
+    private var fileReason: String {
+        switch detail {
+        case "unreadable": "the file cannot be read"
+        case "tooSlow": "the file takes too long to look into"
+        case "tooLarge": "the file is too large"
+        case "tooMuch": "no more can be uploaded today"
+        case "wrongType": "files of this kind are not accepted"
+        case "infected": "the file is infected"
+        default: "the server does not accept the file"
         }
     }
 }

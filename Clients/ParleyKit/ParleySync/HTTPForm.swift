@@ -5,7 +5,7 @@ import ParleyStorage
 /// A request as HTTP has it, without the token.
 package struct HTTPForm: Hashable, Sendable {
     package enum Method: String, Sendable {
-        case get = "GET", post = "POST", put = "PUT", patch = "PATCH", delete = "DELETE"
+        case get = "GET", head = "HEAD", post = "POST", put = "PUT", patch = "PATCH", delete = "DELETE"
     }
 
     package var method: Method
@@ -13,6 +13,9 @@ package struct HTTPForm: Hashable, Sendable {
     package var path: String
     package var body: Data?
     package var idempotencyKey: UUIDBytes?
+    package var contentType = "application/json"
+    /// Further header fields.
+    package var headers: [String: String] = [:]
 
     init(_ method: Method, _ path: String, idempotencyKey: UUIDBytes? = nil) {
         self.method = method
@@ -95,6 +98,7 @@ extension InquirySubject {
                     + (after.map { "&after=\(encoded($0.name))" } ?? ""))
         case .settings(let id): HTTPForm(.get, conversationPath(id) + "/settings")
         case .digest(let id, let after): SyncCall.digest(id, after: after).form
+        case .limits: HTTPForm(.get, "/v1/limits")
         case .direct(let user): HTTPForm(.post, "/v1/conversations", RequestBody.NewConversation(directWith: user))
         }
     }
@@ -146,8 +150,11 @@ extension OutboxCall {
 extension OutboxRow {
     fileprivate var newMessage: RequestBody.NewMessage? {
         guard let message, case .send(let text, let parent, let mentions, let sentAt) = write else { return nil }
+        let attachments = files.compactMap { $0.mediaId.map(RequestBody.AttachmentReference.init) }
         return .init(
-            id: message, text: text, replyTo: parent, mentions: mentions.isEmpty ? nil : mentions, sentAt: sentAt)
+            id: message, text: text.isEmpty && !attachments.isEmpty ? nil : text,
+            attachments: attachments.isEmpty ? nil : attachments, replyTo: parent,
+            mentions: mentions.isEmpty ? nil : mentions, sentAt: sentAt)
     }
 
     fileprivate var form: HTTPForm {

@@ -14,6 +14,7 @@ package enum InquirySubject: Hashable, Sendable {
     case receipts(ConversationID, MessageID, after: UserID?)
     case settings(ConversationID)
     case digest(ConversationID, after: Int64)
+    case limits
     /// Creates the direct conversation with a user, or finds it.
     case direct(UserID)
 }
@@ -44,6 +45,22 @@ extension Inquiry where Response == HistoryDigest {
     package static func digest(of conversation: ConversationID, after: Int64) -> Self {
         Self(.digest(conversation, after: after))
     }
+}
+
+/// What `GET /v1/limits` says of files; nil from a server without them.
+package struct FileLimits: Hashable, Sendable, Decodable {
+    /// The size of one file.
+    package var mediaBytes: Int64?
+    package var replyToAttachments: Bool?
+
+    package init(mediaBytes: Int64?, replyToAttachments: Bool?) {
+        self.mediaBytes = mediaBytes
+        self.replyToAttachments = replyToAttachments
+    }
+}
+
+extension Inquiry where Response == FileLimits {
+    package static var limits: Self { Self(.limits) }
 }
 
 extension Inquiry where Response == Conversation {

@@ -31,7 +31,8 @@ package struct OutboxStep: Sendable {
 /// Decides which rows of the outbox are sent when. Without I/O and without a clock; what it keeps may be lost at any
 /// time, as every request may be repeated.
 ///
-/// The messages of a conversation, and what changes who is in it, go one after the other. Edits, deletions and tapbacks
+/// The messages of a conversation, and what changes who is in it, go one after the other. A message whose files are still
+/// being uploaded keeps its place: those behind it wait. Edits, deletions and tapbacks
 /// wait for their own message alone. Conversations do not wait for each other.
 package struct OutboxSender: Sendable {
     private var inFlight: [Int: OutboxCall] = [:]
@@ -95,13 +96,17 @@ package struct OutboxSender: Sendable {
             let lanes = row.lanes
             let isFree = lanes.allSatisfy { !busy.contains($0) } && !sent.contains(row.key)
             let continues = row.conversation.map(open.contains) ?? false && row.isMessage
-            if row.isMessage, isFree || continues, messages.count < messagesPerBatch,
+            if row.isMessage, !row.awaitsFiles, isFree || continues, messages.count < messagesPerBatch,
                 bytes + row.size <= Self.batchBytes || messages.isEmpty
             {
                 messages.append(row)
                 bytes += row.size
-                // A reply may be refused where a text is not: what comes after it must not overtake it.
-                if row.isReply { open.remove(row.conversation!) } else { open.insert(row.conversation!) }
+                // These may be refused where a text is not: what comes after them must not overtake them.
+                if row.isReply || row.fileCount > 0 {
+                    open.remove(row.conversation!)
+                } else {
+                    open.insert(row.conversation!)
+                }
             } else {
                 if isFree, !row.isMessage { others.append(row) }
                 if let conversation = row.conversation, lanes.contains(.order(conversation)) {
@@ -216,6 +221,6 @@ extension OutboxRow {
     /// At least the bytes of its item in a batch.
     fileprivate var size: Int {
         guard case .send(let text, _, let mentions, _) = write else { return 0 }
-        return 2 * text.utf8.count + 80 * mentions.count + 300
+        return 2 * text.utf8.count + 80 * mentions.count + 60 * fileCount + 300
     }
 }

@@ -67,7 +67,7 @@ package enum SyncResponse: Sendable {
 }
 
 /// Why there is no response to a call.
-package enum CallFailure: Hashable, Sendable {
+package enum CallFailure: Error, Hashable, Sendable {
     /// No response: the request may or may not have been carried out.
     case lost
     /// A response with a problem, or with something that cannot be understood.

@@ -21,11 +21,15 @@ public struct TransportResponse: Hashable, Sendable {
     public var status: Int
     /// How long the server asked to wait, in seconds.
     public var retryAfter: Int?
+    /// By their names in lower case; at least `location`, `upload-offset`, `upload-length` and
+    /// `content-range`, which files need.
+    public var headers: [String: String]
     public var body: Data
 
-    public init(status: Int, retryAfter: Int? = nil, body: Data) {
+    public init(status: Int, retryAfter: Int? = nil, headers: [String: String] = [:], body: Data) {
         self.status = status
         self.retryAfter = retryAfter
+        self.headers = headers
         self.body = body
     }
 }

@@ -26,9 +26,15 @@ public protocol WebSocketChannel: Sendable {
 public struct Transport: Sendable {
     public var http: any HTTPTransport
     public var webSocket: any WebSocketTransport
+    /// For files: connections of their own, so that messages do not wait behind them.
+    public var media: any HTTPTransport
 
-    public init(http: any HTTPTransport, webSocket: any WebSocketTransport) {
+    /// - Parameter media: nil for where `http` goes.
+    public init(
+        http: any HTTPTransport, webSocket: any WebSocketTransport, media: (any HTTPTransport)? = nil
+    ) {
         self.http = http
+        self.media = media ?? http
         self.webSocket = webSocket
     }
 }

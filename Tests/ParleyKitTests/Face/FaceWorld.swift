@@ -36,10 +36,11 @@ final class FaceWorld: Sendable {
 
     func open(
         _ user: UserID = anna, file: String? = nil, clock: any EngineClock = FastClock(),
-        token: (@Sendable () async throws -> String)? = nil
+        fileBytes: Int64 = 1_000_000_000, token: (@Sendable () async throws -> String)? = nil
     ) async throws -> Parley {
         try await Parley.open(
             path: folder.file(file ?? "\(user).db"), server: network.server(for: user), clock: clock, seed: 1,
+            fileBytes: fileBytes,
             token: token ?? {
                 self.tokens.withLock {
                     $0 += 1; return "token-\($0)"

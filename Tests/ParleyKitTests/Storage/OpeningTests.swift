@@ -8,7 +8,7 @@ import Testing
     private static let fixtures = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().appendingPathComponent("Fixtures")
 
-    @Test("a database of every earlier version opens with all that it had", arguments: [1, 2])
+    @Test("a database of every earlier version opens with all that it had", arguments: [1, 2, 3])
     func migration(version: Int) throws {
         let folder = try TemporaryFolder()
         let path = folder.file("copy.db")
@@ -46,6 +46,40 @@ import Testing
             .conversation(head(lastSeq: 3), follows: false), .change(created(message(4)), movesCursor: true),
         ])
         #expect(try store.storedRanges(of: talk) == [1...2, 4...4])
+    }
+
+    @Test("a message whose files version 3 did not keep is loaded again, and then has them")
+    func migrationWithoutFiles() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("copy.db")
+        let textless = "UPDATE messages SET text = NULL WHERE key = 1; PRAGMA user_version = 3"
+        try Connection(path: path).execute(Self.dump(3) + textless)
+        let store = try LocalStore(path: path)
+        #expect(try store.storedRanges(of: talk).isEmpty)
+        let photo = Attachment(id: mediaId(1), name: "Walk.png", type: "image/png", size: 9)
+        var whole = message(1)
+        whole.text = nil
+        whole.attachments = [photo]
+        try store.apply([.message(whole)])
+        #expect(try store.message(messageId(1), in: talk)?.attachments == [photo])
+        #expect(try store.search("walk").map(\.id) == [messageId(1)])
+    }
+
+    @Test("a message is not sent without a file that a damaged database has lost")
+    func damageOfFiles() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("copy.db")
+        do {
+            let store = try LocalStore(path: path)
+            try store.enqueue(send("whole"), messageId(1), files: [folder.copied("a", in: store)])
+            try store.enqueue(send("torn"), messageId(2), files: [folder.copied("b", in: store)], key: 2)
+            try store.connection.execute("DELETE FROM uploads WHERE key = 2")
+            try store.connection.execute("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA writable_schema = ON")
+            try store.connection.execute("UPDATE sqlite_schema SET rootpage = 9999 WHERE name = 'conversations'")
+        }
+        let rows = try LocalStore.open(path: path).store.outbox()
+        #expect(rows.map(\.state) == [.waiting, .failed])
+        #expect(rows[0].files.map(\.attachment.name) == ["a"])
     }
 
     @Test("a database of a later version is left alone")

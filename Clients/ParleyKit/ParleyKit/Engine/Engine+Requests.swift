@@ -4,7 +4,7 @@ import ParleySync
 
 extension Engine {
     /// What a request without a token is answered with: the token is asked for, and the request repeated.
-    private static let noToken = CallFailure.refused(
+    static let noToken = CallFailure.refused(
         ProblemDetails(Problem(.unauthenticated, "no token")), retryAfter: nil)
 
     // MARK: Synchronisation
@@ -40,8 +40,18 @@ extension Engine {
         }
     }
 
+    func checked(
+        _ result: Result<MediaResponse, CallFailure>, _ used: String
+    ) -> Result<MediaResponse, CallFailure> {
+        if case .failure(let failure) = result, failure.isUnauthenticated, used != token {
+            .failure(.lost)
+        } else {
+            result
+        }
+    }
+
     /// Runs a request beside the engine, and what it returns on it, unless everything began anew meanwhile.
-    private func start(
+    func start(
         _ body: @escaping @Sendable (any Server, String?) async -> @Sendable (isolated Engine) -> Void
     ) {
         lastCall += 1
@@ -75,6 +85,7 @@ extension Engine {
         isPumpPlanned = false
         guard isActive, let store else { return }
         do throws(StorageError) {
+            try pumpUploads()
             let rows = try store.sendable(limit: OutboxSender.rowsToPlan)
             guard !rows.isEmpty else { return finishCatchUps() }
             guard token != nil else { return needToken(isFresh: false) }
@@ -84,7 +95,7 @@ extension Engine {
             if !untried.isEmpty { try store.markTried(untried) }
             for (id, call) in planned { submit(id, call) }
             // The server does not take them at the moment.
-            if sender.wakeAt != nil { finishCatchUps() }
+            if sender.wakeAt != nil || uploader.isPaused { finishCatchUps() }
         } catch {
             return fail(error)
         }
@@ -123,10 +134,20 @@ extension Engine {
 
     /// Asks the server once. A token that is refused is replaced, once.
     func ask<Response>(_ inquiry: Inquiry<Response>) async throws(ParleyError) -> Response {
+        try await asking { server, token in await server.ask(inquiry, token: token) }
+    }
+
+    func ask(_ call: MediaCall) async throws(ParleyError) -> MediaResponse {
+        try await asking { server, token in await server.carryOut(call, body: nil, sha256: [], token: token) }
+    }
+
+    private func asking<Response: Sendable>(
+        _ body: @Sendable (any Server, String) async -> Result<Response, CallFailure>
+    ) async throws(ParleyError) -> Response {
         for attempt in 1...2 {
             guard store != nil else { throw .closed }
             guard let token = await tokenForCaller() else { throw .unreachable }
-            switch await server.ask(inquiry, token: token) {
+            switch await body(server, token) {
             case .success(let response):
                 proveToken()
                 return response

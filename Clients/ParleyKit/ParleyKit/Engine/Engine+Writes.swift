@@ -5,20 +5,25 @@ import ParleySync
 // What the user does. It is stored when these return.
 
 extension Engine {
-    func write(_ write: PendingWrite, in id: ConversationID?, message: MessageID? = nil) throws(ParleyError) {
+    func write(
+        _ write: PendingWrite, in id: ConversationID?, message: MessageID? = nil, files: [CopiedFile] = []
+    ) throws(ParleyError) {
         let key = identifiers.key()
         try change(topics(of: write, in: id)) { (store, now) throws(StorageError) in
-            try store.enqueue(write, in: id, message: message, at: now, key: key)
+            try store.enqueue(write, in: id, message: message, files: files, at: now, key: key)
         }
     }
 
     /// Stores a message, and returns its id.
     func send(
-        _ text: String, replyTo parent: MessageID?, mentions: [UserID], in id: ConversationID
+        _ text: String, _ files: [CopiedFile] = [], replyTo parent: MessageID?, mentions: [UserID],
+        in id: ConversationID
     ) throws(ParleyError) -> MessageID {
         let now = clock.timestamp
         let message = MessageID(identifiers.uuid(at: now))
-        try write(.send(text: text, replyTo: parent, mentions: mentions, sentAt: now), in: id, message: message)
+        try write(
+            .send(text: text, replyTo: parent, mentions: mentions, sentAt: now), in: id, message: message,
+            files: files)
         return message
     }
 
@@ -36,7 +41,9 @@ extension Engine {
     }
 
     func discard(_ message: MessageID, in id: ConversationID) throws(ParleyError) {
-        try change([.conversation(id)]) { (store, _) throws(StorageError) in try store.discard(message, in: id) }
+        try change([.conversation(id), .uploads(id)]) { (store, _) throws(StorageError) in
+            try store.discard(message, in: id)
+        }
     }
 
     func markRead(upTo seq: Int64, in id: ConversationID) throws(ParleyError) {

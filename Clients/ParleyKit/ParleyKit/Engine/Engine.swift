@@ -1,3 +1,4 @@
+import Foundation
 import Models
 import ParleyStorage
 import ParleySync
@@ -15,6 +16,7 @@ package actor Engine {
     private let provideToken: @Sendable () async throws -> String
     var sync: Synchronizer
     var sender: OutboxSender
+    var uploader: UploadSender
     var identifiers = NewIdentifiers()
     var random: SeededGenerator
 
@@ -50,6 +52,12 @@ package actor Engine {
     /// What somebody looks at while nothing may be asked.
     private var lookedAt: Set<Look> = []
 
+    // MARK: Files
+
+    let folder: FileFolder
+    var loads: [FileKey: Task<Result<URL, ParleyError>, Never>] = [:]
+    var hasAskedForLimits = false
+
     // MARK: What passes
 
     var typing = TypingUsers()
@@ -65,13 +73,18 @@ package actor Engine {
 
     init(
         path: String, server: any Server, clock: any EngineClock, hub: Hub, seed: UInt64,
-        token: @escaping @Sendable () async throws -> String
+        fileBytes: Int64, token: @escaping @Sendable () async throws -> String
     ) throws(StorageError) {
         let opened = try LocalStore.open(path: path)
         if let file = opened.setAside { hub.report(.setAside(file: file, salvaged: opened.salvaged)) }
         var random = SeededGenerator(seed: seed)
         sync = Synchronizer(from: try opened.store.syncPosition(), seed: random.next())
         sender = OutboxSender(seed: random.next())
+        uploader = UploadSender(seed: random.next())
+        folder = opened.store.files
+        // On a full disk everything but files works.
+        try? folder.create()
+        opened.store.mostFileBytes = fileBytes
         dataVersion = try opened.store.connection.dataVersion()
         store = opened.store
         self.random = random
@@ -92,6 +105,7 @@ package actor Engine {
         activate()
         handle([.start])
         sender.resume()
+        uploader.resume()
         pump()
     }
 
@@ -148,6 +162,7 @@ package actor Engine {
         disconnect()
         endCatchUps()
         cancelCalls()
+        for load in loads.values { load.cancel() }
         closeSession()
         timer?.cancel()
         tokenTask?.cancel()
@@ -168,7 +183,11 @@ package actor Engine {
         } catch {
             return fail(error)
         }
-        if !writes.isEmpty { storageBackoff.succeeded() }
+        if !writes.isEmpty {
+            storageBackoff.succeeded()
+            // A deletion takes the files along.
+            removeOrphans()
+        }
         // Responses on their way may be of a history that is gone.
         if steps.contains(where: \.discards) { sender.restart() }
         hub.raise(writes.topics)
@@ -210,6 +229,8 @@ package actor Engine {
         proveToken()
         // The network is back.
         sender.resume()
+        uploader.resume()
+        learnLimits()
         planPump()
     }
 
@@ -231,6 +252,7 @@ package actor Engine {
         do throws(StorageError) {
             sync = Synchronizer(from: try store.syncPosition(), seed: random.next())
             sender = OutboxSender(seed: random.next())
+            uploader = UploadSender(seed: random.next())
             restartAt = nil
         } catch {
             return fail(error)
@@ -284,6 +306,7 @@ package actor Engine {
         token = fresh
         isTokenUnproven = true
         sender.tokenArrived()
+        uploader.tokenArrived()
         handle([.token(fresh)])
         pump()
     }
@@ -309,6 +332,7 @@ package actor Engine {
         let times = [
             restartAt, askForTokenAt, session?.openBy, typing.nextEnd, isActive ? sync.wakeAt : nil,
             isActive && token != nil ? sender.wakeAt : nil,
+            isActive && token != nil ? uploader.wakeAt : nil,
         ]
         let next = times.compactMap(\.self).min()
         guard next != wakeAt else { return }

@@ -1,3 +1,4 @@
+import Foundation
 import Models
 import ParleyStorage
 import ParleySync
@@ -8,6 +9,12 @@ package protocol Server: Sendable {
     func ask(_ call: SyncCall, token: String) async -> SyncResponse
     func carryOut(_ call: OutboxCall, token: String) async -> OutboxResponse
     func ask<Response>(_ inquiry: Inquiry<Response>, token: String) async -> Result<Response, CallFailure>
+    /// - Parameters:
+    ///   - body: the bytes that `append` names; nil for other calls.
+    ///   - sha256: their digest.
+    func carryOut(
+        _ call: MediaCall, body: Data?, sha256: [UInt8], token: String
+    ) async -> Result<MediaResponse, CallFailure>
     func openSession() async throws -> any ServerSession
 }
 
@@ -18,5 +25,3 @@ package protocol ServerSession: Sendable {
     func send(_ frame: FrameFromClient) async throws
     func close()
 }
-
-extension CallFailure: Error {}

@@ -28,6 +28,16 @@ package struct WebServer: Server {
         await send(inquiry.subject.form, token) { try JSONDecoder().decode(Response.self, from: $0) }
     }
 
+    package func carryOut(
+        _ call: MediaCall, body: Data?, sha256: [UInt8], token: String
+    ) async -> Result<MediaResponse, CallFailure> {
+        let request = call.form(body: body, sha256: sha256).request(token: token)
+        guard let response = try? await transport.media.send(request) else { return .failure(.lost) }
+        guard (200..<300).contains(response.status) else { return .failure(response.failure(of: call)) }
+        let value = call.response(status: response.status, headers: response.headers, body: response.body)
+        return value.map { .success($0) } ?? .failure(.lost)
+    }
+
     package func openSession() async throws -> any ServerSession {
         WebSession(channel: try await transport.webSocket.open())
     }
@@ -49,7 +59,8 @@ package struct WebServer: Server {
 extension HTTPForm {
     fileprivate func request(token: String) -> TransportRequest {
         var headers = ["Authorization": "Bearer \(token)"]
-        if body != nil { headers["Content-Type"] = "application/json" }
+        if body != nil { headers["Content-Type"] = contentType }
+        headers.merge(self.headers) { first, _ in first }
         if let idempotencyKey { headers["Idempotency-Key"] = idempotencyKey.description }
         return TransportRequest(method: method.rawValue, path: path, headers: headers, body: body)
     }
@@ -65,6 +76,12 @@ extension TransportResponse {
         }
         guard let code = Self.code(of: status) else { return .lost }
         return .refused(ProblemDetails(Problem(code, "status \(status)")), retryAfter: wait)
+    }
+
+    /// What refuses a HEAD has no body. That an upload has ended is asked for once more, with one.
+    fileprivate func failure(of call: MediaCall) -> CallFailure {
+        guard case .offset = call, status == 404 || status == 410 else { return failure }
+        return .refused(ProblemDetails(Problem(.notFound, "status \(status)")), retryAfter: nil)
     }
 
     private static func code(of status: Int) -> Problem.Code? {

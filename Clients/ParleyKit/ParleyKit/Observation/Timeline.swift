@@ -86,7 +86,7 @@ public final class Timeline: AsyncSequence, Sendable {
 
     public func makeAsyncIterator() -> AsyncIterator {
         let signal = observation.hub.signal { [conversation] topic in
-            topic == .conversation(conversation) || topic == .connection
+            topic == .conversation(conversation) || topic == .connection || topic == .files
         }
         state.withLock { $0.signals = $0.signals.filter { $0.signal != nil } + [WeakSignal(signal: signal)] }
         let observer = Observer<Element>(signal: signal, in: observation) { [self] last, topics in

@@ -16,6 +16,10 @@ enum Topic: Hashable, Sendable {
     case connection
     case presence
     case typing(ConversationID)
+    /// How far its files are.
+    case uploads(ConversationID)
+    /// Files left this device, of whichever conversations.
+    case files
     /// The window of a timeline or a list was moved, or a response to a search has come.
     case view
 

@@ -65,6 +65,8 @@ struct Statement {
 package struct Row {
     let handle: OpaquePointer
 
+    package var columnCount: Int32 { sqlite3_column_count(handle) }
+
     package func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
 
     package func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }

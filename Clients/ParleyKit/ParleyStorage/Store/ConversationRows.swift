@@ -201,10 +201,11 @@ extension LocalStore {
         let message: (message: Message, key: Int64)?
 
         init(_ row: Row) {
-            (conversation, key) = LocalStore.conversation(row, from: 21)
+            let first = LocalStore.messageColumns
+            (conversation, key) = LocalStore.conversation(row, from: first)
             unread = UnreadPosition(
                 lastSeq: conversation.lastSeq, seen: max(conversation.readSeq, conversation.clearedSeq),
-                count: Int(row.integer(34)), seq: row.integer(35), after: row.integer(36))
+                count: Int(row.integer(first + 13)), seq: row.integer(first + 14), after: row.integer(first + 15))
             message = row.isNull(0) ? nil : LocalStore.message(row)
         }
     }

@@ -31,6 +31,6 @@ extension LocalStore {
     /// The messages that the server does not have yet, of all conversations, in the order of writing.
     package func unsentRows() throws(StorageError) -> [TimelineRow] {
         let own = try userId()
-        return try outbox().compactMap { row in row.conversation.flatMap { row.unsent(in: $0, by: own) } }
+        return try outbox().compactMap { row in row.conversation.flatMap { row.unsent(in: $0, by: own, files) } }
     }
 }

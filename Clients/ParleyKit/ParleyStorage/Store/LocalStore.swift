@@ -5,10 +5,15 @@ import Models
 /// It is synchronous and not `Sendable`; `LocalDatabase` is the actor around it.
 package final class LocalStore {
     package let connection: Connection
+    /// Where the files of messages are.
+    package let files: FileFolder
+    /// How many bytes of loaded and sent files stay. Beyond, those are removed that nobody looked at for longest.
+    package var mostFileBytes = Int64.max
 
     /// Opens the database, or creates it, and brings it to the latest version.
     package init(path: String) throws(StorageError) {
         connection = try Connection(path: path)
+        files = FileFolder(ofDatabase: path)
         // WAL: readers do not wait for a writer, such as another process of the same application. A commit survives the
         // end of the process; what a loss of power takes from the end of the log is loaded from the server again, except
         // the outbox: hence FULL.

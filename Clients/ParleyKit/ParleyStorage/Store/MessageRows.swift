@@ -9,8 +9,9 @@ extension LocalStore {
             INSERT INTO messages (
                 conversation, seq, change_seq, id, sender_id, kind, text, sent_at, created_at, edited_at, deleted_at,
                 event_kind, event_user, event_title, parent_id, parent_seq, parent_sender, parent_preview,
-                tapback_counts, mentions)
-            SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20
+                tapback_counts, mentions, attachments, file_names)
+            SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
+                ?21, ?22
             FROM conversations c
             WHERE c.key = ?1 AND ?2 > c.cleared_seq
                 AND NOT EXISTS (SELECT 1 FROM hidden h WHERE h.conversation = ?1 AND h.message_id = ?4)
@@ -21,13 +22,18 @@ extension LocalStore {
                 event_title = excluded.event_title, parent_id = excluded.parent_id, parent_seq = excluded.parent_seq,
                 parent_sender = coalesce(excluded.parent_sender, messages.parent_sender),
                 parent_preview = coalesce(excluded.parent_preview, messages.parent_preview),
-                tapback_counts = excluded.tapback_counts, mentions = excluded.mentions
-            WHERE excluded.change_seq > messages.change_seq
+                tapback_counts = excluded.tapback_counts, mentions = excluded.mentions,
+                attachments = excluded.attachments, file_names = excluded.file_names
+            WHERE excluded.change_seq > messages.change_seq OR (
+                -- Stored by a version that did not keep them.
+                excluded.change_seq = messages.change_seq AND messages.attachments IS NULL
+                AND excluded.attachments IS NOT NULL)
             """, conversation, message.seq, message.changeSeq, message.id, message.senderId, message.kind,
             message.text, message.sentAt, message.createdAt, message.editedAt, message.deletedTime,
             message.event?.kind, message.event?.userId, message.event?.title, message.replyTo?.messageId,
             message.replyTo?.seq, message.replyTo?.senderId, message.replyTo?.preview,
-            message.tapbackCounts.stored, message.mentions.stored)
+            message.tapbackCounts.stored, message.mentions.stored, message.storedAttachments?.stored,
+            message.storedAttachments?.storedNames)
         // A message that nothing has happened to since has neither, and had neither.
         if stored > 0, message.changeSeq != message.seq || !message.tapbacks.isEmpty || message.deletedForEveryone {
             try storeTapbacksAndRevisions(of: message, in: conversation)
@@ -84,6 +90,9 @@ extension LocalStore {
 }
 
 extension Message {
+    /// Of a tombstone nothing is kept, whatever came with it.
+    fileprivate var storedAttachments: [Attachment]? { deletedForEveryone ? nil : attachments }
+
     /// When it was deleted for everyone; its creation where the server does not say.
     fileprivate var deletedTime: Timestamp? { deletedForEveryone ? deletedAt ?? createdAt : nil }
 }
@@ -136,15 +145,20 @@ extension LocalStore {
         return try completed(rows)
     }
 
+    /// How many columns `messages.*` has.
+    static let messageColumns: Int32 = 23
+
     /// Reads `messages.*` and, as the last column, the id of the conversation.
     static func message(_ row: Row) -> (message: Message, key: Int64) {
         var message = Message(
-            id: MessageID(row.uuid(4)), conversationId: ConversationID(row.uuid(21)), seq: row.integer(2),
+            id: MessageID(row.uuid(4)), conversationId: ConversationID(row.uuid(Self.messageColumns)),
+            seq: row.integer(2),
             changeSeq: row.integer(3), senderId: row.user(5), kind: .text, text: row.optional(7, row.text),
             sentAt: row.time(8), createdAt: row.time(9), editedAt: row.optional(10, row.time),
             deletedAt: row.optional(11, row.time), event: event(row), replyTo: reference(row),
             tapbackCounts: row.optional(19, row.text).map { [TapbackKind: Int](stored: $0) } ?? [:],
-            mentions: row.optional(20, row.text).map { [UserID](stored: $0) } ?? [])
+            mentions: row.optional(20, row.text).map { [UserID](stored: $0) } ?? [],
+            attachments: row.optional(21, row.text)?.decoded(as: [Attachment].self))
         message.kind = Open(row.text(6))
         return (message, row.integer(0))
     }

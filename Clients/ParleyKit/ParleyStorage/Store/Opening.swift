@@ -60,6 +60,7 @@ extension LocalStore {
         // Reads on where a part of the schema is damaged.
         try? damaged.execute("PRAGMA writable_schema = ON")
         let rows = Self.salvagedRows(damaged)
+        let uploads = Self.salvagedUploads(damaged)
         let drafts =
             (try? damaged.all("SELECT conversation_id, text, parent_id, at FROM drafts") { row in
                 (
@@ -69,6 +70,8 @@ extension LocalStore {
             }) ?? []
         try write { () throws(StorageError) in
             for row in rows { try insert(row) }
+            for upload in uploads { try insert(upload, of: rows) }
+            try failWithoutFiles(rows)
             for (conversation, draft, at) in drafts { try setDraft(draft, in: conversation, at: at) }
         }
         return rows.count + drafts.count
@@ -99,14 +102,56 @@ extension LocalStore {
         try connection.run(
             """
             INSERT INTO outbox (
-                key, conversation_id, message_id, kind, write, idempotency_key, state, was_tried, problem, at)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+                key, conversation_id, message_id, kind, write, idempotency_key, state, was_tried, problem, at, files)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
             """, row.key, row.conversation, row.message, row.write.kind, String(json: row.write), row.idempotencyKey,
-            row.state.rawValue, row.wasTried, row.problem.map { String(json: $0) }, row.at)
+            row.state.rawValue, row.wasTried, row.problem.map { String(json: $0) }, row.at,
+            row.fileCount)
     }
 
-    /// Removes the copy from the device, when the user signs out.
+    /// What the outbox's messages carry; the server is asked how much of it it has.
+    private struct SalvagedUpload {
+        let row: Int64
+        let position: Int64
+        let file: String
+        let attachment: String
+        let size: Int64
+        let mediaId: UUIDBytes?
+    }
+
+    private static func salvagedUploads(_ damaged: Connection) -> [SalvagedUpload] {
+        let uploads = try? damaged.all(
+            "SELECT outbox_key, position, file, attachment, size, media_id FROM uploads WHERE outbox_key IS NOT NULL"
+        ) { row in
+            SalvagedUpload(
+                row: row.integer(0), position: row.integer(1), file: row.text(2), attachment: row.text(3),
+                size: row.integer(4), mediaId: row.optional(5, row.uuid))
+        }
+        return uploads ?? []
+    }
+
+    private func insert(_ upload: SalvagedUpload, of rows: [OutboxRow]) throws(StorageError) {
+        guard rows.contains(where: { $0.key == upload.row }) else { return }
+        try connection.run(
+            """
+            INSERT INTO uploads (outbox_key, position, file, attachment, size, media_id)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+            """, upload.row, upload.position, upload.file, upload.attachment, upload.size, upload.mediaId)
+    }
+
+    /// A message whose files were lost is not sent without them.
+    private func failWithoutFiles(_ rows: [OutboxRow]) throws(StorageError) {
+        let lost = ProblemDetails(Problem(.notFound, "a file of the message was lost with the damaged database"))
+        for row in try withFiles(rows) where row.files.count < row.fileCount {
+            try connection.run(
+                "UPDATE outbox SET state = 1, problem = ?2 WHERE key = ?1", row.key, String(json: lost))
+        }
+    }
+
+    /// Removes the copy from the device, with its files, when the user signs out.
     package static func erase(path: String) throws {
+        // The database last: as long as it is there, its user is to be signed out.
+        try FileFolder(ofDatabase: path).removeAll()
         for suffix in parts where FileManager.default.fileExists(atPath: path + suffix) {
             try FileManager.default.removeItem(atPath: path + suffix)
         }

@@ -6,9 +6,12 @@ extension LocalStore {
     /// Stores what the user did, or joins it to what waits: the text of a message that no request was made with yet is
     /// replaced, a later tapback takes the place of an earlier one, and so on.
     ///
-    /// - Parameter key: for `Idempotency-Key`, new for each call.
+    /// - Parameters:
+    ///   - files: those of a message.
+    ///   - key: for `Idempotency-Key`, new for each call.
     package func enqueue(
-        _ new: PendingWrite, in conversation: ConversationID?, message: MessageID? = nil, at: Timestamp, key: UUIDBytes
+        _ new: PendingWrite, in conversation: ConversationID?, message: MessageID? = nil, files: [CopiedFile] = [],
+        at: Timestamp, key: UUIDBytes
     ) throws(StorageError) {
         try write { () throws(StorageError) in
             if case .read(let seq) = new, let conversation, let state = try state(of: conversation) {
@@ -20,11 +23,12 @@ extension LocalStore {
                 return try replace(row.key, with: joined)
             }
             if new.kind == "delete", let conversation, let message { try dropUntried(of: message, in: conversation) }
-            try connection.run(
+            let row = try connection.first(
                 """
-                INSERT INTO outbox (conversation_id, message_id, kind, write, idempotency_key, at)
-                VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-                """, conversation, message, new.kind, String(json: new), key, at)
+                INSERT INTO outbox (conversation_id, message_id, kind, write, idempotency_key, at, files)
+                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) RETURNING key
+                """, conversation, message, new.kind, String(json: new), key, at, files.count, read: { $0.integer(0) })
+            if let row { try store(files, ofRow: row) }
         }
     }
 
@@ -88,6 +92,7 @@ extension LocalStore {
             else { return }
             try connection.run(
                 "UPDATE outbox SET state = 0, was_tried = 0, problem = NULL WHERE key = ?1", row.key)
+            try recheckFiles(ofRow: row.key)
             guard row.problem?.code == .known(.conflict), let newId else { return }
             try rename(message, to: newId, in: conversation)
         }
@@ -129,6 +134,7 @@ extension LocalStore {
         try write { () throws(StorageError) in
             try store(response, row)
             try storeUntold(row)
+            if row.fileCount > 0 { try keepFiles(ofRow: row.key, at: row.at) }
             try connection.run("DELETE FROM outbox WHERE key = ?1", row.key)
         }
     }
@@ -167,7 +173,9 @@ extension LocalStore {
         guard
             let key = try connection.first(
                 """
-                UPDATE messages SET text = NULL, deleted_at = ?3, tapback_counts = NULL, mentions = NULL
+                UPDATE messages SET
+                    text = NULL, deleted_at = ?3, tapback_counts = NULL, mentions = NULL, attachments = NULL,
+                    file_names = NULL
                 WHERE conversation = ?1 AND id = ?2 AND deleted_at IS NULL RETURNING key
                 """, conversation, message, time, read: { $0.integer(0) })
         else { return }
@@ -205,6 +213,7 @@ extension LocalStore {
     /// Later writes to a message that the server will never have join it now.
     private func fail(_ row: OutboxRow, _ problem: ProblemDetails) throws(StorageError) {
         guard let conversation = row.conversation, let message = row.message else { return }
+        if try checkFiles(of: row, after: problem) { return }
         var write = row.write
         for later in try outbox(of: message, in: conversation) where later.key > row.key {
             if later.write.kind == "delete" { return try discard(message, in: conversation) }
@@ -218,11 +227,13 @@ extension LocalStore {
 
     /// A message came back by the stream: its row is done, whatever becomes of the request.
     func forgetSent(_ message: MessageID, in conversation: ConversationID, by sender: UserID) throws(StorageError) {
+        guard try isOwn(sender) else { return }
+        for row in try outbox(of: message, in: conversation) where row.fileCount > 0 {
+            try keepFiles(ofRow: row.key, at: row.at)
+        }
         try connection.run(
-            """
-            DELETE FROM outbox WHERE message_id = ?1 AND conversation_id = ?2 AND kind = 'send'
-                AND ?3 = (SELECT user_id FROM account)
-            """, message, conversation, sender)
+            "DELETE FROM outbox WHERE message_id = ?1 AND conversation_id = ?2 AND kind = 'send'", message,
+            conversation)
     }
 
     // MARK: Reading
@@ -233,35 +244,40 @@ extension LocalStore {
 
     /// All rows, in the order of writing.
     package func outbox() throws(StorageError) -> [OutboxRow] {
-        try connection.all("SELECT * FROM outbox ORDER BY key", read: Self.outboxRow).compactMap(\.self)
+        try withFiles(
+            connection.all("SELECT * FROM outbox ORDER BY key", read: Self.outboxRow).compactMap(\.self))
     }
 
     package func outbox(of conversation: ConversationID) throws(StorageError) -> [OutboxRow] {
-        try connection.all(
-            "SELECT * FROM outbox WHERE conversation_id = ?1 ORDER BY key", conversation, read: Self.outboxRow
-        ).compactMap(\.self)
+        try withFiles(
+            connection.all(
+                "SELECT * FROM outbox WHERE conversation_id = ?1 ORDER BY key", conversation, read: Self.outboxRow
+            ).compactMap(\.self))
     }
 
     private func outbox(
         of message: MessageID, in conversation: ConversationID
     ) throws(StorageError) -> [OutboxRow] {
-        try connection.all(
-            "SELECT * FROM outbox WHERE message_id = ?1 AND conversation_id = ?2 ORDER BY key", message, conversation,
-            read: Self.outboxRow
-        ).compactMap(\.self)
+        try withFiles(
+            connection.all(
+                "SELECT * FROM outbox WHERE message_id = ?1 AND conversation_id = ?2 ORDER BY key", message,
+                conversation, read: Self.outboxRow
+            ).compactMap(\.self))
     }
 
-    /// The first rows that may be sent: not the messages behind one that failed.
+    /// The first rows that may be sent: not the messages behind one that failed, or whose files are on their way.
     package func sendable(limit: Int) throws(StorageError) -> [OutboxRow] {
-        try connection.all(
+        let rows = try connection.all(
             """
             SELECT o.* FROM outbox o
             WHERE o.state = 0 AND NOT (o.kind = 'send' AND EXISTS (
                 SELECT 1 FROM outbox f
-                WHERE f.conversation_id = o.conversation_id AND f.state = 1 AND f.key < o.key))
+                WHERE f.conversation_id = o.conversation_id AND f.key < o.key AND (f.state = 1 OR f.files > 0)
+                    AND (f.state = 1 OR f.files > (
+                        SELECT count(*) FROM uploads u WHERE u.outbox_key = f.key AND u.is_ready = 1))))
             ORDER BY o.key LIMIT ?1
-            """, limit, read: Self.outboxRow
-        ).compactMap(\.self)
+            """, limit, read: Self.outboxRow)
+        return try withFiles(rows.compactMap(\.self))
     }
 
     /// Nil for a write of a later version of the application, which waits until that runs again.
@@ -273,7 +289,9 @@ extension LocalStore {
             key: row.integer(0), conversation: row.optional(1, row.uuid).map(ConversationID.init),
             message: row.optional(2, row.uuid).map(MessageID.init), write: write, idempotencyKey: row.uuid(5),
             state: state, wasTried: row.flag(7),
-            problem: row.optional(8, row.text)?.decoded(as: ProblemDetails.self), at: row.time(9))
+            problem: row.optional(8, row.text)?.decoded(as: ProblemDetails.self), at: row.time(9),
+            // A damaged database of an earlier version has no such column.
+            fileCount: row.columnCount > 10 ? Int(row.integer(10)) : 0)
     }
 }
 

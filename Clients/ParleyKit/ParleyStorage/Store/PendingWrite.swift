@@ -2,6 +2,7 @@ import Models
 
 /// What the user did and the server has not answered yet. Stored as JSON: cases and fields are added, never renamed.
 package enum PendingWrite: Hashable, Sendable, Codable {
+    /// Without a text it is empty; then there are files.
     case send(text: String, replyTo: MessageID?, mentions: [UserID], sentAt: Timestamp)
     case edit(text: String)
     case deleteForMe
@@ -59,10 +60,14 @@ package struct OutboxRow: Hashable, Sendable {
     package var wasTried: Bool
     package var problem: ProblemDetails?
     package var at: Timestamp
+    /// How many files the message has, and those that there are.
+    package var fileCount: Int
+    package var files: [OutgoingFile] = []
 
     package init(
         key: Int64, conversation: ConversationID?, message: MessageID?, write: PendingWrite, idempotencyKey: UUIDBytes,
-        state: State = .waiting, wasTried: Bool = false, problem: ProblemDetails? = nil, at: Timestamp
+        state: State = .waiting, wasTried: Bool = false, problem: ProblemDetails? = nil, at: Timestamp,
+        fileCount: Int = 0
     ) {
         self.key = key
         self.conversation = conversation
@@ -73,7 +78,11 @@ package struct OutboxRow: Hashable, Sendable {
         self.wasTried = wasTried
         self.problem = problem
         self.at = at
+        self.fileCount = fileCount
     }
+
+    /// Whether it is a message some of whose files the server does not have yet.
+    package var awaitsFiles: Bool { files.count < fileCount || !files.allSatisfy(\.isReady) }
 }
 
 /// The response to a pending write that the server carried out.

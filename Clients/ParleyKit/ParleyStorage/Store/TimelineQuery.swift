@@ -30,11 +30,16 @@ public struct TimelineRow: Hashable, Sendable, Identifiable {
     public var state: State
     /// Nil for a message that is no reply, and where the parent is gone.
     public var parent: Parent?
+    /// The files of the message, with what this device has of them.
+    public var attachments: [AttachmentRow]
 
-    public init(message: Message, state: State = .stored, parent: Parent? = nil) {
+    public init(
+        message: Message, state: State = .stored, parent: Parent? = nil, attachments: [AttachmentRow] = []
+    ) {
         self.message = message
         self.state = state
         self.parent = parent
+        self.attachments = attachments
     }
 }
 
@@ -199,14 +204,17 @@ extension LocalStore {
         var rows = stored.map { TimelineRow(message: $0, state: .stored) }
         if isAtEnd {
             let known = Set(stored.map(\.id))
-            rows += pending.compactMap { $0.unsent(in: id, by: own) }.filter { !known.contains($0.id) }
+            rows += pending.compactMap { $0.unsent(in: id, by: own, files) }.filter { !known.contains($0.id) }
         }
         let changes = Dictionary(grouping: pending.filter { $0.state == .waiting && $0.message != nil }) { $0.message! }
         rows = rows.compactMap { row in
             guard let changes = changes[row.id] else { return row }
             return changes.reduce(row) { row, change in row?.with(change, by: own) }
         }
-        for index in rows.indices { rows[index].parent = try parent(of: rows[index].message, pending) }
+        for index in rows.indices {
+            rows[index].parent = try parent(of: rows[index].message, pending)
+            if rows[index].state == .stored { rows[index].attachments = try attachmentRows(of: rows[index].message) }
+        }
         return rows
     }
 
@@ -214,12 +222,15 @@ extension LocalStore {
         guard let reference = message.replyTo, !message.deletedForEveryone else { return nil }
         if let parent = try self.message(reference.messageId, in: message.conversationId) {
             guard !parent.deletedForEveryone else { return nil }
-            return .init(id: parent.id, senderId: parent.senderId, preview: parent.text.map { String($0.prefix(50)) })
+            return .init(
+                id: parent.id, senderId: parent.senderId, preview: parent.previewText.map { String($0.prefix(50)) })
         }
         if let sending = pending.first(where: { $0.message == reference.messageId }),
-            case .send(let text, _, _, _) = sending.write
+            let row = sending.unsent(in: message.conversationId, by: try userId(), files)
         {
-            return .init(id: reference.messageId, senderId: try userId(), preview: String(text.prefix(50)))
+            return .init(
+                id: reference.messageId, senderId: row.message.senderId,
+                preview: row.message.previewText.map { String($0.prefix(50)) })
         }
         let isGone = try isHidden(reference.messageId, in: message.conversationId)
         guard !reference.unavailable, !isGone else { return nil }
@@ -242,15 +253,18 @@ extension TimelinePage {
 
 extension OutboxRow {
     /// The message that this row sends.
-    func unsent(in conversation: ConversationID, by user: UserID?) -> TimelineRow? {
+    func unsent(in conversation: ConversationID, by user: UserID?, _ folder: FileFolder) -> TimelineRow? {
         guard let message, let user, case .send(let text, let parent, let mentions, let sentAt) = write else {
             return nil
         }
         let shown = Message(
             id: message, conversationId: conversation, seq: 0, changeSeq: 0, senderId: user,
-            kind: parent == nil ? .text : .reply, text: text, sentAt: sentAt, createdAt: at,
-            replyTo: parent.map { Reference(messageId: $0, seq: 0) }, mentions: mentions)
-        return TimelineRow(message: shown, state: problem.map { .failed($0) } ?? .sending)
+            kind: parent == nil ? .text : .reply, text: text.isEmpty && fileCount > 0 ? nil : text, sentAt: sentAt,
+            createdAt: at, replyTo: parent.map { Reference(messageId: $0, seq: 0) }, mentions: mentions,
+            attachments: fileCount > 0 ? files.map(\.attachment) : nil)
+        return TimelineRow(
+            message: shown, state: problem.map { .failed($0) } ?? .sending,
+            attachments: files.map { $0.row(of: message, in: folder) })
     }
 }
 
@@ -280,6 +294,7 @@ extension Message {
         tapbacks = []
         tapbackCounts = [:]
         mentions = []
+        attachments = nil
     }
 
     fileprivate mutating func setTapback(_ kind: TapbackKind?, of user: UserID?) {
