@@ -1,3 +1,4 @@
+import Glibc
 import Models
 import ServiceKit
 import Testing
@@ -115,6 +116,25 @@ struct ObjectStoreTests {
     func absence(status: Int, code: String, isAbsent: Bool) {
         let document = code.isEmpty ? "<html>" : "<Error><Code>\(code)</Code></Error>"
         #expect(S3Response(status: status, body: Array(document.utf8)).isAbsent == isAbsent)
+    }
+
+    @Test("While the store is away, a call fails at once, until another has found out whether it is back")
+    func outage() throws {
+        let key = try #require(S3Key("a\nb"))
+        // Nobody listens there.
+        let client = S3Client(
+            S3Settings(
+                endpoint: "http://127.0.0.1:1", bucket: "files", prefix: "", region: "r", key: key, authorities: nil,
+                partBytes: 1))
+        func reason() throws -> String? {
+            let error = #expect(throws: FileError.self) { try client.send(S3Call(method: .get)) }
+            #expect(error?.isAway == true)
+            return error?.detail
+        }
+        #expect(try reason() == "Couldn't connect to server")
+        #expect(try reason() == "it was away a moment ago")
+        usleep(1_100_000)
+        #expect(try reason() == "Couldn't connect to server")
     }
 
     @Test("A storage needs what it is reached by, and is refused with the variable's name")

@@ -2,7 +2,9 @@
 media dies."""
 
 import hashlib
+import os
 import random
+import signal
 import subprocess
 import time
 import uuid
@@ -220,6 +222,29 @@ def test_media_dies_while_the_store_hangs_and_what_was_removed_is_gone_afterward
     eventually(lambda: not stored_files(single, path), "the objects are removed")
 
 
+@pytest.mark.kills
+def test_a_restart_while_the_store_hangs_counts_against_no_file(single, store):
+    """Or a few of them would have a file refused that is waiting to be kept."""
+    single.revive()
+    uploader, content = Uploader(single), b"kept in the end"
+    store.freeze()
+    try:
+        path = begun(uploader, content)
+        eventually(lambda: attempts(single, path) == "1", "somebody tries")
+        os.kill(single.pid("media"), signal.SIGTERM)
+        eventually(lambda: not single.is_up("media"), "media ends")
+        assert attempts(single, path) == "0"
+    finally:
+        store.thaw()
+    age(single, path)
+    single.revive()
+    assert uploader.call("GET", uploader.ready(path) + "/content").content == content
+
+
+def attempts(system: System, path: str) -> str:
+    return sql(system, f"SELECT attempts FROM media.objects WHERE id = '{path.rpartition('/')[2]}'")
+
+
 def age(system: System, path: str):
     """Has the row be due now, and not two minutes after a process took it up that died."""
     row = f"id = '{path.rpartition('/')[2]}'"
@@ -295,10 +320,11 @@ def initiate(store: ObjectStore):
     assert done.returncode == 0
 
 
-def sql(system: System, statement: str):
+def sql(system: System, statement: str) -> str:
     url = (system.state / "run" / "owner-database").read_text().strip()
     done = subprocess.run(["psql", "--no-psqlrc", "-Atqc", statement, url], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
 
 
 def test_what_a_row_is_about_to_name_is_not_collected(uploader, store):

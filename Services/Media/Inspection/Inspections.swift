@@ -76,6 +76,8 @@ final class Inspections {
     /// Begins no further one, and waits for those that have begun.
     func finish() async {
         isEnding = true
+        // If this process is ended meanwhile, that is no fault of theirs, and somebody else goes on soon.
+        for id in running { note(MediaStatements.postpone, of: id) }
         while !running.isEmpty { await Reactor.sleep(for: .milliseconds(5)) }
     }
 
