@@ -64,8 +64,7 @@ final class MediaService: HTTPHandler {
         carriers = Carriers(writing, bus: bus, log: service.log)
         inspections = Inspections(
             configuration.inspector, configuration.scanner, configuration.storage, pool, objectPool: objectPool,
-            writing,
-            unsent: configuration.limits.unsent, metrics, log: service.log)
+            writing, unsent: configuration.limits.unsent, metrics, log: service.log)
         caretaker = Caretaker(
             writing, reading, slots: slots, configuration.storage, objectPool: objectPool, readers, inspections,
             log: service.log)
