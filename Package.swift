@@ -107,6 +107,7 @@ let package = Package(
     targets: [
         library("CLinux"), library("CZMQ"), library("CPQ"), library("CHTTPParser"), library("CJWT"), library("CCrypto"),
         library("CTLS"), library("CSQLite"), library("CNcurses"), library("CSeccomp"), library("CHEIF"), library("CAV"),
+        library("CCurl"), library("CExpat"),
         .systemLibrary(name: "CVips", path: "Shared/C/CVips", pkgConfig: "gobject-2.0"),
         .systemLibrary(name: "CLibFuzzer", path: "Tests/FuzzTests/CLibFuzzer"),
 
@@ -143,8 +144,8 @@ let package = Package(
         executable(
             "Media", "Services/Media",
             [
-                "Bus", "Bytes", "CCrypto", "CLinux", "Edge", "JSON", "Models", "Postgres", "Reactor", "ServiceKit",
-                "Slots", "Wire",
+                "Bus", "Bytes", "CCrypto", "CCurl", "CExpat", "CLinux", "Edge", "JSON", "Models", "Postgres", "Reactor",
+                "ServiceKit", "Slots", "Wire",
             ],
             resources: [.embedInCode("Migrations"), .embedInCode("SQL")]),
         executable(

@@ -13,19 +13,22 @@ final class Caretaker {
     nonisolated static let rowsPerStep = 200
     /// After which somebody looks again at what was begun: longer than looking into a file takes.
     nonisolated static let patience = Duration.seconds(120)
+    /// After which is tried again what could not be done for reasons that are not the file's.
+    nonisolated static let retryDelay = Duration.seconds(20)
     /// For which a message may still come that is to carry a file.
     nonisolated static let unsentMessage = Duration.seconds(24 * 3600)
 
+    /// Files that are counted among those that wait.
+    nonisolated static let backlogRows = 100_000
+
     private static let interval = Duration.seconds(5)
-    /// Tries of looking into a file, each of which ended with its process.
-    private static let attempts: Int16 = 5
     private static let carriersAtOnce: Int64 = 200
 
     private let writing: Connection
     private let reading: Connection
     private let slots: OwnedSlots
-    private let storage: FileStorage
-    private let pool: FilePool
+    private let storage: MediaStorage
+    private let objectPool: FilePool
     private let readers: Readers
     private let inspections: Inspections
     private let log: Log
@@ -34,16 +37,20 @@ final class Caretaker {
     private var isRunning = false
     private var isHastened = false
     private(set) var removed = 0
+    /// What could not be removed since this was last said, and the last reason.
+    private var unremoved: (count: Int, reason: String) = (0, "")
+    /// Complete uploads of all slots that are not looked into and kept yet, and their bytes.
+    private(set) var backlog: (files: Int64, bytes: Int64) = (0, 0)
 
     init(
-        _ writing: Connection, _ reading: Connection, slots: OwnedSlots, _ storage: FileStorage, _ pool: FilePool,
-        _ readers: Readers, _ inspections: Inspections, log: Log
+        _ writing: Connection, _ reading: Connection, slots: OwnedSlots, _ storage: MediaStorage,
+        objectPool: FilePool, _ readers: Readers, _ inspections: Inspections, log: Log
     ) {
         self.writing = writing
         self.reading = reading
         self.slots = slots
         self.storage = storage
-        self.pool = pool
+        self.objectPool = objectPool
         self.readers = readers
         self.inspections = inspections
         self.log = log
@@ -54,7 +61,10 @@ final class Caretaker {
             self?.acquired.insert(slot)
             self?.hasten()
         }
-        Reactor.every(Self.interval) { [weak self] in self?.hasten() }
+        Reactor.every(Self.interval) { [weak self] in
+            self?.hasten()
+            Reactor.spawn { [weak self] in await self?.measureBacklog() }
+        }
     }
 
     /// Something is due.
@@ -70,6 +80,14 @@ final class Caretaker {
         }
     }
 
+    /// What it was stays where the database is not reached.
+    private func measureBacklog() async {
+        let columns = MediaStatements.backlog.columns
+        let rows = try? await reading.query(MediaStatements.backlog) { $0.set($1.slots, to: Slot.all) }
+        guard let row = rows?.first else { return }
+        backlog = (row[columns.files], row[columns.bytes])
+    }
+
     private func run() async {
         do {
             if reading.isUp { try await lookThroughAcquired() }
@@ -77,6 +95,10 @@ final class Caretaker {
         } catch {
             log.warning("files could not be taken care of", [LogField("reason", "\(error)")])
         }
+        guard unremoved.count > 0 else { return }
+        log.error(
+            "files could not be removed", [LogField("count", unremoved.count), LogField("reason", unremoved.reason)])
+        unremoved = (0, "")
     }
 
     /// What was being looked into when the former owner died is not waited for. What else was is due soon.
@@ -95,17 +117,16 @@ final class Caretaker {
         guard !owned.isEmpty else { return false }
         let rows = try await writing.query(MediaStatements.due) { $0.set($1.slots, to: owned) }
         let columns = MediaStatements.due.columns
-        for row in rows { try await takeCare(of: MediaObject(row, columns.object), attempts: row[columns.attempts]) }
+        for row in rows { try await takeCare(of: MediaObject(row, columns)) }
         return rows.count == Self.rowsPerStep
     }
 
-    private func takeCare(of object: MediaObject, attempts: Int16) async throws {
+    private func takeCare(of object: MediaObject) async throws {
         switch object.state {
         case .uploading:
             _ = try await writing.query(MediaStatements.expire) { $0.set($1, to: object.id) }
             isHastened = true
-        case .processing:
-            attempts > Self.attempts ? await inspections.giveUp(object.id) : inspections.add(object.id)
+        case .processing: inspections.add(object.id)
         case .ready, .refused: try await settle(object)
         case .deleted: try await remove(object)
         }
@@ -116,14 +137,16 @@ final class Caretaker {
     /// The bytes first: what is left of them without a row would never be found again but by `media collect`.
     private func remove(_ object: MediaObject) async throws {
         let storage = storage, id = object.id, version = object.version
-        let result = await pool.run {
+        let result = await objectPool.run {
             Result { () throws(FileError) in
-                try storage.removeUpload(id)
-                if let version { try storage.removeObject(id, version) }
+                try storage.uploads.removeUpload(id)
+                try storage.objects.removeAll(id, version)
             }
         }
         if case .failure(let error) = result {
-            return log.error("a file could not be removed", [LogField("reason", error.description)])
+            unremoved = (unremoved.count + 1, error.description)
+            _ = try await writing.query(MediaStatements.postpone) { $0.set($1, to: id) }
+            return
         }
         _ = try await writing.query(MediaStatements.forget) { $0.set($1, to: id) }
         removed += 1

@@ -1,16 +1,19 @@
-import CLinux
 import Glibc
 import Models
 import Postgres
 import ServiceKit
 
 /// `media collect [--dry-run] [--older-than 24h]`: removes files that no row names, such as those of a process that died
-/// between writing and noting. It may run beside the service, whose files have a row soon after they are written.
+/// between writing and noting, and aborts what was begun in parts in an object store. It may run beside the service: what
+/// is about to be noted stays, however old. It also names what rows have and the storage lacks.
 struct CollectCommand {
     private static let namesAtOnce = 500
 
     private var isDry = false
     private var age = Duration.seconds(24 * 3600)
+    private var count = 0
+    private var bytes: Int64 = 0
+    private var missing = 0
 
     /// Nil for other arguments.
     init?(_ arguments: ArraySlice<String>) {
@@ -27,9 +30,11 @@ struct CollectCommand {
     }
 
     static func run(_ arguments: ArraySlice<String>) -> Never {
-        guard let command = CollectCommand(arguments) else {
+        guard var command = CollectCommand(arguments) else {
             fail("usage: media collect [--dry-run] [--older-than 24h]")
         }
+        // libcurl leaves it to its caller.
+        signal(SIGPIPE, SIG_IGN)
         var environment = Environment.process
         do {
             let storage = try environment.mediaStorage()
@@ -46,61 +51,109 @@ struct CollectCommand {
         exit(1)
     }
 
-    private func collect(_ storage: FileStorage, _ connection: BlockingConnection) throws {
-        var count = 0, bytes: Int64 = 0
-        for folder in storage.folders {
-            let found = oldFiles(in: folder)
-            for start in stride(from: 0, to: found.count, by: Self.namesAtOnce) {
-                let some = found[start..<min(start + Self.namesAtOnce, found.count)]
-                let kept = try keptNames(some.compactMap { FileName($0.name)?.id }, connection)
-                for file in some where !kept.contains(file.name) {
-                    print(isDry ? "would remove" : "removes", file.path, file.size)
-                    if !isDry, unlink(file.path) != 0, errno != ENOENT { throw FileError("unlink") }
-                    count += 1
-                    bytes += file.size
+    private mutating func collect(_ storage: MediaStorage, _ connection: BlockingConnection) throws {
+        let uploads = storage.uploads, objects = storage.objects
+        for (number, folder) in objectFolders.enumerated() {
+            // Before the storage is looked at: what has a row by then is there, or was removed with it.
+            var expected: [KeptObject] = []
+            try connection.forEachKept(in: number) { expected.append($0) }
+            for file in try orphans(among: uploads.waiting(in: folder), connection) {
+                try collect(uploads.address(ofWaiting: file, in: folder), file.size) {
+                    try uploads.remove(waiting: file, in: folder)
                 }
             }
-        }
-        print("\(count) files, \(bytes) bytes")
-    }
-
-    private struct Found {
-        let name: String
-        let path: String
-        let size: Int64
-    }
-
-    private func oldFiles(in folder: String) -> [Found] {
-        guard let directory = opendir(folder) else { return [] }
-        defer { closedir(directory) }
-        var found: [Found] = []
-        while let entry = readdir(directory) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            let found = try objects.objects(in: folder)
+            for object in try orphans(among: found, connection) {
+                try collect(objects.address(of: object), object.size) { try objects.remove(object) }
             }
-            var facts = stat()
-            guard lstat("\(folder)/\(name)", &facts) == 0, facts.st_mode & S_IFMT == S_IFREG,
-                facts.st_ctim.tv_sec <= time(nil) - Int(age.components.seconds)
-            else { continue }
-            found.append(Found(name: name, path: "\(folder)/\(name)", size: Int64(facts.st_size)))
+            try nameMissing(of: expected, among: found, connection)
         }
-        return found
+        // No row names what is only on its way.
+        for file in try uploads.waiting(in: FileStorage.staging) where isOld(file.modifiedAt) {
+            try collect(uploads.address(ofWaiting: file, in: FileStorage.staging), file.size) {
+                try uploads.remove(waiting: file, in: FileStorage.staging)
+            }
+        }
+        if let store = storage.store { try collectPending(in: store) }
+        print("\(count) files, \(bytes) bytes; \(missing) missing")
     }
 
-    /// The names of the files that the rows of these ids have.
-    private func keptNames(_ ids: [MediaID], _ connection: BlockingConnection) throws -> Set<String> {
+    private mutating func nameMissing(
+        of expected: [KeptObject], among found: [StoredObject], _ connection: BlockingConnection
+    ) throws {
+        let sizes = Dictionary(found.map { ($0.name, $0.size) }, uniquingKeysWith: max)
+        for object in expected {
+            let lacking = object.parts.filter { !object.has($0, among: sizes) }
+            guard !lacking.isEmpty, try connection.isKept(object) else { continue }
+            for part in lacking { print("missing", object.name(part)) }
+            missing += lacking.count
+        }
+    }
+
+    private mutating func collectPending(in store: S3Storage) throws {
+        for upload in try store.pendingUploads() where isOld(upload.begunAt) {
+            try collect("parts of \(upload.key)", 0) { try store.abort(upload) }
+        }
+    }
+
+    private mutating func collect(_ address: String, _ size: Int64, _ remove: () throws -> Void) throws {
+        print(isDry ? "would remove" : "removes", address, size)
+        if !isDry { try remove() }
+        count += 1
+        bytes += size
+    }
+
+    private func isOld(_ seconds: Int64) -> Bool { seconds <= Int64(time(nil)) - age.components.seconds }
+
+    /// Those that are old and needed by no row. What rows say is found out after the list was made.
+    private func orphans(
+        among objects: [StoredObject], _ connection: BlockingConnection
+    ) throws -> [StoredObject] {
+        let old = objects.filter { isOld($0.modifiedAt) }
+        return try stride(from: 0, to: old.count, by: Self.namesAtOnce).flatMap { start in
+            let some = old[start..<min(start + Self.namesAtOnce, old.count)]
+            let needed = try needed(some.compactMap { FileName($0.name)?.id }, connection)
+            return some.filter { object in
+                guard let name = FileName(object.name) else { return true }
+                return needed[name.id]?.includes(name) != true
+            }
+        }
+    }
+
+    /// What the row of a file needs.
+    private enum Needed {
+        case upload
+        /// The upload, and any version: the row is about to name one.
+        case all
+        case version(Int64)
+        case nothing
+
+        func includes(_ name: FileName) -> Bool {
+            switch self {
+            case .upload: name.kept == nil
+            case .all: true
+            case .version(let version): name.kept?.version == version
+            case .nothing: false
+            }
+        }
+    }
+
+    private func needed(_ ids: [MediaID], _ connection: BlockingConnection) throws -> [MediaID: Needed] {
         let columns = MediaStatements.kept.columns
         let rows = try connection.query(MediaStatements.kept) { parameters, input in
             parameters.set(input.slots, to: ids.map(\.slot))
             parameters.set(input.media, to: ids)
         }
-        var names: Set<String> = []
-        for row in rows {
-            let id = row[columns.id]
-            names.insert(FileName(id).description)
-            guard let version = row[columns.version] else { continue }
-            for part in ObjectPart.allCases { names.insert(FileName(id, version, part).description) }
+        let pairs = rows.map { row in
+            let needed: Needed =
+                switch row[columns.state] {
+                case .uploading: .upload
+                case .processing: .all
+                // A removed one is the service's to remove.
+                case .ready, .refused, .deleted: row[columns.version].map { .version($0) } ?? .nothing
+                }
+            return (row[columns.id], needed)
         }
-        return names
+        return Dictionary(pairs) { first, _ in first }
     }
 }

@@ -8,7 +8,7 @@ import ServiceKit
 ///
 /// Serves clients by HTTP. Asks stores over the bus who may read, and takes from them and from ingest what messages carry.
 /// `media migrate` brings the schema of the database up to this build; `media collect` removes files of no
-/// upload, and `media statement NAME` prints a statement.
+/// upload, `media copy` copies what is kept to another storage, and `media statement NAME` prints a statement.
 @main
 enum Main {
     static func main() {
@@ -21,6 +21,7 @@ enum Main {
         case "statement":
             StatementCommand.run(
                 MediaStatements.writing + MediaStatements.reading, arguments: CommandLine.arguments.dropFirst(2))
+        case "copy": CopyCommand.run(CommandLine.arguments.dropFirst(2))
         case "collect": CollectCommand.run(CommandLine.arguments.dropFirst(2))
         default: Service.run("media", configuredBy: MediaConfiguration.init, start: start)
         }

@@ -9,10 +9,12 @@ struct MediaConfiguration: Sendable {
     let listen: ListenAddress
     let bus: BusConfiguration
     let tokens: TokenVerifier
-    let storage: FileStorage
+    let storage: MediaStorage
     let limits: UploadLimits
     /// The executable that looks into files. Nil: none is looked into, and each is a file of unknown content.
     let inspector: InspectorConfiguration?
+    /// Nil: files are not scanned.
+    let scanner: VirusScanner?
     let serverLimits: ServerLimits
 
     init(environment: inout Environment) throws(ConfigurationError) {
@@ -23,6 +25,7 @@ struct MediaConfiguration: Sendable {
         storage = try environment.mediaStorage()
         limits = try UploadLimits(environment: &environment)
         inspector = try InspectorConfiguration(environment: &environment, limits)
+        scanner = try environment.virusScanner()
         serverLimits = try ServerLimits(environment: &environment)
     }
 
@@ -41,11 +44,12 @@ struct MediaConfiguration: Sendable {
 }
 
 extension Environment {
-    /// Where files are kept: `file:///` and a directory.
-    mutating func mediaStorage() throws(ConfigurationError) -> FileStorage {
-        try decode(
-            "PARLEY_MEDIA_STORAGE", default: FileStorage(root: "/var/lib/parley/media"),
-            must: "be file:// followed by the absolute path of a directory", FileStorage.init(url:))
+    fileprivate mutating func virusScanner() throws(ConfigurationError) -> VirusScanner? {
+        guard let text = optionalString("PARLEY_MEDIA_CLAMD") else { return nil }
+        guard let scanner = VirusScanner(text) else {
+            throw ConfigurationError("PARLEY_MEDIA_CLAMD", "must be unix: and the path of a socket, or tcp://host:port")
+        }
+        return scanner
     }
 }
 
@@ -61,6 +65,8 @@ struct UploadLimits: Sendable {
     let rate: TokenBucket.Rate
     /// The time for which a file stays that no message carries.
     let unsent: Duration
+    /// Of complete uploads that are not looked into and kept yet. With more, no new upload begins.
+    let backlogBytes: Int64
 
     var fileBytes: Int64 { Int64(media.bytes) }
     var bytesPerDay: Int64 { Int64(media.bytesPerDay) }
@@ -74,6 +80,8 @@ struct UploadLimits: Sendable {
         rate = TokenBucket.Rate(
             perSecond: try environment.integer("PARLEY_MEDIA_RATE_PER_SECOND", default: 1_000, in: 1...1_000_000),
             burst: try environment.integer("PARLEY_MEDIA_RATE_BURST", default: 3_000, in: 1...1_000_000))
+        backlogBytes = Int64(
+            try environment.integer("PARLEY_MEDIA_BACKLOG", default: 10_000_000_000, in: 1...(1 << 50)))
         unsent = try environment.duration("PARLEY_MEDIA_UNSENT", default: .seconds(7 * 24 * 3600))
     }
 }

@@ -12,6 +12,7 @@ final class MediaMetrics {
     private let otherStatuses: Counter
     private let results: [String: Counter]
     private let otherRefusals: Counter
+    private let scans: [ScanVerdict: Counter]
 
     /// The reasons that a file may be refused for; any other counts as one.
     static let reasons = ["unreadable", "tooSlow", "tooLarge", "wrongType", "infected"]
@@ -33,11 +34,20 @@ final class MediaMetrics {
         }
         results = Dictionary(uniqueKeysWithValues: (["ready"] + Self.reasons).map { ($0, result($0)) })
         otherRefusals = result("other")
+        func scan(_ label: String) -> Counter {
+            metrics.counter("parley_media_scans_total", "Files that clamd was asked about", labels: ["result": label])
+        }
+        scans = [
+            .clean: scan("clean"), .infected: scan("infected"), .tooLarge: scan("tooLarge"), .failed: scan("failed"),
+        ]
     }
 
     func received(_ count: Int) { receivedBytes.increment(by: count) }
     func sent(_ count: Int) { sentBytes.increment(by: count) }
     func responded(_ status: Int) { (statuses[status] ?? otherStatuses).increment() }
+
+    /// - Parameter verdict: nil if there was none.
+    func scanned(_ verdict: ScanVerdict?) { scans[verdict ?? .failed]?.increment() }
 
     /// - Parameter refusal: the reason; nil for a file that is ready.
     func inspected(_ refusal: String?, after duration: Duration) {

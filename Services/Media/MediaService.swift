@@ -14,10 +14,15 @@ import Wire
 /// Uploads are written, and files read, by `FilePool`; the rest happens on the reactor.
 @Reactor
 final class MediaService: HTTPHandler {
+    /// Of uploads.
     let storage: FileStorage
+    /// What is kept of them.
+    let objects: any ObjectStorage
     let limits: UploadLimits
     /// For files as they arrive and are read.
     let pool = FilePool(threads: 4)
+    /// For objects: those of a server keep no disk waiting.
+    let objectPool: FilePool
     let slots: OwnedSlots
     let uploads: Uploads
     let active = ActiveUploads()
@@ -34,12 +39,16 @@ final class MediaService: HTTPHandler {
     private let carriers: Carriers
     private let inspections: Inspections
     private let caretaker: Caretaker
+    private let storageHealth: StorageHealth
     private var signer: AddressSigner?
 
     init(_ service: Service, _ configuration: MediaConfiguration, bus: Bus) {
         self.service = service
         self.bus = bus
-        storage = configuration.storage
+        storage = configuration.storage.uploads
+        objects = configuration.storage.objects
+        objectPool = objects.isRemote ? FilePool(threads: configuration.storage.connections) : pool
+        storageHealth = StorageHealth(objects, objectPool, log: service.log)
         limits = configuration.limits
         writing = Connection(configuration.writer)
         reading = Connection(configuration.reader)
@@ -53,9 +62,11 @@ final class MediaService: HTTPHandler {
         metrics = MediaMetrics(service.metrics)
         carriers = Carriers(writing, bus: bus, log: service.log)
         inspections = Inspections(
-            configuration.inspector, storage, pool, writing, unsent: configuration.limits.unsent, metrics,
+            configuration.inspector, configuration.scanner, configuration.storage, pool, objectPool: objectPool,
+            writing, unsent: configuration.limits.unsent, metrics, log: service.log)
+        caretaker = Caretaker(
+            writing, reading, slots: slots, configuration.storage, objectPool: objectPool, readers, inspections,
             log: service.log)
-        caretaker = Caretaker(writing, reading, slots: slots, storage, pool, readers, inspections, log: service.log)
         carriers.onHidden = { [unowned self] ids in
             ids.forEach { readers.forget($0) }
             caretaker.hasten()
@@ -79,7 +90,9 @@ final class MediaService: HTTPHandler {
             }
             connection.open()
         }
+        inspections.start()
         caretaker.start()
+        storageHealth.start()
         addMetrics()
     }
 
@@ -98,6 +111,9 @@ final class MediaService: HTTPHandler {
         health.require("writing connection") { [writing] in writing.isUp ? nil : "not connected to the database" }
         health.require("reading connection") { [reading] in reading.isUp ? nil : "not connected to the database" }
         health.require("slots") { [slots] in slots.count > 0 ? nil : "owns no slot yet" }
+        health.require("storage") { [storageHealth] in
+            storageHealth.hasBeenUp ? nil : "the storage was not reached yet: see the log"
+        }
         health.require("signing key") { [unowned self] in signer == nil ? "not loaded yet" : nil }
         health.require("bus") { [bus] in bus.connectedEndpoints.isEmpty ? "no store is connected" : nil }
         health.require("erased users") { [erased] in
@@ -123,6 +139,21 @@ final class MediaService: HTTPHandler {
         metrics.gauge("parley_media_inspections", "Files that are being looked into, or wait for it") { [inspections] in
             Double(inspections.count)
         }
+        metrics.counter("parley_media_postponed_total", "Tries of keeping a file that failed for reasons not its own") {
+            [inspections] in Double(inspections.postponed)
+        }
+        metrics.gauge("parley_media_backlog_files", "Complete uploads that are not looked into and kept yet") {
+            [caretaker] in Double(caretaker.backlog.files)
+        }
+        metrics.gauge("parley_media_backlog_bytes", "Bytes of these files") { [caretaker] in
+            Double(caretaker.backlog.bytes)
+        }
+        metrics.gauge("parley_media_storage_up", "Whether the storage of files was reached when it was last tried") {
+            [storageHealth] in storageHealth.isUp ? 1 : 0
+        }
+        metrics.gauge("parley_media_object_calls_waiting", "Calls that wait for a thread that waits for the storage") {
+            [objectPool] in Double(objectPool.waiting)
+        }
         metrics.gauge("parley_media_slots", "Slots owned") { [slots] in Double(slots.count) }
         metrics.counter("parley_media_questions_total", "Stores asked who may read a file") { [readers] in
             Double(readers.asked)
@@ -136,7 +167,11 @@ final class MediaService: HTTPHandler {
     /// What a client is told when the disk fails, which is logged.
     func failed(_ error: FileError) -> Reply {
         service.log.error("a file could not be read or written", [LogField("reason", error.description)])
-        return Reply(Problem(.unavailable, error.isFull ? "the disk is full" : "the disk is not available"))
+        let reason =
+            if error.detail != nil { "the storage of files is not reached at the moment" } else if error.isFull {
+                "the disk is full"
+            } else { "the disk is not available" }
+        return Reply(Problem(.unavailable, reason))
     }
 
     /// An upload is complete.
@@ -268,6 +303,12 @@ final class MediaService: HTTPHandler {
         }
         guard size <= limits.fileBytes else {
             throw Reply(Problem(.tooLarge, "Upload-Length: a file has at most \(limits.fileBytes) bytes"))
+        }
+        guard caretaker.backlog.bytes < limits.backlogBytes else {
+            var reply = Reply(
+                Problem(.unavailable, "uploads wait for being kept; there is no room for more at the moment"))
+            reply.headers = [.retryAfter(seconds: 30)]
+            throw reply
         }
         let metadata = try metadata(request), hasBody = request.announcedBodyBytes != 0
         if hasBody { try requireUploadType(request) }

@@ -93,7 +93,7 @@ def named_in_source() -> set[str]:
     names = set()
     for source in sources:
         code = "\n".join(line for line in text(source).splitlines() if not line.lstrip().startswith("//"))
-        names |= set(re.findall(r'"(PARLEY_[A-Z_]+)"', code))
+        names |= set(re.findall(r'"(PARLEY_[A-Z0-9_]+)"', code))
         names |= {f"{name}_FILE" for name in re.findall(r'\.secret\("(PARLEY_[A-Z_]+)"\)', code)}
     return names
 

@@ -113,8 +113,9 @@ def own(name: str, arguments: list[str]) -> list[str]:
         return unknown(f"{name} migrate", arguments[1:], text("Shared/Postgres/Migrator+Command.swift"))
     if command in ("", "health") or name == "store" and command in ("restored", "statement"):
         return []
-    if name == "media" and command == "collect":
-        return unknown("media collect", arguments[1:], text("Services/Media/CollectCommand.swift"))
+    if name == "media" and command in ("collect", "copy"):
+        source = text(f"Services/Media/{command.capitalize()}Command.swift")
+        return unknown(f"media {command}", arguments[1:], source)
     return [f"{name} has no command {command}"]
 
 

@@ -100,6 +100,19 @@ class System:
         self._children = [each for each in self._children if each.poll() is None] + [child]
         (self.state / "run" / f"{name}.pid").write_text(f"{child.pid}\n")
 
+    def change(self, service: str, number: int = 0, **extra: str):
+        """Starts a process again with `extra` in its environment, from now on whenever it is started."""
+        name = f"{service}-{number}"
+        if self.is_up(service, number):
+            self.kill(service, number)
+        executable, environment = self._began_with[name]
+        self._began_with[name] = executable, environment | extra
+        self.start(service, number)
+
+    def stored_files(self, name: str) -> list[str]:
+        """The files that media has of an upload."""
+        return [file.name for file in (self.state / "media").rglob(f"{name}*")]
+
     def stop(self):
         """Ends all processes in order; the data stays."""
         done = self.run(DEV / "down")

@@ -85,8 +85,7 @@ class Uploader:
 
 
 def stored_files(system: System, path: str) -> list[str]:
-    name = path.rpartition("/")[2]
-    return [file.name for file in (system.state / "media").rglob(f"{name}*")]
+    return system.stored_files(path.rpartition("/")[2])
 
 
 def picture(width: int, height: int) -> bytes:

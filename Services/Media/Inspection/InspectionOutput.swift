@@ -8,8 +8,10 @@ final class InspectionOutput {
 
     private let id: MediaID
     private let version: Int64
-    private let storage: FileStorage
+    private let objects: any ObjectStorage
     private let pool: FilePool
+    /// For keeping what was written.
+    private let objectPool: FilePool
     private let contentBytes: Int64
     private var frames = InspectionFrames()
     private var files: [ObjectPart: (file: OpenFile, count: Int64)] = [:]
@@ -19,11 +21,15 @@ final class InspectionOutput {
     /// Of the content, if the upload itself is not kept.
     private(set) var sha256: String?
 
-    init(_ id: MediaID, _ version: Int64, _ storage: FileStorage, _ pool: FilePool, contentBytes: Int64) {
+    init(
+        _ id: MediaID, _ version: Int64, _ objects: any ObjectStorage, _ pool: FilePool, objectPool: FilePool,
+        contentBytes: Int64
+    ) {
         self.id = id
         self.version = version
-        self.storage = storage
+        self.objects = objects
         self.pool = pool
+        self.objectPool = objectPool
         self.contentBytes = contentBytes
     }
 
@@ -66,23 +72,22 @@ final class InspectionOutput {
 
     private func file(of part: ObjectPart) async throws(FileError) -> (file: OpenFile, count: Int64) {
         if let known = files[part] { return known }
-        let storage = storage, id = id, version = version
+        let objects = objects, id = id, version = version
         let file = try await pool.run {
-            Result { () throws(FileError) in try storage.createObject(id, version, part) }
+            Result { () throws(FileError) in try objects.createObject(id, version, part) }
         }.get()
         if part == .content { digest = ContentDigest(.sha256) }
         files[part] = (file, 0)
         return (file, 0)
     }
 
-    /// Brings what there is to the disk.
+    /// Keeps what there is.
     func finish() async throws(FileError) {
         guard !files.isEmpty else { return }
-        let storage = storage, id = id, files = files.values.map(\.file), digest = digest
-        sha256 = try await pool.run {
+        let objects = objects, id = id, version = version, files = files.mapValues(\.file), digest = digest
+        sha256 = try await objectPool.run {
             Result { () throws(FileError) -> String? in
-                for file in files { try FileStorage.sync(file) }
-                try storage.syncObjects(id)
+                try objects.keepObject(id, version, files)
                 return digest.map { ContentDigest.hex($0.finish()) }
             }
         }.get()
@@ -90,7 +95,7 @@ final class InspectionOutput {
 
     func discard() async throws(FileError) {
         guard !files.isEmpty else { return }
-        let storage = storage, id = id, version = version
-        try await pool.run { Result { () throws(FileError) in try storage.removeObject(id, version) } }.get()
+        let objects = objects, id = id, version = version
+        try await objectPool.run { Result { () throws(FileError) in try objects.removeObject(id, version) } }.get()
     }
 }

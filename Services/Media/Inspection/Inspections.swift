@@ -5,15 +5,28 @@ import ServiceKit
 
 /// Looks into complete uploads, some at a time, and keeps what comes of it.
 ///
-/// What is not finished, because this process ends or the database is away, `Caretaker` finds again.
+/// What is not finished, because this process ends, or a disk, the database or another server is away, `Caretaker` finds
+/// again.
 @Reactor
 final class Inspections {
     /// Files that wait. Further ones are found again later.
     private static let capacity = 10_000
+    /// Tries of looking into a file, each of which ended with its process or failed for what may be due to the file.
+    private static let attempts: Int16 = 5
+    /// For which nothing is begun after a file could not be looked into or kept for reasons that are not its own.
+    private static let rest = Duration.seconds(2)
+    /// How often it is said of a file that it is being looked into: more often than it becomes due.
+    private static let sign = Duration.seconds(40)
 
     private let configuration: InspectorConfiguration?
+    private let scanner: VirusScanner?
     private let storage: FileStorage
+    private let objects: any ObjectStorage
     private let pool: FilePool
+    /// For objects.
+    private let objectPool: FilePool
+    /// For the scanner.
+    private let scanPool: FilePool?
     private let writing: Connection
     private let unsent: Duration
     private let metrics: MediaMetrics
@@ -21,23 +34,38 @@ final class Inspections {
     private var waiting = FIFO<MediaID>()
     /// Those that wait and those that are looked into.
     private var known: Set<MediaID> = []
-    private var running = 0
+    private var running: Set<MediaID> = []
+    private var isResting = false
     private var isEnding = false
+    private(set) var postponed = 0
 
     init(
-        _ configuration: InspectorConfiguration?, _ storage: FileStorage, _ pool: FilePool, _ writing: Connection,
-        unsent: Duration, _ metrics: MediaMetrics, log: Log
+        _ configuration: InspectorConfiguration?, _ scanner: VirusScanner?, _ storage: MediaStorage, _ pool: FilePool,
+        objectPool: FilePool, _ writing: Connection, unsent: Duration, _ metrics: MediaMetrics, log: Log
     ) {
         self.configuration = configuration
-        self.storage = storage
+        self.scanner = scanner
+        self.storage = storage.uploads
+        objects = storage.objects
         self.pool = pool
+        self.objectPool = objectPool
+        scanPool = scanner.map { _ in FilePool(threads: configuration?.atOnce ?? Self.atOnce) }
         self.writing = writing
         self.unsent = unsent
         self.metrics = metrics
         self.log = log
     }
 
+    /// Without an inspector.
+    private static let atOnce = 4
+
     var count: Int { known.count }
+
+    func start() {
+        Reactor.every(Self.sign) { [weak self] in
+            for id in self?.running ?? [] { self?.note(MediaStatements.continueInspection, of: id) }
+        }
+    }
 
     func add(_ id: MediaID) {
         guard !isEnding, known.count < Self.capacity, known.insert(id).inserted else { return }
@@ -48,23 +76,39 @@ final class Inspections {
     /// Begins no further one, and waits for those that have begun.
     func finish() async {
         isEnding = true
-        while running > 0 { await Reactor.sleep(for: .milliseconds(5)) }
+        // If this process is ended meanwhile, that is no fault of theirs, and somebody else goes on soon.
+        for id in running { note(MediaStatements.postpone, of: id) }
+        while !running.isEmpty { await Reactor.sleep(for: .milliseconds(5)) }
     }
 
     private func begin() {
-        while !isEnding, running < configuration?.atOnce ?? 4, let id = waiting.popFirst() {
-            running += 1
+        while !isEnding, !isResting, running.count < configuration?.atOnce ?? Self.atOnce, let id = waiting.popFirst() {
+            running.insert(id)
             Reactor.spawn { [self] in
                 await inspect(id)
-                running -= 1
+                running.remove(id)
                 known.remove(id)
                 begin()
             }
         }
     }
 
-    /// Refuses a file that was tried too often.
-    func giveUp(_ id: MediaID) async { await finish(id, .refused("unreadable")) }
+    /// What keeps one file from being kept probably keeps others as well.
+    private func postpone(_ id: MediaID) {
+        postponed += 1
+        note(MediaStatements.postpone, of: id)
+        guard !isResting else { return }
+        isResting = true
+        Reactor.after(Self.rest) { [self] in
+            isResting = false
+            begin()
+        }
+    }
+
+    /// If that fails, the file is due a little earlier or later.
+    private func note(_ statement: PreparedStatement<MediaStatements.ObjectInput, NoFields>, of id: MediaID) {
+        Reactor.spawn { [writing] in _ = try? await writing.query(statement) { $0.set($1, to: id) } }
+    }
 
     // MARK: One file
 
@@ -76,15 +120,49 @@ final class Inspections {
     }
 
     private func inspect(_ id: MediaID) async {
+        guard let attempts = await begun(id) else { return }
+        // Refuses a file that was tried too often.
+        guard attempts <= Self.attempts else { return await finish(id, .refused("unreadable")) }
         let begun = MonotonicTime.now, storage = storage
         let version = Int64.random(in: 1...Int64.max)
         let result = await pool.run { Result { () throws(FileError) in try storage.openComplete(id) } }
         do throws(FileError) {
-            let verdict = try await verdict(on: id, try result.get(), version)
+            let file = try result.get()
+            let verdict =
+                if let refusal = try await scan(file) { Verdict.refused(refusal) } else {
+                    try await verdict(on: id, file, version)
+                }
             metrics.inspected(verdict.refusal, after: .now - begun)
             await finish(id, verdict)
         } catch {
-            log.warning("a file could not be looked into", [LogField("reason", error.description)])
+            log.warning("a file could not be looked into or kept", [LogField("reason", error.description)])
+            if !error.isOfFile { postpone(id) }
+        }
+    }
+
+    /// - Returns: which try this is; nil if there is nothing to be done, or the database fails.
+    private func begun(_ id: MediaID) async -> Int16? {
+        do throws(DatabaseError) {
+            let rows = try await writing.query(MediaStatements.beginInspection) { $0.set($1, to: id) }
+            return rows.first.map { $0[MediaStatements.beginInspection.columns.attempts] }
+        } catch {
+            log.warning("a file could not be looked into", [LogField("reason", error.debugDescription)])
+            return nil
+        }
+    }
+
+    /// - Returns: why the file is refused. What could not be scanned is an error: it does not pass.
+    private func scan(_ file: OpenFile) async throws(FileError) -> String? {
+        guard let scanner, let scanPool else { return nil }
+        let result = await scanPool.run { Result { () throws(FileError) in try scanner.scan(file) } }
+        metrics.scanned(try? result.get())
+        switch try result.get() {
+        case .clean: return nil
+        case .infected: return "infected"
+        case .tooLarge:
+            log.warning("clamd scans no such file: see StreamMaxLength and the other limits of its configuration", [])
+            return "tooLarge"
+        case .failed: preconditionFailure("a failure is thrown")
         }
     }
 
@@ -94,7 +172,21 @@ final class Inspections {
             return .ready(version: version, type: MediaType.unknown, ContentFacts(), sha256: nil, size: nil)
         }
         guard let process = InspectorProcess(configuration, reading: file) else { throw FileError("posix_spawn") }
-        let output = InspectionOutput(id, version, storage, pool, contentBytes: configuration.contentBytes)
+        let output = InspectionOutput(
+            id, version, objects, pool, objectPool: objectPool, contentBytes: configuration.contentBytes)
+        do throws(FileError) {
+            return try await verdict(on: id, process, output, version)
+        } catch {
+            process.end()
+            // Each try would leave as much again. What the store cannot be told of now, `media collect` finds.
+            try? await output.discard()
+            throw error
+        }
+    }
+
+    private func verdict(
+        on id: MediaID, _ process: InspectorProcess, _ output: InspectionOutput, _ version: Int64
+    ) async throws(FileError) -> Verdict {
         let refusal = try await read(process, into: output)
         process.end()
         if let refusal { return try await refuse(output, refusal) }
@@ -132,9 +224,9 @@ final class Inspections {
     }
 
     private func keepUpload(_ id: MediaID, _ version: Int64) async throws(FileError) {
-        let storage = storage
-        try await pool.run {
-            Result { () throws(FileError) in try storage.keepUpload(id, as: version) }
+        let objects = objects
+        try await objectPool.run {
+            Result { () throws(FileError) in try objects.keepUpload(id, as: version) }
         }.get()
     }
 
@@ -156,11 +248,11 @@ final class Inspections {
     }
 
     private func remove(_ id: MediaID, _ version: Int64?, upload: Bool) async {
-        let storage = storage
-        let result = await pool.run {
+        let storage = storage, objects = objects
+        let result = await objectPool.run {
             Result { () throws(FileError) in
                 if upload { try storage.removeUpload(id) }
-                if let version { try storage.removeObject(id, version) }
+                if let version { try objects.removeObject(id, version) }
             }
         }
         if case .failure(let error) = result {

@@ -102,7 +102,13 @@ enum MediaStatements {
     }
 
     struct IDColumns: NamedFields { let id: Column<MediaID> }
+    struct AttemptsColumns: NamedFields { let attempts: Column<Int16> }
 
+    static let beginInspection = PreparedStatement<ObjectInput, AttemptsColumns>(
+        "begin_inspection", PackageResources.begin_inspection_sql, .media)
+    static let continueInspection = PreparedStatement<ObjectInput, NoFields>(
+        "continue_inspection", PackageResources.continue_inspection_sql, .media)
+    static let postpone = PreparedStatement<ObjectInput, NoFields>("postpone", PackageResources.postpone_sql, .media)
     static let finishInspection = PreparedStatement<InspectionInput, IDColumns>(
         "finish_inspection", PackageResources.finish_inspection_sql, .media)
 
@@ -174,9 +180,23 @@ enum MediaStatements {
 
     struct SlotsInput: NamedFields { let slots: Parameter<[Slot]> }
 
-    struct DueColumns: NamedFields {
-        let object: MediaObject.Columns
-        let attempts: Column<Int16>
+    struct BacklogColumns: NamedFields {
+        let files: Column<Int64>
+        let bytes: Column<Int64>
+    }
+
+    struct RangeInput: NamedFields {
+        let slots: Parameter<[Slot]>
+        let after: Parameter<MediaID>
+        let last: Parameter<MediaID>
+    }
+
+    struct ReadyColumns: NamedFields {
+        let id: Column<MediaID>
+        let version: Column<Int64>
+        let sha256: Column<String>
+        let size: Column<Int64>
+        let thumbnails: Column<String?>
     }
 
     struct KeptInput: NamedFields {
@@ -192,9 +212,13 @@ enum MediaStatements {
 
     struct KeyColumns: NamedFields { let key: Column<String> }
 
-    static let due = PreparedStatement<SlotsInput, DueColumns>("due", PackageResources.due_sql, .media)
+    static let due = PreparedStatement<SlotsInput, MediaObject.Columns>("due", PackageResources.due_sql, .media)
     static let processing = PreparedStatement<SlotsInput, IDColumns>(
         "processing", PackageResources.processing_sql, .media)
+    static let backlog = PreparedStatement<SlotsInput, BacklogColumns>(
+        "backlog", PackageResources.backlog_sql, .media)
+    static let readyObjects = PreparedStatement<RangeInput, ReadyColumns>(
+        "ready_objects", PackageResources.ready_objects_sql, .media)
     static let expire = PreparedStatement<ObjectInput, NoFields>("expire", PackageResources.expire_sql, .media)
     static let settle = PreparedStatement<ObjectInput, NoFields>("settle", PackageResources.settle_sql, .media)
     static let forget = PreparedStatement<ObjectInput, NoFields>(
@@ -205,12 +229,14 @@ enum MediaStatements {
 
     static let writing: [Statement] = [
         lockUsage.untyped, create.untyped, claim.untyped, advance.untyped, terminate.untyped,
-        finishInspection.untyped, lockObjects.untyped, attach.untyped, attachable.untyped, release.untyped,
+        beginInspection.untyped, continueInspection.untyped, postpone.untyped, finishInspection.untyped,
+        lockObjects.untyped, attach.untyped, attachable.untyped, release.untyped,
         carrierFound.untyped, erase.untyped, due.untyped, expire.untyped, settle.untyped, forget.untyped,
     ]
 
     static let reading: [Statement] = [
-        object.untyped, carriers.untyped, processing.untyped, kept.untyped, signingKey.untyped,
+        object.untyped, carriers.untyped, processing.untyped, kept.untyped, signingKey.untyped, backlog.untyped,
+        readyObjects.untyped,
     ]
 }
 

@@ -7,7 +7,8 @@ import Reactor
 
 /// One request for the content or a thumbnail of a file: sends it from the disk's cache to the socket, part by part.
 ///
-/// A part that is not in the cache is read by `FilePool` first, so that no disk keeps the reactor waiting.
+/// A part that is not in the cache is read by `FilePool` first, so that no disk keeps the reactor waiting. Of an object that
+/// is elsewhere one window at a time is on this machine, and the next is asked for when the client has read it.
 @Reactor
 final class ReadCall: StreamHandler {
     /// What the head of the request asks for.
@@ -30,7 +31,8 @@ final class ReadCall: StreamHandler {
     private let head: Head
     private let account: MediaAccount?
     private var stream: RequestStream?
-    private var file: OpenFile?
+    private var name: FileName?
+    private var window: ObjectWindow?
     private var offset: Int64 = 0
     private var end: Int64 = 0
     private var isReading = false
@@ -55,8 +57,8 @@ final class ReadCall: StreamHandler {
 
     func closed() {
         stream = nil
-        // Not before a part that is being read for it.
-        if !isReading { file = nil }
+        // What is being read holds its file itself.
+        window = nil
         if let account { account.end() } else { media.accounts.end() }
     }
 
@@ -86,41 +88,45 @@ final class ReadCall: StreamHandler {
     private func send(
         _ object: MediaObject, _ version: Int64, _ tag: EntityTag, _ headers: [ResponseHeader]
     ) async throws(Reply) {
-        let path = media.storage.object(object.id, version, head.part)
-        let result = await media.pool.run { () -> Result<(OpenFile, Int64, [UInt8]?), FileError> in
+        let objects = media.objects, name = FileName(object.id, version, head.part), isHead = head.isHead
+        let offset = head.probableOffset(object, tag), count = isHead ? 1 : ObjectWindow.firstBytes
+        let result = await media.objectPool.run { () -> Result<(ObjectWindow, [UInt8]?), FileError> in
             Result { () throws(FileError) in
-                let file = try OpenFile(path, O_RDONLY)
-                let size = try file.size()
-                return (file, size, size <= Self.smallBytes ? try FileStorage.read(file, count: Int(size)) : nil)
+                let window = try objects.openObject(name, at: offset, count: count)
+                let isSmall = window.start == 0 && window.end == window.size && window.size <= Self.smallBytes
+                return (window, isSmall ? try FileStorage.read(window.file, count: Int(window.size)) : nil)
             }
         }
         switch result {
-        case .success(let (file, size, content)): begin(file, size, content, object, tag, headers)
+        case .success(let (window, content)):
+            self.name = name
+            begin(window, content, object, tag, headers)
         // There is no such thumbnail, or the file was removed a moment ago.
-        case .failure(let error) where error.code == ENOENT: throw .notFound
+        case .failure(let error) where error.isMissing: throw .notFound
         case .failure(let error): throw media.failed(error)
         }
     }
 
     private func begin(
-        _ file: OpenFile, _ size: Int64, _ content: [UInt8]?, _ object: MediaObject, _ tag: EntityTag,
+        _ window: ObjectWindow, _ content: [UInt8]?, _ object: MediaObject, _ tag: EntityTag,
         _ headers: [ResponseHeader]
     ) {
+        let size = window.size
         let type = head.part == .content ? MediaType.served(object.type) ?? MediaType.bytes : MediaType.thumbnail
         switch head.range(of: size, tag) {
         case .unsatisfiable:
             let range = ResponseHeader("Content-Range", "bytes */\(size)")
             respond(Reply(Problem(.invalid, "Range: nothing of the file is in it"), status: 416, headers: [range]))
-        case .whole: begin(200, type, headers, file, 0, size, content)
+        case .whole: begin(200, type, headers, window, 0, size, content)
         case .part(let offset, let count):
             let range = ResponseHeader("Content-Range", "bytes \(offset)-\(offset + count - 1)/\(size)")
-            begin(206, type, headers + [range], file, offset, count, content)
+            begin(206, type, headers + [range], window, offset, count, content)
         }
     }
 
     private func begin(
-        _ status: Int, _ type: ContentType, _ headers: [ResponseHeader], _ file: OpenFile, _ offset: Int64,
-        _ count: Int64, _ content: [UInt8]?
+        _ status: Int, _ type: ContentType, _ headers: [ResponseHeader], _ window: ObjectWindow,
+        _ offset: Int64, _ count: Int64, _ content: [UInt8]?
     ) {
         guard let stream else { return }
         media.metrics.responded(status)
@@ -133,7 +139,7 @@ final class ReadCall: StreamHandler {
             return stream.end()
         }
         guard !head.isHead else { return stream.end() }
-        self.file = file
+        self.window = window
         self.offset = offset
         end = offset + count
         advance()
@@ -161,36 +167,66 @@ final class ReadCall: StreamHandler {
     // MARK: Sending
 
     private func advance() {
-        guard let stream, let file, !isReading, !stream.isCongested else { return }
+        guard let stream, let window, !isReading, !stream.isCongested else { return }
         guard offset < end else { return stream.end() }
-        let count = min(Self.partBytes, end - offset)
-        guard isCached(file, count) else { return load(file, count) }
-        write(file, count)
+        guard window.contains(offset) else { return open() }
+        let position = offset - window.start, count = min(Self.partBytes, min(end, window.end) - offset)
+        guard isCached(window.file, position, count) else { return load(window.file, position, count) }
+        write(window.file, position, count)
     }
 
-    private func isCached(_ file: OpenFile, _ count: Int64) -> Bool {
-        linux_is_cached(file.descriptor, off_t(offset)) == 1
-            && linux_is_cached(file.descriptor, off_t(offset + count - 1)) == 1
-    }
-
-    private func load(_ file: OpenFile, _ count: Int64) {
+    /// Asks for the next window. What fails here fails in the middle of a response, which the client sees end.
+    private func open() {
+        guard let name else { return }
         isReading = true
-        let offset = offset
+        // It was sent: a client that is slow holds one at a time.
+        window = nil
+        let objects = media.objects, offset = offset, count = min(ObjectWindow.furtherBytes, end - offset)
         Reactor.spawn { [self] in
-            _ = await media.pool.run { FileStorage.load(file, at: offset, count: Int(count)) }
+            let result = await media.objectPool.run {
+                Result { () throws(FileError) in try objects.openObject(name, at: offset, count: count) }
+            }
             isReading = false
-            guard stream != nil else { return self.file = nil }
-            write(file, count)
+            guard let stream else { return }
+            switch result {
+            case .success(let window) where window.contains(offset):
+                self.window = window
+                advance()
+            case .success: stream.abandon()
+            case .failure(let error):
+                _ = media.failed(error)
+                stream.abandon()
+            }
         }
     }
 
-    private func write(_ file: OpenFile, _ count: Int64) {
-        stream?.write(fileAt: offset, count: count, of: file.descriptor)
+    private func isCached(_ file: OpenFile, _ position: Int64, _ count: Int64) -> Bool {
+        linux_is_cached(file.descriptor, off_t(position)) == 1
+            && linux_is_cached(file.descriptor, off_t(position + count - 1)) == 1
+    }
+
+    private func load(_ file: OpenFile, _ position: Int64, _ count: Int64) {
+        isReading = true
+        Reactor.spawn { [self] in
+            _ = await media.pool.run { FileStorage.load(file, at: position, count: Int(count)) }
+            isReading = false
+            write(file, position, count)
+        }
+    }
+
+    private func write(_ file: OpenFile, _ position: Int64, _ count: Int64) {
+        stream?.write(fileAt: position, count: count, of: file.descriptor)
         offset += count
     }
 }
 
 extension ReadCall.Head {
+    /// Where the response begins, if the size that the row says is the object's: of a thumbnail it says none.
+    fileprivate func probableOffset(_ object: MediaObject, _ tag: EntityTag) -> Int64 {
+        guard part == .content, case .part(let offset, _) = range(of: object.size, tag) else { return 0 }
+        return offset
+    }
+
     fileprivate func range(of size: Int64, _ tag: EntityTag) -> ByteRange {
         let isAllowed = ifRange.map { $0.withUnsafeBytes { tag.allowsRange($0) } } ?? true
         guard isAllowed, let range else { return .whole }

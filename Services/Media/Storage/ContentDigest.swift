@@ -7,8 +7,18 @@ final class ContentDigest: @unchecked Sendable {
     // @unchecked: see above.
     enum Algorithm: Sendable {
         case sha1, sha256
+        /// Against mistakes of a transfer; it withstands no attack.
+        case md5
 
-        var byteCount: Int { self == .sha1 ? 20 : 32 }
+        var byteCount: Int { function.map { Int(EVP_MD_get_size($0)) } ?? 0 }
+
+        fileprivate var function: OpaquePointer? {
+            switch self {
+            case .sha1: EVP_sha1()
+            case .sha256: EVP_sha256()
+            case .md5: EVP_md5()
+            }
+        }
     }
 
     let algorithm: Algorithm
@@ -18,8 +28,7 @@ final class ContentDigest: @unchecked Sendable {
         self.algorithm = algorithm
         context = EVP_MD_CTX_new()
         precondition(
-            EVP_DigestInit_ex(context, algorithm == .sha1 ? EVP_sha1() : EVP_sha256(), nil) == 1,
-            "OpenSSL has SHA-1 and SHA-256")
+            EVP_DigestInit_ex(context, algorithm.function, nil) == 1, "OpenSSL has SHA-1, SHA-256 and MD5")
     }
 
     deinit { EVP_MD_CTX_free(context) }

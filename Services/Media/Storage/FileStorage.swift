@@ -2,21 +2,6 @@ import CLinux
 import Glibc
 import Models
 
-/// A call of the operating system that failed.
-struct FileError: Error, CustomStringConvertible {
-    let operation: StaticString
-    let code: CInt
-
-    init(_ operation: StaticString, _ code: CInt = errno) {
-        self.operation = operation
-        self.code = code
-    }
-
-    var description: String { "\(operation): \(String(cString: strerror(code)))" }
-    var isFull: Bool { code == ENOSPC || code == EDQUOT }
-    var isLocked: Bool { code == EWOULDBLOCK }
-}
-
 /// An open file, closed when nobody uses it any more.
 final class OpenFile: Sendable {
     let descriptor: CInt
@@ -25,6 +10,9 @@ final class OpenFile: Sendable {
         descriptor = open(path, flags | O_CLOEXEC, 0o600)
         if descriptor < 0 { throw FileError("open") }
     }
+
+    /// - Parameter descriptor: which is this object's from now on.
+    init(descriptor: CInt) { self.descriptor = descriptor }
 
     deinit { close(descriptor) }
 
@@ -70,15 +58,19 @@ struct FileName: Equatable, CustomStringConvertible {
     }
 
     var description: String { kept.map { "\(id).\($0.version).\($0.part.rawValue)" } ?? "\(id)" }
+
+    /// `3f/3f0c….17.content`
+    var path: String { "\(id.description.prefix(2))/\(self)" }
 }
 
 /// Files in a directory:
 ///
 ///     incoming/3f/3f0c…            uploads that are not looked into yet, as far as they have arrived
 ///     objects/3f/3f0c….17.content  what is kept, in the version that its row names
+///     staging/3f0c….17.content     instead: what is on its way to an object store
 ///
 /// What is kept is complete and on the disk before a row names it. Its methods wait for the disk: `FilePool` runs them.
-struct FileStorage: Sendable, CustomStringConvertible {
+struct FileStorage: ObjectStorage {
     let root: String
 
     init(root: String) { self.root = root }
@@ -91,19 +83,22 @@ struct FileStorage: Sendable, CustomStringConvertible {
 
     var description: String { "file://\(root)" }
 
-    private static let folders = ["incoming", "objects"]
-    private static let digits = Array("0123456789abcdef")
+    var isRemote: Bool { false }
 
     /// Creates what is missing of the directories.
-    func prepare() throws(FileError) {
+    /// - Parameter isSpool: whether objects are elsewhere.
+    func prepare(isSpool: Bool) throws(FileError) {
         try makeDirectory(root)
-        for folder in Self.folders {
-            try makeDirectory("\(root)/\(folder)")
+        for kind in isSpool ? ["incoming"] : ["incoming", "objects"] {
+            try makeDirectory("\(root)/\(kind)")
+            for folder in objectFolders { try makeDirectory("\(root)/\(kind)/\(folder)") }
+            try sync(directory: "\(root)/\(kind)")
         }
-        for folder in folders { try makeDirectory(folder) }
-        for folder in Self.folders { try sync(directory: "\(root)/\(folder)") }
+        if isSpool { try makeDirectory("\(root)/staging") }
         try sync(directory: root)
     }
+
+    func check() throws(FileError) { _ = try OpenFile("\(root)/objects", O_RDONLY | O_DIRECTORY) }
 
     private func makeDirectory(_ path: String) throws(FileError) {
         guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw FileError("mkdir") }
@@ -118,28 +113,33 @@ struct FileStorage: Sendable, CustomStringConvertible {
 
     private func folder(_ kind: String, _ id: MediaID) -> String { "\(root)/\(kind)/\(id.description.prefix(2))" }
 
-    func incoming(_ id: MediaID) -> String { "\(folder("incoming", id))/\(FileName(id))" }
+    func incoming(_ id: MediaID) -> String { "\(root)/incoming/\(FileName(id).path)" }
 
     func object(_ id: MediaID, _ version: Int64, _ part: ObjectPart) -> String {
-        "\(folder("objects", id))/\(FileName(id, version, part))"
+        "\(root)/objects/\(FileName(id, version, part).path)"
     }
 
-    /// The directories that hold files.
-    var folders: [String] {
-        Self.folders.flatMap { folder in
-            Self.digits.flatMap { high in Self.digits.map { low in "\(root)/\(folder)/\(high)\(low)" } }
-        }
-    }
+    func staged(_ name: FileName) -> String { "\(root)/staging/\(name)" }
 
     // MARK: Uploads
 
     /// Opens an upload for writing, by one request at a time: fails with `EWOULDBLOCK` while another has it open, here or
     /// in another process. One that nothing was written of is created.
     func openUpload(_ id: MediaID, from offset: Int64) throws(FileError) -> OpenFile {
-        let file = try OpenFile(incoming(id), O_RDWR | (offset == 0 ? O_CREAT : 0))
+        let file = try open(incoming(id), in: folder("incoming", id), O_RDWR | (offset == 0 ? O_CREAT : 0))
         guard flock(file.descriptor, LOCK_EX | LOCK_NB) == 0 else { throw FileError("flock") }
         if offset == 0 { try sync(directory: folder("incoming", id)) }
         return file
+    }
+
+    /// Opens a file whose directory must be there: without it the disk is away, and nothing is known of the file.
+    private func open(_ path: String, in folder: String, _ flags: CInt) throws(FileError) -> OpenFile {
+        do throws(FileError) {
+            return try OpenFile(path, flags)
+        } catch {
+            guard error.isMissing, access(folder, F_OK) != 0 else { throw error }
+            throw FileError("open", EIO)
+        }
     }
 
     static func write(_ pieces: [[UInt8]], to file: OpenFile, at offset: Int64) throws(FileError) {
@@ -153,7 +153,7 @@ struct FileStorage: Sendable, CustomStringConvertible {
         }
     }
 
-    private static func write(_ bytes: UnsafeRawBufferPointer, to file: OpenFile, at offset: Int64) throws(FileError) {
+    static func write(_ bytes: UnsafeRawBufferPointer, to file: OpenFile, at offset: Int64) throws(FileError) {
         var done = 0
         while done < bytes.count {
             let count = pwrite(
@@ -170,18 +170,26 @@ struct FileStorage: Sendable, CustomStringConvertible {
 
     /// The digest of the first bytes of a file.
     static func digest(_ file: OpenFile, count: Int64) throws(FileError) -> [UInt8] {
-        let digest = ContentDigest(.sha256), step = 256 << 10
+        let digest = ContentDigest(.sha256)
+        try forEachPiece(of: file, 0, count) { digest.update($0) }
+        return digest.finish()
+    }
+
+    /// Reads a part of a file, some of it at a time.
+    static func forEachPiece(
+        of file: OpenFile, _ start: Int64, _ count: Int64, _ body: (UnsafeRawBufferPointer) throws(FileError) -> Void
+    ) throws(FileError) {
+        let step = 256 << 10
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: step, alignment: 16)
         defer { buffer.deallocate() }
-        var offset: Int64 = 0
-        while offset < count {
-            let read = pread(file.descriptor, buffer.baseAddress, min(step, Int(count - offset)), off_t(offset))
+        var done: Int64 = 0
+        while done < count {
+            let read = pread(file.descriptor, buffer.baseAddress, min(step, Int(count - done)), off_t(start + done))
             if read < 0, errno == EINTR { continue }
             guard read > 0 else { throw FileError("read") }
-            digest.update(UnsafeRawBufferPointer(rebasing: buffer[..<read]))
-            offset += Int64(read)
+            try body(UnsafeRawBufferPointer(rebasing: buffer[..<read]))
+            done += Int64(read)
         }
-        return digest.finish()
     }
 
     /// The first bytes of a file.
@@ -211,23 +219,57 @@ struct FileStorage: Sendable, CustomStringConvertible {
 
     // MARK: Objects
 
-    /// Keeps an upload, which is complete and on the disk, as the content of an object. The upload stays until
-    /// `removeUpload`, so that this can be done again.
     func keepUpload(_ id: MediaID, as version: Int64) throws(FileError) {
         guard link(incoming(id), object(id, version, .content)) == 0 || errno == EEXIST else { throw FileError("link") }
         try syncObjects(id)
     }
 
     /// Makes sure that new names in the object's directory are on the disk.
-    func syncObjects(_ id: MediaID) throws(FileError) { try sync(directory: folder("objects", id)) }
+    private func syncObjects(_ id: MediaID) throws(FileError) { try sync(directory: folder("objects", id)) }
 
     /// Opens a complete upload for looking into it.
-    func openComplete(_ id: MediaID) throws(FileError) -> OpenFile { try OpenFile(incoming(id), O_RDONLY) }
+    func openComplete(_ id: MediaID) throws(FileError) -> OpenFile {
+        try open(incoming(id), in: folder("incoming", id), O_RDONLY)
+    }
 
-    /// Creates a part of a new version.
     func createObject(_ id: MediaID, _ version: Int64, _ part: ObjectPart) throws(FileError) -> OpenFile {
         try OpenFile(object(id, version, part), O_WRONLY | O_CREAT | O_EXCL)
     }
+
+    func keepObject(_ id: MediaID, _ version: Int64, _ parts: [ObjectPart: OpenFile]) throws(FileError) {
+        for file in parts.values { try Self.sync(file) }
+        try syncObjects(id)
+    }
+
+    func put(_ name: FileName, _ file: OpenFile) throws(FileError) {
+        guard let kept = name.kept else { preconditionFailure("an upload is no object") }
+        // A name that no row has, so that `media collect` finds what is left of it.
+        let path = object(name.id, kept.version, kept.part), part = path + ".part"
+        try remove(part)
+        let copy = try OpenFile(part, O_WRONLY | O_CREAT | O_EXCL)
+        try Self.append(file, to: copy, at: 0, count: try file.size())
+        try Self.sync(copy)
+        guard rename(part, path) == 0 else { throw FileError("rename") }
+        try syncObjects(name.id)
+    }
+
+    /// Writes the first bytes of a file to another one.
+    static func append(_ source: OpenFile, to file: OpenFile, at offset: Int64, count: Int64) throws(FileError) {
+        var position: Int64 = 0
+        try forEachPiece(of: source, 0, count) { bytes throws(FileError) in
+            try write(bytes, to: file, at: offset + position)
+            position += Int64(bytes.count)
+        }
+    }
+
+    func openObject(_ name: FileName, at _: Int64, count _: Int64) throws(FileError) -> ObjectWindow {
+        guard let kept = name.kept else { preconditionFailure("an upload is no object") }
+        let path = object(name.id, kept.version, kept.part)
+        let file = try open(path, in: folder("objects", name.id), O_RDONLY), size = try file.size()
+        return ObjectWindow(file: file, start: 0, end: size, size: size)
+    }
+
+    func objects(in folder: String) throws(FileError) -> [StoredObject] { try files(in: "objects", "\(folder)/") }
 
     func removeUpload(_ id: MediaID) throws(FileError) { try remove(incoming(id)) }
 
@@ -235,7 +277,63 @@ struct FileStorage: Sendable, CustomStringConvertible {
         for part in ObjectPart.allCases { try remove(object(id, version, part)) }
     }
 
+    func removeAll(_ id: MediaID, _ version: Int64?) throws(FileError) {
+        if let version { try removeObject(id, version) }
+    }
+
+    func remove(_ object: StoredObject) throws(FileError) { try remove(address(of: object)) }
+
+    func address(of object: StoredObject) -> String { "\(root)/objects/\(object.path)" }
+
     private func remove(_ path: String) throws(FileError) {
         guard unlink(path) == 0 || errno == ENOENT else { throw FileError("unlink") }
+    }
+
+    // MARK: As a spool
+
+    /// What waits here: uploads whose names begin so, and in the folder "staging" what is on its way to an object store.
+    func waiting(in folder: String) throws(FileError) -> [StoredObject] {
+        folder == Self.staging ? try files(in: folder, "") : try files(in: "incoming", "\(folder)/")
+    }
+
+    static let staging = "staging"
+
+    func address(ofWaiting object: StoredObject, in folder: String) -> String {
+        "\(root)/\(folder == Self.staging ? folder : "incoming")/\(object.path)"
+    }
+
+    func remove(waiting object: StoredObject, in folder: String) throws(FileError) {
+        try remove(address(ofWaiting: object, in: folder))
+    }
+
+    /// A file without a name, gone with its process.
+    func temporaryFile() throws(FileError) -> OpenFile {
+        let path = "\(root)/staging/\(UInt64.random(in: 0 ... .max)).window"
+        let file = try OpenFile(path, O_RDWR | O_CREAT | O_EXCL)
+        try remove(path)
+        return file
+    }
+
+    /// The files of a directory; none where there is no such directory.
+    /// - Parameter folder: empty, or a name and `/`.
+    private func files(in kind: String, _ folder: String) throws(FileError) -> [StoredObject] {
+        guard let directory = opendir("\(root)/\(kind)/\(folder)") else {
+            if errno == ENOENT { return [] }
+            throw FileError("opendir")
+        }
+        defer { closedir(directory) }
+        var found: [StoredObject] = []
+        while let entry = readdir(directory) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            var facts = stat()
+            guard lstat("\(root)/\(kind)/\(folder)\(name)", &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else {
+                continue
+            }
+            found.append(
+                StoredObject(path: folder + name, size: Int64(facts.st_size), modifiedAt: Int64(facts.st_ctim.tv_sec)))
+        }
+        return found
     }
 }

@@ -135,6 +135,8 @@ final class UploadCall: StreamHandler {
             throw Reply(
                 Problem(.conflict, "another request is writing the upload"), status: 423,
                 headers: [.retryAfter(seconds: 1)])
+        // A backup was restored that has the row and not the bytes: the client begins anew.
+        case .failure(let error) where error.isMissing: throw .notFound
         case .failure(let error): throw media.failed(error)
         }
     }
