@@ -1,3 +1,4 @@
+import Glibc
 import Models
 import Postgres
 import Reactor
@@ -12,6 +13,7 @@ final class Inspections {
     private static let capacity = 10_000
 
     private let configuration: InspectorConfiguration?
+    private let inspectors: Inspectors?
     private let storage: FileStorage
     private let pool: FilePool
     private let writing: Connection
@@ -29,6 +31,7 @@ final class Inspections {
         unsent: Duration, _ metrics: MediaMetrics, log: Log
     ) {
         self.configuration = configuration
+        inspectors = configuration.map { Inspectors($0, log: log) }
         self.storage = storage
         self.pool = pool
         self.writing = writing
@@ -88,16 +91,23 @@ final class Inspections {
         }
     }
 
-    private func verdict(on id: MediaID, _ file: OpenFile, _ version: Int64) async throws(FileError) -> Verdict {
-        guard let configuration else {
+    private func verdict(
+        on id: MediaID, _ file: OpenFile, _ version: Int64, tries: Int = 3
+    ) async throws(FileError) -> Verdict {
+        guard let configuration, let inspectors else {
             try await keepUpload(id, version)
             return .ready(version: version, type: MediaType.unknown, ContentFacts(), sha256: nil, size: nil)
         }
-        guard let process = InspectorProcess(configuration, reading: file) else { throw FileError("posix_spawn") }
+        guard let process = inspectors.start(reading: file) else { throw FileError("media-inspector") }
         let output = InspectionOutput(id, version, storage, pool, contentBytes: configuration.contentBytes)
-        let refusal = try await read(process, into: output)
-        process.end()
-        if let refusal { return try await refuse(output, refusal) }
+        switch try await read(process, into: output) {
+        case .complete: break
+        case .refused(let reason): return try await refuse(output, reason)
+        case .interrupted:
+            try await output.discard()
+            guard tries > 1 else { throw FileError("media-inspector", ECANCELED) }
+            return try await verdict(on: id, file, version, tries: tries - 1)
+        }
         guard let facts = output.facts else { return try await refuse(output, "unreadable") }
         guard facts.isReady else { return try await refuse(output, facts.reason ?? "unreadable") }
         try await output.finish()
@@ -109,22 +119,32 @@ final class Inspections {
             size: output.contentSize)
     }
 
-    /// Passes on what the process writes.
-    /// - Returns: why the file is refused; nil when all of it came.
-    private func read(_ process: InspectorProcess, into output: InspectionOutput) async throws(FileError) -> String? {
+    private enum Reading {
+        case complete
+        case refused(String)
+        /// By what has nothing to do with the file.
+        case interrupted
+    }
+
+    /// Passes on what the process writes, and ends it.
+    private func read(_ process: InspectorProcess, into output: InspectionOutput) async throws(FileError) -> Reading {
+        defer { process.end() }
+        let begun = MonotonicTime.now
         while true {
             switch await process.next() {
-            case .late: return "tooSlow"
-            case .end: return output.isComplete ? nil : "unreadable"
+            case .late: return .refused("tooSlow")
+            case .interrupted: return .interrupted
+            case .end: return .refused(isSlow(.now - begun) ? "tooSlow" : "unreadable")
             case .bytes(let bytes):
-                if let refusal = try await output.take(bytes) {
-                    process.end()
-                    return refusal
-                }
-                if output.isComplete { return nil }
+                if let reason = try await output.take(bytes) { return .refused(reason) }
+                if output.isComplete { return .complete }
             }
         }
     }
+
+    /// Whether a process that ended after so long was ended for the processor time it took. At most two of its threads
+    /// compute at a time.
+    private func isSlow(_ time: Duration) -> Bool { time >= (configuration?.processorTime ?? .zero) / 2 }
 
     private func refuse(_ output: InspectionOutput, _ reason: String) async throws(FileError) -> Verdict {
         try await output.discard()
