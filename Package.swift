@@ -72,8 +72,8 @@ func library(_ name: String) -> Target { .systemLibrary(name: name, path: "Share
 /// In `make test` with a generator of damage; with `PARLEY_FUZZ=1` with libFuzzer.
 var fuzzTests: Target {
     let dependencies: [Target.Dependency] = [
-        "Archives", "Bus", "Bytes", "Edge", "Fanout", "Ingest", "JSON", "Models", "ParleyClient", "Postgres",
-        "ServiceKit", "TestSupport", "Wire",
+        "Archives", "Bus", "Bytes", "Edge", "Fanout", "Ingest", "JSON", "Media", "Models", "ParleyClient",
+        "Postgres", "ServiceKit", "TestSupport", "Wire",
     ]
     let path = "Tests/FuzzTests"
     guard isForFuzzing else {

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// media-inspector: looks into one file in a sandbox: what it is, whether it can be shown, and what is shown of it.
@@ -11,6 +12,8 @@ enum Main {
             _ = Arguments.usage.withCString { write(2, $0, strlen($0)) }
             exit(2)
         }
+        _ = linux_close_from(3)  // What whoever starts it has open is none of its business.
+        nice(10)  // People wait for messages, and less for pictures.
         let inspector = Inspector(arguments)
         if let attempt = arguments.attempt { run(attempt, inspector) }
         if arguments.isServer { Server(inspector: inspector).run() }

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import signal
 import socket
 import struct
 import subprocess
@@ -75,6 +76,26 @@ def inspect(content: bytes, *arguments: str) -> Report:
     return Report(run.returncode, read_frames(run.stdout))
 
 
+class Inspected:
+    """One file that a server looks into, and the process that does."""
+
+    def __init__(self, output: socket.socket):
+        self._output = output
+        # What comes first is a byte with a descriptor of the process.
+        _, descriptors, _, _ = socket.recv_fds(output, 1, 1)
+        self.process = descriptors[0] if descriptors else None
+
+    def kill(self) -> None:
+        signal.pidfd_send_signal(self.process, signal.SIGKILL)
+
+    def report(self) -> Report:
+        with self._output, self._output.makefile("rb") as stream:
+            frames = read_frames(stream.read())
+        if self.process is not None:
+            os.close(self.process)
+        return Report(frames=frames)
+
+
 class Server:
     """media-inspector --serve: a process for each file, made by fork."""
 
@@ -83,22 +104,17 @@ class Server:
         self.process = subprocess.Popen([INSPECTOR, "--serve", *arguments], stdin=other)
         other.close()
 
-    def start(self, content: bytes) -> int:
-        """The descriptor on which the frames come."""
+    def start(self, content: bytes) -> Inspected:
         with tempfile.TemporaryFile() as file:
             file.write(content)
             file.flush()
-            reader, writer = os.pipe()
-            socket.send_fds(self.socket, [b"\0"], [file.fileno(), writer])
-            os.close(writer)
-        return reader
-
-    def finish(self, reader: int) -> Report:
-        with os.fdopen(reader, "rb") as pipe:
-            return Report(frames=read_frames(pipe.read()))
+            own, other = socket.socketpair()
+            with other:
+                socket.send_fds(self.socket, [b"\0"], [file.fileno(), other.fileno()])
+        return Inspected(own)
 
     def inspect(self, content: bytes) -> Report:
-        return self.finish(self.start(content))
+        return self.start(content).report()
 
     def __enter__(self) -> "Server":
         return self

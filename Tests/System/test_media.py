@@ -1,20 +1,25 @@
 """Files: uploads that are interrupted anywhere, what is read of them, and who may."""
 
 import base64
+import contextlib
 import hashlib
+import os
 import random
 import re
+import signal
 import socket
 import struct
 import subprocess
+import sys
 import uuid
 import zlib
 from io import BytesIO
+from pathlib import Path
 
 import pytest
 import requests
 from client import token
-from system import EXECUTABLES
+from system import EXECUTABLES, System
 from tusclient.client import TusClient
 from tusclient.exceptions import TusCommunicationError
 from uploads import BODY, PATIENCE, TUS, Uploader, eventually, stored_files
@@ -192,15 +197,19 @@ def test_what_is_wrong_with_an_upload_is_said(uploader):
 
 
 def png(width: int, height: int) -> bytes:
-    def chunk(name: bytes, content: bytes) -> bytes:
-        return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
-
     rows = b"".join(
         b"\0" + bytes((x * 3 % 256, y * 5 % 256, 90)[c] for x in range(width) for c in range(3)) for y in range(height)
     )
+    return png_of(width, height, rows)
+
+
+def png_of(width: int, height: int, rows: bytes, level: int = 6) -> bytes:
+    def chunk(name: bytes, content: bytes) -> bytes:
+        return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
+
     head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"tEXt", b"Comment\0where it was") + chunk(
-        b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")  # fmt: skip
+        b"IDAT", zlib.compress(rows, level)) + chunk(b"IEND", b"")  # fmt: skip
 
 
 def test_a_picture_is_looked_into(uploader):
@@ -230,6 +239,132 @@ def test_a_picture_that_cannot_be_read_is_refused(uploader):
     assert facts["reason"] == "unreadable"
     expect_problem(uploader.call("GET", path + "/content"), 404, "notFound")
     expect_problem(uploader.call("POST", path + "/url"), 409, "mediaNotReady")
+
+
+def noise(side: int = 1_500) -> bytes:
+    """A picture that it takes a while to look into."""
+    rows = b"".join(b"\0" + random.randbytes(3 * side) for _ in range(side))
+    return png_of(side, side, rows, level=0)
+
+
+def inspectors(process: int) -> list[int]:
+    """The children of a process by the name of the inspector: the server of media, or the processes for files of that.
+    The dead that nobody has waited for are among them."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            name, rest = (folder / "stat").read_text().rsplit(")", 1)
+            if name.endswith("(media-inspector") and int(rest.split()[1]) == process:
+                found.append(int(folder.name))
+    return found
+
+
+def inspecting(single) -> list[int]:
+    """The processes that are looking into files."""
+    return [child for server in inspectors(single.pid("media")) for child in inspectors(server)]
+
+
+def state(uploader: Uploader, path: str) -> str:
+    return uploader.call("GET", path).json()["state"]
+
+
+def begin_inspections(uploader: Uploader, *contents: bytes) -> list[str]:
+    paths = [uploader.created(len(content)) for content in contents]
+    for path, content in zip(paths, contents, strict=True):
+        assert uploader.patch(path, 0, content).status_code == 204
+    return paths
+
+
+@pytest.mark.kills
+def test_a_file_that_ends_its_process_is_refused_alone(uploader):
+    [hostile] = begin_inspections(uploader, noise(3_000))
+    [process] = eventually(lambda: inspecting(uploader.system), "it is looked into")
+    others = begin_inspections(uploader, png(64, 64), png(65, 64))
+    os.kill(process, signal.SIGSEGV)
+    eventually(lambda: state(uploader, hostile) == "refused", "it is refused")
+    assert uploader.call("GET", hostile).json()["reason"] == "unreadable"
+    for path in others:
+        uploader.ready(path)
+
+
+@contextlib.contextmanager
+def media_with(system: System, **settings: str):
+    system.revive()
+    system.kill("media")
+    system.start("media", 0, **settings)
+    system.revive()
+    try:
+        yield Uploader(system)
+    finally:
+        system.kill("media")
+        system.revive()
+
+
+@pytest.mark.kills
+def test_a_file_that_takes_too_long_is_refused_alone(single):
+    """Its process does nothing any more, and ends by nothing that it does itself."""
+    with media_with(single, PARLEY_MEDIA_INSPECTOR_SECONDS="1", PARLEY_MEDIA_INSPECTORS="2") as uploader:
+        [hanging] = begin_inspections(uploader, noise(1_000))
+        [process] = eventually(lambda: inspecting(single), "it is looked into")
+        os.kill(process, signal.SIGSTOP)
+        uploader.upload(png(64, 64))
+        eventually(lambda: state(uploader, hanging) == "refused", "it is refused")
+        assert uploader.call("GET", hanging).json()["reason"] == "tooSlow"
+        eventually(lambda: not inspecting(single), "its process has ended")
+
+
+@pytest.mark.kills
+def test_a_file_is_not_refused_because_no_process_could_be_made(single, tmp_path):
+    """The server drops the first file, as where it cannot fork, and does as it should from then on."""
+    lazy = tmp_path / "lazy-inspector"
+    lazy.write_text(
+        f"#!{sys.executable}\n"
+        "import os, socket, sys\n"
+        "_, dropped, _, _ = socket.recv_fds(socket.socket(fileno=os.dup(0)), 1, 2)\n"
+        "for descriptor in dropped: os.close(descriptor)\n"
+        f"os.execv('{EXECUTABLES / 'media-inspector'}', ['media-inspector', *sys.argv[1:]])\n"
+    )
+    lazy.chmod(0o755)
+    with media_with(single, PARLEY_MEDIA_INSPECTOR=str(lazy)) as uploader:
+        uploader.upload(png(64, 64))
+
+
+@pytest.mark.kills
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSEGV])
+def test_when_the_server_of_inspectors_dies_no_file_is_refused(uploader, how):
+    """Its processes end with it, another one is started, and nothing is left of the first."""
+    uploader.upload(png(8, 8))
+    media = uploader.system.pid("media")
+    [server] = inspectors(media)
+    assert sockets(server) == 1, "it has nothing of media but the socket between them"
+    paths = begin_inspections(uploader, *(noise(2_000) for _ in range(4)))
+    eventually(lambda: inspecting(uploader.system), "one is looked into")
+    os.kill(server, how)
+    for path in paths:
+        uploader.ready(path)
+    [successor] = inspectors(media)
+    assert successor != server and not Path(f"/proc/{server}").exists()
+
+
+def test_looking_into_files_leaves_nothing_behind(uploader):
+    media = uploader.system.pid("media")
+    uploader.upload(png(8, 8))
+    eventually(lambda: not inspecting(uploader.system), "the first is done")
+    before = descriptors(media)
+    for number in range(20):
+        content = png(number + 1, 8)
+        [path] = begin_inspections(uploader, content[: len(content) // 2] if number % 2 else content)
+        eventually(lambda path=path: state(uploader, path) in ("ready", "refused"), "it is looked into")
+    eventually(lambda: not inspecting(uploader.system), "no process is left")
+    eventually(lambda: descriptors(media) <= before, "no descriptor is left")
+
+
+def descriptors(process: int) -> int:
+    return len(list(Path(f"/proc/{process}/fd").iterdir()))
+
+
+def sockets(process: int) -> int:
+    return sum(os.readlink(each).startswith("socket:") for each in Path(f"/proc/{process}/fd").iterdir())
 
 
 @pytest.mark.kills

@@ -1,3 +1,4 @@
+import Glibc
 import Models
 import Postgres
 import Reactor
@@ -19,6 +20,7 @@ final class Inspections {
     private static let sign = Duration.seconds(40)
 
     private let configuration: InspectorConfiguration?
+    private let inspectors: Inspectors?
     private let scanner: VirusScanner?
     private let storage: FileStorage
     private let objects: any ObjectStorage
@@ -44,6 +46,7 @@ final class Inspections {
         objectPool: FilePool, _ writing: Connection, unsent: Duration, _ metrics: MediaMetrics, log: Log
     ) {
         self.configuration = configuration
+        inspectors = configuration.map { Inspectors($0, log: log) }
         self.scanner = scanner
         self.storage = storage.uploads
         objects = storage.objects
@@ -166,30 +169,40 @@ final class Inspections {
         }
     }
 
-    private func verdict(on id: MediaID, _ file: OpenFile, _ version: Int64) async throws(FileError) -> Verdict {
-        guard let configuration else {
+    private func verdict(
+        on id: MediaID, _ file: OpenFile, _ version: Int64, tries: Int = 3
+    ) async throws(FileError) -> Verdict {
+        guard let configuration, let inspectors else {
             try await keepUpload(id, version)
             return .ready(version: version, type: MediaType.unknown, ContentFacts(), sha256: nil, size: nil)
         }
-        guard let process = InspectorProcess(configuration, reading: file) else { throw FileError("posix_spawn") }
+        guard let process = inspectors.start(reading: file) else {
+            throw FileError(server: "media-inspector", EAGAIN, "no process could be started")
+        }
         let output = InspectionOutput(
             id, version, objects, pool, objectPool: objectPool, contentBytes: configuration.contentBytes)
         do throws(FileError) {
-            return try await verdict(on: id, process, output, version)
+            if let verdict = try await verdict(on: id, process, output, version) { return verdict }
         } catch {
-            process.end()
             // Each try would leave as much again. What the store cannot be told of now, `media collect` finds.
             try? await output.discard()
             throw error
         }
+        guard tries > 1 else { throw FileError(server: "media-inspector", ECANCELED, "it was interrupted") }
+        return try await verdict(on: id, file, version, tries: tries - 1)
     }
 
+    /// Nil if the process was interrupted.
     private func verdict(
         on id: MediaID, _ process: InspectorProcess, _ output: InspectionOutput, _ version: Int64
-    ) async throws(FileError) -> Verdict {
-        let refusal = try await read(process, into: output)
-        process.end()
-        if let refusal { return try await refuse(output, refusal) }
+    ) async throws(FileError) -> Verdict? {
+        switch try await read(process, into: output) {
+        case .complete: break
+        case .refused(let reason): return try await refuse(output, reason)
+        case .interrupted:
+            try await output.discard()
+            return nil
+        }
         guard let facts = output.facts else { return try await refuse(output, "unreadable") }
         guard facts.isReady else { return try await refuse(output, facts.reason ?? "unreadable") }
         try await output.finish()
@@ -201,22 +214,32 @@ final class Inspections {
             size: output.contentSize)
     }
 
-    /// Passes on what the process writes.
-    /// - Returns: why the file is refused; nil when all of it came.
-    private func read(_ process: InspectorProcess, into output: InspectionOutput) async throws(FileError) -> String? {
+    private enum Reading {
+        case complete
+        case refused(String)
+        /// By what has nothing to do with the file.
+        case interrupted
+    }
+
+    /// Passes on what the process writes, and ends it.
+    private func read(_ process: InspectorProcess, into output: InspectionOutput) async throws(FileError) -> Reading {
+        defer { process.end() }
+        let begun = MonotonicTime.now
         while true {
             switch await process.next() {
-            case .late: return "tooSlow"
-            case .end: return output.isComplete ? nil : "unreadable"
+            case .late: return .refused("tooSlow")
+            case .interrupted: return .interrupted
+            case .end: return .refused(isSlow(.now - begun) ? "tooSlow" : "unreadable")
             case .bytes(let bytes):
-                if let refusal = try await output.take(bytes) {
-                    process.end()
-                    return refusal
-                }
-                if output.isComplete { return nil }
+                if let reason = try await output.take(bytes) { return .refused(reason) }
+                if output.isComplete { return .complete }
             }
         }
     }
+
+    /// Whether a process that ended after so long was ended for the processor time it took. At most two of its threads
+    /// compute at a time.
+    private func isSlow(_ time: Duration) -> Bool { time >= (configuration?.processorTime ?? .zero) / 2 }
 
     private func refuse(_ output: InspectionOutput, _ reason: String) async throws(FileError) -> Verdict {
         try await output.discard()

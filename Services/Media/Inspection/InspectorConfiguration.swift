@@ -8,7 +8,9 @@ struct InspectorConfiguration: Sendable {
     let arguments: [String]
     /// Processes at a time.
     let atOnce: Int
-    /// After which a process is ended.
+    /// What a process may take; it is ended for more.
+    let processorTime: Duration
+    /// After which a process is ended, whatever it does.
     let deadline: Duration
     /// Of what is made of a file.
     let contentBytes: Int64
@@ -27,8 +29,9 @@ struct InspectorConfiguration: Sendable {
         arguments = [
             "--megapixels", "\(limits.media.megapixels)", "--seconds", "\(seconds)", "--memory", "\(memory)M",
         ]
-        // It ends itself before.
-        deadline = .seconds(seconds + 5)
+        processorTime = .seconds(seconds)
+        // It ends itself before, after three times its processor time: others may need the processors meanwhile.
+        deadline = .seconds(3 * seconds + 5)
         contentBytes = limits.fileBytes
     }
 }

@@ -2,9 +2,10 @@ import CLinux
 import Glibc
 import Reactor
 
-/// A process that looks into one file, which is its standard input, and what it writes to its standard output.
+/// A process that looks into one file, and what it writes.
 ///
-/// It has a process group of its own, which is killed at the end, whatever the process says.
+/// It was made by an `InspectorServer`. What it hands over before it looks at the file is a descriptor of itself, with which
+/// it is killed at the end, whatever it says.
 @Reactor
 final class InspectorProcess: DescriptorHandler {
     enum Output: Sendable {
@@ -12,82 +13,56 @@ final class InspectorProcess: DescriptorHandler {
         case end
         /// It took longer than its deadline.
         case late
+        /// It did not begin, or its server has ended and so it had to: that says nothing of the file.
+        case interrupted
     }
 
     private static let readBytes = 256 << 10
 
-    private let process: pid_t
+    private let server: InspectorServer
     private let output: CInt
+    /// Of the process, once it was handed over.
+    private var handle: CInt?
     private var waiting: UnsafeContinuation<Output, Never>?
     private var isLate = false
     private var isClosed = false
     private var timer: TimerID?
 
-    /// Nil if no process could be started.
-    init?(_ configuration: InspectorConfiguration, reading file: OpenFile) {
-        var ends: [CInt] = [-1, -1]
-        guard pipe(&ends) == 0 else { return nil }
-        defer { close(ends[1]) }
-        output = ends[0]
-        _ = fcntl(output, F_SETFL, O_NONBLOCK)
-        _ = fcntl(output, F_SETFD, FD_CLOEXEC)
-        _ = fcntl(ends[1], F_SETFD, FD_CLOEXEC)
-        guard let process = Self.spawn(configuration, file.descriptor, ends[1]) else {
-            close(output)
-            return nil
-        }
-        self.process = process
+    /// - Parameter output: what the process writes to, from here on this object's to close.
+    init(of server: InspectorServer, output: CInt, deadline: Duration) {
+        self.server = server
+        self.output = output
         Reactor.watch(output, for: [], handler: self)
-        timer = Reactor.after(configuration.deadline) { [weak self] in self?.isOverdue() }
-    }
-
-    private static func spawn(_ configuration: InspectorConfiguration, _ input: CInt, _ output: CInt) -> pid_t? {
-        var actions = posix_spawn_file_actions_t(), attributes = posix_spawnattr_t()
-        posix_spawn_file_actions_init(&actions)
-        posix_spawnattr_init(&attributes)
-        defer {
-            posix_spawn_file_actions_destroy(&actions)
-            posix_spawnattr_destroy(&attributes)
-        }
-        posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
-        posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
-        posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
-        // The signals that this process takes from a descriptor are to end that one.
-        var none = sigset_t(), all = sigset_t()
-        sigemptyset(&none)
-        sigfillset(&all)
-        posix_spawnattr_setsigmask(&attributes, &none)
-        posix_spawnattr_setsigdefault(&attributes, &all)
-        posix_spawnattr_setpgroup(&attributes, 0)
-        posix_spawnattr_setflags(
-            &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP))
-        var arguments = ([configuration.executable] + configuration.arguments).map { strdup($0) } + [nil]
-        defer { arguments.forEach { free($0) } }
-        // No variables: some hold secrets.
-        var environment: [UnsafeMutablePointer<CChar>?] = [nil]
-        var process = pid_t()
-        let result = posix_spawn(&process, configuration.executable, &actions, &attributes, &arguments, &environment)
-        return result == 0 ? process : nil
+        timer = Reactor.after(deadline) { [weak self] in self?.isOverdue() }
     }
 
     /// The next bytes that it writes. One waits at a time.
     func next() async -> Output {
         await withUnsafeContinuation { continuation in
             waiting = continuation
-            if isLate { return resume(.late) }
+            if isLate { return resume(late) }
             Reactor.change(output, to: .read)
         }
     }
 
     func ready(_: Readiness) {
         guard waiting != nil else { return Reactor.change(output, to: []) }
+        guard handle != nil else { return takeOver() }
         var count = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: Self.readBytes) { buffer, used in
             count = read(output, buffer.baseAddress, Self.readBytes)
             used = max(0, count)
         }
         if count < 0, errno == EAGAIN || errno == EINTR { return }
-        resume(count > 0 ? .bytes(bytes) : .end)
+        resume(count > 0 ? .bytes(bytes) : server.hasEnded ? .interrupted : .end)
+    }
+
+    private func takeOver() {
+        var descriptor: CInt = -1
+        let received = linux_receive_descriptors(output, &descriptor, 1)
+        if received > 0 { return handle = descriptor }
+        if received < 0, errno == EAGAIN || errno == EINTR { return }
+        resume(.interrupted)
     }
 
     private func resume(_ output: Output) {
@@ -95,27 +70,25 @@ final class InspectorProcess: DescriptorHandler {
         waiting.take()?.resume(returning: output)
     }
 
+    /// A process that does not even begin has a server that does nothing any more.
     private func isOverdue() {
         isLate = true
-        kill(-process, SIGKILL)
-        resume(.late)
+        if handle == nil { server.end() }
+        resume(late)
     }
 
-    /// Ends the process, if it has not ended itself.
+    private var late: Output { handle == nil ? .interrupted : .late }
+
+    /// Ends the process, if it has not ended itself. One that has not handed itself over cannot, without its reader.
     func end() {
         guard !isClosed else { return }
         isClosed = true
         if let timer { Reactor.cancel(timer) }
         Reactor.forget(output)
         close(output)
-        kill(-process, SIGKILL)
-        reap()
-    }
-
-    /// A killed process may still be in the middle of a call.
-    private func reap() {
-        let process = process
-        guard waitpid(process, nil, WNOHANG) == 0 else { return }
-        Reactor.after(.milliseconds(20)) { self.reap() }
+        if let handle {
+            _ = linux_end_process(handle)
+            close(handle)
+        }
     }
 }

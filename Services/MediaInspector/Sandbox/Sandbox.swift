@@ -26,7 +26,7 @@ struct Sandbox {
 
 /// What a file may cost.
 struct Limits {
-    /// Of processor time; twice as much may pass.
+    /// Of processor time; three times as much may pass.
     let seconds: Int
     /// Of memory, beyond what the process has when it begins.
     let memoryBytes: Int

@@ -47,22 +47,53 @@ static inline int linux_close_from(unsigned int first) {
     return close_range(first, ~0U, 0);
 }
 
-// Waits for a message with exactly two descriptors, as SCM_RIGHTS brings them (unix(7)). Returns 1, 0 at the end, -1 for
-// an error or a message that brought something else, whose descriptors are closed.
-static inline int linux_receive_two_descriptors(int socket, int *first, int *second) {
+// Sends a byte and with it descriptors, at most two, over a Unix socket (SCM_RIGHTS, unix(7)), without waiting for room.
+static inline int linux_send_descriptors(int socket, const int *descriptors, unsigned int count) {
+    char byte = 0, control[CMSG_SPACE(2 * sizeof(int))] __attribute__((aligned(8))) = {0};
+    struct iovec piece = {&byte, 1};
+    struct msghdr message = {
+        .msg_iov = &piece, .msg_iovlen = 1, .msg_control = control, .msg_controllen = CMSG_SPACE(count * sizeof(int))};
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(count * sizeof(int));
+    for (unsigned int i = 0; i < count; i++) ((int *)CMSG_DATA(header))[i] = descriptors[i];
+    return sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == 1 ? 0 : -1;
+}
+
+// Takes a byte that brings exactly so many descriptors, at most two. Returns 1, 0 at the end, -1 for an error or a byte
+// that brought something else, whose descriptors are closed; errno is 0 then.
+static inline int linux_receive_descriptors(int socket, int *descriptors, unsigned int count) {
     char byte, control[CMSG_SPACE(2 * sizeof(int))] __attribute__((aligned(8)));
     struct iovec piece = {&byte, 1};
     struct msghdr message = {.msg_iov = &piece, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
-    ssize_t count = recvmsg(socket, &message, 0x40000000 /* MSG_CMSG_CLOEXEC */);
-    if (count <= 0) return (int)count;
+    ssize_t received = recvmsg(socket, &message, 0x40000000 /* MSG_CMSG_CLOEXEC */);
+    if (received <= 0) return (int)received;
+    errno = 0;
     struct cmsghdr *header = CMSG_FIRSTHDR(&message);
     if (!header || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) return -1;
-    int *descriptors = (int *)CMSG_DATA(header);
-    if (header->cmsg_len != CMSG_LEN(2 * sizeof(int))) {
-        if (header->cmsg_len == CMSG_LEN(sizeof(int))) close(descriptors[0]);
-        return -1;
+    unsigned int brought = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (unsigned int i = 0; i < brought; i++) {
+        int descriptor = ((int *)CMSG_DATA(header))[i];
+        if (brought == count) descriptors[i] = descriptor;
+        else close(descriptor);
     }
-    *first = descriptors[0];
-    *second = descriptors[1];
-    return 1;
+    return brought == count ? 1 : -1;
+}
+
+// A descriptor of a process, with which whoever has it can end it: a number may be another process's by then. Both are
+// in glibc since 2.36.
+static inline int linux_process_descriptor(pid_t process) {
+    extern int pidfd_open(pid_t, unsigned int);
+    return pidfd_open(process, 0);
+}
+static inline int linux_end_process(int descriptor) {
+    extern int pidfd_send_signal(int, int, siginfo_t *, unsigned int);
+    return pidfd_send_signal(descriptor, SIGKILL, 0, 0);
+}
+
+// Whether a child has ended; it stays to be waited for.
+static inline int linux_has_ended(pid_t child) {
+    siginfo_t facts = {0};
+    return waitid(P_PID, child, &facts, WEXITED | WNOHANG | WNOWAIT) == 0 && facts.si_pid == child;
 }

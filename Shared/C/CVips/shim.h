@@ -68,13 +68,21 @@ static inline int parley_vips_top(VipsImage *image, VipsImage **result, int heig
     return vips_crop(image, result, 0, 0, image->Xsize, height, NULL);
 }
 // Smaller, or as it is: at most so wide and so high.
+//
+// Most of the way means of squares are enough, and a quarter of the work; where pixels are transparent they would need
+// weights. The lines of the result are asked for in their order, so what they are made of is kept from one to the next:
+// without being told so libvips computes it again for each, which takes four times as long.
 static inline int parley_vips_within(VipsImage *image, VipsImage **result, int size) {
-    return vips_thumbnail_image(
-        image, result, size, "height", size, "size", VIPS_SIZE_DOWN, "no_rotate", TRUE, NULL);
-}
-static inline int parley_vips_resized(VipsImage *image, VipsImage **result, int width, int height) {
-    return vips_thumbnail_image(
-        image, result, width, "height", height, "size", VIPS_SIZE_FORCE, "no_rotate", TRUE, NULL);
+    int factor = (image->Xsize > image->Ysize ? image->Xsize : image->Ysize) / size;
+    int shortest = image->Xsize < image->Ysize ? image->Xsize : image->Ysize;
+    VipsImage *half = image;
+    vips_image_set_int(image, VIPS_META_SEQUENTIAL, 1);
+    if (factor < 2 || shortest < factor || vips_image_hasalpha(image)) g_object_ref(image);
+    else if (vips_shrink(image, &half, factor, factor, NULL)) return -1;
+    int failed = vips_thumbnail_image(
+        half, result, size, "height", size, "size", VIPS_SIZE_DOWN, "no_rotate", TRUE, NULL);
+    g_object_unref(half);
+    return failed;
 }
 static inline int parley_vips_deviation(VipsImage *image, double *deviation) {
     return vips_deviate(image, deviation, NULL);

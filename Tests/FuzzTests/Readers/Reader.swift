@@ -28,6 +28,7 @@ struct Reader: Sendable {
         + clientBodies
         + clientTexts
         + clientFrames
+        + files
 }
 
 extension Reader: CustomStringConvertible { var description: String { name } }
