@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// Has files scanned by clamd, which may be on another machine.
