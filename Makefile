@@ -39,6 +39,8 @@ check:
 bench: build
 	@Tests/Load/bench.py
 	@Tests/Load/semantics.py
+	@Tests/run python >/dev/null
+	@.venv/bin/python Tests/Load/media.py
 
 test-containers:
 	@Tests/run containers
