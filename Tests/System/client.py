@@ -81,6 +81,19 @@ class User:
             text = await response.text()
             return Answer(response.status, json.loads(text) if text else None, response.headers)
 
+    async def request_media(
+        self, method: str, path: str, body: bytes | None, instance: int, headers: dict[str, str]
+    ) -> Answer:
+        """A call of the service for files: what is no JSON comes as it is."""
+        url, headers = (
+            self.system.address("media", instance) + path,
+            {"Authorization": f"Bearer {self.token}"} | headers,
+        )
+        async with self._http.request(method, url, headers=headers, data=body) as response:
+            content = await response.read()
+            is_json = "json" in response.content_type
+            return Answer(response.status, json.loads(content) if is_json and content else content, response.headers)
+
     async def get(self, path: str, *, instance: int | None = None, **query) -> Any:
         """Asks again where the server says to, as clients do."""
         deadline = time.monotonic() + PATIENCE

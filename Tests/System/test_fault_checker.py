@@ -3,8 +3,10 @@
 import copy
 
 import pytest
+from client import Answer
 from faults.book import Ending, Seen, Write, outline
 from faults.checker import check
+from faults.files import File, Files
 
 CONVERSATION = "c"
 
@@ -189,3 +191,24 @@ def test_harm_is_found_under_its_name(category, harm):
     story = copy.deepcopy(Story())
     harm(story)
     assert category in story.categories()
+
+
+@pytest.mark.parametrize(
+    "is_deleted, status, content, category",
+    [
+        (False, 200, b"sent", None),
+        (False, 200, b"other", "different"),
+        (False, 404, b"", "lost"),
+        (True, 404, b"", None),
+        (True, 200, b"sent", "visible"),
+    ],
+)
+async def test_a_file_that_is_not_as_it_should_be_is_found(is_deleted, status, content, category):
+    class Reader:
+        async def request_media(self, *_):
+            return Answer(status, content, {})
+
+    files = Files([], patience=0)
+    files.carried["message"] = File("file", b"sent")
+    await files.check("message", Reader(), is_deleted)
+    assert [finding.category for finding in files.findings] == ([category] if category else [])

@@ -165,7 +165,7 @@ class Run:
 
     def _tell(self, scene: Scene, seen, seconds: float) -> int:
         load = scene.load
-        totals = report.Totals(seconds, load.writes, seen, load.probes, load.digests, self.findings)
+        totals = report.Totals(seconds, load.writes, seen, load.probes, load.digests, load.files.read, self.findings)
         text = "\n\n".join([
             report.circumstances(self.command, self.loads),
             report.table(self.faults, self.skips, self.talks, self.calm, self.weather),

@@ -15,12 +15,15 @@ from replica import Replica
 
 from faults.book import Ending, Finding, Write
 from faults.device import Device
+from faults.files import Files
 
 ATTEMPT_SECONDS = 2.0
 """How long a client waits for an answer before it repeats the request elsewhere."""
 GIVE_UP_SECONDS = 240.0
 """How long a write is repeated. Who gets no answer for longer has lost something."""
 MEMBERS = 4
+FILES = 0.06
+"""Of what the second member writes, so many messages carry a file."""
 KINDS = {0: ("love", "like"), 1: ("dislike", "laugh"), 2: ("emphasize", "question")}
 """The tapbacks of each writer of a conversation: each of their writes changes something."""
 
@@ -65,6 +68,7 @@ class Load:
         self.talks: list[Talk] = []
         self.devices: list[Device] = []
         self.findings: list[Finding] = []
+        self.files = Files(self.findings)
         self.deleted: list[tuple[Talk, str, str, float]] = []
         """Acknowledged deletions for everyone: conversation, message, its text, when."""
         self.probes = 0
@@ -161,8 +165,10 @@ class Load:
         mine = choice.choice(own) if own else None
         any_message = choice.choice(recent)[0] if recent else None
         what = choice.random()
-        if what < 0.6 or not mine:
-            reply_to = any_message if choice.random() < 0.2 else None
+        if what < FILES and number == 1:
+            await self._send_file(talk, user, number, f"{number}.{turn} {new_id()}", choice)
+        elif what < 0.6 or not mine:
+            reply_to = any_message if choice.random() < 0.2 and any_message not in self.files.carried else None
             await self.send(talk, user, number, f"{number}.{turn} {new_id()}", reply_to)
         elif what < 0.7:
             await self._edit(talk, user, number, mine, f"edit {number}.{turn} {new_id()}")
@@ -188,11 +194,18 @@ class Load:
     def _who(self, talk: Talk, user: User, number: int) -> tuple[str, str, str]:
         return talk.id, user.name, f"{talk.id}/{number}"
 
-    async def send(self, talk: Talk, user: User, number: int, text: str, reply_to: str | None = None):
-        id = new_id()
+    async def _send_file(self, talk: Talk, user: User, number: int, text: str, choice: random.Random):
+        if file := await self.files.upload(user, choice):
+            self.files.carried[id := new_id()] = file
+            await self.send(talk, user, number, text, id=id, attachments=[{"id": file.id}])
+
+    async def send(
+        self, talk: Talk, user: User, number: int, text: str, reply_to: str | None = None, *, id: str = "", **fields
+    ):
+        id = id or new_id()
         self._texts[id] = text
         write = Write("send", *self._who(talk, user, number), message=id, value=text)
-        body = {"id": id, "text": text} | ({"replyTo": reply_to} if reply_to else {})
+        body = {"id": id, "text": text} | ({"replyTo": reply_to} if reply_to else {}) | fields
         answer = await self._call(talk, user, number, write, "POST", talk.path + "/messages", body)
         if write.is_acknowledged:
             write.seq = answer["seq"]
@@ -299,7 +312,18 @@ class Load:
         for talk, ending in zip(self.talks, endings):
             self.findings += self._disagreements(ending)
             await self._compare_digests(talk, ending)
+            await self._read_files(talk, ending, turns)
         return endings
+
+    async def _read_files(self, talk: Talk, ending: Ending, turns: asyncio.Semaphore):
+        reader = talk.members[2]
+        deleted = {each["id"]: bool(each.get("deletedForEveryone")) for each in ending.histories[reader.name]}
+
+        async def read(id: str):
+            async with turns:
+                await self.files.check(id, reader, deleted[id])
+
+        await asyncio.gather(*(read(id) for id in deleted.keys() & self.files.carried.keys()))
 
     async def _ending(self, talk: Talk, turns: asyncio.Semaphore) -> Ending:
         changes = await talk.members[0].changes(talk.id, instance=0)

@@ -112,6 +112,7 @@ class Totals:
     seen: list[Seen]
     probes: int
     digests: Digests
+    files: int
     findings: list[Finding]
 
     @property
@@ -142,7 +143,8 @@ class Totals:
     def _compared(self) -> str:
         return (
             f"In the end {self.digests.copies:,} copies of conversations, {self.digests.pages:,} pages, that clients "
-            f"had were compared with the server's digests: {self.digests.differing:,} differed."
+            f"had were compared with the server's digests: {self.digests.differing:,} differed. "
+            f"{self.files:,} files were read by others, or missed where their message was deleted."
         )
 
     @property
