@@ -65,6 +65,12 @@ import Testing
         #expect(try store.search("walk").map(\.id) == [messageId(1)])
     }
 
+    @Test("what the database needs for a moment is in no temporary file")
+    func temporaries() throws {
+        let store = try LocalStore(path: try TemporaryFolder().file("copy.db"))
+        #expect(try store.connection.first("PRAGMA temp_store") { $0.integer(0) } == 2)
+    }
+
     @Test("a message is not sent without a file that a damaged database has lost")
     func damageOfFiles() throws {
         let folder = try TemporaryFolder()

@@ -18,6 +18,8 @@ package final class LocalStore {
         // end of the process; what a loss of power takes from the end of the log is loaded from the server again, except
         // the outbox: hence FULL.
         try connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON")
+        // Texts are in no temporary file outside of the user's folder. There may be no place for one, as in a container.
+        try connection.execute("PRAGMA temp_store = MEMORY")
         try connection.migrate()
     }
 
