@@ -39,7 +39,7 @@ def test_the_image_of_a_service_holds_nothing_but_the_service(project: Project, 
     } | FURTHER.get(service, set())  # fmt: skip
     size = int(check("docker", "image", "inspect", "--format={{.Size}}", f"parley-{service}:test"))
     # Codecs are large.
-    assert size < (250_000_000 if service in INSPECTOR else 60_000_000)
+    assert size < (250_000_000 if service in FURTHER else 60_000_000)
 
 
 def test_only_the_proxy_is_reached_from_outside(project: Project):
