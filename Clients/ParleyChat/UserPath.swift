@@ -45,7 +45,7 @@ enum UserPath {
         }
         let descriptor = open(target.path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
-            if errno == EEXIST || errno == ELOOP { return "\(target.path) is there already: choose another name." }
+            if errno == EEXIST || errno == ELOOP { return "Choose another name: there is already \(target.path)" }
             return "\(target.path) cannot be written: \(String(cString: strerror(errno)))."
         }
         let writer = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)

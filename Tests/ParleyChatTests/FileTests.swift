@@ -122,10 +122,10 @@ import Testing
         #expect(await UserPath.copy(source, to: folder.path, named: "walk.png") == "Saved as \(target.path).")
         #expect(try Data(contentsOf: target) == Data("content".utf8))
         try Data("mine".utf8).write(to: target)
-        #expect(await UserPath.copy(source, to: target.path, named: "x").contains("is there already"))
+        #expect(await UserPath.copy(source, to: target.path, named: "x").contains("there is already"))
         let link = folder.appendingPathComponent("link")
         try FileManager.default.createSymbolicLink(at: link, withDestinationURL: folder.appendingPathComponent("new"))
-        #expect(await UserPath.copy(source, to: link.path, named: "x").contains("is there already"))
+        #expect(await UserPath.copy(source, to: link.path, named: "x").contains("there is already"))
         #expect(try Data(contentsOf: target) == Data("mine".utf8))
         #expect(await UserPath.copy(source, to: folder.path + "/absent/a", named: "x").contains("cannot be written"))
     }

@@ -418,7 +418,7 @@ def test_a_file_is_sent_shown_and_saved(single, terminals, names, tmp_path):
     bob.press("s", "clear")
     bob.type(str(saved))
     bob.press("enter")
-    bob.wait("is there already")
+    bob.wait("there is already")
     assert [file.name for file in saved.iterdir()] == ["walk.png"]
     assert hashlib.sha256((saved / "walk.png").read_bytes()).hexdigest() == served_digest(single, bob_name)
     assert is_whole(bob)
