@@ -67,7 +67,8 @@ import Testing
 
     @Test("what the database needs for a moment is in no temporary file")
     func temporaries() throws {
-        let store = try LocalStore(path: try TemporaryFolder().file("copy.db"))
+        let folder = try TemporaryFolder()
+        let store = try LocalStore(path: folder.file("copy.db"))
         #expect(try store.connection.first("PRAGMA temp_store") { $0.integer(0) } == 2)
     }
 
