@@ -49,6 +49,7 @@ def test_edits_tapbacks_and_deletions_are_made_offline_too(people):
     tab.act("unsnet", "Edit")
     tab.field.fill("unsent")
     tab.field.press("Enter")
+    expect(tab.message("unsent").last).to_be_visible()
     alice.context.set_offline(False)
     expect(tab.message("unsent").last).to_be_visible()
     expect(tab.button("Sent").or_(tab.button("Delivered"))).to_be_visible()
