@@ -140,12 +140,15 @@ def shown(name: str, value: str | None) -> str:
         return ""
     if match := re.fullmatch(r"(\d+)\.0 (\w+)", value):
         value = match[1] + UNITS[match[2]]
-    if "BYTES" in name and int(value) >= 1024:
+    if re.search(r"(?<!MEGA)BYTES", name) and int(value) >= 1024:
         return f"`{value}` ({amount(int(value))})"
     return f"`{value}`"
 
 
 def amount(count: int) -> str:
+    for size, unit in ((10**9, "GB"), (10**6, "MB")):
+        if count % size == 0:
+            return f"{count // size} {unit}"
     for size, unit in ((1 << 20, "MiB"), (1 << 10, "KiB")):
         if count >= size:
             return f"{count / size:.3g} {unit}"
