@@ -3,14 +3,13 @@
 import base64
 import os
 import re
-import time
 
 import pytest
 from people import Person, Tab
 from pictures import noise, picture, tone, video
 from playwright.sync_api import expect
-from system import PATIENCE
 from test_access import violations
+from uploads import eventually
 
 HOSTILE_NAME = '<img src=x onerror="document.title=1">\u202egpj.exe'
 
@@ -44,14 +43,6 @@ def goes(tab: Tab, count: int = 1):
 def messages(person: Person, conversation: str) -> list[dict]:
     page = person.call("GET", f"/v1/conversations/{conversation}/messages?limit=200")
     return [message for message in page["messages"] if message["kind"] != "system"]
-
-
-def eventually(what, reason: str):
-    deadline = time.monotonic() + PATIENCE
-    while not (result := what()):
-        assert time.monotonic() < deadline, reason
-        time.sleep(0.05)
-    return result
 
 
 @pytest.fixture
@@ -375,8 +366,7 @@ def test_pictures_are_viewed_with_the_keyboard(pair):
     first = other.page.get_by_role("dialog", name="one.png")
     expect(first.get_by_role("img", name="Photo one.png")).to_be_visible()
     expect(first.get_by_role("button", name="Previous")).to_be_hidden()
-    size = first.get_by_role("img").evaluate("image => image.decode().then(() => image.naturalWidth)")
-    assert size == 640
+    expect(first.get_by_role("img")).to_have_js_property("naturalWidth", 640)
     with other.page.expect_download() as download:
         first.get_by_role("button", name="Download").click()
     assert download.value.suggested_filename == "one.png"
