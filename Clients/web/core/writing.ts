@@ -10,8 +10,11 @@ type Id = ConversationId;
 
 /** What a user does. All of it is a row before it is anything else, so it works without a connection. */
 export class Writing {
-  /** Ends when what was sent before is kept: a text does not overtake a large file on its way into the database. */
-  private lastSend: Promise<unknown> = Promise.resolve();
+  /**
+   * End when what was sent before in a conversation is kept: a text does not overtake a large file on its way into the
+   * database.
+   */
+  private lastSends = new Map<Id, Promise<unknown>>();
 
   constructor(protected hub: Hub) {}
 
@@ -23,8 +26,9 @@ export class Writing {
 
   send(id: Id, text: string, options: SendOptions = {}): Promise<MessageId> {
     const sentAt = new Date().toISOString();
-    const sent = this.lastSend.then(() => this.sendNow(id, text, sentAt, options));
-    this.lastSend = sent.catch(() => {});
+    const before = this.lastSends.get(id) ?? Promise.resolve();
+    const sent = before.then(() => this.sendNow(id, text, sentAt, options));
+    this.lastSends.set(id, sent.catch(() => {}));
     return sent;
   }
 

@@ -8,6 +8,8 @@ import { decodeThumbHash } from "../../core/media/thumbhash.ts";
 import { base64, type Outcome, type UploadCalls } from "../../core/media/tus.ts";
 import { nextPart, Uploader } from "../../core/media/uploader.ts";
 import type { Attachment, MediaFacts } from "../../core/model.ts";
+import type { Hub } from "../../core/hub.ts";
+import { Writing } from "../../core/writing.ts";
 import { OutboxSender } from "../../core/outbox/sender.ts";
 import type { PendingFile, PendingWrite } from "../../core/outbox/writes.ts";
 import type { SyncWrite } from "../../core/sync/events.ts";
@@ -294,6 +296,22 @@ Deno.test("how a file is shown depends on what the server says of it, and on whe
   expectEqual(kindOf({ ...photo, type: "video/webm" }), "video");
   expectEqual(kindOf({ ...photo, type: "video/x-matroska" }), "file");
   expectEqual(kindOf({ ...photo, type: "audio/ogg" }), "audio");
+});
+
+Deno.test("a text does not overtake a file that is still being kept, except in another conversation", async () => {
+  const copy = await Copy.begin();
+  const { promise: isRoomMade, resolve: makeRoom } = Promise.withResolvers<void>();
+  const { blobs } = copy.database;
+  const slow = { blobs: { ...blobs, put: () => isRoomMade, removeAll: () => Promise.resolve() } };
+  const write = (body: Parameters<typeof copy.change>[0]) => copy.change(body);
+  const writing = new Writing({ database: slow, write, tell: () => {} } as unknown as Hub);
+  const file = writing.send(talk, "", { files: [{ blob: new Blob(["x"]), name: "sun.png", type: "image/png" }] });
+  const text = writing.send(talk, "behind it");
+  await writing.send("another", "meanwhile");
+  makeRoom();
+  await Promise.all([file, text]);
+  const texts = (await copy.rows()).map(({ write }) => write.kind === "send" ? write.text : undefined);
+  expectEqual(texts, ["meanwhile", "", "behind it"]);
 });
 
 Deno.test("parts grow while the connection is fast, and shrink when it is not", () => {
