@@ -89,7 +89,7 @@ final class ReadCall: StreamHandler {
         _ object: MediaObject, _ version: Int64, _ tag: EntityTag, _ headers: [ResponseHeader]
     ) async throws(Reply) {
         let objects = media.objects, name = FileName(object.id, version, head.part), isHead = head.isHead
-        let offset = head.probableOffset(object, tag), count = isHead ? 1 : ObjectWindow.firstBytes
+        let (offset, wanted) = head.probableRange(object, tag), count = isHead ? 1 : wanted
         let result = await media.objectPool.run { () -> Result<(ObjectWindow, [UInt8]?), FileError> in
             Result { () throws(FileError) in
                 let window = try objects.openObject(name, at: offset, count: count)
@@ -221,10 +221,13 @@ final class ReadCall: StreamHandler {
 }
 
 extension ReadCall.Head {
-    /// Where the response begins, if the size that the row says is the object's: of a thumbnail it says none.
-    fileprivate func probableOffset(_ object: MediaObject, _ tag: EntityTag) -> Int64 {
-        guard part == .content, case .part(let offset, _) = range(of: object.size, tag) else { return 0 }
-        return offset
+    /// Where the response begins, and how much of it is asked for at first: a few bytes cost an object store a few. The
+    /// size is what the row says; of a thumbnail it says none.
+    fileprivate func probableRange(_ object: MediaObject, _ tag: EntityTag) -> (offset: Int64, count: Int64) {
+        guard part == .content, case .part(let offset, let count) = range(of: object.size, tag) else {
+            return (0, ObjectWindow.firstBytes)
+        }
+        return (offset, min(count, ObjectWindow.firstBytes))
     }
 
     fileprivate func range(of size: Int64, _ tag: EntityTag) -> ByteRange {

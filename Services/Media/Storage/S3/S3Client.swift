@@ -7,7 +7,6 @@ import Synchronization
 /// While the store is away, calls fail at once but for one a second, so that no thread waits where there is no hope.
 final class S3Client: Sendable {
     private static let tries = 3
-    private static let rest = Duration.seconds(1)
 
     private struct Outage {
         var since: MonotonicTime?
@@ -16,10 +15,15 @@ final class S3Client: Sendable {
     }
 
     let settings: S3Settings
+    /// Between calls that find out whether the store is back.
+    private let rest: Duration
     private let idle = Mutex<[S3Handle]>([])
     private let outage = Mutex(Outage())
 
-    init(_ settings: S3Settings) { self.settings = settings }
+    init(_ settings: S3Settings, rest: Duration = .seconds(1)) {
+        self.settings = settings
+        self.rest = rest
+    }
 
     /// - Returns: the response to a call that succeeded.
     func perform(_ call: S3Call) throws(FileError) -> S3Response {
@@ -70,7 +74,7 @@ final class S3Client: Sendable {
     private func requireHope() throws(FileError) {
         let hasHope = outage.withLock { outage in
             guard let since = outage.since else { return true }
-            guard !outage.isProbed, .now - since >= Self.rest else { return false }
+            guard !outage.isProbed, .now - since >= rest else { return false }
             outage.isProbed = true
             return true
         }
