@@ -1,9 +1,3 @@
-#if canImport(CryptoKit)
-    import CryptoKit
-#else
-    import CCrypto
-#endif
-
 /// SHA-256 (FIPS 180-4) of UTF-8, in hexadecimal digits.
 package struct SHA256Text {
     private var bytes: [UInt8] = []
@@ -25,25 +19,23 @@ package struct SHA256Text {
 
     package mutating func update(_ text: String) { bytes.append(contentsOf: text.utf8) }
 
-    package func finish() -> String {
+    package func finish() -> String { Self.hexadecimal(digest) }
+
+    package static func hexadecimal(_ digest: [UInt8]) -> String {
         var text: [UInt8] = []
         text.reserveCapacity(64)
         for byte in digest {
-            text.append(Self.digits[Int(byte >> 4)])
-            text.append(Self.digits[Int(byte & 15)])
+            text.append(digits[Int(byte >> 4)])
+            text.append(digits[Int(byte & 15)])
         }
         return String(decoding: text, as: UTF8.self)
     }
 
     private static let digits = Array("0123456789abcdef".utf8)
 
-    #if canImport(CryptoKit)
-        private var digest: [UInt8] { Array(SHA256.hash(data: bytes)) }
-    #else
-        private var digest: [UInt8] {
-            var digest = [UInt8](repeating: 0, count: Int(SHA256_DIGEST_LENGTH))
-            SHA256(bytes, bytes.count, &digest)
-            return digest
-        }
-    #endif
+    private var digest: [UInt8] {
+        let hash = SHA256Bytes()
+        bytes.withUnsafeBytes(hash.update)
+        return hash.finish()
+    }
 }

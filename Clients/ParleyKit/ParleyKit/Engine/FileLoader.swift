@@ -107,6 +107,6 @@ extension FileFolder {
         guard let sha256 else { return true }
         let digest = SHA256Bytes()
         guard (try? forEachPiece(of: name) { $0.withUnsafeBytes(digest.update) }) != nil else { return false }
-        return digest.finish().map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() == sha256
+        return SHA256Text.hexadecimal(digest.finish()) == sha256
     }
 }
