@@ -9,8 +9,8 @@ import time
 import pytest
 
 from contract import DOCUMENT, METHODS, server_of
+from database_gate import Gate
 from files import TUS, Uploader, picture
-from gate import Gate
 from judged import PATIENCE
 from people import Person, new_id
 

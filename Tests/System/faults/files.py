@@ -13,7 +13,9 @@ from uploads import BODY, TUS
 from faults.book import Finding
 
 ATTEMPT_SECONDS = 2.0
+"""How long a client waits for an answer before it repeats the request elsewhere."""
 GIVE_UP_SECONDS = 240.0
+"""How long a write is repeated. Who gets no answer for longer has lost something."""
 AGAIN = (423, 429, 460, 503)
 """Refusals that say to come again."""
 

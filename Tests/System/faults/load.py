@@ -15,12 +15,8 @@ from replica import Replica
 
 from faults.book import Ending, Finding, Write
 from faults.device import Device
-from faults.files import Files
+from faults.files import ATTEMPT_SECONDS, GIVE_UP_SECONDS, Files
 
-ATTEMPT_SECONDS = 2.0
-"""How long a client waits for an answer before it repeats the request elsewhere."""
-GIVE_UP_SECONDS = 240.0
-"""How long a write is repeated. Who gets no answer for longer has lost something."""
 MEMBERS = 4
 FILES = 0.06
 """Of what the second member writes, so many messages carry a file."""
