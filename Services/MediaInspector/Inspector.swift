@@ -20,7 +20,7 @@ struct Inspector {
 
     private static func prepareMemory() {
         mallopt(M_ARENA_MAX, 1)  // To decide how many arenas threads get, glibc would read the number of processors.
-        // A process of one file has no use for giving memory back, and would take it again at once: a tenth of its time.
+        // A process of one file has no use for giving memory back, and would take it again at once.
         mallopt(M_MMAP_THRESHOLD, 32 << 20)
         mallopt(M_TRIM_THRESHOLD, Int32.max)
         mallopt(M_TOP_PAD, 8 << 20)

@@ -69,9 +69,9 @@ static inline int parley_vips_top(VipsImage *image, VipsImage **result, int heig
 }
 // Smaller, or as it is: at most so wide and so high.
 //
-// Most of the way means of squares are enough, and a quarter of the work; where pixels are transparent they would need
-// weights. The lines of the result are asked for in their order, so what they are made of is kept from one to the next:
-// without being told so libvips computes it again for each, which takes four times as long.
+// Most of the way means of squares are enough, and less work; where pixels are transparent they would need weights. The
+// lines of the result are asked for in their order, so what they are made of is kept from one to the next: without being
+// told so libvips computes it again for each.
 static inline int parley_vips_within(VipsImage *image, VipsImage **result, int size) {
     int factor = (image->Xsize > image->Ysize ? image->Xsize : image->Ysize) / size;
     int shortest = image->Xsize < image->Ysize ? image->Xsize : image->Ysize;
