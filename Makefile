@@ -43,12 +43,12 @@ bench: build
 	@.venv/bin/python Tests/Load/media.py
 
 test-containers:
-	@Tests/run containers
+	@Tests/run build containers
 
 # FAULTS='--seed 7 --seconds 600' repeats a run; --help tells the rest.
 faults: export FAULTS ?= --seconds 600
-faults: build
-	@Tests/run faults
+faults:
+	@Tests/run build faults
 
 # FUZZ='--seconds 600 http frame' looks longer, and at these readers alone.
 fuzz:

@@ -11,6 +11,10 @@ import PackageDescription
 let isForFuzzing = Context.environment["PARLEY_FUZZ"] == "1"
 let fuzzing = ["-sanitize=fuzzer,address"]
 
+// With `PARLEY_TESTS=1`, which `Tests/run` sets, what users run is built so that unit tests can be linked with it, and with
+// one check more: one build serves all stages.
+let isForTests = Context.environment["PARLEY_TESTS"] == "1"
+
 let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
     .unsafeFlags(
@@ -18,16 +22,20 @@ let settings: [SwiftSetting] = [
             // The byte and JSON primitives live in modules of their own; this lets the optimiser inline what is `public`
             // there into the services. What is `package` it leaves alone, so nothing is.
             "-cross-module-optimization",
-            // Whether accesses to a variable overlap is checked at run time in debug builds, which unit tests and
-            // simulations run; here the checks took a twelfth of ingest's time.
-            "-enforce-exclusivity=unchecked",
+            isForTests ? "-enable-testing" : unchecked,
         ], .when(configuration: .release)),
     .unsafeFlags(isForFuzzing ? fuzzing + ["-enable-testing"] : []),
 ]
 
+/// Does not check at run time whether accesses to a variable overlap, which would take a tenth of what `ingest` does.
+let unchecked = "-enforce-exclusivity=unchecked"
+
+/// Every byte passes through the shared modules, and the instructions of what users run are counted: they are checked in
+/// debug builds alone, which `Tests/sanitizers` makes of them.
 func module(_ name: String, _ dependencies: [Target.Dependency] = [], resources: [Resource] = []) -> Target {
     .target(
-        name: name, dependencies: dependencies, path: "Shared/\(name)", resources: resources, swiftSettings: settings)
+        name: name, dependencies: dependencies, path: "Shared/\(name)", resources: resources,
+        swiftSettings: settings + [.unsafeFlags([unchecked], .when(configuration: .release))])
 }
 
 /// What several programs of `Clients/` are made of.
@@ -60,11 +68,16 @@ func executable(
         swiftSettings: settings)
 }
 
+/// An optimiser would take longer over the tests than they take.
+let unoptimised: [SwiftSetting] = [
+    .unsafeFlags(["-Onone", "-no-whole-module-optimization", "-enable-batch-mode"], .when(configuration: .release))
+]
+
 func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
     .testTarget(
         name: "\(name)Tests", dependencies: dependencies + ["TestSupport"], path: "Tests/\(name)Tests",
         exclude: exclude,
-        swiftSettings: settings)
+        swiftSettings: settings + unoptimised)
 }
 
 func library(_ name: String) -> Target { .systemLibrary(name: name, path: "Shared/C/\(name)") }
@@ -80,7 +93,7 @@ var fuzzTests: Target {
         return .testTarget(
             name: "FuzzTests", dependencies: dependencies, path: path,
             exclude: ["CLibFuzzer", "Findings", "LibFuzzer"],
-            swiftSettings: settings)
+            swiftSettings: settings + unoptimised)
     }
     return .executableTarget(
         name: "fuzz", dependencies: dependencies + ["CLibFuzzer"], path: path,

@@ -14,7 +14,7 @@ final class Caretaker {
     /// After which somebody looks again at what was begun: longer than looking into a file takes.
     nonisolated static let patience = Duration.seconds(120)
     /// After which is tried again what could not be done for reasons that are not the file's.
-    nonisolated static let retryDelay = Duration.seconds(20)
+    nonisolated static let retryDelay = Duration.seconds(10)
     /// For which a message may still come that is to carry a file.
     nonisolated static let unsentMessage = Duration.seconds(24 * 3600)
 

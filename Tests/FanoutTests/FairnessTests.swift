@@ -214,7 +214,10 @@ private final class DeafSocket: SessionSocket {
 
     @Test("frames in the backlog are not fetched, and typing is dropped meanwhile")
     @Reactor func backlog() async throws {
-        let system = try await TestSystem()
+        var settings = Fanout.Settings()
+        // Typing comes while the backlog lasts, a second, however fast the machine is.
+        settings.turns = Turns.Size(steps: 128, pause: .milliseconds(5))
+        let system = try await TestSystem(settings: settings)
         defer { system.close() }
         let conversation = Self.conversations[0]
         let members = (0..<50).map { "member\($0)" }

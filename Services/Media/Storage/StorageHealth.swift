@@ -4,7 +4,7 @@ import ServiceKit
 /// Whether the storage of objects is there, by asking it now and then.
 @Reactor
 final class StorageHealth {
-    private static let interval = Duration.seconds(10)
+    private static let interval = Duration.seconds(5)
     /// Until it was reached for the first time.
     private static let startingInterval = Duration.seconds(1)
 
