@@ -15,6 +15,10 @@ let fuzzing = ["-sanitize=fuzzer,address"]
 // one check more: one build serves all stages.
 let isForTests = Context.environment["PARLEY_TESTS"] == "1"
 
+/// Does not check at run time whether accesses to a variable overlap, which would take a tenth of what `ingest` does.
+/// Above `settings`: a variable of a manifest is empty memory until its line has run.
+let unchecked = "-enforce-exclusivity=unchecked"
+
 let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
     .unsafeFlags(
@@ -26,9 +30,6 @@ let settings: [SwiftSetting] = [
         ], .when(configuration: .release)),
     .unsafeFlags(isForFuzzing ? fuzzing + ["-enable-testing"] : []),
 ]
-
-/// Does not check at run time whether accesses to a variable overlap, which would take a tenth of what `ingest` does.
-let unchecked = "-enforce-exclusivity=unchecked"
 
 /// Every byte passes through the shared modules, and the instructions of what users run are counted: they are checked in
 /// debug builds alone, which `Tests/sanitizers` makes of them.
