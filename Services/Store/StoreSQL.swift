@@ -120,6 +120,7 @@ extension SQLNames {
         .fragment("prior_outcome", PackageResources.prior_outcome_sql),
         .fragment("standing_of_actor", PackageResources.standing_of_actor_sql),
         .fragment("problems_of_actor", PackageResources.problems_of_actor_sql),
+        .fragment("is_in_stay_of_actor", PackageResources.is_in_stay_of_actor_sql),
         .fragment("visible_target", PackageResources.visible_target_sql),
         .fragment("present_tapback", PackageResources.present_tapback_sql),
         .fragment("early_deletion_has_come", PackageResources.early_deletion_has_come_sql),
