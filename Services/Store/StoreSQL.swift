@@ -54,6 +54,7 @@ extension SQLNames {
     private static let storeFragments = SQLNames(
         // Messages
         .fragment("message_row", PackageResources.message_row_sql),
+        .fragment("tapbacks_shown", PackageResources.tapbacks_shown_sql),
         .fragment("message_parts", PackageResources.message_parts_sql),
         .fragment("plain_message", PackageResources.plain_message_sql),
         .fragment("whole_message", PackageResources.whole_message_sql),

@@ -45,6 +45,7 @@ extension Database {
         "put_settings": { $0.putSettings($1) },
         "media_releases": { _, _ in [] },
         "latest_changes": { $0.latestChanges($1) },
+        "written_message": { $0.writtenMessage($1) },
         "tell_read": { $0.tellRead($1) },
     ]
 
