@@ -54,6 +54,7 @@ extension SQLNames {
     private static let storeFragments = SQLNames(
         // Messages
         .fragment("message_row", PackageResources.message_row_sql),
+        .fragment("tapbacks_shown", PackageResources.tapbacks_shown_sql),
         .fragment("message_parts", PackageResources.message_parts_sql),
         .fragment("plain_message", PackageResources.plain_message_sql),
         .fragment("whole_message", PackageResources.whole_message_sql),
@@ -120,6 +121,7 @@ extension SQLNames {
         .fragment("prior_outcome", PackageResources.prior_outcome_sql),
         .fragment("standing_of_actor", PackageResources.standing_of_actor_sql),
         .fragment("problems_of_actor", PackageResources.problems_of_actor_sql),
+        .fragment("is_in_stay_of_actor", PackageResources.is_in_stay_of_actor_sql),
         .fragment("visible_target", PackageResources.visible_target_sql),
         .fragment("present_tapback", PackageResources.present_tapback_sql),
         .fragment("early_deletion_has_come", PackageResources.early_deletion_has_come_sql),

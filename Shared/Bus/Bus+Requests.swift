@@ -24,6 +24,7 @@ public struct BusResponse: Sendable {
 /// A request in flight: the entry to publish again, and the callback that takes the outcome.
 struct PendingRequest {
     var topic: Topic
+    var slot: Slot
     var entry: [UInt8]
     /// When a command was published first; nil for what is not measured.
     var sent: MonotonicTime?
@@ -34,7 +35,7 @@ struct PendingRequest {
 
 extension Bus {
     /// Sends a request to the store that owns `slot` and repeats it until there is a response or `deadline` has passed. A
-    /// command is repeated no sooner than commands take at present.
+    /// command is repeated no sooner than commands take at present, and not while it waits its turn there.
     /// Calls `completion` exactly once, on the reactor. When too many requests are in flight, it does so before this
     /// returns.
     public func request(
@@ -110,7 +111,7 @@ extension Bus {
         _ = requests.start(
             { number in
                 let entry = publish(number, topic, slot, kind, trace, fields)
-                return PendingRequest(topic: topic, entry: entry, sent: sent, completion: completion)
+                return PendingRequest(topic: topic, slot: slot, entry: entry, sent: sent, completion: completion)
             }, firstWait: firstWait, deadline: deadline, now: .now)
         scheduleRequestCheck()
     }
@@ -137,7 +138,12 @@ extension Bus {
 
     private func checkRequests() {
         isRequestCheckScheduled = false
-        for action in requests.advance(to: .now) {
+        let now = MonotonicTime.now
+        let isWaiting = { [progress] (request: PendingRequest, wait: Duration) in
+            guard let sent = request.sent else { return false }
+            return progress.isWaiting(since: sent, in: request.slot, heardWithin: wait, at: now)
+        }
+        for action in requests.advance(to: now, isWaiting: isWaiting) {
             switch action {
             case .publishAgain(_, let request):
                 counters.requestsRepeated += 1
@@ -165,9 +171,18 @@ extension Bus {
                 counters.lateResponses += 1
                 continue
             }
-            if let sent = request.sent { commands.add(from: sent, to: now) }
+            if let sent = request.sent { note(response, from: frame.origin, to: request.slot, sent: sent, at: now) }
             request.completion(.response(BusResponse(status: response.status, payload: frame.slice(response.payload))))
         }
+    }
+
+    private func note(
+        _ response: ResponseEntry, from store: Instance, to slot: Slot, sent: MonotonicTime, at now: MonotonicTime
+    ) {
+        commands.add(from: sent, to: now)
+        // A refusal for overload overtakes those that wait.
+        guard response.status != Problem.Code.overloaded.status else { return }
+        progress.add(from: sent, to: now, in: slot, by: store)
     }
 }
 

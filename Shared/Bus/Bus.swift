@@ -36,6 +36,7 @@ public final class Bus {
     private var isFlushScheduled = false
     var requests: RequestTable<PendingRequest>
     var commands = RoundTrip()
+    var progress = CommandProgress()
     var inboundRequests = InboundRequests()
     var isRequestCheckScheduled = false
 

@@ -75,15 +75,27 @@ struct RequestTable<Payload> {
     }
 
     /// Returns the actions that are due at `now`.
-    mutating func advance(to now: MonotonicTime) -> [Action] {
-        wheel.advance(to: now).compactMap { recheck($0, now) }
+    ///
+    /// - Parameter isWaiting: returns whether a request that has waited so long for its repetition waits on, because it is
+    ///   not lost. It is asked again after the first wait.
+    mutating func advance(
+        to now: MonotonicTime, isWaiting: (Payload, Duration) -> Bool = { _, _ in false }
+    ) -> [Action] {
+        wheel.advance(to: now).compactMap { recheck($0, now, isWaiting) }
     }
 
-    private mutating func recheck(_ number: RequestNumber, _ now: MonotonicTime) -> Action? {
+    private mutating func recheck(
+        _ number: RequestNumber, _ now: MonotonicTime, _ isWaiting: (Payload, Duration) -> Bool
+    ) -> Action? {
         guard let index = index(of: number), var pending = entries[index].take() else { return nil }
         if pending.deadline <= now {
             release(index, pending.payload)
             return .timedOut(pending.payload)
+        }
+        if isWaiting(pending.payload, pending.wait) {
+            wheel.insert(number, at: min(now + Self.firstWait, pending.deadline))
+            entries[index] = pending
+            return nil
         }
         pending.wait = min(pending.wait * 2, Self.longestWait)
         wheel.insert(number, at: min(now + pending.wait, pending.deadline))

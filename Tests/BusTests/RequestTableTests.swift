@@ -41,6 +41,23 @@ import Wire
         }
     }
 
+    @Test("a request that waits its turn is not repeated until it does no more, and times out all the same")
+    func waiting() {
+        var table = RequestTable<String>(now: Self.time(0))
+        _ = table.start({ _ in "request" }, deadline: .milliseconds(1_500), now: Self.time(0))
+        var actions: [(UInt64, String)] = []
+        for millisecond in UInt64(1)...2_000 {
+            for action in table.advance(to: Self.time(millisecond), isWaiting: { _, _ in millisecond < 750 }) {
+                switch action {
+                case .publishAgain: actions.append((millisecond, "again"))
+                case .timedOut: actions.append((millisecond, "timed out"))
+                }
+            }
+        }
+        #expect(actions.map(\.1) == ["again", "again", "again", "timed out"])
+        #expect((750...900).contains(actions[0].0), "it is asked about every 100 ms")
+    }
+
     @Test("a deadline before the first repetition is met without one")
     func shortDeadline() {
         let actions = Self.life(deadline: .milliseconds(30))

@@ -13,14 +13,14 @@ import Slots
 /// protected by their user's stream or their key. All parts of a conversation are protected by its row.)
 enum LockStatement {
     static let all = [
-        keys.untyped, users.untyped, conversations.untyped, searches.untyped, erasures.untyped, newStreams.untyped,
-        streams.untyped, importedStreams.untyped,
+        keys.untyped, users.untyped, conversations.untyped, conversation.untyped, searches.untyped, erasures.untyped,
+        newStreams.untyped, streams.untyped, importedStreams.untyped,
     ]
 
     static func add(_ locks: Locks, to batch: inout Batch) {
         if !locks.keys.isEmpty { add(locks.keys, to: &batch) }
         if !locks.userSlots.isEmpty { add(locks.userSlots, to: &batch) }
-        if !locks.conversations.isEmpty { batch.execute(conversations) { $0.set($1, to: locks.conversations) } }
+        if !locks.conversations.isEmpty { add(locks.conversations, to: &batch) }
         if !locks.searches.isEmpty { batch.execute(searches) { $0.set($1, to: locks.searches) } }
         if !locks.erasures.isEmpty { batch.execute(erasures) { $0.set($1, to: locks.erasures) } }
         if !locks.newStreams.isEmpty { batch.execute(newStreams) { $0.set($1, to: locks.newStreams) } }
@@ -69,9 +69,19 @@ enum LockStatement {
 
     private static let conversations = PreparedStatement<ConversationsInput, NoFields>(
         "lock_conversations", PackageResources.lock_conversations_sql, .store)
+    private static let conversation = PreparedStatement<ConversationInput, NoFields>(
+        "lock_conversation", PackageResources.lock_conversation_sql, .store)
     /// The indexer takes this lock alone.
     static let searches = PreparedStatement<ConversationsInput, NoFields>(
         "lock_searches", PackageResources.lock_searches_sql, .store)
+
+    private static func add(_ locked: Set<ConversationID>, to batch: inout Batch) {
+        if let only = locked.first, locked.count == 1 {
+            batch.execute(conversation) { $0.set($1, to: only) }
+        } else {
+            batch.execute(conversations) { $0.set($1, to: locked) }
+        }
+    }
 
     // MARK: Erasures and private streams
 

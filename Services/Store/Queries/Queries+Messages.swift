@@ -20,9 +20,19 @@ extension Queries {
         else {
             throw Problem(.notFound, "there is no such message")
         }
-        let receipts = try await receipts(of: [message], for: query.head.reader)
+        return try await json(message, parent: ParentView(row, columns), for: query.head.reader)
+    }
+
+    /// The same of a message that its reader has just written to.
+    func json(_ written: WrittenMessage, for reader: UserID) async throws -> [UInt8] {
+        defer { extendLifetime(written) }  // Its texts point into its rows.
+        return try await json(written.fields, parent: .unavailable, for: reader)
+    }
+
+    private func json(_ message: MessageFields, parent: ParentView, for reader: UserID) async throws -> [UInt8] {
+        let receipts = try await receipts(of: [message], for: reader)
         var buffer = ByteBuffer()
-        buffer.append(message, parent: ParentView(row, columns), receipts: receipts[MessageKey(message)])
+        buffer.append(message, parent: parent, receipts: receipts[MessageKey(message)])
         return buffer.array
     }
 

@@ -22,12 +22,13 @@ verdict AS MATERIALIZED (
             SELECT max(s.cleared_seq) >= (SELECT through FROM cleared) FROM store.memberships s
             WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :actor
         ), false) AS is_due
-    FROM standing, LATERAL (
-        SELECT EXISTS (SELECT FROM prior) AS is_repeat, CASE
+    FROM standing LEFT JOIN prior p ON true CROSS JOIN LATERAL (
+        SELECT p.problem IS NOT NULL AS is_repeat, CASE
             {problems_of_actor}
             WHEN NOT standing.is_member THEN {Problem.forbidden}
             ELSE {Problem.none}
         END AS problem
+        OFFSET 0
     ) d
 ),
 {move(positions => 0)},

@@ -15,7 +15,7 @@
 WITH {prior_outcome},
 {standing_of_actor},
 target AS MATERIALIZED (
-    SELECT m.*, EXISTS (
+    SELECT m.seq, m.sender_id, m.kind, m.attachments, m.deleted_at, EXISTS (
         SELECT FROM store.memberships s
         WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :actor
           AND m.seq BETWEEN s.joined_seq AND coalesce(s.left_seq, m.seq)) AS is_visible
@@ -29,19 +29,20 @@ waiting AS MATERIALIZED (
 verdict AS MATERIALIZED (
     SELECT d.problem, d.is_repeat,
         d.problem = {Problem.none} AND NOT d.is_repeat
-            AND NOT coalesce((SELECT t.deleted_at IS NOT NULL FROM target t), false) AS is_due
-    FROM standing, LATERAL (
-        SELECT EXISTS (SELECT FROM prior) AS is_repeat, CASE
+            AND t.deleted_at IS NULL AS is_due
+    FROM standing LEFT JOIN prior p ON true LEFT JOIN target t ON true CROSS JOIN LATERAL (
+        SELECT p.problem IS NOT NULL AS is_repeat, CASE
             {problems_of_actor}
             WHEN NOT standing.is_member THEN {Problem.forbidden}
             WHEN (SELECT count(*) FROM waiting w WHERE NOT {early_deletion_has_come}) >= {DeleteMessage.waitingLimit} AND (
                 SELECT true FROM store.early_deletions e
                 WHERE e.slot = :slot AND e.conversation_id = :conversation AND e.message_id = :subject
                   AND e.user_id = :actor) IS NULL THEN {Problem.conflict}
-            WHEN (SELECT t.sender_id <> :actor AND NOT t.is_visible FROM target t) THEN {Problem.notFound}
-            WHEN (SELECT t.sender_id <> :actor OR t.kind = {MessageKind.system} FROM target t) THEN {Problem.forbidden}
+            WHEN t.sender_id <> :actor AND NOT t.is_visible THEN {Problem.notFound}
+            WHEN t.sender_id <> :actor OR t.kind = {MessageKind.system} THEN {Problem.forbidden}
             ELSE {Problem.none}
         END AS problem
+        OFFSET 0
     ) d
 ),
 -- A message that is not there yet has no position to take.

@@ -16,20 +16,20 @@ WITH {prior_outcome},
 {visible_target},
 verdict AS MATERIALIZED (
     SELECT d.problem, d.is_repeat, d.problem = {Problem.none} AND NOT d.is_repeat AS is_due
-    FROM standing, LATERAL (
-        SELECT EXISTS (SELECT FROM prior) AS is_repeat, CASE
+    FROM standing LEFT JOIN prior p ON true LEFT JOIN target t ON true CROSS JOIN LATERAL (
+        SELECT p.problem IS NOT NULL AS is_repeat, CASE
             {problems_of_actor}
             WHEN NOT standing.is_member THEN {Problem.forbidden}
-            WHEN NOT EXISTS (SELECT FROM target) THEN {Problem.notFound}
-            WHEN (SELECT t.sender_id <> :actor OR t.kind = {MessageKind.system} FROM target t) THEN {Problem.forbidden}
-            WHEN (SELECT t.deleted_at IS NOT NULL FROM target t) THEN {Problem.conflict}
+            WHEN t.seq IS NULL THEN {Problem.notFound}
+            WHEN t.sender_id <> :actor OR t.kind = {MessageKind.system} THEN {Problem.forbidden}
+            WHEN t.deleted_at IS NOT NULL THEN {Problem.conflict}
             -- By the server's clock, under the row lock. A message from further ahead than clocks are apart got its time
             -- from one that was wrong, and may not be edited for as long as that was.
-            WHEN (
-                SELECT {ChangeTime.now} NOT BETWEEN t.created_at - {TrustedTime.tolerance}
-                    AND t.created_at + {ContractLimits.editWindow} FROM target t) THEN {Problem.editWindowClosed}
+            WHEN {ChangeTime.now} NOT BETWEEN t.created_at - {TrustedTime.tolerance}
+                AND t.created_at + {ContractLimits.editWindow} THEN {Problem.editWindowClosed}
             ELSE {Problem.none}
         END AS problem
+        OFFSET 0
     ) d
 ),
 {move(positions => 1)},

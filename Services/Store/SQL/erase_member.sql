@@ -20,9 +20,9 @@ WITH {prior_outcome},
 verdict AS MATERIALIZED (
     SELECT d.problem, d.is_repeat,
         d.problem = {Problem.none} AND NOT d.is_repeat AND EXISTS (SELECT FROM stay) AS is_due
-    FROM standing, LATERAL (
-        SELECT EXISTS (SELECT FROM prior) AS is_repeat, CASE
-            WHEN EXISTS (SELECT FROM prior) THEN (SELECT p.problem FROM prior p)
+    FROM standing LEFT JOIN prior p ON true CROSS JOIN LATERAL (
+        SELECT p.problem IS NOT NULL AS is_repeat, CASE
+            WHEN p.problem IS NOT NULL THEN p.problem
             WHEN NOT standing.was_member THEN {Problem.notFound}
             WHEN NOT standing.is_member THEN {Problem.forbidden}
             WHEN NOT EXISTS (
@@ -30,6 +30,7 @@ verdict AS MATERIALIZED (
                 WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :user) THEN {Problem.notFound}
             ELSE {Problem.none}
         END AS problem
+        OFFSET 0
     ) d
 ),
 {take_out_member},

@@ -13,25 +13,23 @@ WITH {prior_outcome},
 {standing_of_actor},
 -- Also where the actor has hidden it already.
 target AS MATERIALIZED (
-    SELECT m.* FROM store.messages m
-    WHERE m.slot = :slot AND m.conversation_id = :conversation AND m.id = :subject AND EXISTS (
-        SELECT FROM store.memberships s
-        WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :actor
-          AND m.seq BETWEEN greatest(s.joined_seq, s.cleared_seq + 1) AND coalesce(s.left_seq, m.seq))
+    SELECT m.seq FROM store.messages m
+    WHERE m.slot = :slot AND m.conversation_id = :conversation AND m.id = :subject AND {is_in_stay_of_actor}
 ),
 verdict AS MATERIALIZED (
     SELECT d.problem, d.is_repeat,
         d.problem = {Problem.none} AND NOT d.is_repeat AND NOT coalesce((
-            SELECT true FROM store.hidden h, target t
+            SELECT true FROM store.hidden h
             WHERE h.slot = :slot AND h.conversation_id = :conversation AND h.user_id = :actor AND h.seq = t.seq
         ), false) AS is_due
-    FROM standing, LATERAL (
-        SELECT EXISTS (SELECT FROM prior) AS is_repeat, CASE
+    FROM standing LEFT JOIN prior p ON true LEFT JOIN target t ON true CROSS JOIN LATERAL (
+        SELECT p.problem IS NOT NULL AS is_repeat, CASE
             {problems_of_actor}
             WHEN NOT standing.is_member THEN {Problem.forbidden}
-            WHEN NOT EXISTS (SELECT FROM target) THEN {Problem.notFound}
+            WHEN t.seq IS NULL THEN {Problem.notFound}
             ELSE {Problem.none}
         END AS problem
+        OFFSET 0
     ) d
 ),
 {move(positions => 0)},

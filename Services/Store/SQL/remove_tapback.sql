@@ -16,13 +16,14 @@ WITH {prior_outcome},
 verdict AS MATERIALIZED (
     SELECT d.problem, d.is_repeat,
         d.problem = {Problem.none} AND NOT d.is_repeat AND EXISTS (SELECT FROM present) AS is_due
-    FROM standing, LATERAL (
-        SELECT EXISTS (SELECT FROM prior) AS is_repeat, CASE
+    FROM standing LEFT JOIN prior p ON true LEFT JOIN target t ON true CROSS JOIN LATERAL (
+        SELECT p.problem IS NOT NULL AS is_repeat, CASE
             {problems_of_actor}
             WHEN NOT standing.is_member THEN {Problem.forbidden}
-            WHEN NOT EXISTS (SELECT FROM target) THEN {Problem.notFound}
+            WHEN t.seq IS NULL THEN {Problem.notFound}
             ELSE {Problem.none}
         END AS problem
+        OFFSET 0
     ) d
 ),
 {move(positions => 1)},

@@ -15,13 +15,14 @@ WITH {prior_outcome},
 {conversation_written_to},
 verdict AS MATERIALIZED (
     SELECT d.problem, d.is_repeat, d.problem = {Problem.none} AND NOT d.is_repeat AS is_due
-    FROM standing, LATERAL (
-        SELECT EXISTS (SELECT FROM prior) AS is_repeat, CASE
+    FROM standing LEFT JOIN prior p ON true CROSS JOIN LATERAL (
+        SELECT p.problem IS NOT NULL AS is_repeat, CASE
             {problems_of_actor}
             WHEN NOT standing.is_member THEN {Problem.forbidden}
             WHEN (SELECT c.kind = {ConversationKind.direct} FROM conversation c) THEN {Problem.conflict}
             ELSE {Problem.none}
         END AS problem
+        OFFSET 0
     ) d
 ),
 moved AS (

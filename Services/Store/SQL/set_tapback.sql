@@ -18,14 +18,15 @@ verdict AS MATERIALIZED (
     SELECT d.problem, d.is_repeat,
         d.problem = {Problem.none} AND NOT d.is_repeat
             AND NOT coalesce((SELECT p.kind = :kind FROM present p), false) AS is_due
-    FROM standing, LATERAL (
-        SELECT EXISTS (SELECT FROM prior) AS is_repeat, CASE
+    FROM standing LEFT JOIN prior p ON true LEFT JOIN target t ON true CROSS JOIN LATERAL (
+        SELECT p.problem IS NOT NULL AS is_repeat, CASE
             {problems_of_actor}
             WHEN NOT standing.is_member THEN {Problem.forbidden}
-            WHEN NOT EXISTS (SELECT FROM target) THEN {Problem.notFound}
-            WHEN (SELECT t.deleted_at IS NOT NULL OR t.kind = {MessageKind.system} FROM target t) THEN {Problem.conflict}
+            WHEN t.seq IS NULL THEN {Problem.notFound}
+            WHEN t.deleted_at IS NOT NULL OR t.kind = {MessageKind.system} THEN {Problem.conflict}
             ELSE {Problem.none}
         END AS problem
+        OFFSET 0
     ) d
 ),
 {move(positions => 1)},

@@ -18,8 +18,8 @@ verdict AS MATERIALIZED (
             SELECT i.is_removed FROM store.inbox i
             WHERE i.user_slot = :actor_slot AND i.user_id = :actor AND i.conversation_id = :conversation
         ), false) AS is_due
-    FROM standing, LATERAL (
-        SELECT EXISTS (SELECT FROM prior) AS is_repeat, CASE
+    FROM standing LEFT JOIN prior p ON true CROSS JOIN LATERAL (
+        SELECT p.problem IS NOT NULL AS is_repeat, CASE
             {problems_of_actor}
             WHEN standing.is_member THEN {Problem.conflict}
             WHEN (
@@ -31,6 +31,7 @@ verdict AS MATERIALIZED (
             ) THEN {Problem.conflict}
             ELSE {Problem.none}
         END AS problem
+        OFFSET 0
     ) d
 ),
 {move(positions => 0)},

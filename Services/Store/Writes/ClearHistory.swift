@@ -16,6 +16,8 @@ struct ClearHistory: WriteKind {
         parameters.set(input.through, to: through)
     }
 
+    var changes: WriteChanges { .none }
+
     func notice(by actor: UserID) -> PrivateNotice? {
         PrivateNotice(to: actor, .historyCleared) { fields, change in fields.throughSeq = change.detail }
     }

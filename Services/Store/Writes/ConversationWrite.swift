@@ -7,7 +7,9 @@ import Wire
 
 /// A write of a user to a conversation, other than sending messages. `WriteKind` is what the kinds differ in.
 struct ConversationWrite: BatchStep {
-    static var statements: [Statement] { Write.Action.kinds.flatMap { $0.statements } + [FeedStatement.latest.untyped] }
+    static var statements: [Statement] {
+        Write.Action.kinds.flatMap { $0.statements } + [FeedStatement.latest.untyped, WrittenMessage.statement]
+    }
 
     private let write: Write
     private let kind: any WriteKind
@@ -30,21 +32,25 @@ struct ConversationWrite: BatchStep {
         if let notice = kind.notice(by: write.actor) { locks.insert(streamOf: notice.user) }
     }
 
-    /// Adds the write and, after it, a statement that reads its changes for the announcement.
+    /// Adds the write and, after it, a statement that reads what is announced of it.
     func add(to batch: inout Batch, _ request: RequestKey, _ limit: ConversationLimit) {
         kind.add(write, request, limit, to: &batch)
-        FeedStatement.addLatest(of: write.conversation, to: &batch)
+        switch kind.changes {
+        case .none: break
+        case .message: if let message = kind.message { WrittenMessage.add(message, in: write.conversation, to: &batch) }
+        case .any: FeedStatement.addLatest(of: write.conversation, to: &batch)
+        }
     }
 
     func finish(_ command: Command, _ rows: StepRows, _ outcomes: CommandOutcomes) {
         let result = WriteStatement.decode(rows.row)
         if let change = result.change {
-            announce(change, changes: rows[1], command.trace, outcomes.announcer)
+            announce(change, rows, command.trace, outcomes.announcer)
             if kind.releasesMedia, change.detail ?? 0 > 0 { outcomes.releases.note(write.conversation.slot) }
         }
         if let code = result.problem {
             outcomes.bus.respond(to: command.request, kind.problem(code))
-        } else if let content = kind.content {
+        } else if let content = content(of: result, rows) {
             let queries = outcomes.queries
             Reactor.spawn { await respond(to: command.request, content, queries) }
         } else {
@@ -53,7 +59,7 @@ struct ConversationWrite: BatchStep {
     }
 
     @Reactor private func announce(
-        _ change: WriteStatement.Result.Change, changes: Rows, _ trace: TraceContext?, _ announcer: Announcer
+        _ change: WriteStatement.Result.Change, _ rows: StepRows, _ trace: TraceContext?, _ announcer: Announcer
     ) {
         if let useq = change.useq, let notice = kind.notice(by: write.actor) {
             var fields = PrivateChangeFields(
@@ -61,7 +67,31 @@ struct ConversationWrite: BatchStep {
             notice.fill(&fields, change)
             announcer.announce(fields, to: notice.user, causedIn: write.conversation.slot)
         }
-        announcer.announce(write.conversation, change.range, of: changes, trace)
+        switch kind.changes {
+        case .none: break
+        case .message(let kind): announce(change, kind, of: rows[1], trace, announcer)
+        case .any: announcer.announce(write.conversation, change.range, of: rows[1], trace)
+        }
+    }
+
+    /// Announces the change of a message. None has happened to one that is not there yet.
+    @Reactor private func announce(
+        _ change: WriteStatement.Result.Change, _ kind: ChangeKind, of rows: Rows, _ trace: TraceContext?,
+        _ announcer: Announcer
+    ) {
+        guard let message = WrittenMessage(rows, in: write.conversation) else { return }
+        announcer.announce(
+            ChangeFields(
+                conversation: write.conversation, seq: change.seq, kind: kind, at: change.at, actor: write.actor,
+                content: .message(message.fields)), trace)
+    }
+
+    /// What reads the response. The state behind a write that has just happened was read with it.
+    private func content(of result: WriteStatement.Result, _ rows: StepRows) -> WriteContent? {
+        guard kind.content != nil, case .message = kind.changes, result.change != nil,
+            let message = WrittenMessage(rows[1], in: write.conversation), message.isSameToAll
+        else { return kind.content }
+        return { queries, head in try await queries.json(message, for: head.reader) }
     }
 
     @Reactor private func respond(to request: RequestKey, _ content: @escaping WriteContent, _ queries: Queries) async {

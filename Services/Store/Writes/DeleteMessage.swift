@@ -10,6 +10,7 @@ struct DeleteMessage: WriteKind {
 
     let message: MessageID?
 
+    var changes: WriteChanges { .message(.messageDeleted) }
     var changesText: Bool { true }
     var releasesMedia: Bool { true }
 

@@ -16,6 +16,7 @@ struct EditMessage: WriteKind {
         parameters.set(input.text, to: text)
     }
 
+    var changes: WriteChanges { .message(.messageEdited) }
     var changesText: Bool { true }
     var content: WriteContent? { messageContent }
 

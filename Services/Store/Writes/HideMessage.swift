@@ -7,6 +7,8 @@ struct HideMessage: WriteKind {
 
     let message: MessageID?
 
+    var changes: WriteChanges { .none }
+
     func notice(by actor: UserID) -> PrivateNotice? {
         PrivateNotice(to: actor, .messageHidden) { fields, _ in fields.message = message }
     }

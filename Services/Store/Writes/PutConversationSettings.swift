@@ -19,6 +19,8 @@ struct PutConversationSettings: WriteKind {
         parameters.set(input.readReceipts, to: readReceipts.value)
     }
 
+    var changes: WriteChanges { .none }
+
     func notice(by actor: UserID) -> PrivateNotice? {
         PrivateNotice(to: actor, .settingsChanged) { fields, change in
             fields.settings = .inConversation(ConversationSettings(detail: change.detail ?? 0))

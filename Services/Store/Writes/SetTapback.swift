@@ -16,6 +16,7 @@ struct SetTapback: WriteKind {
         parameters.set(input.kind, to: kind)
     }
 
+    var changes: WriteChanges { .message(.tapbackSet) }
     var content: WriteContent? { messageContent }
 
     func explanation(of code: Problem.Code) -> String? {

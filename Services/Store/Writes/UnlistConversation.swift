@@ -14,6 +14,8 @@ struct UnlistConversation: WriteKind {
         parameters.set(input.limit, to: limit.unlisted)
     }
 
+    var changes: WriteChanges { .none }
+
     func notice(by actor: UserID) -> PrivateNotice? { PrivateNotice(to: actor, .conversationRemoved) }
 
     func explanation(of code: Problem.Code) -> String? {

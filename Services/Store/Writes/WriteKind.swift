@@ -21,6 +21,9 @@ protocol WriteKind: Sendable {
     /// Distinguishes a repetition from another request under the same key.
     var subject: UUIDBytes? { get }
 
+    /// What happens in the conversation, to be announced.
+    var changes: WriteChanges { get }
+
     /// Whether a text is replaced or erased. The index has to follow.
     var changesText: Bool { get }
 
@@ -44,6 +47,7 @@ extension WriteKind {
     static var statements: [Statement] { [statement.untyped] }
     var message: MessageID? { nil }
     var subject: UUIDBytes? { message?.uuid }
+    var changes: WriteChanges { .any }
     var changesText: Bool { false }
     func lock(_: inout Locks) {}
     func notice(by _: UserID) -> PrivateNotice? { nil }
@@ -89,6 +93,16 @@ extension WriteKind {
             try await queries.message(MessageQuery(head, message: message), by: MessageStatement.ofWriter)
         }
     }
+}
+
+/// What a write does to its conversation, as far as all members learn of it.
+enum WriteChanges {
+    /// Nothing: it concerns its actor alone.
+    case none
+    /// One change of its message, if that is there.
+    case message(ChangeKind)
+    /// Others, two at most.
+    case any
 }
 
 /// Reads the response to a write, for the user whose view of the conversation is asked for.

@@ -10,6 +10,11 @@ extension Database {
         (arguments.array(1) as [ConversationID]).filter { tables.conversations[$0] != nil }.map { _ in [] }
     }
 
+    /// $1 slot · $2 conversation
+    func lockConversation(_ arguments: Arguments) -> [SimulatedRow] {
+        tables.conversations[arguments.value(1)] == nil ? [] : [[]]
+    }
+
     /// $1 slots · $2 users
     func beginStreams(_ arguments: Arguments) -> [SimulatedRow] {
         for user in arguments.array(1) as [UserID] where tables.users[user] == nil {

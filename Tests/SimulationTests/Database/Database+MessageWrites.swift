@@ -104,6 +104,17 @@ extension Database {
         }
     }
 
+    /// $1 slot · $2 conversation · $3 message. It has no event: nobody writes to a system message.
+    func writtenMessage(_ arguments: Arguments) -> [SimulatedRow] {
+        let id: MessageID = arguments.value(2)
+        guard let message = tables.conversations[arguments.value(1)]?.message(id) else { return [] }
+        return [
+            MessageColumns.bare(message, asOf: .max).dropLast() + [
+                null(String.self), SimulatedValue(message.parent == nil && message.tapbacks.count <= 20),
+            ]
+        ]
+    }
+
     // MARK: Effects
 
     func append(_ content: Tables.Entry.Content, _ writing: Writing) -> Tables.Entry {

@@ -25,6 +25,7 @@ extension Database {
         "lock_keys": { _, _ in [] },
         "lock_users": { _, _ in [] },
         "lock_conversations": { $0.lockConversations($1) },
+        "lock_conversation": { $0.lockConversation($1) },
         "lock_searches": { _, _ in [] },
         "begin_streams": { $0.beginStreams($1) },
         "lock_streams": { $0.lockStreams($1) },
@@ -44,6 +45,7 @@ extension Database {
         "put_settings": { $0.putSettings($1) },
         "media_releases": { _, _ in [] },
         "latest_changes": { $0.latestChanges($1) },
+        "written_message": { $0.writtenMessage($1) },
         "tell_read": { $0.tellRead($1) },
     ]
 

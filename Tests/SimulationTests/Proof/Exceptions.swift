@@ -33,6 +33,7 @@ enum Exceptions {
         "forget_unindexed": "a note stays until its conversation has rested for a minute",
         "forget_untold": "a note stays until its conversation has rested for a minute",
         "last_seen_of_peers": "no client of these runs has a peer in a direct conversation",
+        "lock_conversations": "its clients are few: no batch has two conversations",
         "leave": "only a service that is drained to its end sends it",
         "message": "its clients read pages, not single messages",
         "messages_from": "its clients read pages from the newest message backwards",
