@@ -1,4 +1,4 @@
-"""Checks `ownership.pml` with spin. `python3 Tests/Model/model.py [MACRO[=VALUE]…]` shows the steps that break a promise."""
+"""Checks `ownership.pml` with spin. `python3 Tests/Model/model.py MACRO[=VALUE]…` shows how a promise breaks."""
 
 import re
 import shutil
