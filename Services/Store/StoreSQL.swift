@@ -31,6 +31,8 @@ extension SQLNames {
         .number("UnreadStatement.limit", UnreadStatement.limit),
         .number("DigestStatement.pagePositions", DigestStatement.pagePositions),
         .number("SenderCountsStatement.latestRows", SenderCountsStatement.latestRows),
+        .number("SearchBlock.positions", SearchBlock.positions),
+        .number("SearchBlock.partBytes", SearchBlock.partBytes),
         .number("SearchStatements.firstStep", SearchStatements.firstStep),
         .number("SearchStatements.unindexedLimit", SearchStatements.unindexedLimit),
         .number("SearchStatements.unindexedBytes", SearchStatements.unindexedBytes),
@@ -105,8 +107,11 @@ extension SQLNames {
         // Searches and erasures
         .fragment("find_messages", PackageResources.find_messages_sql),
         .fragment("unindexed_texts", PackageResources.unindexed_texts_sql),
-        .fragment("matches_words", PackageResources.matches_words_sql),
-        .fragment("matches_parts", PackageResources.matches_parts_sql),
+        .fragment("may_hold_words", PackageResources.may_hold_words_sql),
+        .fragment("holds_words", PackageResources.holds_words_sql),
+        .fragment("is_as_of", PackageResources.is_as_of_sql),
+        .fragment("unindexed", PackageResources.unindexed_sql),
+        .fragment("unindexed_before", PackageResources.unindexed_before_sql),
         .fragment("erasure", PackageResources.erasure_sql),
         // Imports
         .fragment("import_state", PackageResources.import_state_sql),
@@ -132,7 +137,6 @@ extension SQLNames {
         .fragment("take_out_member", PackageResources.take_out_member_sql),
         .fragment("keep_outcome", PackageResources.keep_outcome_sql),
         .fragment("show_in_history", PackageResources.show_in_history_sql),
-        .fragment("unindex_target", PackageResources.unindex_target_sql),
         .fragment("tell_user", PackageResources.tell_user_sql),
         .fragment("write_result", PackageResources.write_result_sql))
 }

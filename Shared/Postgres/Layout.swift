@@ -79,7 +79,7 @@ public enum Layout: Equatable, Sendable {
 
     /// Replaces each whole table with a partitioned one. It keeps the columns, constraints and indexes with their
     /// names; the storage parameters go to the partitions. Without a count it takes that of the tables that have
-    /// partitions. If none has, all stay whole.
+    /// partitions, and moves what a migration has filled a new table with. If none has, all stay whole.
     private static func partitioning(of schema: String, count: String) -> String {
         """
         DO $$
@@ -96,7 +96,9 @@ public enum Layout: Equatable, Sendable {
             IF wanted IS NULL THEN RETURN; END IF;
             FOR plain IN \(wholeTables(of: schema)) LOOP
                 EXECUTE format('SELECT EXISTS (SELECT FROM \(schema).%I)', plain.name) INTO is_used;
-                IF is_used THEN RAISE 'the table \(schema).% is in use: only a new database can be partitioned', plain.name; END IF;
+                IF is_used AND present IS NULL THEN
+                    RAISE 'the table \(schema).% is in use: only a new database can be partitioned', plain.name;
+                END IF;
                 definitions := ARRAY(
                     SELECT format('ALTER TABLE \(schema).%I ADD CONSTRAINT %I %s', plain.name, conname, pg_get_constraintdef(oid))
                     FROM pg_constraint WHERE conrelid = plain.id AND contype IN ('p', 'u') ORDER BY contype
@@ -115,9 +117,17 @@ public enum Layout: Equatable, Sendable {
                 EXECUTE format(
                     'CREATE TABLE \(schema).%I (LIKE \(schema).%I INCLUDING ALL EXCLUDING INDEXES) PARTITION BY RANGE (%I)',
                     plain.name || '_cut', plain.name, plain.slot);
+                IF is_used THEN
+                    EXECUTE format('LOCK TABLE \(schema).%I', plain.name);
+                    EXECUTE format('CREATE TABLE \(schema).filled AS SELECT * FROM \(schema).%I', plain.name);
+                END IF;
                 EXECUTE format('DROP TABLE \(schema).%I', plain.name);
                 EXECUTE format('ALTER TABLE \(schema).%I RENAME TO %I', plain.name || '_cut', plain.name);
                 FOREACH definition IN ARRAY definitions LOOP EXECUTE definition; END LOOP;
+                IF is_used THEN
+                    EXECUTE format('INSERT INTO \(schema).%I SELECT * FROM \(schema).filled', plain.name);
+                    DROP TABLE \(schema).filled;
+                END IF;
             END LOOP;
         END $$
         """

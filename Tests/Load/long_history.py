@@ -8,6 +8,7 @@ longer than all the rest, and senders do not wait for it. Everything counts as i
 """
 
 import subprocess
+import time
 
 import floors
 from system import EXECUTABLES, System
@@ -19,8 +20,6 @@ READING = 10
 INDEXED = 1000
 # Messages of one statement, in each conversation.
 PART = 100
-# With more texts than this to come, the index is made anew: that is faster.
-TEXTS_ONE_BY_ONE = 20
 
 
 class LongHistory:
@@ -48,7 +47,7 @@ class LongHistory:
         floors.psql(self.system, POSITIONS.format(end=end))
         self._index(min(first, INDEXED), min(end, INDEXED))
         # As autovacuum would have.
-        for table in ("store.messages", "store.search_texts", "receipt.receipt_runs", "receipt.horizons"):
+        for table in ("store.messages", "store.search_blocks", "receipt.receipt_runs", "receipt.horizons"):
             floors.psql(self.system, f"VACUUM (ANALYZE) {table}")
         floors.psql(self.system, "CHECKPOINT")
         self.length = end
@@ -56,16 +55,13 @@ class LongHistory:
     def _index(self, first: int, end: int):
         if first == end:
             return
-        names = ("search_words", "search_parts")
-        rest = end - first > TEXTS_ONE_BY_ONE
-        indexes = [floors.psql(self.system, f"SELECT pg_get_indexdef('store.{name}'::regclass)") for name in names]
-        if rest:
-            floors.psql(self.system, "DROP INDEX store.search_words, store.search_parts")
         parts = [(start, min(start + PART, end)) for start in range(first, end, PART)]
         self._in_halves(TEXTS.format(half="{half}", first=start, end=stop) for start, stop in parts)
-        if rest:
-            self._at_once([f"SET maintenance_work_mem = '1GB'; {index}" for index in indexes])
-        floors.psql(self.system, "SELECT store.merge_search_index()")
+        # Stores look for what lacks its filter when they take slots over.
+        self.system.stop()
+        self.system.up()
+        while floors.psql(self.system, "SELECT EXISTS (SELECT FROM store.search_blocks WHERE filter IS NULL)") != "f":
+            time.sleep(0.5)
 
     def _in_halves(self, statements):
         """Each half of the conversations in a session of its own: two processors write more than one."""
@@ -154,7 +150,7 @@ POSITIONS = f"""
     )
     INSERT INTO store.user_changes (user_slot, user_id, useq, kind, at, slot, conversation_id, seq)
         SELECT user_slot, user_id, last_useq, 5, date_trunc('milliseconds', now()), slot, id, base + {{end}} FROM moved;
-    INSERT INTO store.search_progress (slot, conversation_id, indexed_seq)
+    INSERT INTO store.search_positions (slot, conversation_id, indexed_seq)
         SELECT slot, id, base + {{end}} FROM public.growth
         ON CONFLICT (conversation_id, slot) DO UPDATE SET indexed_seq = excluded.indexed_seq;
     COMMIT
@@ -162,12 +158,15 @@ POSITIONS = f"""
 
 # The texts are as they are compared already: without case, and with single spaces.
 TEXTS = """
-    INSERT INTO store.search_texts (slot, conversation_id, seq, at, since_seq, words, text)
-    SELECT m.slot, m.conversation_id, m.seq, m.created_at, m.seq, array_to_tsvector(ARRAY(
-            SELECT store.search_block(m.conversation_id, m.seq) || w FROM unnest(string_to_array(m.body, ' ')) AS w
-        )), m.body
+    INSERT INTO store.search_blocks AS b (slot, conversation_id, block, part, latest, seqs, ats, texts)
+    SELECT m.slot, m.conversation_id, m.seq / 64, 0, max(m.created_at), array_agg(m.seq), array_agg(m.created_at),
+        array_agg(' ' || m.body || ' ')
     FROM public.growth g
     JOIN store.messages m ON m.slot = g.slot AND m.conversation_id = g.id
         AND m.seq > g.base + {first} AND m.seq <= g.base + {end}
     WHERE g.n % 2 = {half}
+    GROUP BY m.slot, m.conversation_id, m.seq / 64
+    ON CONFLICT (conversation_id, block, part, slot) DO UPDATE
+        SET filter = NULL, latest = excluded.latest, seqs = b.seqs || excluded.seqs, ats = b.ats || excluded.ats,
+            texts = b.texts || excluded.texts
 """

@@ -218,7 +218,7 @@ class Bench:
                     'message number ' || n || ' of a long conversation', c.last_at, c.last_at
                 FROM store.conversations c, generate_series(1, {count}) n WHERE c.id = '{group}';
             UPDATE store.conversations SET last_seq = {count} + 1 WHERE id = '{group}';
-            INSERT INTO store.search_progress (slot, conversation_id, indexed_seq)
+            INSERT INTO store.search_positions (slot, conversation_id, indexed_seq)
                 SELECT slot, id, last_seq FROM store.conversations WHERE id = '{group}'
                 ON CONFLICT (conversation_id, slot) DO UPDATE SET indexed_seq = excluded.indexed_seq;
             COMMIT
@@ -268,7 +268,7 @@ class Bench:
 
 UNINDEXED = """
     SELECT count(*) FROM store.conversations c
-    LEFT JOIN store.search_progress p ON p.slot = c.slot AND p.conversation_id = c.id
+    LEFT JOIN store.search_positions p ON p.slot = c.slot AND p.conversation_id = c.id
     WHERE coalesce(p.indexed_seq, 0) < c.last_seq
 """
 

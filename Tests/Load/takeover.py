@@ -20,7 +20,7 @@ BUS = {"PARLEY_BUS_BIND": "ipc:///tmp/parley-takeover.sock"} | {
 }
 LOOKED_AT = {
     "receipt": ["receipt.horizons", "receipt.untold", "store.inbox"],
-    "store": ["store.conversations", "store.unindexed", "store.search_progress"],
+    "store": ["store.conversations", "store.unindexed", "store.search_positions"],
 }
 FILL = """
 SET synchronous_commit = off;
@@ -29,7 +29,7 @@ CREATE TEMPORARY TABLE ids AS
     FROM generate_series(1, {conversations}) g;
 INSERT INTO store.conversations (slot, id, kind, creator_id, created_at, last_seq, last_at, member_count)
     SELECT slot, id, 1, 'user0', now(), 20, now(), 10 FROM ids;
-INSERT INTO store.search_progress SELECT slot, id, 20 FROM ids;
+INSERT INTO store.search_positions SELECT slot, id, 20 FROM ids;
 INSERT INTO receipt.horizons (slot, conversation_id, user_id, delivered_seq, read_seq, shown_seq, version)
     SELECT slot, id, 'user' || (n * 10 + m) % 100000, 20, 20, 20, 1 FROM ids, generate_series(0, 9) m;
 INSERT INTO store.inbox (user_slot, user_id, conversation_id, slot, told_read_seq)

@@ -78,9 +78,18 @@ import Testing
             CREATE TABLE shop.counter (slot smallint PRIMARY KEY);
             """)
     }
-    private var later: Migration { migration(2, "CREATE TABLE shop.later (LIKE shop.item INCLUDING ALL)") }
+    private var later: Migration {
+        migration(
+            2,
+            """
+            CREATE TABLE shop.later (LIKE shop.item INCLUDING ALL);
+            INSERT INTO shop.later (n, name, slot) VALUES (1, 'first', 0), (1, 'last', 255);
+            """)
+    }
 
-    @Test("a new database can be cut into partitions: everything about a table stays, and a later table is cut as well")
+    @Test(
+        "a new database can be cut into partitions: everything about a table stays, and a later table is cut with what it has"
+    )
     func partitions() throws {
         let first = Migrator(schema: "shop", [catalog]), both = Migrator(schema: "shop", [catalog, later])
         _ = try first.apply(toDatabaseAt: database.url, layout: .partitions(3))
@@ -110,6 +119,8 @@ import Testing
         #expect(kept[2] as Int64 == 0)
         try database.execute("INSERT INTO shop.item (n, slot) VALUES (1, 0), (1, 255)")
         #expect(try database.query("SELECT n FROM ONLY shop.item_2").map { $0[0] as Int64 } == [1])
+        #expect(try database.query("SELECT name FROM ONLY shop.later_2").map { $0[0] as String } == ["last"])
+        #expect(try database.query("SELECT FROM shop.later").count == 2)
     }
 
     @Test("tables in use are not cut, nor those that are cut already cut otherwise")

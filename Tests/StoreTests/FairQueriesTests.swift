@@ -50,7 +50,7 @@ struct FairQueriesTests {
         _ = await store.create(conversation, by: "alice", with: ["bob"])
         _ = await store.send(Draft(text: "hello"), from: "alice", to: conversation)
         let locking = try store.database.connect()
-        try locking.execute("BEGIN; LOCK TABLE store.search_texts IN ACCESS EXCLUSIVE MODE")
+        try locking.execute("BEGIN; LOCK TABLE store.search_blocks IN ACCESS EXCLUSIVE MODE")
         var order: [String] = []
         func search(by reader: String) {
             Reactor.spawn {
@@ -91,7 +91,7 @@ struct FairQueriesTests {
         defer { store.close() }
         _ = await store.create(conversation, by: "alice", with: ["bob"])
         let locking = try store.database.connect()
-        try locking.execute("BEGIN; LOCK TABLE store.search_texts IN SHARE MODE")  // Blocks writes to the index.
+        try locking.execute("BEGIN; LOCK TABLE store.search_blocks IN SHARE MODE")  // Blocks writes to the index.
         let text = String(repeating: "é", count: 8 * 1024)
         for _ in 0..<20 {
             _ = await store.sendAll((0..<10).map { _ in Draft(text: text) }, from: "alice", to: conversation)
@@ -110,7 +110,7 @@ struct FairQueriesTests {
         defer { store.close() }
         _ = await store.create(conversation, by: "alice", with: ["bob"])
         let locking = try store.database.connect()
-        try locking.execute("BEGIN; LOCK TABLE store.search_progress IN ACCESS EXCLUSIVE MODE")
+        try locking.execute("BEGIN; LOCK TABLE store.search_positions IN ACCESS EXCLUSIVE MODE")
         let text = String(repeating: "é", count: 8 * 1024 - 16)
         for group in 0..<20 {
             _ = await store.sendAll(

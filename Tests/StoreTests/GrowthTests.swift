@@ -247,7 +247,7 @@ struct GrowthTests {
             INSERT INTO store.conversations
             SELECT g & 255, ('00000000-0000-7000-8000-' || lpad(to_hex(g), 12, '0'))::uuid, 1, NULL, 'ann', now(), 9, now(), 1
             FROM generate_series(1, \(count)) g;
-            INSERT INTO store.search_progress SELECT slot, id, 9 FROM store.conversations WHERE last_seq = 9
+            INSERT INTO store.search_positions SELECT slot, id, 9 FROM store.conversations WHERE last_seq = 9
             """)
     }
 
@@ -281,7 +281,7 @@ struct GrowthTests {
             try fillConversations(store, 5_000)
             await store.indexed()
             // Conversations without a note are found only by a full scan.
-            try store.database.execute("UPDATE store.search_progress SET indexed_seq = 8 WHERE indexed_seq = 9")
+            try store.database.execute("UPDATE store.search_positions SET indexed_seq = 8 WHERE indexed_seq = 9")
             let before = store.store.indexer.looked
             let connection = store.database.open(name: "owner"), owner = Owner()
             let slots = SlotOwner(
@@ -306,7 +306,7 @@ struct GrowthTests {
             try store.database.execute(
                 "DELETE FROM store.unindexed; UPDATE store.slots SET epoch = epoch + 1, noted_epoch = noted_epoch - 1")
             try fillConversations(store, 5_000)
-            try store.database.execute("UPDATE store.search_progress SET indexed_seq = 8 WHERE indexed_seq = 9")
+            try store.database.execute("UPDATE store.search_positions SET indexed_seq = 8 WHERE indexed_seq = 9")
             try await store.crash()
             #expect(await store.eventually { store.indexedCount == 1 })
             #expect(await store.eventually { store.store.indexer.looked >= 5_001 })

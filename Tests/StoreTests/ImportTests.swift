@@ -287,7 +287,7 @@ struct ImportTests {
             #expect([204, 404].contains(try await drop(store, receiptsAreGone: true)))
             #expect(try await drop(store, receiptsAreGone: false) == 404)
             for table in [
-                "conversations", "messages", "changes", "imports", "import_stays", "inbox", "search_texts",
+                "conversations", "messages", "changes", "imports", "import_stays", "inbox", "search_blocks",
             ] { #expect(try count("store.\(table)", store) == 0, "\(table)") }
             #expect(try count("store.user_streams WHERE conversation_count <> 0", store) == 0)
             #expect(try await bring(history, to: store).allSatisfy { $0 == 200 })

@@ -211,11 +211,17 @@ struct SearchTests {
             #expect(await store.found("cherry", by: "bob") == ["cherry one"])
             _ = await store.write(.deleteForEveryone(ids[1]), by: "alice", in: conversation)
             #expect(await store.found("apple", by: "bob") == [])
-            let left = try store.database.query("SELECT FROM store.search_texts WHERE text LIKE '%apple%'").count
-            #expect(left == 0)
+            let left = try store.database.query("SELECT FROM store.search_blocks WHERE texts::text LIKE '%apple%'")
+            #expect(left.isEmpty)
             await store.indexed()
             #expect(await store.found("cherry", by: "bob") == ["cherry one"])
-            #expect(store.indexedCount == 1)
+            #expect(store.indexedTexts == [" cherry one "])
+            #expect(await store.eventually { store.unfilteredCount == 0 })
+            #expect(await store.found("cherry", by: "bob") == ["cherry one"])
+            var filter = TextFilter()
+            filter.add(FoldedText("cherry one"))
+            let sql = "SELECT FROM store.search_blocks WHERE filter = ('x' || '\(filter.hexadecimal)')::bit(4096)"
+            #expect(try store.database.query(sql).count == 1, "the filter tells of no text that was")
         }
     }
 
@@ -253,10 +259,37 @@ struct SearchTests {
         await store.indexed()
         let wrong = try store.database.query(
             """
-            SELECT m.body, t.text FROM store.messages m FULL JOIN store.search_texts t USING (slot, conversation_id, seq)
+            SELECT m.body, t.text FROM store.messages m FULL JOIN (
+                SELECT b.slot, b.conversation_id, t.seq, btrim(t.text) AS text \(StoreUnderTest.linesOfBlocks)
+            ) t USING (slot, conversation_id, seq)
             WHERE m.body IS DISTINCT FROM t.text
             """)
         #expect(wrong.isEmpty)
+        #expect(await store.eventually { store.unfilteredCount == 0 })
+        #expect(
+            await store.found("after", by: "bob", limit: 200).count
+                == store.indexedTexts?.count { $0.hasPrefix(" after ") })
+    }
+
+    @Test("what executables of before change behind the index, as they do, is found as it is then")
+    @Reactor func changesOfBefore() async throws {
+        try await withTexts("apple one", "apple two", "apple three") { store, ids in
+            await store.indexed()
+            try store.database.execute("CREATE TABLE public.before AS TABLE store.search_blocks")
+            _ = await store.write(.edit(ids[0], text: "cherry one"), by: "alice", in: conversation)
+            _ = await store.write(.deleteForEveryone(ids[1]), by: "alice", in: conversation)
+            // The index as if the changes had left it alone.
+            try store.database.execute(
+                """
+                UPDATE store.search_blocks b SET filter = f.filter, seqs = f.seqs, ats = f.ats, texts = f.texts
+                    FROM public.before f;
+                UPDATE store.search_positions SET indexed_seq = 4
+                """)
+            store.store.indexer.committed([conversation], messages: 1)
+            await store.indexed()
+            #expect(await store.eventually { store.unfilteredCount == 0 })
+            #expect(store.indexedTexts?.sorted() == [" apple three ", " cherry one "])
+        }
     }
 
     // MARK: Progress
@@ -293,7 +326,7 @@ struct SearchTests {
         try await withTexts("word") { store, _ in
             await store.indexed()
             let blocker = try store.database.connect()
-            try blocker.execute("BEGIN; LOCK TABLE store.search_texts IN ACCESS EXCLUSIVE MODE")
+            try blocker.execute("BEGIN; LOCK TABLE store.search_blocks IN ACCESS EXCLUSIVE MODE")
             #expect(await store.search("word", by: "bob")?.status == 503)
             try blocker.execute("ROLLBACK")
             #expect(await store.found("word", by: "bob") == ["word"])
@@ -324,12 +357,23 @@ extension StoreUnderTest {
     }
 
     /// The number of texts in the index.
-    var indexedCount: Int? { try? database.query("SELECT FROM store.search_texts").count }
+    var indexedCount: Int? { indexedTexts?.count }
+
+    var indexedTexts: [String]? {
+        try? database.query("SELECT t.text \(Self.linesOfBlocks)").map { $0[0] }
+    }
+
+    /// The number of blocks whose filters the indexer has yet to make.
+    var unfilteredCount: Int? { try? database.query("SELECT FROM store.search_blocks WHERE filter IS NULL").count }
+
+    static let linesOfBlocks = """
+        FROM store.search_blocks b CROSS JOIN unnest(b.seqs, b.texts) AS t (seq, text)
+        """
 
     /// Waits until everything is indexed.
     func indexed() async {
         let sql = """
-            SELECT FROM store.conversations c LEFT JOIN store.search_progress p ON p.conversation_id = c.id
+            SELECT FROM store.conversations c LEFT JOIN store.search_positions p ON p.conversation_id = c.id
             WHERE p.indexed_seq IS DISTINCT FROM c.last_seq
             """
         let isIndexed = await eventually {

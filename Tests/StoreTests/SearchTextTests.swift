@@ -18,20 +18,55 @@ struct SearchTextTests {
         #expect(FoldedText(text).text == expected)
     }
 
-    @Test("a run without spaces is indexed by its pairs and its last character; a long word by its beginning")
-    func lexemes() {
-        #expect(FoldedText("東京都 a").lexemes == "東京 京都 都 a")
-        #expect(FoldedText("語").lexemes == "語")
-        #expect(FoldedText(String(repeating: "x", count: 100)).lexemes == String(repeating: "x", count: 64))
+    @Test("folding what was folded changes nothing, whatever characters it has: filters are made from folded texts")
+    func folding() {
+        let changed = (UInt32(0x20)...0x3FFFF).filter { number in
+            let folded = FoldedScalar(number), again = FoldedScalar(folded.value)
+            let isPart = folded.role != .ignored && folded.role != .separator
+            return isPart && (again.value, again.role) != (folded.value, folded.role)
+        }
+        #expect(changed.isEmpty)
+    }
+
+    @Test(
+        "what a search looks for is in every text that matches, as it is indexed, and its probes are in the text's filter",
+        arguments: [
+            ("meeting at nine", "nine meet"), ("a", "a"), ("Don't ask", "DONT as"), ("明日は東京です", "東京"), ("明日は東京です", "す"),
+            ("iPhoneを買う", "iphone を買う"), ("well done 🎉", "🎉"), ("one two three four five", "five four three two one"),
+            (String(repeating: "x", count: 100), String(repeating: "x", count: 80)),
+        ])
+    func needles(text: String, query: String) {
+        let terms = SearchTerms(query)
+        let folded = FoldedText(text)
+        var filter = TextFilter()
+        filter.add(folded)
+        for mode in [SearchTerms.Mode.words, .parts] {
+            #expect(terms.needles(mode).allSatisfy(SearchBlock.text(folded).contains))
+            #expect(terms.probes(mode).count <= TextFilter.probeLimit)
+            #expect(terms.probes(mode).allSatisfy(filter.has))
+        }
+    }
+
+    @Test("needles say where words begin and end, the longest first; a filter rules out what it does not have")
+    func probes() {
+        #expect(SearchTerms("at nine 東京 mee").needles(.words) == [" nine ", " mee", " at ", "東京"])
+        #expect(SearchTerms("at nine").needles(.parts) == ["nine", "at"])
+        var filter = TextFilter()
+        for text in ["meeting at nine", "明日は東京です"] { filter.add(FoldedText(text)) }
+        for absent in ["meeting ni a", "eeting", "nin at", "京東", "x", "🎉"] {
+            #expect(!SearchTerms(absent).probes(.words).allSatisfy(filter.has), "\(absent)")
+        }
+        #expect(SearchTerms("eetin").probes(.parts).allSatisfy(filter.has))
+        #expect(filter.hexadecimal.count == TextFilter.bitCount / 4)
     }
 
     @Test(
         "operators of the query language are plain text",
-        arguments: ["a & b | !c:*", "~a <-> 'b' \\ c", "%a% _b c", "(a) b \"c\" ' OR 1=1"])
+        arguments: ["a & b | !c:*", "%a% _b c", "(a) b \"c\" ' OR 1=1"])
     func operators(query: String) {
-        let tsquery = SearchTerms(query).tsquery
-        #expect(tsquery.hasPrefix("'~a' & '~b' & "))
-        #expect(tsquery.allSatisfy { $0.isLetter || $0.isNumber || "'~ &:*".contains($0) })
+        let needles = SearchTerms(query).needles(.words)
+        #expect(needles.allSatisfy { $0.allSatisfy { $0.isLetter || $0.isNumber || $0 == " " } })
+        #expect(needles.contains(" a "))
     }
 
     @Test(
@@ -50,8 +85,8 @@ struct SearchTextTests {
 
     @Test("parts of words are looked for only where one has three characters")
     func parts() {
-        #expect(SearchTerms("eting at").partPatterns == ["%eting%", "%at%"])
-        #expect(SearchTerms("et at").partPatterns.isEmpty)
+        #expect(SearchTerms("eting at").hasParts)
+        #expect(!SearchTerms("et at").hasParts)
         #expect(SearchTerms("eting").matches(in: FoldedText("Meeting"), .parts) == [2..<7])
     }
 
@@ -78,5 +113,13 @@ struct SearchTextTests {
         let end = String(repeating: "before ", count: 100) + "needle"
         let atEnd = Snippet.make(end, matches: try #require(SearchTerms("needle").matches(in: FoldedText(end), .words)))
         #expect(atEnd.hasSuffix("\u{2}needle\u{3}") && atEnd.count > 120)
+    }
+}
+
+extension TextFilter {
+    /// Whether a bit is set, as `get_bit` of PostgreSQL counts them.
+    fileprivate func has(_ bit: Int32) -> Bool {
+        let digit = Array(hexadecimal)[Int(bit) / 4].hexDigitValue!
+        return digit & (8 >> (Int(bit) % 4)) != 0
     }
 }

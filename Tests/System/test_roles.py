@@ -108,7 +108,7 @@ async def test_only_the_owner_tells_a_database_that_it_was_restored(deployed, pe
         "SELECT body FROM store.messages",
         "SELECT count(*) FROM store.messages",
         "SELECT body FROM store.revisions",
-        "SELECT text FROM store.search_texts",
+        "SELECT texts FROM store.search_blocks",
         "SELECT title FROM store.conversations",
         "SELECT * FROM store.changes",
         "SELECT * FROM store.tapbacks",

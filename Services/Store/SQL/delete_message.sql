@@ -78,7 +78,12 @@ no_tapbacks AS (
     DELETE FROM store.tapbacks r USING moved
     WHERE r.slot = :slot AND r.conversation_id = :conversation AND r.message_id = :subject
 ),
-{unindex_target},
+unindexed AS (
+    {unindexed(seqs => SELECT t.seq FROM target t CROSS JOIN moved)}
+),
+unindexed_before AS (
+    {unindexed_before(seqs => SELECT t.seq FROM target t CROSS JOIN moved)}
+),
 change AS (
     INSERT INTO store.changes (slot, conversation_id, seq, kind, actor_id, at, message_id, about_seq)
     SELECT :slot, :conversation, moved.last_seq, {ChangeKind.messageDeleted}, :actor, moved.last_at, :subject, target.seq

@@ -42,7 +42,12 @@ edited AS (
     UPDATE store.messages m SET body = :text, edited_at = moved.last_at, changed_seq = moved.last_seq
     FROM moved WHERE m.slot = :slot AND m.conversation_id = :conversation AND m.id = :subject
 ),
-{unindex_target},
+unindexed AS (
+    {unindexed(seqs => SELECT t.seq FROM target t CROSS JOIN moved)}
+),
+unindexed_before AS (
+    {unindexed_before(seqs => SELECT t.seq FROM target t CROSS JOIN moved)}
+),
 change AS (
     INSERT INTO store.changes (slot, conversation_id, seq, kind, actor_id, at, message_id)
     SELECT :slot, :conversation, moved.last_seq, {ChangeKind.messageEdited}, :actor, moved.last_at, :subject FROM moved

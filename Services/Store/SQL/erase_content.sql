@@ -55,8 +55,9 @@ WITH scanned AS MATERIALIZED (
     FROM hit h, moved
     WHERE m.slot = :slot AND m.conversation_id = :conversation AND m.seq = h.seq
 ), unindexed AS (
-    DELETE FROM store.search_texts x USING hit h
-    WHERE h.is_own AND x.slot = :slot AND x.conversation_id = :conversation AND x.seq = h.seq
+    {unindexed(seqs => SELECT h.seq FROM hit h WHERE h.is_own)}
+), unindexed_before AS (
+    {unindexed_before(seqs => SELECT h.seq FROM hit h WHERE h.is_own)}
 ), no_revisions AS (
     DELETE FROM store.revisions r USING hit h
     WHERE h.is_own AND r.slot = :slot AND r.conversation_id = :conversation AND r.message_id = h.id

@@ -50,7 +50,7 @@ opened AS (
 ),
 -- The indexer may have left it behind, late, for an import of this id that was dropped.
 no_progress AS (
-    DELETE FROM store.search_progress p USING fresh f WHERE p.slot = :slot AND p.conversation_id = :conversation
+    DELETE FROM store.search_positions p USING fresh f WHERE p.slot = :slot AND p.conversation_id = :conversation
 ),
 change AS (
     INSERT INTO store.changes (slot, conversation_id, seq, kind, actor_id, at, title)

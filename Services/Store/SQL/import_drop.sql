@@ -52,9 +52,14 @@ no_tapbacks AS (
     DELETE FROM store.tapbacks r
     WHERE r.slot = :slot AND r.conversation_id = :conversation AND r.message_id = ANY (ARRAY(SELECT p.id FROM piece p))
 ),
+-- Whole blocks, because nobody sees any of it.
 unindexed AS (
-    DELETE FROM store.search_texts x
-    WHERE x.slot = :slot AND x.conversation_id = :conversation AND x.seq = ANY (ARRAY(SELECT p.seq FROM piece p))
+    DELETE FROM store.search_blocks b
+    WHERE b.slot = :slot AND b.conversation_id = :conversation
+      AND b.block = ANY (ARRAY(SELECT p.seq / {SearchBlock.positions} FROM piece p))
+),
+unindexed_before AS (
+    {unindexed_before(seqs => SELECT p.seq FROM piece p)}
 ),
 begun AS (
     UPDATE store.imports i SET is_dropped = true FROM verdict v
@@ -68,7 +73,7 @@ no_events AS (
     DELETE FROM store.import_events e USING done WHERE e.slot = :slot AND e.conversation_id = :conversation
 ),
 no_progress AS (
-    DELETE FROM store.search_progress p USING done WHERE p.slot = :slot AND p.conversation_id = :conversation
+    DELETE FROM store.search_positions p USING done WHERE p.slot = :slot AND p.conversation_id = :conversation
 ),
 no_conversation AS (
     DELETE FROM store.conversations c USING done WHERE c.slot = :slot AND c.id = :conversation

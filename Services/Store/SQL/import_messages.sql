@@ -174,8 +174,10 @@ no_tapbacks AS (
     WHERE r.slot = :slot AND r.conversation_id = :conversation AND r.message_id = ANY ((SELECT d.ids FROM deleted d)::uuid[])
 ),
 unindexed AS (
-    DELETE FROM store.search_texts x
-    WHERE x.slot = :slot AND x.conversation_id = :conversation AND x.seq = ANY ((SELECT o.seqs FROM outcomes o)::bigint[])
+    {unindexed(seqs => SELECT unnest(o.seqs) AS seq FROM outcomes o)}
+),
+unindexed_before AS (
+    {unindexed_before(seqs => SELECT unnest(o.seqs) AS seq FROM outcomes o)}
 ),
 change AS (
     INSERT INTO store.changes (slot, conversation_id, seq, kind, actor_id, at, message_id, about_seq)

@@ -8,6 +8,6 @@
 -- > id uuid
 SELECT c.id FROM store.conversations c
 WHERE c.slot = ANY (:slots) AND c.id > :after AND c.last_seq > coalesce((
-    SELECT p.indexed_seq FROM store.search_progress p
+    SELECT p.indexed_seq FROM store.search_positions p
     WHERE p.slot = c.slot AND p.conversation_id = c.id), 0)
 ORDER BY c.id LIMIT :limit

@@ -1,5 +1,5 @@
--- The texts at the next positions of conversations: of messages created there, and of earlier ones edited there. In each it
--- stops at the text that reaches a number of bytes.
+-- The texts at the next positions of conversations: of messages created there, and of earlier ones edited or deleted there.
+-- In each it stops at the text that reaches a number of bytes.
 --
 -- :slots         smallint[]
 -- :conversations uuid[]
@@ -7,18 +7,20 @@
 -- :bytes         bigint        of each conversation
 --
 -- > conversation_id uuid
+-- > since           bigint    the position up to which it is indexed
 -- > through         bigint    the position up to which the conversation is indexed once these texts are
 -- > last_seq        bigint    of the conversation
 -- > seq             bigint    NULL: a row without a text, for the position
--- > body            text
+-- > body            text      NULL: deleted
 -- > attachments     text      JSON array, or NULL: their names are indexed with the text
-SELECT p.conversation_id, coalesce(m.next_position - 1, p.through) AS through, p.last_seq, m.seq, m.body, m.attachments
+SELECT p.conversation_id, p.indexed_seq AS since, coalesce(m.next_position - 1, p.through) AS through, p.last_seq, m.seq,
+    m.body, m.attachments
 FROM (
     SELECT c.slot, c.id AS conversation_id, n.indexed_seq, c.last_seq,
         least(c.last_seq, n.indexed_seq + :positions) AS through
     FROM unnest(:slots, :conversations) AS i (slot, conversation_id)
     JOIN store.conversations c ON c.slot = i.slot AND c.id = i.conversation_id
-    LEFT JOIN store.search_progress p ON p.slot = i.slot AND p.conversation_id = i.conversation_id
+    LEFT JOIN store.search_positions p ON p.slot = i.slot AND p.conversation_id = i.conversation_id
     CROSS JOIN LATERAL (SELECT coalesce(p.indexed_seq, 0) AS indexed_seq) n
     WHERE n.indexed_seq < c.last_seq
 ) p
@@ -35,16 +37,17 @@ LEFT JOIN LATERAL (
                   AND m.seq > p.indexed_seq AND m.seq <= p.through AND m.body IS NOT NULL
                 UNION ALL
                 SELECT h.position, m.seq, m.body, m.attachments,
-                    octet_length(m.body) + coalesce(octet_length(m.attachments), 0) AS bytes
+                    coalesce(octet_length(m.body), 0) + coalesce(octet_length(m.attachments), 0) AS bytes
                 FROM (
                     SELECT h.message_id, min(h.seq) AS position FROM store.changes h
                     WHERE h.slot = p.slot AND h.conversation_id = p.conversation_id
-                      AND h.seq > p.indexed_seq AND h.seq <= p.through AND h.kind = {ChangeKind.messageEdited}
+                      AND h.seq > p.indexed_seq AND h.seq <= p.through
+                      AND h.kind IN ({ChangeKind.messageEdited}, {ChangeKind.messageDeleted})
                     GROUP BY h.message_id
                 ) h
                 JOIN store.messages m
                     ON m.slot = p.slot AND m.conversation_id = p.conversation_id AND m.id = h.message_id
-                WHERE m.seq <= p.indexed_seq AND m.body IS NOT NULL
+                WHERE m.seq <= p.indexed_seq
             ) m
         ) m
     ) m

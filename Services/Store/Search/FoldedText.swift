@@ -90,18 +90,6 @@ extension FoldedText {
     /// The words, separated by spaces.
     var text: String { joined(words.lazy.map(\.range)) }
 
-    /// The lexemes of the text in the index, separated by spaces. A run without spaces yields its pairs of neighbours
-    /// and its last character.
-    var lexemes: String {
-        guard words.contains(where: { $0.kind == .unspaced }) else { return text }
-        return joined(words.lazy.flatMap(lexemes))
-    }
-
-    private func lexemes(of word: Word) -> [Range<Int>] {
-        guard word.kind == .unspaced else { return [word.range] }
-        return word.range.map { $0..<min($0 + 2, word.range.upperBound) }
-    }
-
     func string(_ range: Range<Int>) -> String { joined(CollectionOfOne(range)) }
 
     /// Encodes UTF-8 by hand: appending to a string scalar by scalar took seven microseconds a message.

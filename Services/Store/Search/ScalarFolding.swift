@@ -111,6 +111,10 @@ struct FoldedScalar {
     private static let bareLetters: [Substring: Unicode.Scalar] = {
         let letters = [0x61...0x24F, 0x370...0x52F].joined().compactMap(Unicode.Scalar.init(_:))
         let named = letters.compactMap { letter in letter.properties.name.map { (Substring($0), letter) } }
-        return Dictionary(named.filter { !$0.0.contains(" WITH ") }, uniquingKeysWith: { first, _ in first })
+        // A letter with two accents loses both: short i with a tail.
+        let bare = named.filter { !$0.0.contains(" WITH ") }.map { name, letter in
+            (name, unnamed[letter.value].flatMap(Unicode.Scalar.init(_:)) ?? letter)
+        }
+        return Dictionary(bare, uniquingKeysWith: { first, _ in first })
     }()
 }

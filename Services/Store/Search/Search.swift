@@ -44,7 +44,7 @@ final class Search {
             if query.before?.isForParts != true {
                 let page = try await page(terms, .words, query)
                 let isNothing = page.results.isEmpty && !page.hasMore && query.before == nil
-                if !isNothing || terms.partPatterns.isEmpty { return page }
+                if !isNothing || !terms.hasParts { return page }
             }
             return try await page(terms, .parts, query)
         } catch let error as DatabaseError where error.sqlState == .queryCanceled {

@@ -6,10 +6,10 @@ import Wire
 
 /// The statements that add message texts to the index and remove them.
 ///
-/// `store.search_progress` has how far each conversation is indexed: what was sent or edited at higher positions is not
+/// `store.search_positions` has how far each conversation is indexed: what was sent or edited at higher positions is not
 /// in the index yet. The same row is a lock: the indexer writes while it holds it, and whoever changes or erases a text
-/// takes it first (`SQL/lock_searches.sql`) and deletes the text's row afterwards (`unindex_target.sql`), so that an
-/// erased text cannot come back by an indexer that read it before. Sending does not touch any of this.
+/// takes it first (`SQL/lock_searches.sql`) and removes the text afterwards (`unindexed.sql`), so that an erased text
+/// cannot come back by an indexer that read it before. Sending does not touch any of this.
 enum SearchIndex {
     static let notes = NoteStatements(Schema.name, "unindexed", existence: (table: "store.conversations", id: "id"))
 
@@ -19,8 +19,8 @@ enum SearchIndex {
 
     static let statements =
         [
-            LockStatement.searches.untyped, backlog.untyped, unindexed.untyped, add.untyped, advance.untyped,
-            merge.untyped,
+            LockStatement.searches.untyped, backlog.untyped, unindexed.untyped, remove.untyped, add.untyped,
+            unfiltered.untyped, filter.untyped,
         ]
         + notes.all
 
@@ -45,10 +45,11 @@ enum SearchIndex {
 
     struct UnindexedColumns: NamedFields {
         let conversationId: Column<ConversationID>
+        let since: Column<Int64>
         let through: Column<Int64>
         let lastSeq: Column<Int64>
         let seq: Column<Int64?>
-        let body: Column<UnsafeRawBufferPointer>
+        let body: Column<UnsafeRawBufferPointer?>
         let attachments: Column<UnsafeRawBufferPointer?>
     }
 
@@ -58,10 +59,13 @@ enum SearchIndex {
     /// The texts of one conversation in one round.
     struct Portion {
         let conversation: ConversationID
-        /// The position up to which the conversation is indexed once the texts are.
+        /// The position up to which the conversation is indexed, and is once the texts are.
+        let since: Int64
         let through: Int64
         let lastSeq: Int64
         var texts: [Text] = []
+        /// The indexed messages that were edited or deleted.
+        var changed: [Int64] = []
 
         struct Text {
             let seq: Int64
@@ -70,19 +74,12 @@ enum SearchIndex {
 
         fileprivate mutating func add(_ row: Row) {
             let columns = SearchIndex.unindexed.columns
-            if let seq = row[columns.seq] {
-                texts.append(Text(seq: seq, searched: SearchedText(row[columns.body], row[columns.attachments])))
+            guard let seq = row[columns.seq] else { return }
+            if seq <= since { changed.append(seq) }
+            if let body = row[columns.body] {
+                texts.append(Text(seq: seq, searched: SearchedText(body, row[columns.attachments])))
             }
         }
-    }
-
-    /// A text as it is stored in the index.
-    struct Entry {
-        let conversation: ConversationID
-        let seq: Int64
-        let body: UnsafeRawBufferPointer
-        let lexemes: String
-        let text: String
     }
 
     static func set(
@@ -94,24 +91,6 @@ enum SearchIndex {
         parameters.set(input.bytes, to: Int64(max(leastBytes, batchBytes / conversations.count)))
     }
 
-    /// Folds the texts, in pieces.
-    @Reactor
-    static func entries(_ portions: [Portion], in turns: TextTurns) async -> [Entry] {
-        var entries: [Entry] = []
-        var piece = TextTurns.Piece()
-        for portion in portions {
-            for text in portion.texts {
-                await turns.take(text.searched.byteCount, into: &piece)
-                let folded = text.searched.withBytes { FoldedText($0) }
-                entries.append(
-                    Entry(
-                        conversation: portion.conversation, seq: text.seq, body: text.searched.text,
-                        lexemes: folded.lexemes, text: folded.text))
-            }
-        }
-        return entries
-    }
-
     /// Decodes the rows. The texts live as long as the rows.
     static func portions(_ rows: Rows) -> [Portion] {
         let columns = unindexed.columns
@@ -121,7 +100,8 @@ enum SearchIndex {
             portions[
                 conversation,
                 default: Portion(
-                    conversation: conversation, through: row[columns.through], lastSeq: row[columns.lastSeq])
+                    conversation: conversation, since: row[columns.since], through: row[columns.through],
+                    lastSeq: row[columns.lastSeq])
             ].add(row)
         }
         return Array(portions.values)
@@ -129,45 +109,108 @@ enum SearchIndex {
 
     // MARK: Writing
 
+    private struct RemoveInput: NamedFields {
+        let key: ConversationInput
+        let seqs: Parameter<[Int64]>
+    }
+
     private struct AddInput: NamedFields {
         let conversations: ConversationsInput
+        let since: Parameter<[Int64]>
+        let through: Parameter<[Int64]>
+        let chunkSlots: Parameter<[Slot]>
+        let chunkConversations: Parameter<[ConversationID]>
+        let blocks: Parameter<[Int64]>
+        let places: Parameter<[Int16]>
+        let filters: Parameter<[String]>
+        let chunks: Parameter<[Int32]>
         let seqs: Parameter<[Int64]>
         let bodies: Parameter<[UnsafeRawBufferPointer]>
-        let lexemes: Parameter<[String]>
         let texts: Parameter<[String]>
     }
 
-    private struct AdvanceInput: NamedFields {
-        let conversations: ConversationsInput
-        let through: Parameter<[Int64]>
-    }
+    struct AddColumns: NamedFields { let conversationId: Column<ConversationID> }
 
-    struct MergeColumns: NamedFields { let pages: Column<Int64> }
-
-    private static let add = PreparedStatement<AddInput, NoFields>(
+    private static let remove = PreparedStatement<RemoveInput, NoFields>(
+        "search_remove", PackageResources.search_remove_sql, .store)
+    private static let add = PreparedStatement<AddInput, AddColumns>(
         "search_add", PackageResources.search_add_sql, .store)
-    private static let advance = PreparedStatement<AdvanceInput, NoFields>(
-        "search_advance", PackageResources.search_advance_sql, .store)
-    static let merge = PreparedStatement<NoFields, MergeColumns>(
-        "search_merge", PackageResources.search_merge_sql, .store)
 
-    /// Adds the texts of `portions` to the index and records the progress.
-    static func add(_ portions: [Portion], _ entries: [Entry], to batch: inout Batch) {
+    /// Adds the texts of `portions` to the index and records the progress. The last statement returns the conversations
+    /// that nobody else has indexed meanwhile.
+    static func add(_ portions: [Portion], _ chunks: [SearchChunk], to batch: inout Batch) {
         batch.execute(LockStatement.searches) { $0.set($1, to: portions.lazy.map(\.conversation)) }
-        if !entries.isEmpty { add(entries, to: &batch) }
-        batch.execute(advance) { parameters, input in
+        for portion in portions where !portion.changed.isEmpty {
+            batch.execute(remove) { parameters, input in
+                parameters.set(input.key, to: portion.conversation)
+                parameters.set(input.seqs, to: portion.changed)
+            }
+        }
+        batch.execute(add) { parameters, input in
             parameters.set(input.conversations, to: portions.lazy.map(\.conversation))
+            parameters.set(input.since, to: portions.lazy.map(\.since))
             parameters.set(input.through, to: portions.lazy.map(\.through))
+            set(chunks, of: input, in: &parameters)
         }
     }
 
-    private static func add(_ entries: [Entry], to batch: inout Batch) {
-        batch.execute(add) { parameters, input in
-            parameters.set(input.conversations, to: entries.lazy.map(\.conversation))
-            parameters.set(input.seqs, to: entries.lazy.map(\.seq))
-            parameters.set(input.bodies, to: entries.lazy.map(\.body))
-            parameters.set(input.lexemes, to: entries.lazy.map(\.lexemes))
-            parameters.set(input.texts, to: entries.lazy.map(\.text))
+    private static func set(_ chunks: [SearchChunk], of input: AddInput, in parameters: inout Parameters) {
+        parameters.set(input.chunkSlots, to: chunks.lazy.map(\.conversation.slot))
+        parameters.set(input.chunkConversations, to: chunks.lazy.map(\.conversation))
+        parameters.set(input.blocks, to: chunks.lazy.map(\.block))
+        parameters.set(input.places, to: chunks.lazy.map(\.place))
+        parameters.set(input.filters, to: chunks.lazy.map(\.filter.hexadecimal))
+        let texts = chunks.lazy.flatMap(\.texts)
+        let numbers = chunks.enumerated().lazy.flatMap { number, chunk in
+            repeatElement(Int32(number + 1), count: chunk.texts.count)
+        }
+        parameters.set(input.chunks, to: numbers)
+        parameters.set(input.seqs, to: texts.map(\.seq))
+        parameters.set(input.bodies, to: texts.map(\.body))
+        parameters.set(input.texts, to: texts.map(\.text))
+    }
+
+    static func added(_ rows: Rows) -> Set<ConversationID> { Set(rows.map { $0[add.columns.conversationId] }) }
+
+    // MARK: Filters
+
+    struct UnfilteredInput: NamedFields {
+        let slots: Parameter<[Slot]>
+        let limit: Parameter<Int64>
+    }
+
+    struct UnfilteredColumns: NamedFields {
+        let slot: Column<Slot>
+        let conversationId: Column<ConversationID>
+        let block: Column<Int64>
+        let part: Column<Int16>
+        let texts: Column<UnsafeRawBufferPointer>
+    }
+
+    private struct FilterInput: NamedFields {
+        let conversations: ConversationsInput
+        let blocks: Parameter<[Int64]>
+        let parts: Parameter<[Int16]>
+        let texts: Parameter<[UnsafeRawBufferPointer]>
+        let filters: Parameter<[String]>
+    }
+
+    static let unfiltered = PreparedStatement<UnfilteredInput, UnfilteredColumns>(
+        "search_unfiltered", PackageResources.search_unfiltered_sql, .store)
+    private static let filter = PreparedStatement<FilterInput, NoFields>(
+        "search_filter", PackageResources.search_filter_sql, .store)
+
+    /// Gives the blocks of `unfiltered` their filters.
+    static func addFilters(_ filters: [TextFilter], to blocks: Rows, in batch: inout Batch) {
+        let columns = unfiltered.columns
+        let conversations = blocks.map { $0[columns.conversationId] }
+        batch.execute(LockStatement.searches) { $0.set($1, to: conversations) }
+        batch.execute(filter) { parameters, input in
+            parameters.set(input.conversations, to: conversations)
+            parameters.set(input.blocks, to: blocks.lazy.map { $0[columns.block] })
+            parameters.set(input.parts, to: blocks.lazy.map { $0[columns.part] })
+            parameters.set(input.texts, to: blocks.lazy.map { $0[columns.texts] })
+            parameters.set(input.filters, to: filters.lazy.map(\.hexadecimal))
         }
     }
 }

@@ -6,8 +6,9 @@ import Slots
 
 /// Indexes message texts after their writes, in batches, on its own connection.
 ///
-/// Senders and readers come first. While messages are written or read, it waits until the oldest unindexed text is a
-/// second old, takes small batches, and rests after each for three times its duration: a quarter of a core at most.
+/// A visit to a conversation costs as much as eight texts, so texts wait until some have gathered: ten seconds, or until a
+/// conversation has many. Senders and readers come first. While messages are written or read, it takes small batches, and
+/// rests after each for three times its duration: a quarter of a core at most.
 /// Under a write load that takes the whole machine, it rests fifteen times the duration. When a text has waited for
 /// half a minute despite that, it rests one or three times the duration. When the store is otherwise idle, it works
 /// without a pause.
@@ -20,8 +21,11 @@ final class SearchIndexer {
     private static let pause = Duration.milliseconds(50)
     /// The store is quiet when nothing was committed or answered for this long.
     private static let quiet = Duration.milliseconds(250)
-    /// The time that a text may wait for quiet, and the time it may be delayed by long rests.
-    private static let patience = Duration.seconds(1)
+    /// The time that a text may wait for quiet and for others of its conversation, and the time it may be delayed by long
+    /// rests.
+    private static let patience = Duration.seconds(10)
+    /// The number of a conversation's texts, about, that do not wait for others.
+    private static let enough = 1_024
     private static let patienceWithRests = Duration.seconds(30)
     private static let restFactor = (usual: 3, late: 1)
     private static let restFactorInCrowd = (usual: 15, late: 3)
@@ -29,23 +33,22 @@ final class SearchIndexer {
     /// committed.
     private static let crowd = 64
     private static let pauseAfterFailure = Duration.seconds(1)
-    /// The number of positions of one batch, over all of its conversations. A batch ends with a merge, which costs less a
-    /// text the more there are.
+    /// The number of positions of one batch, over all of its conversations.
     private static let batchPositions = 1_024
     private static let batchConversations = 64
     /// What one of a batch's transactions takes while messages are written: for so long an edit there has to wait.
     private static let transactionPositionsAmongWrites = 256
     private static let transactionConversationsAmongWrites = 16
     private static let backlogPage = 1_000
+    /// The number of blocks that get their filters in one step.
+    private static let filterBlocks = 64
 
     let connection: Connection
     private let texts: TextTurns
     private let isWriterIdle: @Reactor () -> Bool
     private let lastRead: @Reactor () -> MonotonicTime
     private let log: Log
-    /// The conversations with new texts, in order, and the time since when they wait.
-    private var waiting = FIFO<(conversation: ConversationID, since: MonotonicTime)>()
-    private var isWaiting: Set<ConversationID> = []
+    private var waiting = UnindexedConversations(enough: SearchIndexer.enough)
     private var takenOver: Set<Slot> = []
     /// The notes of unindexed work, and the epochs of the owned slots. Without notes, a takeover searches everything.
     private var notes: WorkNotes?
@@ -57,8 +60,10 @@ final class SearchIndexer {
     private var lastCommit = MonotonicTime.now
     /// The largest of the latest batches. It decays slowly because some batches in a crowd are small, too.
     private var batchSize = 0
-    /// Whether added texts wait for their merge. The merge is a separate step, with a rest before it.
-    private var isMergeDue = false
+    /// The slots in which blocks may lack their filters. Making these is a separate step, with a rest before it.
+    private var unfiltered: Set<Slot> = []
+    /// Whether filters come before texts, so that neither waits for ever.
+    private var takesFilters = false
     private var isPlanned = false
     private var isWorking = false
     private(set) var indexed = 0
@@ -86,32 +91,33 @@ final class SearchIndexer {
 
     /// Whether everything committed in a conversation is indexed.
     func isDone(_ conversation: ConversationID) -> Bool {
-        !isWaiting.contains(conversation) && !underWay.contains(conversation)
+        !waiting.contains(conversation) && !underWay.contains(conversation)
     }
 
     /// The number of conversations with texts that may not be indexed yet.
-    var waitingCount: Int { isWaiting.count }
+    var waitingCount: Int { waiting.count }
 
     /// The wait of the conversation that has waited longest.
-    var lag: Duration { waiting.first.map { .now - $0.since } ?? .zero }
+    var lag: Duration { waiting.oldest.map { .now - $0 } ?? .zero }
 
     /// Records that a commit added this many messages to these conversations.
-    func committed(_ conversations: some Sequence<ConversationID>, messages: Int) {
+    func committed(_ conversations: some Collection<ConversationID>, messages: Int) {
         lastCommit = .now
         batchSize = max(messages, batchSize - (batchSize + 3) / 4)
-        note(conversations)
+        note(conversations, texts: messages / max(1, conversations.count))
     }
 
-    private func note(_ conversations: some Sequence<ConversationID>, since: MonotonicTime = .now) {
-        for conversation in conversations where isWaiting.insert(conversation).inserted {
-            waiting.append((conversation, since))
-        }
+    private func note(
+        _ conversations: some Sequence<ConversationID>, since: MonotonicTime = .now, texts: Int = 1
+    ) {
+        for conversation in conversations { waiting.add(conversation, since: since, texts: max(1, texts)) }
         plan()
     }
 
     /// Looks for everything that the former owner of a newly acquired slot left unindexed.
     func takeOver(_ slot: Slot) {
         takenOver.insert(slot)
+        unfiltered.insert(slot)
         plan()
     }
 
@@ -129,8 +135,8 @@ final class SearchIndexer {
     private var isQuiet: Bool { isWriterIdle() && .now - max(lastCommit, lastRead()) >= Self.quiet }
 
     private func begin() {
-        guard connection.isUp, isMergeDue || !waiting.isEmpty || !takenOver.isEmpty else { return }
-        guard isMergeDue || isQuiet || lag > Self.patience || waiting.isEmpty else { return plan() }
+        guard connection.isUp, !isIdle else { return }
+        guard isQuiet || areTextsDue || !takenOver.isEmpty || !unfiltered.isEmpty else { return plan() }
         isWorking = true
         Reactor.spawn { [self] in
             let start = MonotonicTime.now
@@ -140,8 +146,12 @@ final class SearchIndexer {
         }
     }
 
+    private var isIdle: Bool { waiting.isEmpty && takenOver.isEmpty && unfiltered.isEmpty }
+
+    private var areTextsDue: Bool { waiting.hasEnough || lag > Self.patience }
+
     private func rest(after work: Duration) -> Duration {
-        if waiting.isEmpty && !isMergeDue { return Self.pause }
+        if isIdle { return Self.pause }
         if isQuiet { return .zero }
         let factor = batchSize < Self.crowd ? Self.restFactor : Self.restFactorInCrowd
         return work * (lag > Self.patienceWithRests ? factor.late : factor.usual)
@@ -151,30 +161,22 @@ final class SearchIndexer {
 
     /// Does one step. Returns false when the database failed.
     private func work() async -> Bool {
-        if isMergeDue { return await merge() }
-        let since = waiting.first?.since ?? .now
+        let since = waiting.oldest ?? .now
         let isQuiet = isQuiet
-        let conversations = takeWaiting(Self.batchConversations)
+        let takesTexts = isQuiet || areTextsDue && !takesFilters
+        let conversations = takesTexts ? waiting.take(Self.batchConversations) : []
         underWay = Set(conversations)
         defer { underWay = [] }
         do throws(DatabaseError) {
             if !takenOver.isEmpty { try await findBacklog() }
-            if !conversations.isEmpty { try await index(conversations, since, isQuiet) }
+            if conversations.isEmpty { try await makeFilters() } else { try await index(conversations, since, isQuiet) }
+            takesFilters = !conversations.isEmpty && !unfiltered.isEmpty
             return true
         } catch {
-            logFailure(error)
+            if connection.isUp { log.warning("indexing failed", [LogField("reason", error.debugDescription)]) }
             note(conversations, since: since)
             return false
         }
-    }
-
-    private func takeWaiting(_ limit: Int) -> [ConversationID] {
-        var taken: [ConversationID] = []
-        while taken.count < limit, let next = waiting.popFirst() {
-            isWaiting.remove(next.conversation)
-            taken.append(next.conversation)
-        }
-        return taken
     }
 
     private func findBacklog() async throws(DatabaseError) {
@@ -223,12 +225,23 @@ final class SearchIndexer {
         }
         defer { extendLifetime(rows) }  // The texts lie in them.
         for portions in transactions(of: SearchIndex.portions(rows), isQuiet) {
-            let entries = await SearchIndex.entries(portions, in: texts)
-            _ = try await connection.transaction { SearchIndex.add(portions, entries, to: &$0) }
-            note(portions.lazy.filter { $0.through < $0.lastSeq }.map(\.conversation), since: since)
-            indexed += entries.count
-            isMergeDue = isMergeDue || !entries.isEmpty
+            let chunks = await chunks(portions)
+            let results = try await connection.transaction { SearchIndex.add(portions, chunks, to: &$0) }
+            let added = SearchIndex.added(results[results.count - 1])
+            let isLeft = { (portion: SearchIndex.Portion) in
+                portion.through < portion.lastSeq || !added.contains(portion.conversation)
+            }
+            note(portions.lazy.filter(isLeft).map(\.conversation), since: since)
+            indexed += chunks.reduce(0) { $0 + $1.texts.count }
+            unfiltered.formUnion(portions.lazy.filter { !$0.changed.isEmpty }.map(\.conversation.slot))
         }
+    }
+
+    private func chunks(_ portions: [SearchIndex.Portion]) async -> [SearchChunk] {
+        var chunks: [SearchChunk] = []
+        var piece = TextTurns.Piece()
+        for portion in portions { chunks += await SearchChunk.chunks(portion, in: texts, &piece) }
+        return chunks
     }
 
     private func transactions(of portions: [SearchIndex.Portion], _ isQuiet: Bool) -> [[SearchIndex.Portion]] {
@@ -248,18 +261,31 @@ final class SearchIndexer {
         return transactions
     }
 
-    private func merge() async -> Bool {
-        do throws(DatabaseError) {
-            _ = try await connection.query(SearchIndex.merge)
-            isMergeDue = false
-            return true
-        } catch {
-            logFailure(error)
-            return false
+    /// Makes filters for some blocks that have none.
+    private func makeFilters() async throws(DatabaseError) {
+        let slots = unfiltered
+        guard !slots.isEmpty else { return }
+        let blocks = try await connection.query(SearchIndex.unfiltered) { parameters, input in
+            parameters.set(input.slots, to: slots)
+            parameters.set(input.limit, to: Int64(Self.filterBlocks))
         }
+        defer { extendLifetime(blocks) }  // The texts lie in them.
+        if blocks.count < Self.filterBlocks { unfiltered.subtract(slots) }
+        guard !blocks.isEmpty else { return }
+        let filters = await filters(of: blocks)
+        _ = try await connection.transaction { SearchIndex.addFilters(filters, to: blocks, in: &$0) }
     }
 
-    private func logFailure(_ error: DatabaseError) {
-        if connection.isUp { log.warning("indexing failed", [LogField("reason", error.debugDescription)]) }
+    private func filters(of blocks: Rows) async -> [TextFilter] {
+        var filters: [TextFilter] = []
+        var piece = TextTurns.Piece()
+        for block in blocks {
+            let text = block[SearchIndex.unfiltered.columns.texts]
+            await texts.take(text.count, into: &piece)
+            var filter = TextFilter()
+            filter.add(FoldedText(text))
+            filters.append(filter)
+        }
+        return filters
     }
 }

@@ -8,7 +8,7 @@ import Wire
 /// as the reader sees them (`find_messages.sql`).
 enum SearchStatements {
     /// The number of conversations in the first step. Each further step takes twice as many.
-    static let firstStep = 32
+    static let firstStep = 4
     /// The number of unindexed texts that one search examines, newest first.
     static let unindexedLimit = 4_096
     /// The total size of these texts, in bytes.
@@ -21,8 +21,9 @@ enum SearchStatements {
         let beforeAt: Parameter<Timestamp>
         let beforeConversation: Parameter<ConversationID>
         let beforeSeq: Parameter<Int64>
-        let query: Parameter<String>
+        let needle: Parameter<String>
         let patterns: Parameter<[String]>
+        let probes: Parameter<[Int32]>
         let asciiPatterns: Parameter<[String]>
     }
 
@@ -41,26 +42,22 @@ enum SearchStatements {
 
     static let columns = SQLNames.store.columns(Columns.self, of: "find_messages")
 
-    static let statements = [words.untyped, wordsOfOne.untyped, parts.untyped, partsOfOne.untyped]
+    static let statements = [all.untyped, one.untyped]
 
-    private typealias All = PreparedStatement<Input, Columns>
-    private typealias One = PreparedStatement<OneInput, Columns>
-
-    private static let words = All("search_words", PackageResources.search_words_sql, .store)
-    private static let wordsOfOne = One("search_words_of_one", PackageResources.search_words_of_one_sql, .store)
-    private static let parts = All("search_parts", PackageResources.search_parts_sql, .store)
-    private static let partsOfOne = One("search_parts_of_one", PackageResources.search_parts_of_one_sql, .store)
+    private static let all = PreparedStatement<Input, Columns>("search", PackageResources.search_sql, .store)
+    private static let one = PreparedStatement<OneInput, Columns>(
+        "search_one", PackageResources.search_one_sql, .store)
 
     /// Returns one more row than the query's limit, to detect further results.
     @Reactor static func find(
         _ terms: SearchTerms, _ mode: SearchTerms.Mode, _ query: SearchQuery, on connection: QueryConnections
     ) async throws -> Rows {
         guard let conversation = query.conversation else {
-            return try await connection.query(mode == .words ? words : parts) { parameters, input in
+            return try await connection.query(all) { parameters, input in
                 set(query, terms, mode, of: input, in: &parameters)
             }
         }
-        return try await connection.query(mode == .words ? wordsOfOne : partsOfOne) { parameters, input in
+        return try await connection.query(one) { parameters, input in
             set(query, terms, mode, of: input.search, in: &parameters)
             parameters.set(input.key, to: conversation)
         }
@@ -77,9 +74,10 @@ enum SearchStatements {
         parameters.set(
             input.beforeConversation, to: query.before?.conversation ?? ActivityCursor.start.conversation)
         parameters.set(input.beforeSeq, to: query.before?.seq ?? .max)
-        parameters.set(input.query, to: mode == .words ? terms.tsquery : terms.partPatterns.first ?? "")
-        parameters.set(
-            input.patterns, to: mode == .words ? terms.runPatterns : Array(terms.partPatterns.dropFirst()))
+        let needles = terms.needles(mode)
+        parameters.set(input.needle, to: needles.first ?? "")
+        parameters.set(input.patterns, to: needles.dropFirst().map { "%\($0)%" })
+        parameters.set(input.probes, to: terms.probes(mode))
         parameters.set(input.asciiPatterns, to: terms.patterns)
     }
 

@@ -2,7 +2,7 @@
 /// words. A run of a script without spaces matches anywhere.
 ///
 /// Nothing in a query is an operator. Only letters, digits and symbols reach the database. ASCII characters with a
-/// meaning to it (`~ ' & | ! : * % _ \`) are never part of a word.
+/// meaning to it (`% _ \`) are never part of a word.
 struct SearchTerms {
     /// How words are compared with those of a text.
     enum Mode {
@@ -64,33 +64,25 @@ struct SearchTerms {
 
     // MARK: For the database
 
-    /// A `tsquery` in which `~` stands for the name of the block.
-    var tsquery: String { terms.flatMap(lexemes).joined(separator: " & ") }
-
-    private func lexemes(of term: Term) -> [String] {
-        switch term.kind {
-        case .word, .symbol: return ["'~\(term.text)'" + (term.isPrefix ? ":*" : "")]
-        case .unspaced:
-            let scalars = Array(term.text.unicodeScalars)
-            // A single character is the beginning of a pair, or the last of a run.
-            guard scalars.count > 1 else { return ["'~\(term.text)':*"] }
-            return zip(scalars, scalars.dropFirst()).map { "'~\($0)\($1)'" }
-        }
-    }
-
     /// `LIKE` patterns that hold in every matching text after folding.
     var patterns: [String] { terms.map { "%\($0.text)%" } }
 
-    /// `LIKE` patterns for runs, because pairs do not say that they are neighbours.
-    var runPatterns: [String] {
-        terms.filter { $0.kind == .unspaced && $0.scalars.count > 2 }.map { "%\($0.text)%" }
+    /// What a matching text holds in the index (`SearchBlock.text`), longest first.
+    func needles(_ mode: Mode) -> [String] {
+        terms.sorted { $0.scalars.count > $1.scalars.count }.map { $0.needle(mode) }
     }
 
-    /// `LIKE` patterns for parts of words, longest first. Empty if none is long enough to search by.
-    var partPatterns: [String] {
-        let parts = terms.sorted { $0.scalars.count > $1.scalars.count }
-        guard let longest = parts.first, longest.scalars.count >= Self.shortestPart else { return [] }
-        return parts.map { "%\($0.text)%" }
+    /// Whether parts of words are searched for: one is long enough.
+    var hasParts: Bool { terms.contains { $0.scalars.count >= Self.shortestPart } }
+
+    /// Bits that the filter of a block with a matching text has: as many of each term, from its end on, where words differ.
+    func probes(_ mode: Mode) -> [Int32] {
+        var bits = terms.map { $0.bits(mode) }
+        var probes: [Int32] = []
+        while probes.count < TextFilter.probeLimit, bits.contains(where: { !$0.isEmpty }) {
+            for index in bits.indices { probes += bits[index].popLast().map { [Int32($0)] } ?? [] }
+        }
+        return Array(probes.prefix(TextFilter.probeLimit))
     }
 
     // MARK: Matching
@@ -111,6 +103,20 @@ struct SearchTerms {
 }
 
 extension SearchTerms.Term {
+    fileprivate func needle(_ mode: SearchTerms.Mode) -> String {
+        guard kind != .unspaced, mode == .words else { return text }
+        return isPrefix ? " \(text)" : " \(text) "
+    }
+
+    fileprivate func bits(_ mode: SearchTerms.Mode) -> [UInt32] {
+        var bits: [UInt32] = []
+        let isWhole = mode == .words
+        TextFilter.forEachBit(of: scalars[...], kind, hasStart: isWhole, hasEnd: isWhole && !isPrefix) {
+            bits.append($0)
+        }
+        return bits
+    }
+
     /// The first places of the term in a text, as ranges of its scalars.
     fileprivate func places(in text: FoldedText, _ mode: SearchTerms.Mode) -> [Range<Int>] {
         var places: [Range<Int>] = []

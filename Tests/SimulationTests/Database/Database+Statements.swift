@@ -78,6 +78,7 @@ extension Database {
         "revocations_of_slots": { $0.revocationsOfSlots($1) },
         "search_backlog": { _, _ in [] },
         "search_unindexed": { _, _ in [] },
+        "search_unfiltered": { _, _ in [] },
     ]
 
     private static let receipts: [String: Play] = [

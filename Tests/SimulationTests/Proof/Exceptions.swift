@@ -14,6 +14,7 @@ enum Exceptions {
         "former_end": "the model has no earlier states of receipts",
         "search_backlog": "the model has no index of the search",
         "search_unindexed": "the model has no index of the search",
+        "search_unfiltered": "the model has no index of the search",
     ]
 
     /// Statements that PostgreSQL does not carry out. What the model decides happens to its sessions, too.
@@ -61,13 +62,11 @@ enum Exceptions {
         "completion_times": "its conversations are too small for counts without names",
         "completion_insert": "its conversations are too small for counts without names",
         "digest": "its clients compare no digests",
-        "search_words": "its clients do not search",
-        "search_words_of_one": "its clients do not search",
-        "search_parts": "its clients do not search",
-        "search_parts_of_one": "its clients do not search",
+        "search": "its clients do not search",
+        "search_one": "its clients do not search",
         "search_add": "the model has no index of the search",
-        "search_advance": "the model has no index of the search",
-        "search_merge": "the model has no index of the search",
+        "search_remove": "the model has no index of the search",
+        "search_filter": "the model has no index of the search",
         "announced_erasures": "nobody is erased",
         "begin_erasure": "nobody is erased",
         "erase_content": "nobody is erased",

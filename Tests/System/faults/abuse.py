@@ -188,7 +188,7 @@ MESSAGES = """
     SELECT c.slot, c.id, c.last_seq + n, gen_random_uuid(), c.last_seq + n, '{user}', 1, 'again', c.last_at, c.last_at
     FROM store.conversations c, generate_series(1, {count}) n WHERE c.id = '{id}';
     UPDATE store.conversations SET last_seq = last_seq + {count} WHERE id = '{id}';
-    INSERT INTO store.search_progress (slot, conversation_id, indexed_seq)
+    INSERT INTO store.search_positions (slot, conversation_id, indexed_seq)
     SELECT slot, id, last_seq FROM store.conversations WHERE id = '{id}'
     ON CONFLICT (conversation_id, slot) DO UPDATE SET indexed_seq = excluded.indexed_seq;
     COMMIT

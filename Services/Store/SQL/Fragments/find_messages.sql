@@ -11,10 +11,11 @@
 -- :before_at
 -- :before_conversation
 -- :before_seq
+-- :needle
 -- :patterns
+-- :probes
 -- :ascii_patterns
 -- :inbox                  which rows `i` of store.inbox
--- :matches                whether the text `t` in the block of stretch `s` matches
 --
 -- > {message_with_parent}
 -- > conversation_id uuid       NULL without a message
@@ -35,7 +36,7 @@ WITH RECURSIVE stays AS MATERIALIZED (
         SELECT * FROM store.memberships s
         WHERE s.slot = i.slot AND s.conversation_id = i.conversation_id AND s.user_id = i.user_id OFFSET 0
     ) s
-    LEFT JOIN store.search_progress p ON p.slot = i.slot AND p.conversation_id = i.conversation_id
+    LEFT JOIN store.search_positions p ON p.slot = i.slot AND p.conversation_id = i.conversation_id
 ),
 steps AS (
     -- Each step takes twice as many stretches as the one before.
@@ -52,24 +53,29 @@ steps AS (
             UNION ALL
             (SELECT s.slot, s.conversation_id, f.seq, s.position, f.at
              FROM stays s CROSS JOIN LATERAL (
-                -- The blocks of a stretch from the newest on, until there are enough results. The nested loops keep that
-                -- order without an ORDER BY, which would read every block. `IS NOT DISTINCT FROM` keeps the planner from
-                -- reading whole conversations by the table's key.
-                SELECT b.* FROM generate_series(s.last_seq >> 10, s.first_seq >> 10, -1) AS block(number)
-                CROSS JOIN LATERAL (
-                    SELECT t.seq, t.at FROM (
-                        SELECT t.at, t.seq, t.text FROM store.search_texts t
-                        WHERE :matches
-                          AND t.slot = s.slot AND t.conversation_id IS NOT DISTINCT FROM s.conversation_id
-                          AND t.seq BETWEEN s.first_seq AND s.last_seq AND t.since_seq <= s.position
-                        ORDER BY t.seq DESC OFFSET 0
+                -- The blocks of a stretch from the newest on, until there are enough results: the last of them to its end,
+                -- because its texts are in no order. Older blocks than the results of the steps before are passed over.
+                SELECT h.seq, h.at FROM (
+                    SELECT t.seq, t.at FROM store.search_blocks b CROSS JOIN LATERAL (
+                        -- Functions in a SELECT are read one by one, in FROM they would be stored first.
+                        SELECT t.seq, t.at FROM (
+                            SELECT b.seqs[l.n] AS seq, b.ats[l.n] AS at FROM (
+                                SELECT unnest(b.texts) AS text, generate_subscripts(b.texts, 1) AS n
+                            ) l
+                            WHERE {holds_words(text => l.text)} OFFSET 0
+                        ) t
+                        WHERE t.seq BETWEEN s.first_seq AND s.last_seq
+                          AND (t.at, s.conversation_id, t.seq) < (:before_at, :before_conversation, :before_seq)
+                          AND {is_not_hidden(slot => s.slot, conversation => s.conversation_id, seq => t.seq)}
+                          AND {is_as_of(slot => s.slot, conversation => s.conversation_id, seq => t.seq, position => s.position)}
+                        OFFSET 0
                     ) t
-                    WHERE (t.at, s.conversation_id, t.seq) < (:before_at, :before_conversation, :before_seq)
-                      AND t.text LIKE ALL (:patterns)
-                      AND {is_not_hidden(slot => s.slot, conversation => s.conversation_id, seq => t.seq)}
-                    LIMIT :limit
-                ) b
-                LIMIT :limit
+                    WHERE b.slot = s.slot AND b.conversation_id = s.conversation_id
+                      AND b.block BETWEEN s.first_seq / {SearchBlock.positions} AND s.last_seq / {SearchBlock.positions}
+                      AND (b.latest < step.ats[:limit]) IS NOT TRUE AND {may_hold_words(filter => b.filter)}
+                    ORDER BY b.block DESC FETCH FIRST (:limit) ROWS WITH TIES
+                ) h
+                ORDER BY h.seq DESC LIMIT :limit
              ) f
              WHERE s.place > step.done AND s.place <= step.done + step.size)
             ORDER BY at DESC, conversation_id DESC, seq DESC LIMIT :limit

@@ -30,10 +30,12 @@ CROSS JOIN LATERAL (
         WHERE h.kind = {ChangeKind.messageEdited}
      ) h
      JOIN store.messages m ON m.slot = s.slot AND m.conversation_id = s.conversation_id AND m.id = h.message_id
-     WHERE m.seq <= s.indexed_seq AND m.seq BETWEEN s.first_seq AND s.last_seq AND (
-        SELECT true FROM store.search_texts t
-        WHERE t.slot = s.slot AND t.conversation_id = s.conversation_id AND t.seq = m.seq AND t.since_seq <= s.position
-     ) IS NULL)
+     WHERE m.seq <= s.indexed_seq AND m.seq BETWEEN s.first_seq AND s.last_seq AND ((
+        SELECT true FROM store.search_blocks b
+        WHERE b.slot = s.slot AND b.conversation_id = s.conversation_id
+          AND b.block = m.seq / {SearchBlock.positions} AND m.seq = ANY (b.seqs)
+        LIMIT 1
+     ) IS NULL OR NOT {is_as_of(slot => s.slot, conversation => s.conversation_id, seq => m.seq, position => s.position)}))
 ) m
 CROSS JOIN LATERAL (SELECT {text_as_of(row => m, position => s.position)} AS body OFFSET 0) t
 WHERE m.body IS NOT NULL AND (m.created_at, s.conversation_id, m.seq) < (:before_at, :before_conversation, :before_seq)
