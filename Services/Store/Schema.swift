@@ -35,6 +35,7 @@ enum Schema {
                 Migration(16, "imports", sql: PackageResources._016_imports_sql),
                 Migration(17, "merging", sql: PackageResources._017_merging_sql),
                 Migration(18, "attachments", sql: PackageResources._018_attachments_sql),
+                Migration(19, "marks", sql: PackageResources._019_marks_sql),
             ], publishing: Publications.store)
     }
 }
