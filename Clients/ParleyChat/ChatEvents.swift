@@ -7,7 +7,8 @@ import ParleySync
 enum ChatUpdate {
     case resized(Size)
     case list([ListEntry], hasMore: Bool)
-    /// How many messages are unread in all conversations, also in those that the list does not show yet.
+    /// How many messages are unread in all conversations that are neither muted nor archived, also in those that the list
+    /// does not show yet.
     case unread(Int)
     /// What the list has, or would have, of a conversation.
     case info(ListEntry)
@@ -60,6 +61,11 @@ enum ChatEffect: Equatable {
     case loadBefore, loadAfter, showNewest
     case show(MessageID)
     case loadMoreConversations
+    /// Shows another part of the list.
+    case showFolder(ConversationFolder)
+    /// What the user keeps to themselves about a conversation of the list.
+    case mute(ConversationID, Bool), pin(ConversationID, Bool), archive(ConversationID, Bool)
+    case markUnread(ConversationID, Bool)
     case send(String, replyTo: MessageID?)
     /// The path is as the user wrote it.
     case sendFile(path: String, String, replyTo: MessageID?)

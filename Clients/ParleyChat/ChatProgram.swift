@@ -26,7 +26,8 @@ package final class ChatProgram {
     private let parley: Parley
     private let terminal: Terminal
     private var screen: ChatScreen
-    private let list: ConversationList
+    private var list: ConversationList
+    private var listObserver: Task<Void, Never>?
     /// What is observed as long as it runs, and as long as a conversation is open.
     private var observers: [Task<Void, Never>] = []
     private var open: OpenedTalk?
@@ -99,6 +100,7 @@ package final class ChatProgram {
         await worker.value
         for observer in observers + (open?.observers ?? []) { observer.cancel() }
         detail?.cancel()
+        listObserver?.cancel()
         await parley.close()
     }
 
@@ -160,11 +162,18 @@ package final class ChatProgram {
 
     // MARK: Observing
 
+    private func observeList() {
+        listObserver?.cancel()
+        listObserver = Reactor.spawn { [self, list] in
+            for await update in list where !Task.isCancelled {
+                apply(.list(update.rows.map(ListEntry.init), hasMore: update.hasMore))
+            }
+        }
+    }
+
     private func observe() {
+        observeList()
         observers = [
-            Reactor.spawn { [self] in
-                for await update in list { apply(.list(update.rows.map(ListEntry.init), hasMore: update.hasMore)) }
-            },
             Reactor.spawn { [self] in
                 for await total in parley.unread { apply(.unread(total.messages)) }
             },
@@ -232,12 +241,25 @@ package final class ChatProgram {
 
     private func carryOut(_ effect: ChatEffect) {
         switch effect {
-        case .open(let id): show(id)
+        case .open(let id):
+            show(id)
+            write { talk throws(ParleyError) in try await talk.unmarkUnread() }
         case .loadBefore: open?.timeline.extendBackward()
         case .loadAfter: open?.timeline.extendForward()
         case .showNewest: open?.timeline.jumpToNewest()
         case .show(let message): open?.timeline.jump(to: message)
         case .loadMoreConversations: list.extend()
+        case .showFolder(let folder):
+            list = parley.conversations(in: folder)
+            observeList()
+        case .mute(let id, let mutes):
+            mark(id) { talk throws(ParleyError) in mutes ? try await talk.mute() : try await talk.unmute() }
+        case .pin(let id, let pins):
+            mark(id) { talk throws(ParleyError) in pins ? try await talk.pin() : try await talk.unpin() }
+        case .archive(let id, let archives):
+            mark(id) { talk throws(ParleyError) in archives ? try await talk.archive() : try await talk.unarchive() }
+        case .markUnread(let id, let marks):
+            mark(id) { talk throws(ParleyError) in marks ? try await talk.markUnread() : try await talk.unmarkUnread() }
         case .send(let text, let parent):
             write { talk throws(ParleyError) in try await talk.send(text, replyTo: parent) }
         case .sendFile(let path, let text, let parent): sendFile(path, text, replyTo: parent)
@@ -285,6 +307,12 @@ package final class ChatProgram {
     /// Does something in the conversation that is open now, after what was done before.
     private func write(_ body: @escaping @Sendable (Talk) async throws(ParleyError) -> Void) {
         guard let talk = open?.talk else { return }
+        act.yield { [self] in await attempt { () throws(ParleyError) in try await body(talk) } }
+    }
+
+    /// Does something with a conversation of the list, after what was done before.
+    private func mark(_ id: ConversationID, _ body: @escaping @Sendable (Talk) async throws(ParleyError) -> Void) {
+        let talk = parley.conversation(id)
         act.yield { [self] in await attempt { () throws(ParleyError) in try await body(talk) } }
     }
 
@@ -441,6 +469,7 @@ extension RefusedWrite.Action {
         case .createGroup: "The new group"
         case .removeFromList: "Removing the conversation"
         case .settings: "The setting"
+        case .mark: "What you wanted with the conversation"
         }
     }
 }

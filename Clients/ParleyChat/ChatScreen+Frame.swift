@@ -57,7 +57,8 @@ extension ChatScreen {
 
     private var keys: String {
         switch focus {
-        case .list: "Enter open  n new  / search  s settings  Tab back  ? help  ^Q quit"
+        case .list:
+            "Enter open  n new  / search  p pin  m mute  a archive  u unread  A \(folder == .inbox ? "archive" : "back")  ? help  ^Q quit"
         case .composer: "Enter send  ↑ messages  Tab list  ^T file  ^G details  ^F search  F1 help  ^Q quit"
         case .messages: selectionKeys
         case .tapback, .deletion: "Esc back"
@@ -93,8 +94,9 @@ extension ChatScreen {
         for entry in list.dropFirst(listStart).prefix(listHeight) { lines += self.lines(of: entry) }
         if list.isEmpty {
             let reason = banner == nil ? " Loading…" : " Not loaded yet."
-            lines.append(Line(wasOnline ? " No conversations yet." : reason, .dim))
-            if wasOnline { lines.append(Line(" Press n to begin one.", .dim)) }
+            let nothing = folder == .inbox ? " No conversations yet." : " Nothing is archived."
+            lines.append(Line(wasOnline ? nothing : reason, .dim))
+            if wasOnline, folder == .inbox { lines.append(Line(" Press n to begin one.", .dim)) }
         }
         return filled(lines, width: listWidth)
     }
@@ -102,22 +104,33 @@ extension ChatScreen {
     private func lines(of entry: ListEntry) -> [Line] {
         let conversation = entry.conversation
         let isMarked = conversation.id == marked && (focus == .list || isSplit && talk?.id == marked)
-        let isUnread = conversation.unreadCount > 0
+        let isUnread = conversation.unreadCount > 0 || conversation.markedUnread == true
+        let isMuted = conversation.isMuted(at: now)
         let time = entry.latest?.message.createdAt ?? conversation.lastActivityAt
         var title = Line(isMarked ? "▌" : " ", focus == .list ? .own : .dim)
         title.append(name(of: entry), Style(isBold: isUnread || isMarked))
-        let first = Line.between(title, Line(" " + maker.times.brief(time, now: now) + " ", .dim), width: listWidth)
+        let first = Line.between(
+            title, Line(signs(of: conversation) + " " + maker.times.brief(time, now: now) + " ", .dim), width: listWidth
+        )
         var preview = Line(isMarked ? "▌" : " ", focus == .list ? .own : .dim)
         preview.append(self.preview(of: entry), entry.hasFailed ? .bad : isUnread ? .plain : .dim)
         let badge =
             isUnread
-            ? Line(" \(counted(conversation.unreadCount)) ", .own.reversed) : Line()
+            ? Line(
+                " \(conversation.unreadCount > 0 ? counted(conversation.unreadCount) : "●") ",
+                isMuted ? .dim : .own.reversed)
+            : Line()
         var right = badge
         right.append(" ")
         let second = Line.between(preview, right, width: listWidth)
         return [first, second].map {
             isMarked && focus == .list ? $0.styled { style in style == .dim ? .plain : style } : $0
         }
+    }
+
+    /// That it is pinned or muted.
+    private func signs(of conversation: Conversation) -> String {
+        (conversation.pinOrder == nil ? "" : " ▴") + (conversation.isMuted(at: now) ? " ∅" : "")
     }
 
     /// Not more than 100 are counted.

@@ -60,9 +60,35 @@ extension ChatScreen {
         case .text("n"): focus = .beginning(NewConversationPanel())
         case .text("s"): focus = .settings(SettingsPanel())
         case .text("?"): focus = .help
+        case .text(let letter): return mark(letter)
         default: break
         }
         return []
+    }
+
+    /// What the user keeps to themselves about the marked conversation: each key takes away what it has set.
+    private mutating func mark(_ letter: String) -> [ChatEffect] {
+        if letter == "A" { return toggleArchive() }
+        guard let conversation = list.first(where: { $0.conversation.id == marked })?.conversation else { return [] }
+        let id = conversation.id
+        switch letter {
+        case "m":
+            let mutes = !conversation.isMuted(at: now)
+            notice = mutes ? "Muted until you press m here again." : "Not muted any more."
+            return [.mute(id, mutes)]
+        case "p": return [.pin(id, conversation.pinOrder == nil)]
+        case "a":
+            notice = folder == .inbox ? "Archived. A shows the archive." : "Taken out of the archive."
+            return [.archive(id, folder == .inbox)]
+        case "u": return [.markUnread(id, conversation.markedUnread != true)]
+        default: return []
+        }
+    }
+
+    private mutating func toggleArchive() -> [ChatEffect] {
+        folder = folder == .inbox ? .archive : .inbox
+        hasChosen = false
+        return [.showFolder(folder)]
     }
 
     private mutating func move(by offset: Int) -> [ChatEffect] {

@@ -35,6 +35,8 @@ struct ChatScreen {
 
     var list: [ListEntry] = []
     var hasMoreInList = false
+    /// Which part of the list is shown.
+    var folder = ConversationFolder.inbox
     /// In all conversations.
     var unread = 0
     var marked: ConversationID?

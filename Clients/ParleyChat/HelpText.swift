@@ -4,7 +4,9 @@ package enum HelpText {
         Anywhere     Ctrl-F search   Ctrl-N new conversation   Ctrl-G members and title   Ctrl-O settings
                      Ctrl-Q quit     Ctrl-R connect now        Ctrl-L draw anew           F1 help
                      Ctrl-T send a file
-        List         ↑ ↓ choose, Enter opens, n new, / search, s settings, Tab back to writing
+        List         ↑ ↓ choose, Enter opens, n new, / search, s settings, Tab back to writing,
+                     p pin (▴), m mute (∅), a archive, u mark as unread (●), each again: not any more,
+                     A shows the archive and the list again
         Writing      Enter sends, Ctrl-J or Alt-Enter begins a line, Esc cancels a reply or an edit,
                      ↑ selects a message, PgUp PgDn scroll, End goes to the newest, Tab goes to the list
         A message    r reply, e edit, t tapback, d delete, s save a file of it, p go to what it answers,

@@ -45,6 +45,7 @@ struct ClientLimits: Sendable {
         buffer.append(key: "membersPerRequest", json: membersPerRequest)
         buffer.append(key: "membersPerConversation", json: ContractLimits.membersPerConversation)
         buffer.append(key: "conversationsPerUser", json: conversationsPerUser)
+        buffer.append(key: "pinnedConversations", json: ContractLimits.pinnedConversations)
         buffer.append(key: "titleCharacters", json: ContractLimits.titleCharacters)
         buffer.append(key: "mentionsPerMessage", json: ContractLimits.mentionsPerMessage)
         buffer.append(key: "attachmentsPerMessage", json: ContractLimits.attachmentsPerMessage)

@@ -178,6 +178,7 @@ final class IngestService: HTTPHandler {
         case .eraseUser: eraseUser(try route.user(), exchange)
         case .revokeTokens: try revokeTokens(of: try route.user(), request.body, exchange)
         case .search: try search(query, user, exchange)
+        case .unreadTotal: unreadTotal(user, exchange)
         case .conversation: try conversation(try route.conversation(), user, exchange)
         case .members: try members(try route.conversation(), query, user, exchange)
         case .send: try send(request.body, to: try route.conversation(), user, exchange)
@@ -194,8 +195,8 @@ final class IngestService: HTTPHandler {
         case .putSettings: try putSettings(request, user, exchange)
         case .conversationSettings: settings(in: try route.conversation(), user, exchange)
         case .rename, .unlist, .putMember, .removeMember, .clearHistory, .putConversationSettings, .edit, .delete,
-            .setTapback,
-            .removeTapback:
+            .setTapback, .removeTapback, .mute, .unmute, .pin, .unpin, .archive, .unarchive, .markUnread,
+            .unmarkUnread:
             try write(request, route, query, user, exchange)
         }
     }

@@ -36,6 +36,7 @@ enum Schema {
                 Migration(17, "merging", sql: PackageResources._017_merging_sql),
                 Migration(18, "attachments", sql: PackageResources._018_attachments_sql),
                 Migration(19, "search blocks", sql: PackageResources._019_search_blocks_sql),
+                Migration(20, "marks", sql: PackageResources._020_marks_sql),
             ], publishing: Publications.store)
     }
 }

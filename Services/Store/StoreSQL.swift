@@ -21,6 +21,7 @@ extension SQLNames {
         .number("ConversationSettings.inherited", ConversationSettings.Detail.inherited),
         // Limits.
         .number("ContractLimits.membersPerConversation", ContractLimits.membersPerConversation),
+        .number("ContractLimits.pinnedConversations", ContractLimits.pinnedConversations),
         .interval("ContractLimits.editWindow", ContractLimits.editWindow),
         .interval("TrustedTime.tolerance", .milliseconds(TrustedTime.tolerance)),
         .number("DeleteMessage.waitingLimit", DeleteMessage.waitingLimit),
@@ -81,6 +82,7 @@ extension SQLNames {
         .fragment("visible_message", PackageResources.visible_message_sql),
         .fragment("parent_of_visible", PackageResources.parent_of_visible_sql),
         // Lists of conversations
+        .fragment("marks_of_listing", PackageResources.marks_of_listing_sql),
         .fragment("is_shown_in_list", PackageResources.is_shown_in_list_sql),
         .fragment("conversation_count", PackageResources.conversation_count_sql),
         .fragment("is_present_member", PackageResources.is_present_member_sql),

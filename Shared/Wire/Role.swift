@@ -56,7 +56,8 @@ extension StoreRequestKind: RequestKind {
         case .readMoved: [.receipt]
         case .eraseStep: [.store]
         case .listConversations, .conversation, .members, .history, .message, .changes, .revisions, .tapbacks, .sync,
-            .settings, .conversationSettings, .receipts, .search, .digest, .exportedConversations, .exportHead,
+            .settings, .conversationSettings, .receipts, .search, .digest, .unreadTotal, .exportedConversations,
+            .exportHead,
             .exportPage, .exportReceipts:
             [.ingest]
         case .bootstrap, .replay, .privateReplay, .positions, .senderCounts: [.fanout]

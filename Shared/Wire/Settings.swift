@@ -60,7 +60,7 @@ public struct PutSettings: WireCodable, Hashable {
     }
 }
 
-/// `settings`: a user's settings. Layout: user name.
+/// `settings`: a user's settings. `unreadTotal`: what is unread in all of their conversations. Layout: user name.
 public struct SettingsQuery: WireCodable, Hashable {
     public var user: UserID
 

@@ -31,6 +31,7 @@ public enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case receipts = 76
     case search = 77
     case digest = 78
+    case unreadTotal = 79
 
     // Queries of exports. The response has records in the layout of an import.
     case exportedConversations = 80

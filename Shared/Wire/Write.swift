@@ -43,6 +43,8 @@ public struct Write: WireCodable, Hashable {
         case putSettings(readReceipts: SettingChange)
         /// 204. For a conversation that the actor has left. No fields.
         case unlist
+        /// 204. Fields: see `Mark`.
+        case mark(Mark)
 
         /// Stored with outcomes: retired, never reused.
         public var number: UInt8 {
@@ -58,6 +60,7 @@ public struct Write: WireCodable, Hashable {
             case .clearHistory: 9
             case .putSettings: 10
             case .unlist: 11
+            case .mark: 12
             }
         }
     }
@@ -94,6 +97,7 @@ extension Write.Action: WireCodable {
             case 9: .clearHistory(through: try reader.position())
             case 10: .putSettings(readReceipts: try reader.settingChange())
             case 11: .unlist
+            case 12: .mark(try Mark(from: &reader))
             default: throw .unknownValue(field: "action", UInt64(number))
             }
     }
@@ -121,6 +125,7 @@ extension Write.Action: WireCodable {
         case .putSettings(let readReceipts):
             buffer.append(readReceipts.rawValue)
         case .unlist: break
+        case .mark(let mark): mark.write(to: &buffer)
         }
     }
 }

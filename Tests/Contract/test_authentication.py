@@ -106,6 +106,7 @@ def test_without_a_bearer_token_there_is_no_entrance(system, anna, authorization
 
 
 CONVERSATION = "/v1/conversations/0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90"
+MARKS = ("mute", "pin", "archive", "unread")
 MESSAGE = f"{CONVERSATION}/messages/0198c2a5-0f3a-7b52-8d11-6c2f9e4a7b01"
 CALLS = [
     ("POST", "/v1/conversations"),
@@ -132,6 +133,7 @@ CALLS = [
     ("GET", f"{MESSAGE}/tapbacks"),
     ("GET", f"{MESSAGE}/receipts"),
     ("PUT", f"{CONVERSATION}/settings"),
+    *((method, f"{CONVERSATION}/{mark}") for mark in MARKS for method in ("PUT", "DELETE")),
 ]
 
 

@@ -79,6 +79,15 @@ def test_the_text_of_a_message(anna, group, limits):
     assert send(anna, group, text="x" * (limits["textBytes"] - 1) + "ä").status_code == 413
 
 
+@beyond("pinnedConversations")
+def test_pins(new_person, limits):
+    pinner = new_person("pinner")
+    groups = [pinner.group() for _ in range(limits["pinnedConversations"] + 1)]
+    answers = [pinner.http.put(f"/v1/conversations/{group}/pin") for group in groups]
+    assert [answer.status_code for answer in answers] == [204] * limits["pinnedConversations"] + [409]
+    assert answers[-1].json()["detail"].startswith("order: ")
+
+
 @beyond("titleCharacters")
 def test_the_title_of_a_group(anna, limits):
     for count, status in ((limits["titleCharacters"], 201), (limits["titleCharacters"] + 1, 413)):

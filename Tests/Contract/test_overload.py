@@ -4,6 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from people import Person, new_id
 
+MARKS = ("mute", "pin", "archive", "unread")
 MESSAGE = "0198c2a5-0f3a-7b52-8d11-6c2f9e4a7b01"
 
 
@@ -40,6 +41,8 @@ def calls(group):
         ("GET", f"{conversation}/messages/{MESSAGE}/receipts", None),
         ("GET", f"{conversation}/settings", None),
         ("PUT", f"{conversation}/settings", {"readReceipts": True}),
+        ("GET", "/v1/unread", None),
+        *((method, f"{conversation}/{mark}", None) for mark in MARKS for method in ("PUT", "DELETE")),
     ]
 
 

@@ -44,6 +44,13 @@ private let id = "0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90"
             (.delete, "/v1/conversations/\(id)/history", "clearHistory"),
             (.delete, "/v1/conversations/\(id)", "unlist"),
             (.patch, "/v1/conversations/\(id)/messages/\(id)", "edit"),
+            (.get, "/v1/unread", "unreadTotal"),
+            (.put, "/v1/conversations/\(id)/mute", "mute"), (.delete, "/v1/conversations/\(id)/mute", "unmute"),
+            (.put, "/v1/conversations/\(id)/pin", "pin"), (.delete, "/v1/conversations/\(id)/pin", "unpin"),
+            (.put, "/v1/conversations/\(id)/archive", "archive"),
+            (.delete, "/v1/conversations/\(id)/archive", "unarchive"),
+            (.put, "/v1/conversations/\(id)/unread", "markUnread"),
+            (.delete, "/v1/conversations/\(id)/unread", "unmarkUnread"),
             (.delete, "/v1/conversations/\(id)/messages/\(id)", "delete"),
             (.get, "/v1/conversations/\(id)/messages/\(id)/revisions", "revisions"),
             (.put, "/v1/conversations/\(id)/messages/\(id)/tapback", "setTapback"),
@@ -68,7 +75,7 @@ private let id = "0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90"
             "/openapi.json/",
             "/v1/conversation/\(id)", "/v1/users", "/v1/users/", "/v1/users/ben/x", "/v1/users//revoke",
             "/v1/users/ben/revoke/", "/v1/settings/", "/v1/settings/ben",
-            "/v1/conversations/\(id)/settings/ben",
+            "/v1/conversations/\(id)/settings/ben", "/v1/unread/", "/v1/conversations/\(id)/mute/", "/v1/mute",
         ])
     func notFound(path: String) {
         for method in [Edge.Method.get, .post, .put, .delete] { #expect(find(method, path) == "404") }
@@ -87,7 +94,8 @@ private let id = "0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90"
             (.post, "/v1/conversations/\(id)/digest", "405 GET, HEAD"),
             (.put, "/v1/conversations/\(id)", "405 GET, HEAD, PATCH, DELETE"),
             (.get, "/v1/conversations/\(id)/members/ben", "405 PUT, DELETE"),
-            (.get, "/v1/conversations/\(id)/history", "405 DELETE"),
+            (.get, "/v1/conversations/\(id)/history", "405 DELETE"), (.put, "/v1/unread", "405 GET, HEAD"),
+            (.get, "/v1/conversations/\(id)/pin", "405 PUT, DELETE"),
             (.put, "/v1/conversations/\(id)/messages/\(id)", "405 GET, HEAD, PATCH, DELETE"),
             (.post, "/v1/conversations/\(id)/messages/\(id)/revisions", "405 GET, HEAD"),
             (.get, "/v1/conversations/\(id)/messages/\(id)/tapback", "405 PUT, DELETE"),

@@ -48,9 +48,12 @@ public enum SchemaTypes {
         "Message": Message.self,
         "MessageCore": Message.self,
         "MessageCounts": FrameFromServer.Status.Counts.self,
+        "NewArchive": RequestBody.NewArchive.self,
         "NewConversation": RequestBody.NewConversation.self,
         "NewConversationSettings": RequestBody.NewSettingsInConversation.self,
         "NewMessage": RequestBody.NewMessage.self,
+        "NewMute": RequestBody.NewMute.self,
+        "NewPin": RequestBody.NewPin.self,
         "NewSettings": RequestBody.NewSettings.self,
         "NewTapback": RequestBody.NewTapback.self,
         "PageDigest": HistoryDigest.Page.self,
@@ -77,6 +80,7 @@ public enum SchemaTypes {
         "TapbackCounts": [TapbackKind: Int].self,
         "TapbackPage": TapbackPage.self,
         "Thumbnail": MediaFile.Thumbnail.self,
+        "UnreadSummary": UnreadSummary.self,
         "Window": Window.self,
     ]
 
@@ -93,6 +97,7 @@ public enum SchemaTypes {
         "MediaState": Open<MediaState>.self,
         "MessageKind": Open<MessageKind>.self,
         "NewText": String.self,
+        "PinOrder": Int64.self,
         "PrivateKind": Open<PrivateKind>.self,
         "ProblemCode": Open<Problem.Code>.self,
         "Role": Open<MemberRole>.self,

@@ -20,8 +20,8 @@ import Testing
     @Test("a private change of an unknown kind keeps its position")
     func privateChange() throws {
         let change: PrivateChange = try decode(
-            #"{"useq":7,"kind":"muted","at":"2026-03-07T17:04:11.302Z","until":"2026-03-08T00:00:00.000Z"}"#)
-        #expect(change.kind == .unknown("muted") && change.useq == 7)
+            #"{"useq":7,"kind":"snoozed","at":"2026-03-07T17:04:11.302Z","until":"2026-03-08T00:00:00.000Z"}"#)
+        #expect(change.kind == .unknown("snoozed") && change.useq == 7)
     }
 
     @Test("a frame of an unknown type says its type")

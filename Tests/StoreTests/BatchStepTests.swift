@@ -14,7 +14,7 @@ private let key = UUIDBytes(high: 3, low: 3)
 private let actions: [Write.Action] = [
     .edit(message, text: "text"), .deleteForEveryone(message), .hide(message), .setTapback(message, "love"),
     .removeTapback(message), .putMember(bob, nil), .removeMember(bob), .rename("title"), .clearHistory(through: 0),
-    .putSettings(readReceipts: .no), .unlist,
+    .putSettings(readReceipts: .no), .unlist, .mark(.unread(true)),
 ]
 
 /// A command, and what it locks besides.
@@ -70,6 +70,7 @@ struct Locked: CustomTestStringConvertible, Sendable {
         Locked(.removeTapback(message), ""), Locked(.removeMember(bob), " streams:bob"), Locked(.rename("title"), ""),
         Locked(.clearHistory(through: 0), " streams:alice"),
         Locked(.putSettings(readReceipts: .no), " streams:alice"), Locked(.unlist, " streams:alice"),
+        Locked(.mark(.pinned(order: 0)), " streams:alice"),
         Locked(
             ConversationWrite(Write(conversation, by: alice, key: nil, .putMember(bob, nil))),
             "users conversation new:bob streams:bob"),

@@ -69,7 +69,7 @@ struct ErasureTests {
             _ = await store.send(reply, from: "alice", to: conversation)
             for action in [
                 Write.Action.edit(own.id, text: "second words"), .setTapback(own.id, "like"),
-                .setTapback(other.id, "love"), .hide(reply.id),
+                .setTapback(other.id, "love"), .hide(reply.id), .mark(.pinned(order: 1)),
             ] {
                 _ = await store.write(action, by: "bob", in: conversation, key: .random)
             }
@@ -81,7 +81,7 @@ struct ErasureTests {
             let counts = try await erased(store)
             #expect(counts["messages"] == 2 && counts["revisions"] == 1 && counts["tapbacks"] == 2)
             #expect(counts["mentions"] == 1 && counts["memberships"] == 2 && counts["hidden"] == 1)
-            #expect(counts["receipts"] == 1 && counts["outcomes"] == 4)
+            #expect(counts["receipts"] == 1 && counts["outcomes"] == 5)
             #expect(try rows(of: "bob", in: store).isEmpty)
             let again = try await erased(store)
             #expect(again == counts)

@@ -81,7 +81,7 @@ struct FairQueriesTests {
             Reactor.spawn { if await list(by: "mallory", store)?.status == 503 { refused += 1 } }
         }
         #expect(await store.eventually { refused == 10 })
-        #expect(await store.conversation(conversation, for: "bob")?.status == 200)
+        #expect(await store.history(conversation, for: "bob")?.status == 200)
         try locking.execute("ROLLBACK")
     }
 

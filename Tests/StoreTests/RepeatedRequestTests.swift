@@ -94,6 +94,7 @@ struct RepeatedRequestTests {
             once(.setTapback(message, "love"), by: "bob") { await write(.setTapback(message, "like"), by: "bob") },
             once(.removeTapback(message), by: "bob") { await write(.setTapback(message, "laugh"), by: "bob") },
             once(.putMember(name("dave"), nil)) { await write(.removeMember(name("dave"))) },
+            once(.mark(.pinned(order: 1)), by: "bob") { await write(.mark(.pinned(order: nil)), by: "bob") },
             // dave has left. Then he returns and leaves again.
             once(.unlist, by: "dave") {
                 await write(.putMember(name("dave"), nil))

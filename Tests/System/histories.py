@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 from client import Session, User, eventually, new_id
-from knowledge import Fact, Knowledge, Message, World
+from knowledge import EVERYTHING, FOR_EVER, LONG_AGO, Fact, Knowledge, Message, World
 from uploads import Uploader
 
 WORD = "pebble"
@@ -155,6 +155,7 @@ class History:
             (self.send, 9), (self.open_file, 5), (self.reply, 7), (self.batch, 2), (self.edit, 5), (self.tap, 6),
             (self.untap, 2), (self.hide, 3), (self.clear, 1), (self.delete, 3), (self.delete_early, 1), (self.read, 9),
             (self.type, 2), (self.decide, 2), (self.add, 5), (self.remove, 4), (self.promote, 2), (self.rename, 2),
+            (self.mark, 6),
         ]  # fmt: skip
         for _ in range(count):
             [action] = self.random.choices([action for action, _ in actions], [weight for _, weight in actions])
@@ -421,6 +422,29 @@ class History:
         decision = self.decided.get((user.name, conversation.id))
         value = self.settings[user.name]["readReceipts"] if decision is None else decision
         return {"readReceipts": value, "inherited": ["readReceipts"] if decision is None else []}
+
+    async def mark(self, conversation: Conversation, actor: User):
+        """Whoever is or was a member keeps something to themselves."""
+        world = conversation.world
+        former = [name for name in sorted(world.stays) if name not in world.roles and name not in self.erased]
+        actor = self.by_name[self.random.choice(former)] if former and self.random.random() < 0.3 else actor
+        through = self.random.choice((None, self.random.randrange(1, world.last_seq + 1)))
+        until, order = self.random.choice((FOR_EVER, LONG_AGO)), self.random.randrange(-3, 4)
+        kind, path, body, value = self.random.choice((
+            ("muted", "/mute", {"until": until}, until),
+            ("pinned", "/pin", {"order": order}, order),
+            ("archived", "/archive", {"throughSeq": through}, through or EVERYTHING),
+            ("markedUnread", "/unread", None, 0),
+        ))  # fmt: skip
+        before = dict(world.marks.get(actor.name, {}))
+        if kind in before and self.random.random() < 0.5:
+            await self.keyed(actor, conversation, "DELETE", path, None, None)
+            value = None
+        else:
+            await self.keyed(actor, conversation, "PUT", path, body, None)
+        conversation.facts.append(Fact("mark", actor.name, about={"kind": kind, "value": value}))
+        if conversation.world.marks[actor.name] != before:
+            await self.told(actor, kind, conversation, **conversation.known_to(actor).told(kind))
 
     async def add(self, conversation: Conversation, actor: User):
         roles = conversation.world.roles

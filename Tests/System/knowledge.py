@@ -18,7 +18,7 @@ SHOWN_IN_HISTORY = {"member.added", "member.removed", "member.changed", "convers
 
 @dataclass
 class Fact:
-    """Something that happened. Changes have a position; others (`receipt`, `hide`, `clear`, `erased`) have not."""
+    """Something that happened. Changes have a position; `receipt`, `hide`, `clear`, `mark` and `erased` have not."""
 
     kind: str
     actor: str
@@ -65,6 +65,8 @@ class World:
         """Of each user: `delivered`, `shown` or `read`, up to where, and when."""
         self.hidden: dict[str, set[str]] = {}
         self.cleared: dict[str, int] = {}
+        self.marks: dict[str, dict] = {}
+        """What users keep to themselves: `muted`, `pinned`, `archived`, `markedUnread` (how far they had read)."""
         self.changes: list[Fact] = []
         for fact in facts:
             self.take(fact)
@@ -147,6 +149,21 @@ class World:
     def _clear(self, fact: Fact):
         self.cleared[fact.actor] = max(self.cleared.get(fact.actor, 0), fact.about["through"])
 
+    def _mark(self, fact: Fact):
+        marks = self.marks.setdefault(fact.actor, {})
+        kind, value = fact.about["kind"], fact.about["value"]
+        end = min(self.last_seq, self.stays[fact.actor][-1][1])
+        if kind == "muted" and not is_muted(marks) and "archived" in marks:
+            if any(marks["archived"] < message.seq <= end for message in self.messages.values()):
+                del marks["archived"]  # It had come back.
+        if kind == "archived" and value is not None:
+            value = min(value, end)
+        if kind == "markedUnread" and value is not None:
+            value = self.horizon(fact.actor, "read")
+        marks.pop(kind, None)
+        if value is not None:
+            marks[kind] = value
+
     def _erased(self, fact: Fact):
         """Nobody is shown any more that they were here, but for their name where they did something."""
         user = fact.actor
@@ -164,6 +181,13 @@ class World:
         return min((at for kind, to, at in self.receipts.get(user, []) if kind == what and to >= seq), default=None)
 
 
+FOR_EVER, LONG_AGO = "9999-12-31T23:59:59.999Z", "2020-03-07T17:04:11.302Z"
+
+
+def is_muted(marks: dict) -> bool:
+    return marks.get("muted") == FOR_EVER
+
+
 class Knowledge:
     """What one reader may know of one conversation. The rules, and there are no others:
 
@@ -175,6 +199,7 @@ class Knowledge:
     - A file can be read by whom it is from and by whoever sees a message that carries it, and by nobody once no message
       does that did.
     - What they hid or cleared is in no answer about messages. (Changes say nothing about one reader.)
+    - What they keep to themselves, whether they are a member or were, is in their answers and in no other.
     - Receipts of a message are known to its sender, as far as the recipients show them.
     """
 
@@ -362,7 +387,32 @@ class Knowledge:
             }
             | ({"title": world.title} if world.title else {})
             | ({"lastMessage": self.message(visible[-1])} if visible else {})
+            | self.marks(visible, read)
         )
+
+    def marks(self, visible: list[Message], read: int) -> dict:
+        marks = self.now.marks.get(self.reader, {})
+        shown = {"muted": "mutedUntil", "pinned": "pinOrder", "archived": "archivedSeq"}
+        latest = visible[-1].seq if visible else 0
+        return (
+            {name: marks[kind] for kind, name in shown.items() if kind in marks}
+            | ({"archived": True} if "archived" in marks and (is_muted(marks) or latest <= marks["archived"]) else {})
+            | ({"markedUnread": True} if marks.get("markedUnread", -1) >= read else {})
+        )
+
+    def told(self, kind: str) -> dict:
+        """What a private change about one of the marks says."""
+        conversation = self.conversation()
+        said = {
+            "muted": ("mutedUntil", "archivedSeq"),
+            "pinned": ("pinOrder",),
+            "archived": ("archivedSeq",),
+            "markedUnread": (),
+        }[kind]
+        fields = {name: conversation[name] for name in said if name in conversation}
+        if kind == "markedUnread":
+            fields = {"markedUnread": "markedUnread" in conversation, "readSeq": conversation["readSeq"]}
+        return fields
 
     def members(self) -> list[dict]:
         world = self.world

@@ -13,7 +13,7 @@ import pytest
 from client import User, eventually, new_id, token
 from digests import Copy, digest
 from histories import WORD, Conversation, History, told_by
-from knowledge import Knowledge
+from knowledge import FOR_EVER, Knowledge
 
 STEPS = int(os.environ.get("KNOWLEDGE_STEPS", "90"))
 SEEDS = (
@@ -232,6 +232,12 @@ class Reader:
         expected.sort(key=lambda shown: (shown["lastActivityAt"], uuid.UUID(shown["id"]).bytes), reverse=True)
         listed = await self.pages("/v1/conversations", "conversations", limit=1, cursor="before")
         expect_equal(plain(listed), expected, f"list for {self.user.name}")
+        counted = [
+            some for some in expected if "archived" not in some and some.get("mutedUntil") != FOR_EVER
+            and (some["unreadCount"] or "markedUnread" in some)
+        ]  # fmt: skip
+        total = {"conversations": len(counted), "messages": sum(some["unreadCount"] for some in counted), "more": False}
+        expect_equal(await self.user.get("/v1/unread"), total, f"badge for {self.user.name}")
         synchronised = await self.user.get("/v1/sync")
         assert not synchronised["more"] and synchronised["private"] == []
         listed = sorted(plain(synchronised["conversations"]), key=lambda shown: shown["id"])
@@ -268,6 +274,9 @@ class Reader:
                 frame |= self.history.settings_in(self.user, of)
             elif frame["kind"] == "settings.changed":
                 frame |= self.history.settings[self.user.name]
+            if frame["kind"] in ("muted", "pinned", "archived", "markedUnread"):
+                frame = {key: frame[key] for key in ("type", "kind", "conversationId", "useq", "at")}
+                frame |= self.known[frame["conversationId"]].told(frame["kind"])
             told.append(frame)
         return told
 

@@ -46,6 +46,16 @@ def test_axe_finds_nothing_serious_on_any_screen(people, scheme):
     tab.page.keyboard.press("Escape")
     tab.act("edited", "Reply")
     look("reply")
+    another = tab.page.get_by_role("option").filter(has_text="Another one")
+    for action in ("Pin", "Mute", "Mark as unread"):
+        another.click(button="right")
+        tab.page.get_by_role("menuitem", name=action).click()
+    another.click(button="right")
+    look("conversation actions")
+    tab.page.keyboard.press("Escape")
+    tab.button("Archived").click()
+    look("archive")
+    tab.button("Back to conversations").click()
     for button, dialog in [
         ("New conversation", "New conversation"),
         ("Details of this conversation", "Details"),

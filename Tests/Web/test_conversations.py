@@ -314,3 +314,34 @@ def test_a_group_of_five_thousand_opens_and_offers_its_members(people):
     expect(tab.page.get_by_text("5001 people")).to_be_visible()
     tab.field.press_sequentially(f"@{names[4_321]}")
     expect(tab.page.get_by_role("listbox", name="Members").get_by_role("option", name=names[4_321])).to_be_visible()
+
+
+def test_what_one_keeps_to_oneself_is_in_the_menu_of_a_conversation(people):
+    alice, bob = people("alice", "bob")
+    alice.group("First", bob)
+    group = alice.group("Second", bob)
+    page = alice.open().page
+    options = page.get_by_role("listbox", name="Conversations").get_by_role("option")
+    expect(options).to_have_count(2)
+
+    def choose(title: str, action: str):
+        page.get_by_role("option").filter(has_text=title).click(button="right")
+        page.get_by_role("menu", name="Conversation actions").get_by_role("menuitem", name=action, exact=True).click()
+
+    choose("First", "Pin")
+    expect(options.first).to_have_accessible_name(re.compile("^First, pinned, "))
+    choose("Second", "Mute")
+    expect(options.last).to_have_accessible_name(re.compile("^Second, muted, "))
+    choose("Second", "Mark as unread")
+    expect(options.last).to_have_accessible_name(re.compile("^Second, marked as unread, muted, "))
+    choose("Second", "Mark as read")
+    choose("Second", "Unmute")
+    choose("Second", "Archive")
+    expect(options).to_have_count(1)
+    page.get_by_role("button", name="Archived").click()
+    expect(page.get_by_role("listbox", name="Archived conversations").get_by_role("option")).to_have_count(1)
+    bob.call("POST", f"/v1/conversations/{group}/messages", {"id": new_id(), "text": "Nine?"})
+    expect(page.get_by_text("Nothing is archived.")).to_be_visible()
+    page.get_by_role("button", name="Back to conversations").click()
+    expect(options).to_have_count(2)
+    expect(options.first).to_have_accessible_name(re.compile("^First, pinned, "))

@@ -140,4 +140,4 @@ def test_an_old_tab_lets_a_newer_version_have_the_copy_and_the_lead(people):
     # A page that is too old for the copy leaves it as it is, and says so.
     old.button("Reload").click()
     expect(old.page.get_by_role("alert")).to_contain_text("A newer version of Parley has been used in this browser.")
-    assert newer.evaluate("indexedDB.databases().then((all) => all.map(({ version }) => version))") == [3]
+    assert newer.evaluate("indexedDB.databases().then((all) => all.map(({ version }) => version))") == [4]

@@ -541,6 +541,9 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
             .edit(message, text: "té"), .deleteForEveryone(message), .hide(message), .setTapback(message, "🎉"),
             .removeTapback(message), .putMember(bob, nil), .putMember(bob, .owner), .removeMember(bob), .rename("T"),
             .clearHistory(through: 7), .putSettings(readReceipts: .inherit), .putSettings(readReceipts: .no), .unlist,
+            .mark(.muted(until: .forever)), .mark(.muted(until: nil)), .mark(.pinned(order: -3)),
+            .mark(.pinned(order: nil)), .mark(.archived(through: .max)), .mark(.archived(through: nil)),
+            .mark(.unread(true)), .mark(.unread(false)),
         ]
         for action in actions {
             let write = Write(conversation, by: alice, key: message.uuid, action)

@@ -33,6 +33,7 @@ import Wire
             receipts              ingest
             search                ingest
             digest                ingest
+            unreadTotal           ingest
             exportedConversations ingest
             exportHead            ingest
             exportPage            ingest

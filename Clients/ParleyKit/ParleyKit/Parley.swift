@@ -91,8 +91,12 @@ public final class Parley: Sendable {
 
     // MARK: Conversations
 
-    /// The conversations, those with the latest activity first.
-    public func conversations(limit: Int = 50) -> ConversationList { ConversationList(limit: limit, observation) }
+    /// The conversations, without those in the archive: the pinned ones first, then those with the latest activity.
+    public func conversations(
+        in folder: ConversationFolder = .inbox, limit: Int = 50
+    ) -> ConversationList {
+        ConversationList(folder, limit: limit, observation)
+    }
 
     /// One conversation. It need not be in the copy yet.
     public func conversation(_ id: ConversationID) -> Talk { Talk(id: id, parley: self) }
@@ -147,7 +151,7 @@ public final class Parley: Sendable {
         observation.updates(of: { $0 == .presence }) { [hub] in hub.read { $0.presence } }
     }
 
-    /// What is unread in all conversations, for the badge of the application.
+    /// What is unread, for the badge of the application: in all conversations that are neither muted nor archived.
     public var unread: Updates<UnreadTotal> { UnreadTotal.updates(observation) }
 
     /// How many writes are not carried out yet: they wait, are on their way, or were refused and are still to be told of.
@@ -218,6 +222,7 @@ extension RefusedWrite.Action {
         case .createGroup: self = .createGroup
         case .removeFromList: self = .removeFromList
         case .settings, .settingsInConversation: self = .settings
+        case .mark: self = .mark
         case .send, .read: return nil
         }
     }

@@ -34,6 +34,8 @@ public struct RefusedWrite: Sendable {
     public enum Action: Hashable, Sendable {
         case edit, deleteForMe, deleteForEveryone, react, clearHistory, rename, addMember(UserID), changeRole(UserID)
         case removeMember(UserID), createGroup, removeFromList, settings
+        /// To mute, pin, archive, or mark as unread.
+        case mark
     }
 
     public var action: Action

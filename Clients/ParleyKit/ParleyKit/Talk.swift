@@ -216,6 +216,31 @@ public struct Talk: Sendable, Identifiable {
     /// Takes the conversation out of the user's list. The group has to be left before.
     public func removeFromList() async throws(ParleyError) { try await engine.write(.removeFromList, in: id) }
 
+    // MARK: Marks. For the user alone, on all devices.
+
+    /// Mutes the conversation, until a time or for ever: it does not count in `Parley.unread`, and stays in the archive.
+    public func mute(until: Timestamp = .forever) async throws(ParleyError) {
+        try await engine.mark(.muted(until: until), in: id)
+    }
+
+    public func unmute() async throws(ParleyError) { try await engine.mark(.muted(until: nil), in: id) }
+
+    /// Pins the conversation: above all others that are pinned, or in a place among them, the lowest order first.
+    public func pin(order: Int64? = nil) async throws(ParleyError) { try await engine.pin(id, order: order) }
+
+    public func unpin() async throws(ParleyError) { try await engine.mark(.pinned(order: nil), in: id) }
+
+    /// Puts the conversation into the archive, from which the next message brings it back, unless it is muted.
+    public func archive() async throws(ParleyError) { try await engine.archive(id) }
+
+    public func unarchive() async throws(ParleyError) { try await engine.mark(.archived(through: nil), in: id) }
+
+    /// Marks the conversation as unread, until the user reads on in it.
+    public func markUnread() async throws(ParleyError) { try await engine.mark(.unread(true), in: id) }
+
+    /// Takes that mark away, to be called when the user opens the conversation. Without a mark it does nothing.
+    public func unmarkUnread() async throws(ParleyError) { try await engine.unmarkUnread(id) }
+
     // MARK: Settings
 
     /// The user's settings in this conversation; nil until they are loaded.

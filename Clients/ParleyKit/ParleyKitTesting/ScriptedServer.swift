@@ -36,11 +36,21 @@ package struct ScriptedServer: Sendable {
         var title: String?
     }
 
+    /// What a user keeps to themselves about a conversation.
+    struct Marks: Sendable, Equatable {
+        var mutedUntil: Timestamp?
+        var pinOrder: Int64?
+        var archivedSeq: Int64?
+        /// How far the user had read.
+        var unreadSeq: Int64?
+    }
+
     package struct Account: Sendable {
         var changes: [PrivateChange] = []
         var hidden: [ConversationID: Set<MessageID>] = [:]
         var clearedSeq: [ConversationID: Int64] = [:]
         var removed: Set<ConversationID> = []
+        var marks: [ConversationID: Marks] = [:]
         var settings = Settings(readReceipts: true, presence: true)
         /// What writes with an `Idempotency-Key` were about.
         var outcomes: Set<UUIDBytes> = []
@@ -110,6 +120,7 @@ package struct ScriptedServer: Sendable {
         let last = lastSeq(user, id)
         let visible = messages(of: id, for: user)
         let cleared = accounts[user]?.clearedSeq[id] ?? 0
+        let marks = accounts[user]?.marks[id] ?? Marks()
         let read = min(room.readSeq[user] ?? 0, room.lastSeq)
         let log = room.log.prefix(Int(last))
         let unread = visible.filter {
@@ -122,7 +133,8 @@ package struct ScriptedServer: Sendable {
             createdAt: room.createdAt, lastSeq: last, lastActivityAt: log.last!.at, lastMessage: visible.last,
             memberCount: memberCount(room, at: last), role: room.roles[user] ?? .member, windows: windows,
             clearedSeq: cleared, unreadCount: min(100, unread.count), readSeq: read,
-            deliveredSeq: room.deliveredSeq[user] ?? 0)
+            deliveredSeq: room.deliveredSeq[user] ?? 0, mutedUntil: marks.mutedUntil, pinOrder: marks.pinOrder,
+            archivedSeq: marks.archivedSeq, markedUnread: marks.unreadSeq.map { $0 >= read } == true ? true : nil)
     }
 
     private func memberCount(_ room: Room, at seq: Int64) -> Int {
@@ -244,6 +256,7 @@ extension ScriptedServer {
         var account = accounts[user] ?? Account()
         var change = PrivateChange(useq: account.useq + 1, kind: kind, at: now, conversationId: id)
         fill(&change)
+        change = withMarks(change, of: user)
         account.changes.append(change)
         if kind == .conversationJoined, let id { account.removed.remove(id) }
         accounts[user] = account
@@ -333,9 +346,13 @@ extension ScriptedServer {
         case .clearHistory(let through): return clear(id, through: through, by: user)
         case .removeFromList where !isMember(user, id):
             accounts[user, default: Account()].removed.insert(id)
+            accounts[user]!.marks[id] = Marks(mutedUntil: accounts[user]?.marks[id]?.mutedUntil)
             tell(user, .conversationRemoved, id)
             return .success(.done)
         case .deleteForMe: return hide(row.message!, in: id, by: user)
+        case .mark(let mark, _):
+            let isUnlisted = !isMember(user, id) && accounts[user]?.removed.contains(id) ?? false
+            return isUnlisted ? .failure(Problem(.conflict, "unlisted")) : self.mark(mark, in: id, by: user)
         default: break
         }
         guard isMember(user, id) else { return .failure(Problem(.forbidden, "not a member")) }
@@ -444,6 +461,46 @@ extension ScriptedServer {
             tell(user, .historyCleared, id) { $0.throughSeq = seq }
         }
         return .success(.done)
+    }
+
+    /// No time comes to an end here: what is muted is so for ever.
+    private mutating func mark(
+        _ mark: ConversationMark, in id: ConversationID, by user: UserID
+    ) -> Result<WriteResponse, Problem> {
+        let read = min(rooms[id]!.readSeq[user] ?? 0, rooms[id]!.lastSeq)
+        let old = accounts[user]?.marks[id] ?? Marks()
+        var new = old
+        var kind = PrivateKind.markedUnread
+        switch mark {
+        case .muted(let until):
+            let isBack = messages(of: id, for: user).last.map { $0.seq > old.archivedSeq ?? .max } ?? false
+            if old.mutedUntil == nil, isBack { new.archivedSeq = nil }
+            (new.mutedUntil, kind) = (until, .muted)
+        case .pinned(let order): (new.pinOrder, kind) = (order, .pinned)
+        case .archived(let seq): (new.archivedSeq, kind) = (seq.map { min($0, lastSeq(user, id)) }, .archived)
+        case .unread(let isMarked): new.unreadSeq = isMarked ? read : nil
+        }
+        guard new != old else { return .success(.done) }
+        accounts[user, default: Account()].marks[id] = new
+        tell(user, kind, id)
+        return .success(.done)
+    }
+
+    /// The marks of now, also of what is told again.
+    private func withMarks(_ change: PrivateChange, of user: UserID) -> PrivateChange {
+        guard let id = change.conversationId else { return change }
+        let marks = accounts[user]?.marks[id] ?? Marks()
+        var change = change
+        switch change.kind {
+        case .known(.muted): (change.mutedUntil, change.archivedSeq) = (marks.mutedUntil, marks.archivedSeq)
+        case .known(.pinned): change.pinOrder = marks.pinOrder
+        case .known(.archived): change.archivedSeq = marks.archivedSeq
+        case .known(.markedUnread):
+            let read = min(rooms[id]?.readSeq[user] ?? 0, rooms[id]?.lastSeq ?? 0)
+            (change.markedUnread, change.readSeq) = (marks.unreadSeq.map { $0 >= read } ?? false, read)
+        default: break
+        }
+        return change
     }
 
     private mutating func read(_ seq: Int64, in id: ConversationID, by user: UserID) {
@@ -635,7 +692,8 @@ extension ScriptedServer {
         let isReload = missed.count > Self.keptPrivateChanges
         let conversations = list(of: user).filter { isReload || activity(user, $0).milliseconds >= parts[0] }
         return SyncPage(
-            conversations: conversations.map { conversation($0, for: user)! }, private: isReload ? [] : missed,
+            conversations: conversations.map { conversation($0, for: user)! },
+            private: isReload ? [] : missed.map { withMarks($0, of: user) },
             reload: isReload, cursor: "\(clock)/\(changes.last?.useq ?? 0)", more: false)
     }
 
@@ -668,7 +726,7 @@ extension ScriptedServer {
         let missed = account.changes.filter { $0.useq > useq }
         guard missed.count <= Self.keptPrivateChanges else { return [.reload(.init(useq: account.useq))] }
         return missed.map { change in
-            var change = change
+            var change = withMarks(change, of: user)
             if change.kind == .conversationJoined, let id = change.conversationId { change.lastSeq = lastSeq(user, id) }
             return .private(change)
         }

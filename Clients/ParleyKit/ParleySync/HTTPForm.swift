@@ -141,7 +141,8 @@ extension OutboxCall {
         case .settings: .done(.settings(try decoder.decode(Settings.self, from: body)))
         case .settingsInConversation:
             .done(.settingsInConversation(try decoder.decode(SettingsInConversation.self, from: body)))
-        case .deleteForMe, .deleteForEveryone, .removeTapback, .read, .clearHistory, .removeMember, .removeFromList:
+        case .deleteForMe, .deleteForEveryone, .removeTapback, .read, .clearHistory, .removeMember, .removeFromList,
+            .mark:
             .done(.done)
         }
     }
@@ -180,8 +181,23 @@ extension OutboxRow {
         case .removeFromList: return HTTPForm(.delete, path, idempotencyKey: idempotencyKey)
         case .settingsInConversation(let new):
             return HTTPForm(.put, path + "/settings", new, idempotencyKey: idempotencyKey)
+        case .mark(let mark, _): return form(mark, path)
         case .settings: return settingsForm
         case .edit, .deleteForMe, .deleteForEveryone, .setTapback, .removeTapback: return messageForm(conversation)
+        }
+    }
+
+    private func form(_ mark: ConversationMark, _ path: String) -> HTTPForm {
+        let key = idempotencyKey
+        return switch mark {
+        case .muted(let until?): HTTPForm(.put, path + "/mute", RequestBody.NewMute(until: until), idempotencyKey: key)
+        case .muted(nil): HTTPForm(.delete, path + "/mute", idempotencyKey: key)
+        case .pinned(let order?): HTTPForm(.put, path + "/pin", RequestBody.NewPin(order: order), idempotencyKey: key)
+        case .pinned(nil): HTTPForm(.delete, path + "/pin", idempotencyKey: key)
+        case .archived(let seq?):
+            HTTPForm(.put, path + "/archive", RequestBody.NewArchive(throughSeq: seq), idempotencyKey: key)
+        case .archived(nil): HTTPForm(.delete, path + "/archive", idempotencyKey: key)
+        case .unread(let isMarked): HTTPForm(isMarked ? .put : .delete, path + "/unread", idempotencyKey: key)
         }
     }
 

@@ -214,7 +214,7 @@ extension OutboxRow {
         case .createGroup, .rename, .putMember, .removeMember, .removeFromList: return [.order(conversation)]
         case .edit, .deleteForMe, .deleteForEveryone, .setTapback, .removeTapback:
             return message.map { [.message(conversation, $0)] } ?? []
-        case .read, .clearHistory, .settings, .settingsInConversation: return [.kind(conversation, write.kind)]
+        case .read, .clearHistory, .settings, .settingsInConversation, .mark: return [.kind(conversation, write.kind)]
         }
     }
 

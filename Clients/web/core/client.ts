@@ -59,7 +59,12 @@ export interface ConversationRow {
   /** What is being written, if anything. */
   draft?: string;
   isMember: boolean;
+  isMuted: boolean;
+  isArchived: boolean;
 }
+
+/** Where a conversation is for its user. A message takes it out of the archive, unless it is muted. */
+export type Folder = "inbox" | "archive";
 
 export interface ConversationList extends Watched<ListView<ConversationRow>> {
   /** Shows more rows, if there are. */
@@ -201,7 +206,7 @@ export interface ParleyClient {
   /** Null before the first session on this device. */
   readonly userId: Watched<UserId | null>;
   readonly connection: Watched<ConnectionState>;
-  /** Unread messages in all conversations, as far as the copy goes. */
+  /** Unread messages in all conversations that are neither muted nor archived, as far as the copy goes. */
   readonly unreadTotal: Watched<number>;
   readonly settings: Watched<Settings | null>;
   readonly limits: Watched<Limits | null>;
@@ -219,7 +224,8 @@ export interface ParleyClient {
   readonly isOutdated: Watched<boolean>;
 
   // Watching. What these return is closed by its owner, or ends with the last subscriber.
-  conversations(limit?: number): ConversationList;
+  /** The pinned ones first, then by their latest activity. */
+  conversations(limit?: number, folder?: Folder): ConversationList;
   /** Null until the copy knows it. */
   conversation(id: ConversationId): Watched<ConversationRow | null>;
   timeline(id: ConversationId, anchor?: TimelineAnchor): TimelineWindow;
@@ -250,6 +256,14 @@ export interface ParleyClient {
   clearHistory(id: ConversationId): Promise<void>;
   /** Takes a conversation that the user has left out of the list. */
   removeFromList(id: ConversationId): Promise<void>;
+  /** Null ends it; `forEver` has no end. */
+  mute(id: ConversationId, until: Time | null): Promise<void>;
+  pin(id: ConversationId, isPinned: boolean): Promise<void>;
+  archive(id: ConversationId, isArchived: boolean): Promise<void>;
+  /** Until the user reads on in it. */
+  markUnread(id: ConversationId): Promise<void>;
+  /** The user has opened it. Does nothing where there is no mark. */
+  unmarkUnread(id: ConversationId): Promise<void>;
   setSettings(settings: NewSettings): Promise<void>;
   /** Null inherits the user's own setting. */
   setReadReceipts(id: ConversationId, on: boolean | null): Promise<void>;

@@ -3,6 +3,7 @@ import type {
   ConversationRow,
   Draft,
   FileLimits,
+  Folder,
   ListView,
   ParleyClient,
   RefusedWrite,
@@ -13,6 +14,7 @@ import type {
   TimelineWindow,
   Watched,
 } from "./client.ts";
+import { isArchived, isMuted } from "./copy/marks.ts";
 import type { Conversation, ConversationSettings, Limits, Member, Message, Settings, UserId } from "./model.ts";
 import { Emitter } from "./watched.ts";
 import { newId } from "./uuid.ts";
@@ -52,10 +54,11 @@ export class FakeClient implements ParleyClient {
 
   // Watching.
 
-  conversations(): ConversationList {
+  conversations(_limit = 50, folder: Folder = "inbox"): ConversationList {
     const list = new Emitter<ListView<ConversationRow>>({ rows: [], isLoaded: false, hasMore: false });
     const update = () => {
-      const rows = [...this.talks.values()].map((talk) => this.row(talk));
+      const all = [...this.talks.values()].map((talk) => this.row(talk));
+      const rows = all.filter((row) => row.isArchived === (folder === "archive"));
       rows.sort((one, other) => other.conversation.lastActivityAt < one.conversation.lastActivityAt ? -1 : 1);
       list.set({ rows, isLoaded: true, hasMore: false });
     };
@@ -193,6 +196,32 @@ export class FakeClient implements ParleyClient {
     return this.done();
   }
 
+  mute(id: string, until: string | null) {
+    return this.mark(id, { mutedUntil: until ?? undefined });
+  }
+
+  pin(id: string, isPinned: boolean) {
+    return this.mark(id, { pinOrder: isPinned ? 0 : undefined });
+  }
+
+  archive(id: string, isArchived: boolean) {
+    return this.mark(id, { archivedSeq: isArchived ? this.talks.get(id)!.conversation.lastSeq : undefined });
+  }
+
+  markUnread(id: string) {
+    return this.mark(id, { markedUnread: true });
+  }
+
+  unmarkUnread(id: string) {
+    return this.mark(id, { markedUnread: undefined });
+  }
+
+  private mark(id: string, marks: Partial<Conversation>) {
+    Object.assign(this.talks.get(id)!.conversation, marks);
+    this.changes();
+    return this.done();
+  }
+
   createGroup(members: UserId[], title?: string) {
     return this.done(this.add(title, members, 0));
   }
@@ -284,7 +313,9 @@ export class FakeClient implements ParleyClient {
       lastActivityAt: last?.message.createdAt ?? talk.conversation.createdAt,
     };
     const draft = this.drafts.get(conversation.id)?.text;
-    return { id: conversation.id, conversation, others: talk.others, preview: last?.message, draft, isMember: true };
+    const marks = { isMuted: isMuted(conversation), isArchived: isArchived(conversation, conversation.lastSeq) };
+    const { id } = conversation;
+    return { id, conversation, others: talk.others, preview: last?.message, draft, isMember: true, ...marks };
   }
 
   private change(id: string, message: string, fields: Partial<Message>) {

@@ -1,6 +1,7 @@
 import type { OutboxRow } from "./copy/database.ts";
 import type { NewWrite } from "./copy/outbox-rows.ts";
 import type { OutboxCall } from "./outbox/sender.ts";
+import type { Mark } from "./outbox/writes.ts";
 import type { Place, SyncCall } from "./sync/events.ts";
 
 // Calls as HTTP has them.
@@ -76,6 +77,23 @@ function newMessage({ messageId: id, write }: NewWrite) {
   };
 }
 
+function markRequest(mark: Mark, path: string): HTTPRequest {
+  const put = (name: string, value: unknown, body?: unknown): HTTPRequest =>
+    value === null || value === false
+      ? { method: "DELETE", path: `${path}/${name}` }
+      : { method: "PUT", path: `${path}/${name}`, body };
+  switch (mark.of) {
+    case "muted":
+      return put("mute", mark.until, { until: mark.until });
+    case "pinned":
+      return put("pin", mark.order, { order: mark.order });
+    case "archived":
+      return put("archive", mark.through, { throughSeq: mark.through });
+    case "unread":
+      return put("unread", mark.isMarked);
+  }
+}
+
 function rowRequest(row: OutboxRow): HTTPRequest {
   const { write, conversationId, idempotencyKey } = row;
   const path = conversationPath(conversationId);
@@ -113,5 +131,7 @@ function rowRequest(row: OutboxRow): HTTPRequest {
     case "conversationSettings": {
       return { method: "PUT", path: `${path}/settings`, body: write.settings, idempotencyKey };
     }
+    case "mark":
+      return { ...markRequest(write.mark, path), idempotencyKey };
   }
 }

@@ -1,7 +1,8 @@
-import type { ConversationList, ConversationRow, ListView } from "./client.ts";
+import type { ConversationList, ConversationRow, Folder, ListView } from "./client.ts";
 import { accountOf } from "./copy/copy.ts";
-import type { ConversationRecord, Reading } from "./copy/database.ts";
+import type { ConversationRecord, OutboxRow, Reading } from "./copy/database.ts";
 import { within } from "./copy/database.ts";
+import { isArchived, isMuted, shownMarks } from "./copy/marks.ts";
 import { messagesBefore } from "./copy/messages.ts";
 import { outboxOf } from "./copy/outbox-rows.ts";
 import { unsentMessage } from "./copy/timeline.ts";
@@ -24,14 +25,17 @@ export async function conversationRow(rows: Reading, head: ConversationRecord): 
   const members = await rows.all("members", { ...within(head.id), limit: namesShown + 1 });
   const renamed = pending.findLast(({ write, state }) => write.kind === "rename" && state === "waiting")?.write;
   const title = renamed?.kind === "rename" ? renamed.title : head.title;
+  const marks = shownMarks(head, pending);
   return {
     id: head.id,
-    conversation: conversationOf({ ...head, title }),
+    conversation: { ...conversationOf({ ...head, title }), ...marks },
     others: members.map((member) => member.userId).filter((user) => user !== userId).slice(0, namesShown),
     preview: isPending ? unsentMessage(unsent, head.id, userId) : lastMessage,
     previewState: isPending ? unsent.state === "failed" ? "failed" : "sending" : lastMessage && "stored",
     draft: (await rows.get("drafts", head.id))?.text,
     isMember: head.windows.at(-1)?.to === undefined,
+    isMuted: isMuted(marks),
+    isArchived: isArchived(marks, lastMessage?.seq ?? 0),
   };
 }
 
@@ -47,6 +51,8 @@ function conversationOf(head: ConversationRecord): Conversation {
   return { ...fields, ...positions, memberCount, role, windows, unreadCount: head.unread ?? 0 };
 }
 
+const inInbox = { isMuted: false, isArchived: false };
+
 /** A conversation that the user creates, before the server knows it. */
 async function createdRow(rows: Reading, id: ConversationId): Promise<ConversationRow | null> {
   const pending = await outboxOf(rows, id);
@@ -59,7 +65,7 @@ async function createdRow(rows: Reading, id: ConversationId): Promise<Conversati
   const unsent = pending.findLast(({ write }) => write.kind === "send");
   const { userId } = await accountOf(rows);
   const preview = unsent && unsentMessage(unsent, id, userId);
-  return { id, conversation, others: members.slice(0, namesShown), preview, isMember: true };
+  return { id, conversation, others: members.slice(0, namesShown), preview, isMember: true, ...inInbox };
 }
 
 export async function oneRow(rows: Reading, id: ConversationId): Promise<ConversationRow | null> {
@@ -67,32 +73,74 @@ export async function oneRow(rows: Reading, id: ConversationId): Promise<Convers
   return head?.headSeq ? await conversationRow(rows, head) : await createdRow(rows, id);
 }
 
-/** The conversations by their latest activity, before them those that are being created. */
+/** Which conversations are pinned, and where, with what waits in the outbox. */
+async function pinnedOrders(rows: Reading, outbox: OutboxRow[]): Promise<Map<ConversationId, number>> {
+  const orders = new Map<ConversationId, number>();
+  for (const { id, marks } of await rows.all("conversations", { index: "pinned" })) orders.set(id, marks!.pinOrder!);
+  for (const { conversationId, write, state } of outbox) {
+    if (write.kind !== "mark" || write.mark.of !== "pinned" || state !== "waiting") continue;
+    if (write.mark.order === null) orders.delete(conversationId);
+    else orders.set(conversationId, write.mark.order);
+  }
+  return orders;
+}
+
+/** Latest activity first, after the pinned ones by their order. */
+async function headsInOrder(rows: Reading, outbox: OutboxRow[], limit: number): Promise<ConversationRecord[]> {
+  const orders = await pinnedOrders(rows, outbox);
+  const latest = await rows.all("conversations", { index: "activity", isDescending: true, limit: limit + orders.size });
+  const pinned: ConversationRecord[] = [];
+  for (const id of orders.keys()) {
+    const head = latest.find((head) => head.id === id) ?? await rows.get("conversations", id);
+    if (head?.headSeq) pinned.push(head);
+  }
+  pinned.sort((one, other) =>
+    orders.get(one.id)! - orders.get(other.id)! || (one.lastActivityAt! < other.lastActivityAt! ? 1 : -1)
+  );
+  return [...pinned, ...latest.filter(({ id }) => !orders.has(id))].slice(0, limit);
+}
+
+/** A folder's conversations, the pinned first, then by their latest activity; before them those that are being created. */
 export function conversationList(
   queries: LiveQueries,
   limit: number,
   lookAtMembers: (id: ConversationId) => void,
+  folder: Folder,
 ): ConversationList {
   let count = limit;
   const known = new Map<ConversationId, ConversationRow>();
   const stale = new Set<ConversationId>();
   const asked = new Set<ConversationId>();
   const read = async (rows: Reading): Promise<ListView<ConversationRow>> => {
-    const heads = await rows.all("conversations", { index: "activity", isDescending: true, limit: count + 1 });
-    const created = (await rows.all("outbox")).filter(({ write }) => write.kind === "create");
+    const outbox = await rows.all("outbox");
+    const created = folder === "inbox" ? outbox.filter(({ write }) => write.kind === "create") : [];
     const listed: ConversationRow[] = [];
+    const { heads, hasMore } = await headsOf(rows, outbox);
     for (const { conversationId } of created) {
       const row = heads.some(({ id }) => id === conversationId) ? null : await createdRow(rows, conversationId);
       if (row) listed.push(row);
     }
-    for (const head of heads.slice(0, count)) {
-      if (stale.delete(head.id) || !known.has(head.id)) known.set(head.id, await conversationRow(rows, head));
+    for (const head of heads) {
       const row = known.get(head.id)!;
       listed.push(row);
       const isNameless = !row.others.length && !head.title && head.memberCount > 1 && head.memberCount <= mostNamed;
       if (isNameless && !asked.has(head.id)) asked.add(head.id), lookAtMembers(head.id);
     }
-    return { rows: listed, isLoaded: true, hasMore: heads.length > count };
+    return { rows: listed, isLoaded: true, hasMore };
+  };
+  /** Those of the folder, for whose number more may have to be looked at. */
+  const headsOf = async (rows: Reading, outbox: OutboxRow[]) => {
+    for (let limit = count + 1;; limit *= 2) {
+      const all = await headsInOrder(rows, outbox, limit);
+      const heads: ConversationRecord[] = [];
+      for (const head of all) {
+        if (stale.delete(head.id) || !known.has(head.id)) known.set(head.id, await conversationRow(rows, head));
+        if (known.get(head.id)!.isArchived === (folder === "archive")) heads.push(head);
+      }
+      if (heads.length > count || all.length < limit) {
+        return { heads: heads.slice(0, count), hasMore: heads.length > count };
+      }
+    }
   };
   const initial = { rows: [], isLoaded: false, hasMore: false };
   const query = new LiveQuery<ListView<ConversationRow>>(queries, initial, (touched) => {
@@ -110,5 +158,11 @@ export function conversationList(
 
 export async function unreadTotal(rows: Reading): Promise<number> {
   const unread = await rows.all("conversations", { index: "unread" });
-  return unread.reduce((sum, head) => sum + (head.unread ?? 0), 0);
+  const outbox = await rows.all("outbox");
+  let sum = 0;
+  for (const head of unread) {
+    const marks = shownMarks(head, outbox.filter(({ conversationId }) => conversationId === head.id));
+    if (!isMuted(marks) && !isArchived(marks, head.topSeq)) sum += head.unread ?? 0;
+  }
+  return sum;
 }

@@ -105,7 +105,18 @@ export interface Conversation {
   unreadCount: number;
   readSeq: number;
   deliveredSeq: number;
+  /** The end of the user's mute, which may have passed. */
+  mutedUntil?: Time;
+  /** The place among the pinned, the lowest first. */
+  pinOrder?: number;
+  /** Archived with all that had come up to here. */
+  archivedSeq?: number;
+  archived?: boolean;
+  markedUnread?: boolean;
 }
+
+/** A mute until then has no end. */
+export const forEver: Time = "9999-12-31T23:59:59.999Z";
 
 /** One stay of the user, both ends included; without `to` while they are a member. */
 export interface Window {
@@ -146,6 +157,10 @@ export interface PrivateChange {
   readReceipts?: boolean;
   presence?: boolean;
   inherited?: string[];
+  mutedUntil?: Time;
+  pinOrder?: number;
+  archivedSeq?: number;
+  markedUnread?: boolean;
 }
 
 export interface Settings {

@@ -82,8 +82,8 @@ class Parley extends Writing implements kit.ParleyClient {
     return new LiveQuery(this.hub.queries, initial, (to) => to.everything || isTouched(to), query, options);
   }
 
-  conversations(limit = 50): kit.ConversationList {
-    return conversationList(this.hub.queries, limit, (id) => this.lookAtMembers(id));
+  conversations(limit = 50, folder: kit.Folder = "inbox"): kit.ConversationList {
+    return conversationList(this.hub.queries, limit, (id) => this.lookAtMembers(id), folder);
   }
 
   private lookAtMembers(conversation: Id): void {

@@ -1,9 +1,10 @@
 import type { Draft, NewFile, SendOptions } from "./client.ts";
 import { blobKey, unsentPrefix } from "./copy/blobs.ts";
-import { discardUnsent, dismiss, enqueue, retry } from "./copy/outbox-rows.ts";
+import { shownMarks } from "./copy/marks.ts";
+import { discardUnsent, dismiss, enqueue, outboxOf, retry } from "./copy/outbox-rows.ts";
 import type { Hub } from "./hub.ts";
 import type { Conversation, ConversationId, MessageId, NewSettings, Time, UserId } from "./model.ts";
-import type { PendingFile, PendingWrite } from "./outbox/writes.ts";
+import type { Mark, PendingFile, PendingWrite } from "./outbox/writes.ts";
 import { newId } from "./uuid.ts";
 
 type Id = ConversationId;
@@ -111,6 +112,38 @@ export class Writing {
 
   removeFromList(id: Id): Promise<void> {
     return this.enqueue({ kind: "unlist" }, id);
+  }
+
+  mute(id: Id, until: Time | null): Promise<void> {
+    return this.mark(id, { of: "muted", until });
+  }
+
+  /** Above all others that are pinned. */
+  async pin(id: Id, isPinned: boolean): Promise<void> {
+    const pinned = await this.hub.database.read((rows) => rows.all("conversations", { index: "pinned", limit: 1 }));
+    await this.mark(id, { of: "pinned", order: isPinned ? (pinned[0]?.marks?.pinOrder ?? 1) - 1 : null });
+  }
+
+  /** With what the user was shown: what comes meanwhile brings it back. */
+  async archive(id: Id, isArchived: boolean): Promise<void> {
+    const head = await this.hub.database.read((rows) => rows.get("conversations", id));
+    if (head) await this.mark(id, { of: "archived", through: isArchived ? Math.max(1, head.lastSeq) : null });
+  }
+
+  markUnread(id: Id): Promise<void> {
+    return this.mark(id, { of: "unread", isMarked: true });
+  }
+
+  async unmarkUnread(id: Id): Promise<void> {
+    const isMarked = await this.hub.database.read(async (rows) => {
+      const head = await rows.get("conversations", id);
+      return head && shownMarks(head, await outboxOf(rows, id)).markedUnread;
+    });
+    if (isMarked) await this.mark(id, { of: "unread", isMarked: false });
+  }
+
+  private mark(id: Id, mark: Mark): Promise<void> {
+    return this.enqueue({ kind: "mark", mark, after: 0 }, id);
   }
 
   setSettings(settings: NewSettings): Promise<void> {

@@ -74,6 +74,7 @@ export class ParleyChat extends HTMLElement {
       return;
     }
     this.#opened = id;
+    void this.#client.unmarkUnread(id);
     const view = this.#view = new ConversationView();
     view.onback = () => this.#back();
     view.onleft = () => this.#back();

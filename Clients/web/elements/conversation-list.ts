@@ -1,7 +1,8 @@
-import type { ConversationList, ConversationRow, ListView, ParleyClient } from "../core/client.ts";
-import type { ConversationId } from "../core/model.ts";
+import type { ConversationList, ConversationRow, Folder, ListView, ParleyClient } from "../core/client.ts";
+import { type ConversationId, forEver } from "../core/model.ts";
 import { avatar } from "./avatar.ts";
 import { arrange, Endings, make, set } from "./dom.ts";
+import { MessageMenu } from "./menu.ts";
 import { briefTime, onNewDay, previewOf, titleOf, today } from "./words.ts";
 
 interface Shown {
@@ -10,7 +11,10 @@ interface Shown {
   node: HTMLElement;
 }
 
-/** The conversations, latest first, as a listbox: arrows move, and what is chosen is opened. */
+/**
+ * The conversations, the pinned and then the latest first, as a listbox: arrows move, what is chosen is opened, and a menu by
+ * right click, long press or the menu key has what the user keeps to themselves about one. A button shows the archive.
+ */
 export class Conversations extends HTMLElement {
   onopen: (id: ConversationId) => void = () => {};
   #client!: ParleyClient;
@@ -19,20 +23,74 @@ export class Conversations extends HTMLElement {
   #shown = new Map<ConversationId, Shown>();
   #selected: ConversationId | null = null;
   #list = make("div.conversations", { role: "listbox", "aria-label": "Conversations" });
-  #empty = make("p.empty", { hidden: true }, "No conversations yet. Start one with the pencil above.");
+  #empty = make("p.empty", { hidden: true });
+  #menu = new MessageMenu();
+  #folder: Folder = "inbox";
+  #folderButton = make("button.folder", { onclick: () => this.#showFolder() });
+  #ending = () => {};
 
   open(client: ParleyClient): void {
     this.#client = client;
-    this.append(this.#list, this.#empty);
-    this.#source = client.conversations(50);
-    this.#endings.add(() => this.#source.close(), this.#source.subscribe((view) => this.#update(view)));
+    this.append(this.#list, this.#empty, this.#folderButton, this.#menu);
+    this.#watch();
+    this.#endings.add(() => this.#ending());
     this.#endings.add(onNewDay(() => this.#update(this.#source.value)));
     this.#list.addEventListener("keydown", (event) => this.#pressed(event));
     this.#list.addEventListener("click", (event) => {
       const option = (event.target as Element).closest<HTMLElement>("[role=option]");
       if (option) this.onopen(option.dataset.id!);
     });
+    this.#list.addEventListener("contextmenu", (event) => {
+      const option = (event.target as Element).closest<HTMLElement>("[role=option]");
+      if (!option) return;
+      event.preventDefault();
+      // Of the menu key, which has no place of its own.
+      const at = event.button === 2 ? { x: event.clientX, y: event.clientY } : null;
+      this.#openMenu(option, at);
+    });
     this.addEventListener("scroll", () => this.#extendNearEnd());
+  }
+
+  #watch(): void {
+    this.#ending();
+    this.#list.setAttribute("aria-label", this.#folder === "inbox" ? "Conversations" : "Archived conversations");
+    this.#folderButton.textContent = this.#folder === "inbox" ? "Archived" : "Back to conversations";
+    this.#empty.textContent = this.#folder === "inbox"
+      ? "No conversations yet. Start one with the pencil above."
+      : "Nothing is archived.";
+    const source = this.#source = this.#client.conversations(50, this.#folder);
+    const end = source.subscribe((view) => this.#update(view));
+    this.#ending = () => (end(), source.close());
+  }
+
+  #showFolder(): void {
+    this.#folder = this.#folder === "inbox" ? "archive" : "inbox";
+    this.#watch();
+  }
+
+  #openMenu(option: HTMLElement, at: { x: number; y: number } | null): void {
+    const row = this.#shown.get(option.dataset.id!)?.row;
+    if (!row) return;
+    const { id, isMuted, isArchived, conversation } = row;
+    const client = this.#client;
+    const isUnread = conversation.unreadCount > 0 || conversation.markedUnread;
+    const readAll = () => void client.unmarkUnread(id).then(() => client.read(id, conversation.lastSeq));
+    const isPinned = conversation.pinOrder !== undefined;
+    this.#menu.open(
+      {
+        label: "Conversation actions",
+        items: [
+          { name: isPinned ? "Unpin" : "Pin", run: () => void client.pin(id, !isPinned) },
+          { name: isMuted ? "Unmute" : "Mute", run: () => void client.mute(id, isMuted ? null : forEver) },
+          { name: isArchived ? "Unarchive" : "Archive", run: () => void client.archive(id, !isArchived) },
+          isUnread
+            ? { name: "Mark as read", run: readAll }
+            : { name: "Mark as unread", run: () => void client.markUnread(id) },
+        ],
+      },
+      option,
+      at,
+    );
   }
 
   disconnectedCallback(): void {
@@ -72,13 +130,20 @@ export class Conversations extends HTMLElement {
   #show(node: HTMLElement, row: ConversationRow): void {
     const title = titleOf(row);
     const unread = row.conversation.unreadCount;
+    const isUnread = unread > 0 || row.conversation.markedUnread;
+    const isPinned = row.conversation.pinOrder !== undefined;
     const time = row.preview?.createdAt ?? row.conversation.lastActivityAt;
     set(node, {
       "aria-selected": String(row.id === this.#selected),
-      "aria-label": [title, unread ? `${unread} unread` : "", this.#previewText(row), briefTime(time)].filter((part) =>
-        part
-      ).join(", "),
-      class: unread ? "unread" : null,
+      "aria-label": [
+        title,
+        unread ? `${unread} unread` : isUnread ? "marked as unread" : "",
+        isPinned ? "pinned" : "",
+        row.isMuted ? "muted" : "",
+        this.#previewText(row),
+        briefTime(time),
+      ].filter((part) => part).join(", "),
+      class: [isUnread ? "unread" : "", row.isMuted ? "muted" : ""].join(" ").trim() || null,
     });
     node.replaceChildren(
       avatar(
@@ -91,11 +156,17 @@ export class Conversations extends HTMLElement {
       ),
       make(
         "div.summary",
-        make("div.top", make("span.title", { dir: "auto" }, title), make("time", briefTime(time))),
+        make(
+          "div.top",
+          make("span.title", { dir: "auto" }, title),
+          isPinned && make("span.sign", "📌"),
+          row.isMuted && make("span.sign", "🔕"),
+          make("time", briefTime(time)),
+        ),
         make(
           "div.bottom",
           this.#preview(row),
-          ...(unread ? [make("span.badge", unread >= 100 ? "99+" : String(unread))] : []),
+          ...(isUnread ? [make("span.badge", unread >= 100 ? "99+" : unread ? String(unread) : "●")] : []),
         ),
       ),
     );

@@ -12,10 +12,12 @@ export interface MenuContent {
   items: MenuItem[];
   /** The kind one has given, if any; absent where no tapback can be given. */
   tapback?: { mine: string | null; choose(kind: string | null): void };
+  /** The name of the menu. */
+  label?: string;
 }
 
 /**
- * What can be done with a message: a row of tapbacks over a menu. In the browser's top layer, so nothing cuts it off. It
+ * What can be done with a message, or a conversation: a menu, over it a row of tapbacks if any can be given. In the browser's top layer, so nothing cuts it off. It
  * closes by Escape, a choice, or a click anywhere else, and gives the focus back.
  */
 export class MessageMenu extends HTMLElement {
@@ -26,7 +28,7 @@ export class MessageMenu extends HTMLElement {
     this.popover = "auto";
     // The tapbacks are buttons, which a menu may not have in it: they stand above it.
     this.replaceChildren(
-      make("div.menu", content.tapback && this.#tapbacks(content.tapback), this.#menu(content.items)),
+      make("div.menu", content.tapback && this.#tapbacks(content.tapback), this.#menu(content)),
     );
     this.showPopover();
     this.#place(at ?? below(origin));
@@ -40,10 +42,10 @@ export class MessageMenu extends HTMLElement {
     });
   }
 
-  #menu(items: MenuItem[]): HTMLElement {
+  #menu({ items, label = "Message actions" }: MenuContent): HTMLElement {
     return make(
       "div.items",
-      { role: "menu", "aria-label": "Message actions" },
+      { role: "menu", "aria-label": label },
       ...items.map((item) => this.#item(item)),
     );
   }

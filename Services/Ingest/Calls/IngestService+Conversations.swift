@@ -20,6 +20,11 @@ extension IngestService {
         forward(.listConversations, in: user.slot, weight: weight, exchange) { list.write(to: &$0) }
     }
 
+    func unreadTotal(_ user: UserID, _ exchange: Exchange) {
+        let query = SettingsQuery(user)
+        forward(.unreadTotal, in: user.slot, exchange) { query.write(to: &$0) }
+    }
+
     func sync(_ parameters: QueryParameters, _ user: UserID, _ exchange: Exchange) throws(Problem) {
         let query = SyncQuery(user, since: try parameters.syncCursor())
         forward(.sync, in: user.slot, exchange) { query.write(to: &$0) }

@@ -32,6 +32,20 @@ extension IngestService {
         case .delete: try query.isForEveryone() ? .deleteForEveryone(try route.message()) : .hide(try route.message())
         case .setTapback: .setTapback(try route.message(), try WriteFields.tapback(body))
         case .removeTapback: .removeTapback(try route.message())
+        default: .mark(try mark(route, body))
+        }
+    }
+
+    private func mark(_ route: Route, _ body: UnsafeRawBufferPointer) throws(Problem) -> Mark {
+        switch route.call {
+        case .mute: .muted(until: try MarkFields.mute(body))
+        case .unmute: .muted(until: nil)
+        case .pin: .pinned(order: try MarkFields.order(body))
+        case .unpin: .pinned(order: nil)
+        case .archive: .archived(through: try MarkFields.through(body))
+        case .unarchive: .archived(through: nil)
+        case .markUnread: .unread(true)
+        case .unmarkUnread: .unread(false)
         default: preconditionFailure("\(route.call) is no write")
         }
     }

@@ -33,6 +33,7 @@ extension Call {
         case .sendBatch: CallCost(0, perHundredItems: 100)
         case .createConversation: CallCost(perHundredItems: 100)
         case .rename, .putMember, .removeMember, .clearHistory, .unlist: CallCost()
+        case .mute, .unmute, .pin, .unpin, .archive, .unarchive, .markUnread, .unmarkUnread: CallCost()
         case .eraseUser, .revokeTokens, .dropImport: CallCost()
         // Its records are background work of the stores, which take them as they have time.
         case .importRecords: CallCost(atOnce: 4)
@@ -44,6 +45,8 @@ extension Call {
         case .listConversations: CallCost(perHundredItems: 10, atOnce: 8)
         case .changes, .members, .tapbacks, .messageReceipts: CallCost(perHundredItems: 2)
         case .sync: CallCost(10, atOnce: 8)
+        // The longest page of the list.
+        case .unreadTotal: CallCost(20, atOnce: 8)
         case .search: CallCost(20, atOnce: 8)
         case .digest: CallCost(0, perHundredItems: 500, atOnce: 4)
         }
@@ -61,6 +64,7 @@ extension Call {
         case .tapbacks: "listTapbacks"
         case .messageReceipts: "listReceipts"
         case .sync: "sync"
+        case .unreadTotal: "countUnread"
         case .search: "search"
         case .digest: "readDigest"
         case .importRecords: "importRecords"

@@ -9,7 +9,8 @@ enum Call: CaseIterable {
     case createConversation, listConversations, conversation, members
     case send, sendBatch, history, message, changes, digest, receipts
     case rename, unlist, putMember, removeMember, clearHistory
-    case sync, search
+    case sync, search, unreadTotal
+    case mute, unmute, pin, unpin, archive, unarchive, markUnread, unmarkUnread
     case settings, putSettings, conversationSettings, putConversationSettings
     case eraseUser, revokeTokens
     case importRecords, dropImport, exportConversation, exportUser
@@ -108,6 +109,7 @@ extension Route {
     private static func collection(_ method: Method, _ name: UnsafeRawBufferPointer) -> Result {
         if name == "limits" { return get(method, Route(.limits)) }
         if name == "sync" { return get(method, Route(.sync)) }
+        if name == "unread" { return get(method, Route(.unreadTotal)) }
         if name == "settings" { return getOrPut(method, Route(.settings), Route(.putSettings)) }
         if name == "import" { return post(method, Route(.importRecords)) }
         if name == "search" { return get(method, Route(.search)) }
@@ -149,8 +151,18 @@ extension Route {
                 Route(.putConversationSettings, conversation: identifier))
         }
         if part == "history" { return delete(method, Route(.clearHistory, conversation: identifier)) }
-        return .notFound
+        guard let mark = marks.first(where: { part == $0.name }) else { return .notFound }
+        return switch method {
+        case .put: .route(Route(mark.set, conversation: identifier))
+        case .delete: .route(Route(mark.remove, conversation: identifier))
+        default: .methodNotAllowed(allowed: "PUT, DELETE")
+        }
     }
+
+    private static let marks: [(name: StaticString, set: Call, remove: Call)] = [
+        ("mute", .mute, .unmute), ("pin", .pin, .unpin), ("archive", .archive, .unarchive),
+        ("unread", .markUnread, .unmarkUnread),
+    ]
 
     /// `/v1/conversations/{c}/messages/{m}` and `/v1/conversations/{c}/members/{userId}`
     private static func item(

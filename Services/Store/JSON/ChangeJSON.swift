@@ -101,6 +101,8 @@ struct PrivateChangeFields {
     var readSeq: Int64?
     /// `settings.changed`: the settings in force.
     var settings: Settings?
+    /// What a user keeps to themselves, as far as the kind is about it.
+    var marks: Marks?
     /// `conversation.joined`: the number of members. Not for clients.
     var memberCount = 0
 }
@@ -129,12 +131,13 @@ extension ByteBuffer {
         append(key: "messageId", json: change.message)
         append(key: "lastSeq", json: change.lastSeq)
         append(key: "throughSeq", json: change.throughSeq)
-        append(key: "readSeq", json: change.readSeq)
+        append(key: "readSeq", json: change.readSeq ?? change.marks?.unread?.readSeq)
         switch change.settings {
         case .ofUser(let settings): appendFields(settings)
         case .inConversation(let settings): appendFields(settings)
         case nil: break
         }
+        if let marks = change.marks { appendFields(marks) }
         endObject()
     }
 }

@@ -23,6 +23,15 @@ struct ConversationFields {
     var unreadCount: Int
     var readSeq: Int64
     var deliveredSeq: Int64
+    var marks = Marks()
+    /// Archived, and not back.
+    var isArchived = false
+    var isMuted = false
+}
+
+extension ConversationFields {
+    var isMarkedUnread: Bool { marks.unread?.isMarked ?? false }
+    var isUnread: Bool { unreadCount > 0 || isMarkedUnread }
 }
 
 extension ByteBuffer {
@@ -46,6 +55,11 @@ extension ByteBuffer {
         append(key: "unreadCount", json: conversation.unreadCount)
         append(key: "readSeq", json: conversation.readSeq)
         append(key: "deliveredSeq", json: conversation.deliveredSeq)
+        append(key: "mutedUntil", json: conversation.marks.mutedUntil)
+        append(key: "pinOrder", json: conversation.marks.pinOrder)
+        append(key: "archivedSeq", json: conversation.marks.archivedSeq)
+        if conversation.isArchived { append(key: "archived", json: true) }
+        if conversation.isMarkedUnread { append(key: "markedUnread", json: true) }
         endObject()
     }
 

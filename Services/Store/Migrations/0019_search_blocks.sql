@@ -1,7 +1,8 @@
 -- parley: compatible from 11
 -- owner: store
--- The index of the search in a layout of its own: the texts of 64 positions of a conversation side by side in a row. Executables of before keep theirs, in `search_texts` and `search_progress`; nobody else reads it. It
--- goes with the first migration that none of them work beside.
+-- The index of the search in a layout of its own: the texts of 64 positions of a conversation side by side in a row.
+-- Executables of before keep theirs, in `search_texts` and `search_progress`; nobody else reads it. It goes with the first
+-- migration that none of them work beside.
 
 CREATE TABLE store.search_blocks (
     slot            smallint      NOT NULL,

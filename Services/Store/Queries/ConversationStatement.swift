@@ -25,6 +25,11 @@ enum ConversationStatement {
         let unreadCount: Column<Int32>
         let readSeq: Column<Int64>
         let deliveredSeq: Column<Int64>
+        let mutedUntil: Column<Timestamp?>
+        let isMuted: Column<Bool?>
+        let pinOrder: Column<Int64?>
+        let archivedSeq: Column<Int64?>
+        let markedUnreadSeq: Column<Int64?>
         let unreadRest: Column<Int64?>
         let latestRest: Column<Int64?>
         let message: MessageWithParentColumns
@@ -91,6 +96,7 @@ enum ConversationStatement {
 
     struct ByIDInput: NamedFields {
         let reader: Parameter<UserID>
+        let readerSlot: Parameter<Slot>
         let conversations: ConversationsInput
     }
 
@@ -101,6 +107,7 @@ enum ConversationStatement {
         _ conversations: [ConversationID], for reader: UserID, of input: ByIDInput, in parameters: inout Parameters
     ) {
         parameters.set(input.reader, to: reader)
+        parameters.set(input.readerSlot, to: reader.slot)
         parameters.set(input.conversations, to: conversations)
     }
 }
@@ -121,5 +128,9 @@ extension ConversationFields {
         unreadCount = Int(row[columns.unreadCount])
         readSeq = row[columns.readSeq]
         deliveredSeq = row[columns.deliveredSeq]
+        isMuted = row[columns.isMuted] ?? false
+        marks = Marks(
+            mutedUntil: row[columns.mutedUntil], pinOrder: row[columns.pinOrder], archivedSeq: row[columns.archivedSeq],
+            unread: row[columns.markedUnreadSeq].map { Marks.Unread(isMarked: $0 >= readSeq, readSeq: readSeq) })
     }
 }

@@ -25,6 +25,11 @@ enum PrivateFeedStatement {
         let readReceipts: Column<Bool?>
         let presence: Column<Bool?>
         let memberCount: Column<Int32?>
+        let mutedUntil: Column<Timestamp?>
+        let pinOrder: Column<Int64?>
+        let archivedSeq: Column<Int64?>
+        let markedUnreadSeq: Column<Int64?>
+        let readSeq: Column<Int64?>
     }
 
     static let statement = PreparedStatement<Input, Columns>(
@@ -68,6 +73,24 @@ extension PrivateChangeFields {
         throughSeq = kind == .historyCleared ? row[columns.seq] : nil
         readSeq = kind == .readMoved ? row[columns.seq] : nil
         settings = kind == .settingsChanged ? Settings(row, columns) : nil
+        marks = Marks(row, columns, of: kind)
+    }
+}
+
+extension Marks {
+    /// A replayed change carries the marks in force now. Nil for other kinds.
+    fileprivate init?(_ row: Row, _ columns: PrivateFeedStatement.Columns, of kind: PrivateKind) {
+        switch kind {
+        case .muted:
+            self.init(mutedUntil: row[columns.mutedUntil], archivedSeq: row[columns.archivedSeq])
+        case .pinned: self.init(pinOrder: row[columns.pinOrder])
+        case .archived: self.init(archivedSeq: row[columns.archivedSeq])
+        case .markedUnread:
+            let readSeq = row[columns.readSeq] ?? 0
+            let isMarked = row[columns.markedUnreadSeq].map { $0 >= readSeq } ?? false
+            self.init(unread: Unread(isMarked: isMarked, readSeq: readSeq))
+        default: return nil
+        }
     }
 }
 

@@ -36,10 +36,29 @@ extension Queries {
 
     /// Returns `[Conversation]`, latest activity first, and the fields of each.
     private func latestConversations(_ query: ListConversations) async throws -> ConversationPage {
-        let rows = try await connection.query(ConversationStatement.list, .heavy) { parameters, input in
+        try await conversations(latestRows(query), of: query.reader, limit: Int(query.limit))
+    }
+
+    private func latestRows(_ query: ListConversations) async throws -> Rows {
+        try await connection.query(ConversationStatement.list, .heavy) { parameters, input in
             ConversationStatement.set(query, of: input, in: &parameters)
         }
-        return try await conversations(rows, of: query.reader, limit: Int(query.limit))
+    }
+
+    /// `{conversations, messages, more}`: as much work as the longest page of the list, whose conversations it counts.
+    func unreadTotal(_ query: SettingsQuery) async throws -> [UInt8] {
+        try await refuseErased(query.user)
+        let limit = Int(ContractLimits.conversationsPerPage)
+        let rows = try await latestRows(ListConversations(reader: query.user, limit: UInt16(limit), before: .start))
+        let listed = try await completed(listed(Array(rows.prefix(limit)), of: query.user), of: query.user)
+        let counted = listed.map(\.conversation).filter { $0.isUnread && !$0.isMuted && !$0.isArchived }
+        var buffer = ByteBuffer()
+        buffer.beginObject()
+        buffer.append(key: "conversations", json: counted.count)
+        buffer.append(key: "messages", json: counted.reduce(0) { $0 + $1.unreadCount })
+        buffer.append(key: "more", json: rows.count > limit)
+        buffer.endObject()
+        return buffer.array
     }
 
     typealias ConversationPage = (json: [UInt8], conversations: [ConversationFields], hasMore: Bool)
@@ -88,6 +107,7 @@ extension Queries {
         for index in listed.indices where listed[index].latestRest != nil {
             try await findLatest(&listed[index], of: reader, &budget)
         }
+        for index in listed.indices { listed[index].decideArchived() }
         return listed
     }
 
@@ -174,6 +194,12 @@ private struct ListedConversation {
         let isCounted = conversation.unreadCount == UnreadStatement.limit
         unreadRest = isCounted ? nil : row[columns.unreadRest]
         latestRest = row[columns.latestRest]
+    }
+
+    /// Decides whether it is archived, when its latest message is known: a later one brings it back, unless it is muted.
+    mutating func decideArchived() {
+        guard let through = conversation.marks.archivedSeq else { return }
+        conversation.isArchived = conversation.isMuted || message?.seq ?? 0 <= through
     }
 
     mutating func take(_ row: Row, of rows: Rows) {

@@ -85,6 +85,7 @@ final class Queries {
         case .search: try prepare(search) { .user($0.reader) }
         case .sync: try prepare(sync) { .user($0.user) }
         case .settings: try prepare(settings) { .user($0.user) }
+        case .unreadTotal: try prepare(unreadTotal) { .user($0.user) }
         case .conversationSettings: try prepare(conversationSettings) { .user($0.reader) }
         case .exportedConversations: try prepare(exportedConversations) { .user($0.user) }
         case .exportHead: try prepare(exportHead) { .conversation($0.conversation) }

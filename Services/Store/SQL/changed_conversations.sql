@@ -13,9 +13,9 @@
 --
 -- > {member_conversation}
 WITH page AS (
-    SELECT c.*, s.*, {shown_at(is_present => s.joined_seq IS NOT NULL)} AS shown_at FROM (
+    SELECT c.*, s.*, {marks_of_listing}, {shown_at(is_present => s.joined_seq IS NOT NULL)} AS shown_at FROM (
         -- As in list_conversations.
-        SELECT i.slot, i.conversation_id FROM store.inbox i
+        SELECT i.slot, i.conversation_id, {marks_of_listing} FROM store.inbox i
         WHERE i.user_slot = :reader_slot AND i.user_id = :reader AND {is_shown_in_list(user => :reader)}
           AND i.conversation_id > :after
         ORDER BY i.conversation_id OFFSET 0

@@ -10,10 +10,10 @@
 -- > {member_conversation}
 WITH page AS (
     SELECT * FROM (
-        SELECT c.*, s.*, {shown_at(is_present => s.joined_seq IS NOT NULL)} AS shown_at FROM (
+        SELECT c.*, s.*, {marks_of_listing}, {shown_at(is_present => s.joined_seq IS NOT NULL)} AS shown_at FROM (
             -- In the order of the ids, each conversation looked up from it. Otherwise the planner scans all conversations
             -- whenever it expects long inboxes.
-            SELECT i.slot, i.conversation_id FROM store.inbox i
+            SELECT i.slot, i.conversation_id, {marks_of_listing} FROM store.inbox i
             WHERE i.user_slot = :reader_slot AND i.user_id = :reader AND {is_shown_in_list(user => :reader)}
             ORDER BY i.conversation_id OFFSET 0
         ) i

@@ -18,6 +18,11 @@
 -- > read_receipts              boolean        what the user has decided for all, or NULL
 -- > presence                   boolean        or NULL
 -- > member_count               integer
+-- > muted_until                timestamptz    of a mark, as the following: what the user keeps of the conversation
+-- > pin_order                  bigint
+-- > archived_seq               bigint
+-- > marked_unread_seq          bigint
+-- > read_seq                   bigint         how far the user has read, of a mark as unread
 SELECT coalesce((SELECT u.last_useq FROM store.user_streams u WHERE u.user_slot = :user_slot AND u.user_id = :user), 0)
         AS last_useq,
     f.useq, f.kind, f.at, f.conversation_id, f.seq, least(f.last_seq, f.end_seq) AS last_seq, f.message_id,
@@ -33,7 +38,11 @@ SELECT coalesce((SELECT u.last_useq FROM store.user_streams u WHERE u.user_slot 
     CASE WHEN f.end_seq < f.last_seq
         THEN {member_count_as_of(
             slot => f.slot, conversation => f.conversation_id, present => f.member_count, position => f.end_seq)}
-        ELSE f.member_count END AS member_count
+        ELSE f.member_count END AS member_count,
+    i.muted_until, i.pin_order, i.archived_seq, i.marked_unread_seq,
+    CASE WHEN f.kind = {PrivateKind.markedUnread} THEN coalesce((
+        SELECT h.read_seq FROM receipt.published_horizons h
+        WHERE h.slot = f.slot AND h.conversation_id = f.conversation_id AND h.user_id = :user), 0) END AS read_seq
 FROM (VALUES (1)) one
 LEFT JOIN LATERAL (
     SELECT h.useq, h.kind, h.at, h.slot, h.conversation_id, h.seq, c.last_seq, c.member_count, h.message_id,
@@ -44,4 +53,10 @@ LEFT JOIN LATERAL (
     WHERE h.user_slot = :user_slot AND h.user_id = :user AND h.useq > :after
     ORDER BY h.useq LIMIT :limit
 ) f ON true
+LEFT JOIN LATERAL (
+    SELECT {marks_of_listing} FROM store.inbox i
+    WHERE i.user_slot = :user_slot AND i.user_id = :user AND i.conversation_id = f.conversation_id
+      AND f.kind BETWEEN {PrivateKind.muted} AND {PrivateKind.markedUnread}
+    OFFSET 0
+) i ON true
 ORDER BY f.useq

@@ -1,4 +1,4 @@
--- Takes a conversation that the actor has left out of the actor's list, which frees its place there.
+-- Takes a conversation that the actor has left out of the actor's list, which frees its place there, and that of a pin.
 --
 -- :slot         smallint
 -- :conversation uuid
@@ -37,7 +37,8 @@ verdict AS MATERIALIZED (
 {move(positions => 0)},
 {keep_outcome},
 unlisted AS (
-    UPDATE store.inbox i SET is_removed = true FROM moved
+    UPDATE store.inbox i
+    SET is_removed = true, pin_order = NULL, archived_seq = NULL, marked_unread_seq = NULL FROM moved
     WHERE i.user_slot = :actor_slot AND i.user_id = :actor AND i.conversation_id = :conversation
 ),
 {tell_user(

@@ -75,13 +75,14 @@ extension Write.Action {
         case .clearHistory(let through): ClearHistory(through: through)
         case .putSettings(let readReceipts): PutConversationSettings(readReceipts: readReceipts)
         case .unlist: UnlistConversation()
+        case .mark(let mark): MarkConversation(mark: mark)
         }
     }
 
     static let kinds: [any WriteKind.Type] = [
         EditMessage.self, DeleteMessage.self, HideMessage.self, SetTapback.self, RemoveTapback.self, PutMember.self,
         RemoveMember.self, RenameConversation.self, ClearHistory.self, PutConversationSettings.self,
-        UnlistConversation.self,
+        UnlistConversation.self, MarkConversation.self,
     ]
 }
 

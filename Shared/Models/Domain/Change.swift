@@ -74,7 +74,8 @@ public struct PrivateChange: Hashable, Sendable, Codable {
     public var messageId: MessageID?
     /// The last position cleared by `history.cleared`.
     public var throughSeq: Int64?
-    /// The position of `read.moved`: the user has read up to here, on any device.
+    /// The position of `read.moved`: the user has read up to here, on any device. Of `markedUnread`: as far as here when
+    /// they marked it.
     public var readSeq: Int64?
     /// The last position at `conversation.joined`. The session sends the changes after it.
     public var lastSeq: Int64?
@@ -84,11 +85,20 @@ public struct PrivateChange: Hashable, Sendable, Codable {
     public var presence: Bool?
     /// The settings that follow the user's own, after `settings.changed` with a conversation.
     public var inherited: [Open<InheritedSetting>]?
+    /// The end of the mute after `muted`; nil if there is none.
+    public var mutedUntil: Timestamp?
+    /// The place among the pinned after `pinned`; nil if it is not pinned.
+    public var pinOrder: Int64?
+    /// The position up to which the conversation is archived, after `archived` and `muted`; nil if it is not.
+    public var archivedSeq: Int64?
+    /// Whether it is marked as unread, after `markedUnread`.
+    public var markedUnread: Bool?
 
     public init(
         useq: Int64, kind: PrivateKind, at: Timestamp, conversationId: ConversationID? = nil,
         messageId: MessageID? = nil, throughSeq: Int64? = nil, readSeq: Int64? = nil, lastSeq: Int64? = nil,
-        readReceipts: Bool? = nil, presence: Bool? = nil, inherited: [InheritedSetting]? = nil
+        readReceipts: Bool? = nil, presence: Bool? = nil, inherited: [InheritedSetting]? = nil,
+        mutedUntil: Timestamp? = nil, pinOrder: Int64? = nil, archivedSeq: Int64? = nil, markedUnread: Bool? = nil
     ) {
         self.useq = useq
         self.kind = .known(kind)
@@ -101,5 +111,9 @@ public struct PrivateChange: Hashable, Sendable, Codable {
         self.readReceipts = readReceipts
         self.presence = presence
         self.inherited = inherited?.map(Open.known)
+        self.mutedUntil = mutedUntil
+        self.pinOrder = pinOrder
+        self.archivedSeq = archivedSeq
+        self.markedUnread = markedUnread
     }
 }

@@ -26,11 +26,23 @@ public struct Conversation: Hashable, Sendable, Codable, Identifiable {
     public var readSeq: Int64
     /// One of the user's devices has everything up to here; 0: nothing.
     public var deliveredSeq: Int64
+    /// The end of the user's mute, which may have passed; nil: not muted. `Timestamp.forever`: until it is taken away.
+    public var mutedUntil: Timestamp?
+    /// The place among the user's pinned conversations, the lowest first; nil: not pinned.
+    public var pinOrder: Int64?
+    /// Archived by the user with all that had come up to here.
+    public var archivedSeq: Int64?
+    /// Archived, and not back: no message has come after `archivedSeq`, or it is muted. Nil: no.
+    public var archived: Bool?
+    /// Marked as unread by the user, who has read nothing since. Nil: no.
+    public var markedUnread: Bool?
 
     public init(
         id: ConversationID, kind: ConversationKind, title: String? = nil, createdAt: Timestamp, lastSeq: Int64,
         lastActivityAt: Timestamp, lastMessage: Message? = nil, memberCount: Int, role: MemberRole,
-        windows: [Window], clearedSeq: Int64 = 0, unreadCount: Int = 0, readSeq: Int64 = 0, deliveredSeq: Int64 = 0
+        windows: [Window], clearedSeq: Int64 = 0, unreadCount: Int = 0, readSeq: Int64 = 0, deliveredSeq: Int64 = 0,
+        mutedUntil: Timestamp? = nil, pinOrder: Int64? = nil, archivedSeq: Int64? = nil, archived: Bool? = nil,
+        markedUnread: Bool? = nil
     ) {
         self.id = id
         self.kind = .known(kind)
@@ -46,6 +58,11 @@ public struct Conversation: Hashable, Sendable, Codable, Identifiable {
         self.unreadCount = unreadCount
         self.readSeq = readSeq
         self.deliveredSeq = deliveredSeq
+        self.mutedUntil = mutedUntil
+        self.pinOrder = pinOrder
+        self.archivedSeq = archivedSeq
+        self.archived = archived
+        self.markedUnread = markedUnread
     }
 }
 
@@ -53,8 +70,30 @@ extension Conversation {
     /// Whether the user is a member now. A former member reads their windows and writes nothing.
     public var isMember: Bool { windows.last.map { $0.to == nil } ?? false }
 
+    public func isMuted(at now: Timestamp) -> Bool { mutedUntil.map { $0 > now } ?? false }
+
+    /// Whether it is in the user's archive: no message has come after, or it is muted.
+    public func isArchived(at now: Timestamp) -> Bool {
+        archivedSeq.map { lastMessage?.seq ?? 0 <= $0 || isMuted(at: now) } ?? false
+    }
+
     /// Whether the position lies in one of the user's stays.
     public func shows(_ seq: Int64) -> Bool { windows.contains { $0.contains(seq) } }
+}
+
+/// What is unread in the latest conversations of a user, without those that are muted or archived.
+public struct UnreadSummary: Hashable, Sendable, Codable {
+    /// Those with unread messages, or marked as unread.
+    public var conversations: Int
+    public var messages: Int
+    /// There are conversations that were not looked at.
+    public var more: Bool
+
+    public init(conversations: Int, messages: Int, more: Bool) {
+        self.conversations = conversations
+        self.messages = messages
+        self.more = more
+    }
 }
 
 /// One stay of a user in a conversation: the changes that they see, both ends included.

@@ -11,6 +11,8 @@ public struct Limits: Hashable, Sendable, Codable {
     public var membersPerConversation: Int
     /// The conversations in one user's list, including those they have left.
     public var conversationsPerUser: Int
+    /// Absent from a server without pins.
+    public var pinnedConversations: Int?
     /// The length of a title in Unicode scalars.
     public var titleCharacters: Int
     public var mentionsPerMessage: Int

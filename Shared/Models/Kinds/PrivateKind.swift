@@ -7,6 +7,10 @@ public enum PrivateKind: UInt8, CaseIterable, ContractName {
     case readMoved = 5
     case settingsChanged = 6
     case conversationRemoved = 7
+    case muted = 8
+    case pinned = 9
+    case archived = 10
+    case markedUnread = 11
 
     public var name: StaticString {
         switch self {
@@ -17,6 +21,10 @@ public enum PrivateKind: UInt8, CaseIterable, ContractName {
         case .readMoved: "read.moved"
         case .settingsChanged: "settings.changed"
         case .conversationRemoved: "conversation.removed"
+        case .muted: "muted"
+        case .pinned: "pinned"
+        case .archived: "archived"
+        case .markedUnread: "markedUnread"
         }
     }
 }

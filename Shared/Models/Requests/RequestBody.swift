@@ -132,6 +132,27 @@ public enum RequestBody {
         public init(readReceipts: SettingChoice? = nil) { self.readReceipts = readReceipts }
     }
 
+    /// `PUT …/mute`. Nil: for ever.
+    public struct NewMute: Hashable, Sendable, Codable {
+        public var until: Timestamp?
+
+        public init(until: Timestamp? = nil) { self.until = until }
+    }
+
+    /// `PUT …/pin`. The lowest order stands first; nil is 0.
+    public struct NewPin: Hashable, Sendable, Codable {
+        public var order: Int64?
+
+        public init(order: Int64? = nil) { self.order = order }
+    }
+
+    /// `PUT …/archive`. The last position that the user was shown; nil: the last one there is.
+    public struct NewArchive: Hashable, Sendable, Codable {
+        public var throughSeq: Int64?
+
+        public init(throughSeq: Int64? = nil) { self.throughSeq = throughSeq }
+    }
+
     /// A user's choice: yes, no, or the value that holds without a choice, which is `null` in JSON.
     public enum SettingChoice: Hashable, Sendable {
         case on, off, byDefault

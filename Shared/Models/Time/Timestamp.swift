@@ -4,6 +4,9 @@ public struct Timestamp: Hashable, Sendable {
 
     public init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
+    /// The last moment that clients can name: a mute until then has no end.
+    public static let forever = Timestamp(milliseconds: 253_402_300_799_999)
+
     /// Converts from PostgreSQL's microseconds since 2000-01-01 (Documentation, "Date/Time Types").
     public init(postgresMicroseconds: Int64) {
         milliseconds = Self.floorDivide(postgresMicroseconds, by: 1000) + Self.postgresEpoch

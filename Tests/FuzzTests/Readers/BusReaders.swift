@@ -72,6 +72,7 @@ extension Reader {
             Write(conversation, by: bob, key: nil, .putMember(alice, .owner)),
             Write(conversation, by: bob, key: nil, .clearHistory(through: 7)),
             Write(conversation, by: bob, key: nil, .putSettings(readReceipts: .inherit)),
+            Write(conversation, by: bob, key: nil, .mark(.pinned(order: -7))),
             Write(conversation, by: bob, key: nil, .deleteForEveryone(message))),
         layout(
             SyncQuery(

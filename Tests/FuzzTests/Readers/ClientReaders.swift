@@ -61,6 +61,13 @@ extension Reader {
         Reader("conversationSettings", #"{"readReceipts":null}"#) {
             (try? SettingsFields($0, areOfConversation: true)).map { _ in true }
         },
+        Reader("mute", #"{"until":"2026-03-08T07:00:00.000Z"}"#, "") {
+            (try? MarkFields.mute($0)).map { (0...Timestamp.forever.milliseconds).contains($0.milliseconds) }
+        },
+        Reader("pin", #"{"order":-7}"#, "{}") { (try? MarkFields.order($0)).map { abs($0) < 1 << 53 } },
+        Reader("archive", #"{"throughSeq":7}"#, #"{"throughSeq":null}"#) {
+            (try? MarkFields.through($0)).map { $0 > 0 }
+        },
         Reader("text", #"{"text":"Sunday, ten?"}"#) {
             (try? WriteFields.text($0, limits)).map { !$0.utf8.contains(0) && $0.utf8.count <= 16384 }
         },

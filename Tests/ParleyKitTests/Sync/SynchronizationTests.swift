@@ -125,6 +125,7 @@ private final class Run {
         case 48..<52: try deleteForEveryone(by: index, in: id)
         case 52..<55: if let message { try device.write(.deleteForMe, in: id, message: message.id) }
         case 55..<60: if let message { try device.write(.read(seq: message.seq), in: id) }
+        case 88..<91: try device.write(.mark(mark(in: id, of: device.user), after: 0), in: id)
         case 60..<61: if let message { try device.write(.clearHistory(through: message.seq), in: id) }
         case 61..<65: try device.write(.rename(title: "title \(world.random.next() % 100)"), in: id)
         case 65..<71:
@@ -137,12 +138,22 @@ private final class Run {
         case 79..<83: try device.kill()
         case 83..<86: device.breakConnection()
         case 86..<88: try device.catchUp()
-        case 88..<94:
+        case 91..<96:
             try device.look(
                 id,
                 [.newest, .before(Int64.random(in: 1...30, using: &world.random)), .after(0)].randomElement(
                     using: &world.random)!)
         default: try device.start()
+        }
+    }
+
+    private func mark(in id: ConversationID, of user: UserID) -> ConversationMark {
+        let sets = world.happens(70)
+        return switch Int.random(in: 0..<4, using: &world.random) {
+        case 0: .muted(until: sets ? .forever : nil)
+        case 1: .pinned(order: sets ? Int64.random(in: -3...3, using: &world.random) : nil)
+        case 2: .archived(through: sets ? max(1, world.server.lastSeq(user, id)) : nil)
+        default: .unread(sets)
         }
     }
 
@@ -267,6 +278,7 @@ private final class Run {
         // A read that the server refused, because the user had left, stays on the device.
         if truth.windows != [Window(from: truth.windows[0].from)] {
             (copy.readSeq, copy.unreadCount) = (truth.readSeq, truth.unreadCount)
+            copy.markedUnread = truth.markedUnread  // What the device takes as read has ended it there.
         }
         guard copy == truth else { throw Mismatch("\(who) has \(copy), the server \(truth)") }
     }

@@ -45,7 +45,10 @@ extension Database {
     func unlist(_ arguments: Arguments) -> [SimulatedRow] {
         write(arguments, byFormer: true, reporting: { _ in .init() }) { writing in
             let isNew = tables.conversations[writing.conversation]!.removedBy.insert(writing.actor).inserted
-            return isNew ? .due(tell(writing.actor, .conversationRemoved, writing.conversation)) : .void
+            guard isNew else { return .void }
+            let muted = tables.users[writing.actor]!.marks[writing.conversation]?.mutedUntil
+            tables.users[writing.actor]!.marks[writing.conversation] = Tables.Marks(mutedUntil: muted)
+            return .due(tell(writing.actor, .conversationRemoved, writing.conversation))
         }
     }
 
@@ -84,6 +87,46 @@ extension Database {
                 tables.conversations[writing.conversation]!.stays[writing.actor]![index].cleared = cleared
             }
             return .due(tell(writing.actor, .historyCleared, writing.conversation, through))
+        }
+    }
+
+    // MARK: Marks
+
+    /// $8 kind · $9 until · $10 number. Nobody pins as many as there may be here.
+    func mark(_ arguments: Arguments) -> [SimulatedRow] {
+        let user: UserID = arguments.value(2)
+        let kind = PrivateKind(rawValue: UInt8(arguments.value(7) as Int16))!
+        func read(_ conversation: Tables.Conversation) -> Int64 { conversation.horizons[user]?.read ?? 0 }
+        func marks(_ id: ConversationID, _ conversation: Tables.Conversation) -> Tables.Marks {
+            var marks = tables.users[user]?.marks[id] ?? Tables.Marks()
+            let number: Int64? = arguments.value(9)
+            switch kind {
+            case .muted:
+                let isMuted = marks.mutedUntil.map { $0 > clock } ?? false
+                let end = conversation.end(for: user)
+                if !isMuted, conversation.messages.contains(where: { $0.seq > marks.archived ?? .max && $0.seq <= end })
+                {
+                    marks.archived = nil
+                }
+                marks.mutedUntil = arguments.value(8)
+            case .pinned: marks.pinOrder = number
+            case .archived: marks.archived = number.map { min($0, conversation.end(for: user)) }
+            default: marks.unread = number.map { _ in read(conversation) }
+            }
+            return marks
+        }
+        let id: ConversationID = arguments.value(1)
+        func detail(_ conversation: Tables.Conversation) -> Int64? {
+            guard tables.users[user]?.told[id] != nil else { return nil }
+            return kind == .markedUnread ? read(conversation) : marks(id, conversation).archived ?? 0
+        }
+        return write(arguments, byFormer: nil, reporting: { .init(detail: $0.flatMap(detail)) }) { writing in
+            let isUnlisted = writing.stored.removedBy.contains(user) && !writing.stored.isMember(user)
+            guard !isUnlisted else { return .refused(.conflict) }
+            let new = marks(id, writing.stored)
+            guard new != tables.users[user]!.marks[id] ?? Tables.Marks() else { return .void }
+            tables.users[user]!.marks[id] = new
+            return .due(tell(user, kind, id))
         }
     }
 

@@ -55,13 +55,14 @@ extension Database {
         let limit: Int64 = arguments.value(3)
         let changes = user.changes.dropFirst(Int(max(after, user.first - 1))).prefix(Int(limit))
         if changes.isEmpty { return [[SimulatedValue(user.useq)] + noPrivateChange] }
-        return changes.map { [SimulatedValue(user.useq)] + columns($0, of: name, user.settings) }
+        return changes.map { [SimulatedValue(user.useq)] + columns($0, of: name, user.settings) + marks($0, of: name) }
     }
 
     private var noPrivateChange: SimulatedRow {
         [
             null(Int64.self), null(Int16.self), null(Timestamp.self), null(ConversationID.self), null(Int64.self),
             null(Int64.self), null(MessageID.self), null(Bool.self), null(Bool.self), null(Bool.self), null(Int32.self),
+            null(Timestamp.self), null(Int64.self), null(Int64.self), null(Int64.self), null(Int64.self),
         ]
     }
 
@@ -81,6 +82,19 @@ extension Database {
             SimulatedValue(change.message), SimulatedValue(isSetting ? decided : nil),
             SimulatedValue(isSetting ? own?.readReceipts : nil), SimulatedValue(isSetting ? own?.presence : nil),
             SimulatedValue(memberCount.map { Int32($0) }),
+        ]
+    }
+
+    /// What the user keeps of the conversation, if the change is about that.
+    private func marks(_ change: Tables.PrivateChange, of user: UserID) -> SimulatedRow {
+        let kinds: [PrivateKind] = [.muted, .pinned, .archived, .markedUnread]
+        let id = kinds.contains(change.kind) ? change.conversation : nil
+        let marks = id.flatMap { tables.users[user]?.marks[$0] }
+        let read =
+            change.kind == .markedUnread ? id.flatMap { tables.conversations[$0] }?.horizons[user]?.read ?? 0 : nil
+        return [
+            SimulatedValue(marks?.mutedUntil), SimulatedValue(marks?.pinOrder), SimulatedValue(marks?.archived),
+            SimulatedValue(marks?.unread), SimulatedValue(read),
         ]
     }
 

@@ -42,6 +42,7 @@ extension Database {
         "clear_history": { $0.clearHistory($1) },
         "unlist_conversation": { $0.unlist($1) },
         "put_conversation_settings": { $0.putConversationSettings($1) },
+        "mark_conversation": { $0.mark($1) },
         "put_settings": { $0.putSettings($1) },
         "media_releases": { _, _ in [] },
         "latest_changes": { $0.latestChanges($1) },

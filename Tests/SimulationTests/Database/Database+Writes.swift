@@ -61,9 +61,10 @@ extension Database {
 
     /// $1 slot · $2 conversation · $3 actor · $4 their slot · $5 name · $6 action · $7 subject · then the action's own
     ///
+    /// - Parameter byFormer: whether it is of former members alone; nil: of present ones, too.
     /// - Parameter report: made from the conversation before the write; nil if there is none.
     func write(
-        _ arguments: Arguments, byFormer: Bool = false, reporting report: (Tables.Conversation?) -> Report,
+        _ arguments: Arguments, byFormer: Bool? = false, reporting report: (Tables.Conversation?) -> Report,
         _ carryOut: (Writing) -> Verdict
     ) -> [SimulatedRow] {
         let conversation: ConversationID = arguments.value(1)
@@ -83,12 +84,12 @@ extension Database {
     }
 
     private func judge(
-        _ actor: UserID, byFormer: Bool, _ conversation: ConversationID, _ carryOut: (Tables.Conversation) -> Verdict
+        _ actor: UserID, byFormer: Bool?, _ conversation: ConversationID, _ carryOut: (Tables.Conversation) -> Verdict
     ) -> Verdict {
         guard let stored = tables.conversations[conversation], stored.stays[actor] != nil else {
             return .refused(.notFound)
         }
-        guard stored.isMember(actor) != byFormer else { return .refused(byFormer ? .conflict : .forbidden) }
+        if let byFormer, stored.isMember(actor) == byFormer { return .refused(byFormer ? .conflict : .forbidden) }
         return carryOut(stored)
     }
 

@@ -107,6 +107,15 @@ struct Tables {
         var presence = true
     }
 
+    /// What a user keeps to themselves about a conversation.
+    struct Marks: Equatable {
+        var mutedUntil: Timestamp?
+        var pinOrder: Int64?
+        var archived: Int64?
+        /// How far the user had read.
+        var unread: Int64?
+    }
+
     /// A row of `store.user_streams`, with the user's other rows.
     struct User {
         /// Kept small, so that sessions that were away miss some.
@@ -118,6 +127,8 @@ struct Tables {
         var first: Int64 { max(1, useq - Self.kept + 1) }
         /// `store.inbox`: the conversations, with the read position sent to the user's devices.
         var told: [ConversationID: Int64] = [:]
+        /// What it has besides.
+        var marks: [ConversationID: Marks] = [:]
         /// Nil if the user never set any.
         var settings: UserSettings?
 

@@ -171,12 +171,19 @@ extension Tables {
                     }
                 }),
             TableContent(
-                "store.inbox", "user_slot user_id slot conversation_id told_read_seq is_removed",
+                "store.inbox",
+                """
+                user_slot user_id slot conversation_id told_read_seq is_removed muted_until pin_order archived_seq \
+                marked_unread_seq
+                """,
                 userRows { id, user in
                     user.told.map { conversation, seq in
-                        [
+                        let marks = user.marks[conversation]
+                        return [
                             SimulatedValue(conversation.slot), SimulatedValue(conversation), SimulatedValue(seq),
-                            SimulatedValue(isUnlisted(conversation, by: id)),
+                            SimulatedValue(isUnlisted(conversation, by: id)), SimulatedValue(marks?.mutedUntil),
+                            SimulatedValue(marks?.pinOrder), SimulatedValue(marks?.archived),
+                            SimulatedValue(marks?.unread),
                         ]
                     }
                 }),

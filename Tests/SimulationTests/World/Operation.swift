@@ -1,4 +1,5 @@
 import Models
+import Wire
 
 /// An operation that a user requests under its own key: one request of the client contract, however often it is
 /// repeated.
@@ -15,6 +16,7 @@ struct Operation {
         case remove(UserID)
         case clearHistory(through: Int64)
         case unlist
+        case mark(Mark)
         /// Applies to this conversation. Nil means the general setting.
         case showReadingHere(Bool?)
         case showReading(Bool)
@@ -70,10 +72,26 @@ struct Operation {
         case .remove(let user): return ("DELETE", "\(base)/members/\(user)", "")
         case .clearHistory(let seq): return ("DELETE", "\(base)/history?through=\(seq)", "")
         case .unlist: return ("DELETE", base, "")
+        case .mark(let mark): return mark.request(base)
         case .showReadingHere(let shows):
             return ("PUT", "\(base)/settings", #"{"readReceipts":\#(shows.map(String.init) ?? "null")}"#)
         case .showReading(let shows): return ("PUT", "/v1/settings", #"{"readReceipts":\#(shows)}"#)
         case .read(let seq): return ("POST", "\(base)/receipts", #"{"readSeq":\#(seq)}"#)
+        }
+    }
+}
+
+extension Mark {
+    fileprivate func request(_ base: String) -> (method: String, path: String, body: String) {
+        switch self {
+        case .muted(let until?): ("PUT", "\(base)/mute", #"{"until":"\#(until)"}"#)
+        case .pinned(let order?): ("PUT", "\(base)/pin", #"{"order":\#(order)}"#)
+        case .archived(let through?): ("PUT", "\(base)/archive", #"{"throughSeq":\#(through)}"#)
+        case .unread(true): ("PUT", "\(base)/unread", "")
+        case .muted: ("DELETE", "\(base)/mute", "")
+        case .pinned: ("DELETE", "\(base)/pin", "")
+        case .archived: ("DELETE", "\(base)/archive", "")
+        case .unread: ("DELETE", "\(base)/unread", "")
         }
     }
 }

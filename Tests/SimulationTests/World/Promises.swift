@@ -91,7 +91,8 @@ extension Promises.Done {
         case .removeTapback(let id): return was { ledger.messages[id]?.tapback(of: user, at: $0) == nil }
         case .add(let member): return was { ledger.isMember(member, at: $0) }
         case .remove(let member): return was { !ledger.isMember(member, at: $0) }
-        case .deleteForEveryone, .hide, .clearHistory, .unlist, .showReading, .showReadingHere, .read, .sendBatch:
+        case .deleteForEveryone, .hide, .clearHistory, .unlist, .mark, .showReading, .showReadingHere, .read,
+            .sendBatch:
             return true
         }
     }

@@ -1,5 +1,6 @@
 import Models
 import Reactor
+import Wire
 
 /// The actions of the users in a run.
 @Reactor
@@ -13,7 +14,7 @@ final class Work {
 
     func doSomething(_ number: Int) {
         let conversation = system.conversations[world.pick(0...1)]
-        switch world.pick(0...24) {
+        switch world.pick(0...26) {
         case 0: perform(.add(system.users[world.pick(2...3)]), conversation, by: 0)
         case 1: perform(.remove(system.users[world.pick(2...3)]), conversation, by: 0)
         case 2:
@@ -33,6 +34,7 @@ final class Work {
         case 16: reply(number)
         case 17: sendBatch(number, conversation)
         case 18: perform(.unlist, conversation, by: world.pick(2...3))
+        case 19...20: perform(.mark(mark(in: conversation)), conversation, by: world.pick(0...3))
         default: send(number, conversation)
         }
     }
@@ -102,6 +104,16 @@ final class Work {
     private func changeAsAnyone(_ kind: (MessageID) -> Operation.Kind) {
         guard let target = anyMessage else { return }
         perform(kind(target.message), target.conversation, by: world.pick(0...3))
+    }
+
+    private func mark(in conversation: ConversationID) -> Mark {
+        let sets = world.chance(0.7)
+        return switch world.pick(0...3) {
+        case 0: .muted(until: sets ? [.forever, Timestamp(milliseconds: 1_700_000_001_000)][world.pick(0...1)] : nil)
+        case 1: .pinned(order: sets ? Int64(world.pick(0...3)) : nil)
+        case 2: .archived(through: sets ? Int64(world.pick(1...max(1, Int(system.lastSeq(conversation))))) : nil)
+        default: .unread(sets)
+        }
     }
 
     // MARK: Settings

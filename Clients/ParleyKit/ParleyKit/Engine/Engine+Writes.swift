@@ -53,6 +53,28 @@ extension Engine {
         try write(.read(seq: seq), in: id)
     }
 
+    // MARK: Marks
+
+    func mark(_ mark: ConversationMark, in id: ConversationID) throws(ParleyError) {
+        try write(.mark(mark, after: 0), in: id)
+    }
+
+    func pin(_ id: ConversationID, order: Int64?) throws(ParleyError) {
+        guard let store else { throw .closed }
+        try mark(.pinned(order: order ?? (try? store.topPinOrder()) ?? 0), in: id)
+    }
+
+    /// With what the user was shown: what comes meanwhile brings it back.
+    func archive(_ id: ConversationID) throws(ParleyError) {
+        guard let store else { throw .closed }
+        try mark(.archived(through: (try? store.conversation(id))??.lastSeq ?? .max), in: id)
+    }
+
+    func unmarkUnread(_ id: ConversationID) throws(ParleyError) {
+        guard let store else { throw .closed }
+        if (try? store.conversation(id))??.markedUnread == true { try mark(.unread(false), in: id) }
+    }
+
     func setDraft(_ draft: Draft?, in id: ConversationID) throws(ParleyError) {
         try change([.draft(id)]) { (store, now) throws(StorageError) in try store.setDraft(draft, in: id, at: now) }
     }

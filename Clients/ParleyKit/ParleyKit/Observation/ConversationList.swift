@@ -2,12 +2,13 @@ import Models
 import ParleyStorage
 import Synchronization
 
-/// The list of conversations, those with the latest activity first, as one state after the other.
+/// The list of conversations, the pinned ones first, then those with the latest activity, as one state after the other.
 public final class ConversationList: AsyncSequence, Sendable {
     public typealias Element = ConversationListUpdate
     public typealias AsyncIterator = Updates<Element>.AsyncIterator
 
     private let observation: ObservationContext
+    private let folder: ConversationFolder
     private let limit: Mutex<Int>
     private let signals = Mutex<[WeakSignal]>([])
 
@@ -15,7 +16,8 @@ public final class ConversationList: AsyncSequence, Sendable {
         weak var signal: Signal?
     }
 
-    init(limit: Int, _ observation: ObservationContext) {
+    init(_ folder: ConversationFolder, limit: Int, _ observation: ObservationContext) {
+        self.folder = folder
         self.limit = Mutex(limit)
         self.observation = observation
     }
@@ -44,8 +46,9 @@ public final class ConversationList: AsyncSequence, Sendable {
     private func update(_ last: Element?, _ topics: Set<Topic>) async throws -> Element? {
         let limit = limit.withLock { $0 }
         let known = topics.contains(.everything) ? [:] : last?.unchangedRows(topics) ?? [:]
-        let (rows, hasMore) = try await observation.reader.read { store throws(StorageError) in
-            try store.list(limit: limit, known: known)
+        let now = observation.clock.timestamp
+        let (rows, hasMore) = try await observation.reader.read { [folder] store throws(StorageError) in
+            try store.list(folder, at: now, limit: limit, known: known)
         }
         // Whose conversation it is, is known from its members.
         for row in rows where row.conversation.kind == .direct && row.counterpart == nil && known[row.id] == nil {

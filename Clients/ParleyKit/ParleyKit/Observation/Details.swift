@@ -65,10 +65,11 @@ public struct ReceiptsUpdate: Hashable, Sendable {
     }
 }
 
-/// What is unread in all conversations.
+/// What is unread in all conversations that are neither muted nor archived.
 public struct UnreadTotal: Hashable, Sendable {
     /// Up to 100 of each conversation are counted.
     public var messages: Int
+    /// Also those that are marked as unread and have no such messages.
     public var conversations: Int
 }
 
@@ -78,7 +79,8 @@ extension UnreadTotal {
             let counts = UnreadCounts()
             let signal = observation.hub.signal { if case .conversation = $0 { true } else { false } }
             let observer = Observer<Self>(signal: signal, in: observation) { last, topics in
-                let total = try await counts.update(for: topics, from: observation.reader)
+                let total = try await counts.update(
+                    for: topics, from: observation.reader, at: observation.clock.timestamp)
                 return total == last ? nil : total
             }
             return { await observer.next() }
@@ -90,19 +92,21 @@ extension UnreadTotal {
 private actor UnreadCounts {
     private var counts: [ConversationID: Int] = [:]
 
-    func update(for topics: Set<Topic>, from reader: LocalDatabase) async throws -> UnreadTotal {
+    func update(
+        for topics: Set<Topic>, from reader: LocalDatabase, at now: Timestamp
+    ) async throws -> UnreadTotal {
         if topics.contains(.everything) || topics.contains(.view) {
-            counts = try await reader.read { store throws(StorageError) in try store.unreadCounts() }
+            counts = try await reader.read { store throws(StorageError) in try store.unreadCounts(at: now) }
         } else {
             let changed = topics.compactMap { topic in
                 if case .conversation(let id) = topic { id } else { nil }
             }
             let new = try await reader.read { store throws(StorageError) in
-                var new: [(id: ConversationID, count: Int)] = []
-                for id in changed { new.append((id, try store.unreadCount(of: id))) }
+                var new: [(id: ConversationID, count: Int?)] = []
+                for id in changed { new.append((id, try store.unreadCount(of: id, at: now))) }
                 return new
             }
-            for (id, count) in new { counts[id] = count > 0 ? count : nil }
+            for (id, count) in new { counts[id] = count }
         }
         return UnreadTotal(messages: counts.values.reduce(0, +), conversations: counts.count)
     }

@@ -120,6 +120,9 @@ extension LocalStore {
         switch change.kind {
         case .known(.conversationJoined): try join(id, lastSeq: change.lastSeq ?? 0)
         case .known(.conversationRemoved): try discard(id)
+        // A response that was asked for before may be what the conversation begins with here.
+        case .known(.muted), .known(.pinned), .known(.archived), .known(.markedUnread):
+            try applyMark(change, to: stateOrNew(id).key)
         default: if let state = try state(of: id) { try apply(change, state) }
         }
     }
@@ -152,9 +155,13 @@ extension LocalStore {
         try connection.run("UPDATE conversations SET needs_head = 1 WHERE key = ?1", state.key)
     }
 
-    /// Marks messages as read. The position only moves forward.
+    /// Marks messages as read. The position only moves forward; with it a mark as unread ends.
     func moveRead(_ key: Int64, to seq: Int64) throws(StorageError) {
-        try connection.run("UPDATE conversations SET read_seq = max(read_seq, ?2) WHERE key = ?1", key, seq)
+        let isMarked = try connection.first(
+            "UPDATE conversations SET read_seq = ?2 WHERE key = ?1 AND read_seq < ?2 RETURNING is_marked_unread", key,
+            seq
+        ) { $0.flag(0) }
+        if isMarked ?? false { try endMarkAsUnread(key) }
     }
 }
 

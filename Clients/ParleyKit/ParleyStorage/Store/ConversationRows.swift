@@ -9,20 +9,21 @@ struct ConversationState {
     let clearedSeq: Int64
     let needsHead: Bool
     let unsureThrough: Int64
+    let readSeq: Int64
 }
 
 extension LocalStore {
     func state(of id: ConversationID) throws(StorageError) -> ConversationState? {
         try connection.first(
             """
-            SELECT key, head_seq, cursor, first_cursor, cleared_seq, needs_head, unsure_through
+            SELECT key, head_seq, cursor, first_cursor, cleared_seq, needs_head, unsure_through, read_seq
             FROM conversations WHERE id = ?1
             """, id
         ) { row in
             ConversationState(
                 key: row.integer(0), headSeq: row.integer(1), cursor: row.optional(2, row.integer),
                 firstCursor: row.integer(3), clearedSeq: row.integer(4), needsHead: row.flag(5),
-                unsureThrough: row.integer(6))
+                unsureThrough: row.integer(6), readSeq: row.integer(7))
         }
     }
 
@@ -47,6 +48,7 @@ extension LocalStore {
                 delivered_seq = max(delivered_seq, ?4)
             WHERE key = ?1
             """, state.key, head.clearedSeq, head.readSeq, head.deliveredSeq)
+        try takeMarks(head, of: state.key, readBefore: state.readSeq)
         try clear(state.key, through: head.clearedSeq)
         if follows, state.cursor == nil { try follow(state.key, from: head.lastSeq) }
         if let message = head.lastMessage { try store(message, in: state.key) }
@@ -108,7 +110,7 @@ extension LocalStore {
         let row = try connection.first(
             """
             SELECT id, kind, title, created_at, last_seq, last_activity_at, member_count, role, windows, cleared_seq,
-                read_seq, delivered_seq, key
+                read_seq, delivered_seq, muted_until, pin_order, archived_seq, is_marked_unread, key
             FROM conversations WHERE id = ?1 AND head_seq > 0
             """, id, read: Self.conversation)
         guard let row else { return nil }
@@ -126,7 +128,8 @@ extension LocalStore {
                 try connection.all(
                     """
                     SELECT c.id, c.kind, c.title, c.created_at, c.last_seq, c.last_activity_at, c.member_count, c.role,
-                        c.windows, c.cleared_seq, c.read_seq, c.delivered_seq, c.key
+                        c.windows, c.cleared_seq, c.read_seq, c.delivered_seq, c.muted_until, c.pin_order,
+                        c.archived_seq, c.is_marked_unread, c.key
                     FROM conversations l JOIN conversations c
                         ON (c.last_activity_at, c.key) < (l.last_activity_at, l.key)
                     WHERE l.id = ?1 AND c.head_seq > 0
@@ -136,7 +139,7 @@ extension LocalStore {
                 try connection.all(
                     """
                     SELECT id, kind, title, created_at, last_seq, last_activity_at, member_count, role, windows,
-                        cleared_seq, read_seq, delivered_seq, key
+                        cleared_seq, read_seq, delivered_seq, muted_until, pin_order, archived_seq, is_marked_unread, key
                     FROM conversations WHERE head_seq > 0
                     ORDER BY last_activity_at DESC, key DESC LIMIT ?1
                     """, limit, read: Self.conversation)
@@ -156,10 +159,12 @@ extension LocalStore {
             id: ConversationID(row.uuid(first)), kind: .group, title: row.optional(first + 2, row.text),
             createdAt: row.time(first + 3), lastSeq: row.integer(first + 4), lastActivityAt: row.time(first + 5),
             memberCount: Int(row.integer(first + 6)), role: .member, windows: [Window](stored: row.text(first + 8)),
-            clearedSeq: row.integer(first + 9), readSeq: row.integer(first + 10), deliveredSeq: row.integer(first + 11))
+            clearedSeq: row.integer(first + 9), readSeq: row.integer(first + 10), deliveredSeq: row.integer(first + 11),
+            mutedUntil: row.optional(first + 12, row.time), pinOrder: row.optional(first + 13, row.integer),
+            archivedSeq: row.optional(first + 14, row.integer), markedUnread: row.flag(first + 15) ? true : nil)
         conversation.kind = Open(row.text(first + 1))
         conversation.role = Open(row.text(first + 7))
-        return (conversation, row.integer(first + 12))
+        return (conversation, row.integer(first + 16))
     }
 
     /// One conversation, of which nothing waits in the outbox: the same as `conversation(_:)`, for the rows of a list.
@@ -167,7 +172,8 @@ extension LocalStore {
         let row = try connection.first(
             """
             SELECT m.*, c.id, c.kind, c.title, c.created_at, c.last_seq, c.last_activity_at, c.member_count, c.role,
-                c.windows, c.cleared_seq, c.read_seq, c.delivered_seq, c.key, c.unread_count, c.unread_seq, c.unread_after
+                c.windows, c.cleared_seq, c.read_seq, c.delivered_seq, c.muted_until, c.pin_order, c.archived_seq,
+                c.is_marked_unread, c.key, c.unread_count, c.unread_seq, c.unread_after
             FROM conversations c LEFT JOIN messages m
                 ON m.key = (SELECT l.key FROM messages l WHERE l.conversation = c.key ORDER BY l.seq DESC LIMIT 1)
             WHERE c.id = ?1 AND c.head_seq > 0
@@ -176,16 +182,24 @@ extension LocalStore {
         return try row.map(settled)
     }
 
-    /// The first conversations of the list, each as if nothing waited in the outbox.
-    func settledConversations(limit: Int) throws(StorageError) -> [Conversation] {
+    /// The first conversations of a folder's list, each as if nothing waited in the outbox.
+    func settledConversations(
+        _ folder: ConversationFolder, at now: Timestamp, limit: Int
+    ) throws(StorageError) -> [Conversation] {
         let rows = try connection.all(
             """
             SELECT m.*, c.id, c.kind, c.title, c.created_at, c.last_seq, c.last_activity_at, c.member_count, c.role,
-                c.windows, c.cleared_seq, c.read_seq, c.delivered_seq, c.key, c.unread_count, c.unread_seq, c.unread_after
-            FROM conversations c LEFT JOIN messages m
+                c.windows, c.cleared_seq, c.read_seq, c.delivered_seq, c.muted_until, c.pin_order, c.archived_seq,
+                c.is_marked_unread, c.key, c.unread_count, c.unread_seq, c.unread_after
+            FROM (
+                SELECT * FROM conversations
+                WHERE head_seq > 0 AND
+                    (key IN (SELECT a.key FROM archived_conversations a WHERE a.is_quiet OR a.muted_until > ?1)) = ?2
+                ORDER BY coalesce(pin_order, 9007199254740992), last_activity_at DESC, key DESC LIMIT ?3
+            ) c LEFT JOIN messages m
                 ON m.key = (SELECT l.key FROM messages l WHERE l.conversation = c.key ORDER BY l.seq DESC LIMIT 1)
-            WHERE c.head_seq > 0 ORDER BY c.last_activity_at DESC, c.key DESC LIMIT ?1
-            """, limit
+            ORDER BY coalesce(c.pin_order, 9007199254740992), c.last_activity_at DESC, c.key DESC
+            """, now, folder == .archive, limit
         ) { SettledRow($0) }
         var conversations: [Conversation] = []
         conversations.reserveCapacity(rows.count)
@@ -205,7 +219,7 @@ extension LocalStore {
             (conversation, key) = LocalStore.conversation(row, from: first)
             unread = UnreadPosition(
                 lastSeq: conversation.lastSeq, seen: max(conversation.readSeq, conversation.clearedSeq),
-                count: Int(row.integer(first + 13)), seq: row.integer(first + 14), after: row.integer(first + 15))
+                count: Int(row.integer(first + 17)), seq: row.integer(first + 18), after: row.integer(first + 19))
             message = row.isNull(0) ? nil : LocalStore.message(row)
         }
     }

@@ -1,5 +1,12 @@
 import Models
 
+/// Where a conversation is for its user.
+public enum ConversationFolder: Hashable, Sendable {
+    case inbox
+    /// What the user has archived, until a message brings it back.
+    case archive
+}
+
 /// A conversation as a list shows it: as the server knows it, with what the user did since.
 public struct ConversationRow: Hashable, Sendable, Identifiable {
     public var id: ConversationID { conversation.id }
@@ -17,14 +24,15 @@ public struct ConversationRow: Hashable, Sendable, Identifiable {
 }
 
 extension LocalStore {
-    /// The first rows of the list, and whether there are more. Of those that are `known` only the place is read.
+    /// The first rows of a folder's list, and whether there are more. Of those that are `known` only the place is read.
     package func list(
-        limit: Int, known: [ConversationID: ConversationRow] = [:]
+        _ folder: ConversationFolder = .inbox, at now: Timestamp = Timestamp(milliseconds: 0), limit: Int,
+        known: [ConversationID: ConversationRow] = [:]
     ) throws(StorageError) -> (rows: [ConversationRow], hasMore: Bool) {
-        let places = try places(limit: limit + 1, areWhole: known.isEmpty)
+        let places = try places(folder, now, limit: limit + 1, areWhole: known.isEmpty)
         let context = try ListContext(
             isWaiting: outboxCount() > 0, drafted: conversationsWithDrafts(),
-            settled: settled(places.prefix(limit), limit: limit, known))
+            settled: settled(places.prefix(limit), folder, now, limit: limit, known))
         var rows: [ConversationRow] = []
         rows.reserveCapacity(limit)
         for place in places.prefix(limit) {
@@ -44,23 +52,35 @@ extension LocalStore {
         var conversation: Conversation?
     }
 
-    /// The first places of the list: conversations that are being created, then by their latest activity.
-    private func places(limit: Int, areWhole: Bool) throws(StorageError) -> [Place] {
-        let created = try connection.all(
-            """
-            SELECT o.conversation_id FROM outbox o
-            WHERE o.kind = 'create' AND o.state = 0 AND o.conversation_id IS NOT NULL AND NOT EXISTS (
-                SELECT 1 FROM conversations c WHERE c.id = o.conversation_id AND c.head_seq > 0)
-            ORDER BY o.key DESC LIMIT ?1
-            """, limit
-        ) { Place(id: ConversationID($0.uuid(0))) }
+    /// The first places of the list: conversations that are being created, the pinned by their order, then by the latest
+    /// activity.
+    private func places(
+        _ folder: ConversationFolder, _ now: Timestamp, limit: Int, areWhole: Bool
+    ) throws(StorageError) -> [Place] {
+        let created =
+            folder == .archive
+            ? []
+            : try connection.all(
+                """
+                SELECT o.conversation_id FROM outbox o
+                WHERE o.kind = 'create' AND o.state = 0 AND o.conversation_id IS NOT NULL AND NOT EXISTS (
+                    SELECT 1 FROM conversations c WHERE c.id = o.conversation_id AND c.head_seq > 0)
+                ORDER BY o.key DESC LIMIT ?1
+                """, limit
+            ) { Place(id: ConversationID($0.uuid(0))) }
         if areWhole {
             return created
-                + (try settledConversations(limit: limit - created.count)).map { Place(id: $0.id, conversation: $0) }
+                + (try settledConversations(folder, at: now, limit: limit - created.count)).map {
+                    Place(id: $0.id, conversation: $0)
+                }
         }
         let known = try connection.all(
-            "SELECT id FROM conversations WHERE head_seq > 0 ORDER BY last_activity_at DESC, key DESC LIMIT ?1",
-            limit - created.count
+            """
+            SELECT id FROM conversations
+            WHERE head_seq > 0 AND
+                (key IN (SELECT a.key FROM archived_conversations a WHERE a.is_quiet OR a.muted_until > ?1)) = ?2
+            ORDER BY coalesce(pin_order, 9007199254740992), last_activity_at DESC, key DESC LIMIT ?3
+            """, now, folder == .archive, limit - created.count
         ) { Place(id: ConversationID($0.uuid(0))) }
         return created + known
     }
@@ -70,10 +90,12 @@ extension LocalStore {
 
     /// The conversations of the list, where many of the places have neither been read nor are known.
     private func settled(
-        _ places: ArraySlice<Place>, limit: Int, _ known: [ConversationID: ConversationRow]
+        _ places: ArraySlice<Place>, _ folder: ConversationFolder, _ now: Timestamp, limit: Int,
+        _ known: [ConversationID: ConversationRow]
     ) throws(StorageError) -> [ConversationID: Conversation] {
         guard places.count(where: { $0.conversation == nil && known[$0.id] == nil }) >= Self.fewRows else { return [:] }
-        return Dictionary(uniqueKeysWithValues: try settledConversations(limit: limit).map { ($0.id, $0) })
+        return Dictionary(
+            uniqueKeysWithValues: try settledConversations(folder, at: now, limit: limit).map { ($0.id, $0) })
     }
 
     private func conversationsWithDrafts() throws(StorageError) -> Set<ConversationID> {

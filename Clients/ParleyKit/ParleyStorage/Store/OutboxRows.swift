@@ -14,8 +14,11 @@ extension LocalStore {
         at: Timestamp, key: UUIDBytes
     ) throws(StorageError) {
         try write { () throws(StorageError) in
-            if case .read(let seq) = new, let conversation, let state = try state(of: conversation) {
-                try moveRead(state.key, to: seq)
+            if let conversation, let state = try state(of: conversation) {
+                if case .read(let seq) = new { try read(to: seq, in: conversation, state) }
+                if case .mark(let mark, _) = new {
+                    return try enqueue(mark, in: conversation, state, at: at, key: key)
+                }
             }
             if let message, let conversation, try joinsUnsent(new, of: message, in: conversation) { return }
             for row in try untried(new.kind, conversation, message) {
@@ -30,6 +33,31 @@ extension LocalStore {
                 """, conversation, message, new.kind, String(json: new), key, at, files.count, read: { $0.integer(0) })
             if let row { try store(files, ofRow: row) }
         }
+    }
+
+    private func read(to seq: Int64, in id: ConversationID, _ state: ConversationState) throws(StorageError) {
+        // Who reads on after marking does not want the mark.
+        if seq > state.readSeq {
+            try connection.run(
+                "DELETE FROM outbox WHERE conversation_id = ?1 AND kind = 'unread' AND was_tried = 0", id)
+        }
+        try moveRead(state.key, to: seq)
+    }
+
+    /// A mark takes the place of an earlier one of its kind that no request was made with, and is shown at once.
+    private func enqueue(
+        _ mark: ConversationMark, in id: ConversationID, _ state: ConversationState, at: Timestamp, key: UUIDBytes
+    ) throws(StorageError) {
+        let new = PendingWrite.mark(mark, after: try marksUseq(of: id))
+        if let row = try untried(new.kind, id, nil).first {
+            try replace(row.key, with: new)
+        } else {
+            try connection.run(
+                """
+                INSERT INTO outbox (conversation_id, kind, write, idempotency_key, at) VALUES (?1, ?2, ?3, ?4, ?5)
+                """, id, new.kind, String(json: new), key, at)
+        }
+        try showMarks(of: state.key)
     }
 
     /// Joins an edit or a deletion to a message that the server cannot know: it was not sent, or was refused.
@@ -136,6 +164,7 @@ extension LocalStore {
             try storeUntold(row)
             if row.fileCount > 0 { try keepFiles(ofRow: row.key, at: row.at) }
             try connection.run("DELETE FROM outbox WHERE key = ?1", row.key)
+            if case .mark(_, let useq) = row.write, let id = row.conversation { try completeMark(after: useq, in: id) }
         }
     }
 
@@ -206,6 +235,9 @@ extension LocalStore {
             default:
                 try connection.run(
                     "UPDATE outbox SET state = 2, problem = ?2 WHERE key = ?1", row.key, String(json: problem))
+            }
+            if case .mark = row.write, let id = row.conversation, let state = try state(of: id) {
+                try showMarks(of: state.key)
             }
         }
     }

@@ -18,6 +18,8 @@ package enum PendingWrite: Hashable, Sendable, Codable {
     case removeFromList
     case settings(RequestBody.NewSettings)
     case settingsInConversation(RequestBody.NewSettingsInConversation)
+    /// - Parameter after: up to where the private stream had told of marks when the user set it.
+    case mark(ConversationMark, after: Int64)
 
     /// Its name in the database, by which statements find it.
     package var kind: String {
@@ -33,6 +35,10 @@ package enum PendingWrite: Hashable, Sendable, Codable {
         case .createGroup: "create"
         case .removeFromList: "unlist"
         case .settings, .settingsInConversation: "settings"
+        case .mark(.muted, _): "mute"
+        case .mark(.pinned, _): "pin"
+        case .mark(.archived, _): "archive"
+        case .mark(.unread, _): "unread"
         }
     }
 }

@@ -74,7 +74,8 @@ extension LocalStore {
             // Settings are loaded again where somebody looks at them.
             try connection.run(
                 """
-                UPDATE conversations SET unsure_through = ?1, read_receipts = NULL, inherits_read_receipts = NULL
+                UPDATE conversations SET
+                    unsure_through = ?1, read_receipts = NULL, inherits_read_receipts = NULL, told_marks = 0
                 """, Int64.max)
         }
     }

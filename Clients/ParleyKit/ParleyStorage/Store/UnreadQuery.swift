@@ -72,24 +72,37 @@ extension LocalStore {
         ) { Int($0.integer(0)) } ?? 0
     }
 
-    /// The conversations with unread messages, and how many those are.
-    package func unreadCounts() throws(StorageError) -> [ConversationID: Int] {
+    /// The conversations that are unread, and how many messages are; none in one that is only marked. Without those that are
+    /// muted or archived.
+    package func unreadCounts(at now: Timestamp) throws(StorageError) -> [ConversationID: Int] {
         let unread = try connection.all(
             """
-            SELECT key, id FROM conversations WHERE head_seq > 0 AND last_seq > max(read_seq, cleared_seq)
-            """
-        ) { ($0.integer(0), ConversationID($0.uuid(1))) }
+            SELECT key, id, is_marked_unread FROM conversations
+            WHERE head_seq > 0 AND (is_marked_unread = 1 OR last_seq > max(read_seq, cleared_seq))
+                AND coalesce(muted_until <= ?1, 1)
+                AND key NOT IN (SELECT a.key FROM archived_conversations a WHERE a.is_quiet OR a.muted_until > ?1)
+            """, now
+        ) { (key: $0.integer(0), id: ConversationID($0.uuid(1)), isMarked: $0.flag(2)) }
         var counts: [ConversationID: Int] = [:]
-        for (key, id) in unread {
+        for (key, id, isMarked) in unread {
             let count = try unreadCount(in: key)
-            if count > 0 { counts[id] = count }
+            if count > 0 || isMarked { counts[id] = count }
         }
         return counts
     }
 
-    /// The unread messages of one conversation.
-    package func unreadCount(of id: ConversationID) throws(StorageError) -> Int {
-        guard let state = try state(of: id) else { return 0 }
-        return try unreadCount(in: state.key)
+    /// The unread messages of one conversation; nil if it does not count.
+    package func unreadCount(of id: ConversationID, at now: Timestamp) throws(StorageError) -> Int? {
+        let unread = try connection.first(
+            """
+            SELECT key, is_marked_unread FROM conversations
+            WHERE id = ?2 AND head_seq > 0 AND (is_marked_unread = 1 OR last_seq > max(read_seq, cleared_seq))
+                AND coalesce(muted_until <= ?1, 1)
+                AND key NOT IN (SELECT a.key FROM archived_conversations a WHERE a.is_quiet OR a.muted_until > ?1)
+            """, now, id
+        ) { (key: $0.integer(0), isMarked: $0.flag(1)) }
+        guard let unread else { return nil }
+        let count = try unreadCount(in: unread.key)
+        return count > 0 || unread.isMarked ? count : nil
     }
 }

@@ -4,6 +4,7 @@ import { applyChange, applyPrivateChange, storePage } from "./changes.ts";
 import type { CopyWriter } from "./copy.ts";
 import type { ConversationRecord } from "./database.ts";
 import { within } from "./database.ts";
+import { takeMarks } from "./marks.ts";
 import { messagesAfter, storeMessage } from "./messages.ts";
 import { rangeAt, uncover } from "./ranges.ts";
 import { applyStatus, storeMembers } from "./receipts.ts";
@@ -94,6 +95,7 @@ export async function storeConversation(copy: CopyWriter, told: Conversation, fo
     readSeq: Math.max(head.readSeq, told.readSeq),
     deliveredSeq: Math.max(head.deliveredSeq, told.deliveredSeq),
   });
+  takeMarks(copy, (await copy.head(id))!, told, head.readSeq);
   await clearHistory(copy, id, told.clearedSeq);
   if (follows && head.cursor === undefined) followFrom(copy, (await copy.head(id))!, told.lastSeq);
   if (told.lastMessage) await storeMessage(copy, id, told.lastMessage);
@@ -167,6 +169,8 @@ export function outdate(copy: CopyWriter, head: ConversationRecord, range?: Rang
     epoch: head.epoch + 1,
     firstCursor: Math.max(head.firstCursor, head.cursor ?? 0),
     unsureThrough: range ? head.unsureThrough : Number.MAX_SAFE_INTEGER,
+    // What was told of marks meanwhile was missed.
+    toldMarks: range ? head.toldMarks : 0,
   });
 }
 

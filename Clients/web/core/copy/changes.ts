@@ -3,6 +3,7 @@ import type { Place } from "../sync/events.ts";
 import { clearHistory, followFrom, hideMessage, outdate } from "./apply.ts";
 import type { CopyWriter } from "./copy.ts";
 import type { ConversationRecord } from "./database.ts";
+import { applyMark, markKinds, moveRead } from "./marks.ts";
 import { storeMessage } from "./messages.ts";
 import { cover, coveredBy } from "./ranges.ts";
 import { forgetSent } from "./outbox-rows.ts";
@@ -90,11 +91,13 @@ async function applyNew(copy: CopyWriter, change: PrivateChange): Promise<void> 
   if (id === undefined) return kind === "settings.changed" ? applyOwnSettings(copy, change) : undefined;
   if (kind === "conversation.joined") return await join(copy, id, change.lastSeq ?? 0);
   if (kind === "conversation.removed") return await copy.discard(id);
+  // A response that was asked for before may be what the conversation begins with here.
+  if (markKinds.includes(kind)) return applyMark(copy, await copy.headOrNew(id), change);
   const head = await copy.head(id);
   if (!head) return;
   if (kind === "message.hidden" && change.messageId !== undefined) await hideMessage(copy, id, change.messageId);
   else if (kind === "history.cleared") await clearHistory(copy, id, change.throughSeq ?? 0);
-  else if (kind === "read.moved") copy.setHead(id, { readSeq: Math.max(head.readSeq, change.readSeq ?? 0) });
+  else if (kind === "read.moved") moveRead(copy, head, change.readSeq ?? 0);
   else if (kind === "settings.changed") {
     copy.setHead(id, { settings: { readReceipts: change.readReceipts ?? true, inherited: change.inherited ?? [] } });
   }

@@ -81,6 +81,18 @@ export interface ConversationRecord {
   epoch: number;
   /** Absent until they are known. */
   settings?: ConversationSettings;
+  /** What the user keeps to themselves, as the server told it, and which parts of it the server has told (bits). */
+  marks?: Marks;
+  toldMarks?: number;
+  /** Where the private stream last told of them. */
+  marksUseq?: number;
+}
+
+export interface Marks {
+  mutedUntil?: Time;
+  pinOrder?: number;
+  archivedSeq?: number;
+  markedUnread?: boolean;
 }
 
 export type MessageRecord = Message & { epoch: number };
@@ -165,7 +177,10 @@ export const schema: Record<
   { key: string | string[]; isNumbered?: true; indexes?: Record<string, string | string[]> }
 > = {
   account: { key: "only" },
-  conversations: { key: "id", indexes: { activity: ["lastActivityAt", "id"], unread: "unread" } },
+  conversations: {
+    key: "id",
+    indexes: { activity: ["lastActivityAt", "id"], unread: "unread", pinned: "marks.pinOrder" },
+  },
   messages: { key: ["conversationId", "seq"], indexes: { id: ["conversationId", "id"] } },
   revisions: { key: ["conversationId", "messageId"] },
   hidden: { key: ["conversationId", "messageId"] },

@@ -15,7 +15,7 @@ import { BrowserBlobs, createBlobs } from "./indexeddb-blobs.ts";
 const tables = Object.keys(schema) as Table[];
 
 /** What each version added to the one before. A merged step is never edited. */
-const migrations: ((database: IDBDatabase) => void)[] = [
+const migrations: ((database: IDBDatabase, transaction: IDBTransaction) => void)[] = [
   (database) => {
     for (const [table, { key, isNumbered, indexes }] of Object.entries(schema)) {
       const store = database.createObjectStore(table, { keyPath: key, autoIncrement: isNumbered ?? false });
@@ -27,7 +27,23 @@ const migrations: ((database: IDBDatabase) => void)[] = [
     if (!database.objectStoreNames.contains("releases")) database.createObjectStore("releases", { keyPath: "id" });
     createBlobs(database);
   },
+  (database, transaction) => {
+    // A damaged database may lack these; what is left in it is taken over into a new one.
+    if (database.objectStoreNames.contains("conversations")) {
+      const conversations = transaction.objectStore("conversations");
+      if (!conversations.indexNames.contains("pinned")) conversations.createIndex("pinned", "marks.pinOrder");
+    }
+    if (database.objectStoreNames.contains("account")) reloadList(transaction.objectStore("account"));
+  },
 ];
+
+/** An earlier version has passed over what the server told of marks: the list brings it. */
+function reloadList(account: IDBObjectStore): void {
+  account.get(0).onsuccess = (event) => {
+    const known = (event.target as IDBRequest).result;
+    if (known) account.put({ ...known, isListComplete: false });
+  };
+}
 
 /**
  * Opens a database, or fails with what the browser says.
@@ -38,7 +54,7 @@ export function openIndexedDB(name: string, whenTaken: () => void): Promise<Data
   return new Promise((resolve, reject) => {
     const request = indexedDB.open(name, migrations.length);
     request.onupgradeneeded = ({ oldVersion }) => {
-      for (const migrate of migrations.slice(oldVersion)) migrate(request.result);
+      for (const migrate of migrations.slice(oldVersion)) migrate(request.result, request.transaction!);
     };
     request.onerror = () => reject(request.error);
     request.onsuccess = () => {

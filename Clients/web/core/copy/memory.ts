@@ -121,10 +121,20 @@ export class MemoryDatabase implements Database {
   }
 }
 
+/** A path may lead into an object: `marks.pinOrder`. */
+function fieldAt(record: Item, path: string): Key | undefined {
+  return path.split(".").reduce<unknown>(
+    (value, name) => (value as Record<string, unknown> | undefined)?.[name],
+    record,
+  ) as
+    | Key
+    | undefined;
+}
+
 /** The key of a record; undefined if a part of it is absent: then an index passes the record over. */
 function keyOf(record: Item, path: string | string[]): Key | undefined {
   const fields = record as Record<string, Key | undefined>;
-  if (typeof path === "string") return fields[path];
+  if (typeof path === "string") return fieldAt(record, path);
   const values = path.map((name) => fields[name]);
   return values.some((value) => value === undefined) ? undefined : values as Key[];
 }

@@ -10,7 +10,8 @@ import type {
 import { joined, type PendingFile, type PendingWrite } from "../outbox/writes.ts";
 import { clearHistory, hideMessage, storeAlone, storeConversation } from "./apply.ts";
 import type { CopyWriter } from "./copy.ts";
-import type { OutboxRow, Reading } from "./database.ts";
+import type { ConversationRecord, OutboxRow, Reading } from "./database.ts";
+import { completeMark, moveRead } from "./marks.ts";
 import { messageById } from "./messages.ts";
 
 // Writing: what the user does is a row before it is anything else.
@@ -34,7 +35,8 @@ export async function enqueue(copy: CopyWriter, { write, ...about }: NewWrite): 
   copy.showOutbox();
   if (conversationId) copy.show(conversationId);
   const head = await copy.head(conversationId);
-  if (write.kind === "read" && head) copy.setHead(head.id, { readSeq: Math.max(head.readSeq, write.seq) });
+  if (write.kind === "read" && head) await readTo(copy, head, write.seq);
+  if (write.kind === "mark") write = { ...write, after: head?.marksUseq ?? 0 };
   const rows = await outboxOf(copy.rows, conversationId);
   const unsent = rows.find((row) => row.write.kind === "send" && row.messageId === messageId && isUnknown(row));
   if (messageId !== undefined && unsent && await joinUnsent(copy, unsent, write)) return;
@@ -45,6 +47,15 @@ export async function enqueue(copy: CopyWriter, { write, ...about }: NewWrite): 
   // What would happen to a message before its deletion need not happen.
   if (write.kind === "delete") { for (const { key } of untried) await copy.rows.remove("outbox", key); }
   await copy.rows.append("outbox", { ...about, write, state: "waiting", wasTried: false });
+}
+
+/** Who reads on after marking does not want the mark. */
+async function readTo(copy: CopyWriter, head: ConversationRecord, seq: number): Promise<void> {
+  for (const { key, write, wasTried } of seq > head.readSeq ? await outboxOf(copy.rows, head.id) : []) {
+    const isMark = write.kind === "mark" && write.mark.of === "unread";
+    if (isMark && !wasTried) await copy.rows.remove("outbox", key);
+  }
+  moveRead(copy, head, seq);
 }
 
 /** A message that the server cannot have: it was not sent, or was refused. */
@@ -166,6 +177,7 @@ async function storeResponse(copy: CopyWriter, { write, conversationId }: Outbox
 async function storeUntold(copy: CopyWriter, row: OutboxRow): Promise<void> {
   const { write, conversationId, messageId, at, wasTried } = row;
   if (!await copy.head(conversationId)) return;
+  if (write.kind === "mark") return await completeMark(copy, conversationId, write.mark, write.after);
   if (write.kind === "clear") return await clearHistory(copy, conversationId, write.through);
   // The private stream tells of a conversation that left the list, before it may tell that the user came back.
   if (messageId === undefined) return;

@@ -14,7 +14,16 @@ export type PendingWrite =
   | { kind: "create"; members: UserId[]; title?: string }
   | { kind: "unlist" }
   | { kind: "settings"; settings: NewSettings }
-  | { kind: "conversationSettings"; settings: NewConversationSettings };
+  | { kind: "conversationSettings"; settings: NewConversationSettings }
+  /** `after`: up to where the private stream had told of marks when the user set it. */
+  | { kind: "mark"; mark: Mark; after: number };
+
+/** What the user does with a conversation for themselves. Null takes it away. */
+export type Mark =
+  | { of: "muted"; until: Time | null }
+  | { of: "pinned"; order: number | null }
+  | { of: "archived"; through: number | null }
+  | { of: "unread"; isMarked: boolean };
 
 /** A file of a message that is not sent yet. */
 export interface PendingFile {
@@ -50,6 +59,7 @@ export function joined(first: PendingWrite, later: PendingWrite): PendingWrite |
   if (first.kind === "settings" && later.kind === "settings") {
     return { ...first, settings: { ...first.settings, ...later.settings } };
   }
+  if (first.kind === "mark" && later.kind === "mark") return first.mark.of === later.mark.of ? later : undefined;
   // A tapback that is taken back leaves not nothing: an earlier one may be set on the server.
   const replaces = ["edit", "tapback", "rename", "conversationSettings"];
   return first.kind === later.kind && replaces.includes(first.kind) ? later : undefined;
