@@ -42,6 +42,7 @@ final class ReceiptService {
         writer = HorizonWriter(
             writing, bus: bus, announcer: announcer, teller: teller, completions: completions, notes: notes,
             traffic: traffic, window: configuration.window, log: log)
+        writer.owns = { [slots] in slots.contains($0) }
         queries = StatusQueries(Connection(configuration.queries), bus: bus, log: log)
         lastSeen = LastSeenKeeper(writing: writing, reading: queries.connection, bus: bus, log: log)
         search = UntoldSearch(queries.connection, slots: slots, notes: notes, teller, log: log)

@@ -57,6 +57,7 @@ final class StoreService {
             isWriterIdle: { [writer] in writer.isIdle },
             lastRead: { [queries] in queries.lastResponse })
         for writer in [writer, backgroundWriter, importWriter] {
+            writer.owns = { [slots] in slots.contains($0) }
             writer.onCommit = { [indexer] in indexer.committed($0.locks.conversations, messages: $0.items.count) }
             writer.onDoubt = { [slots] in slots.doubt($0) }
         }

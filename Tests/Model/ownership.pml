@@ -209,7 +209,7 @@ inline loseSlot(s) {
     stores[s].epoch = 0;
     stores[s].number = 0;
 #ifndef BAD_QUEUE_KEPT
-    stores[s].queue = 0 /* Abandoned, and requested again of the next owner. The code keeps it: decision 0052. */
+    stores[s].queue = 0 /* Writer.swift, abandonLost: abandoned, and requested again of the next owner. */
 #endif
 }
 

@@ -182,6 +182,26 @@ struct StoreTests {
         }
     }
 
+    @Test("what waits when a slot is given up is not written any more; what was sent before is")
+    @Reactor func givenUp() async throws {
+        try await withStore { store in
+            _ = await store.create(conversation, by: "alice", with: ["bob"])
+            let locking = try store.database.connect()
+            try locking.execute("BEGIN; LOCK TABLE store.messages IN ACCESS EXCLUSIVE MODE")
+            // Each is a batch of its own while there is room for one: the last one waits.
+            for number in 0...Writer.batchesInFlight {
+                await store.publishMessage(
+                    from: "alice", to: conversation, RequestNumber(1 << 40 | UInt64(number)))
+            }
+            #expect(store.store.writer.waiting.rows == 1)
+            store.store.slots.lost(conversation.slot)
+            try locking.execute("ROLLBACK")
+            #expect(await store.eventually { store.store.writer.isIdle })
+            let stored = try store.database.query("SELECT FROM store.messages WHERE body IS NOT NULL")
+            #expect(stored.count == Writer.batchesInFlight)
+        }
+    }
+
     @Test("a commit whose connection is lost is found by its repetition, and stored once")
     @Reactor func lostConnection() async throws {
         try await withStore { store in

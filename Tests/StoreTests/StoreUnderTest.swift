@@ -206,11 +206,25 @@ final class StoreUnderTest {
         }
     }
 
-    /// Waits until everything published is done. What is published later arrives later.
-    func settle() async {
+    /// Publishes a message as `publish` does, and waits until the store has it.
+    func publishMessage(from sender: String, to conversation: ConversationID, _ number: RequestNumber) async {
+        publish(.sendMessages, in: conversation.slot, number) {
+            SendMessages.writeHead(conversation, UserID(sender)!, count: 1, to: &$0)
+            Self.write(Draft(), to: &$0)
+        }
+        await arrived()
+    }
+
+    /// Waits until everything published has arrived. What is published later arrives later.
+    private func arrived() async {
         _ = await client.request(StoreRequestKind.positions, in: Slot(0), deadline: .seconds(60)) {
             $0.append(bigEndian: UInt32(0))
         }
+    }
+
+    /// Waits until everything published is done.
+    func settle() async {
+        await arrived()
         while !store.writer.isIdle || !store.backgroundWriter.isIdle || store.queries.inFlight > 0 {
             await Reactor.sleep(for: .milliseconds(1))
         }

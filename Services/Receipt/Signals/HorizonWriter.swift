@@ -14,6 +14,8 @@ final class HorizonWriter {
     static let batchLimit = 1_000
 
     private(set) var metrics = HorizonMetrics()
+    /// Whether a slot is this service's. What waits is sent for no other, as in the store's `Writer`.
+    var owns: @Reactor (Slot) -> Bool = { _ in true }
     private let connection: Connection
     private let bus: Bus
     private let announcer: StatusAnnouncer
@@ -95,7 +97,17 @@ final class HorizonWriter {
     // MARK: Batches
 
     private func kick() {
-        while connection.isUp, let signals = nextBatch() { submit(signals) }
+        while connection.isUp, let signals = nextBatch() {
+            let owned = abandonLost(signals)
+            if !owned.isEmpty { submit(owned) }
+        }
+    }
+
+    private func abandonLost(_ signals: [MergedSignal]) -> [MergedSignal] {
+        let lost = signals.filter { !owns($0.key.conversation.slot) }
+        guard !lost.isEmpty else { return signals }
+        abandon(lost)
+        return signals.filter { owns($0.key.conversation.slot) }
     }
 
     private func nextBatch() -> [MergedSignal]? {

@@ -27,6 +27,9 @@ final class Writer {
     var answersAttachments = false
     /// Records which conversations are not indexed yet. Nil if nothing uses the notes.
     var notes: WorkNotes?
+    /// Whether a slot is this store's. What waits is sent for no other: behind the unlock it could be committed under the
+    /// next owner's epoch, and nothing would reveal that change if its frame were lost.
+    var owns: @Reactor (Slot) -> Bool = { _ in true }
     /// Called after each commit.
     var onCommit: @Reactor (BatchPlan) -> Void = { _ in }
     /// Called with slots in which commits may have happened without an announcement.
@@ -81,8 +84,17 @@ final class Writer {
         while connection.isUp, mayBegin(),
             let commands = queue.nextBatch(limit: Self.batchLimit)
         {
-            submit(commands)
+            let owned = abandonLost(commands)
+            if !owned.isEmpty { submit(owned) }
         }
+    }
+
+    /// Returns the commands of slots that are owned. The next owner is asked for the others, by their repetitions.
+    private func abandonLost(_ commands: [Command]) -> [Command] {
+        let lost = commands.filter { !owns($0.slot) }
+        guard !lost.isEmpty else { return commands }
+        for command in lost { bus.abandon(command.request) }
+        return commands.filter { owns($0.slot) }
     }
 
     private func mayBegin() -> Bool {
