@@ -62,6 +62,8 @@ public enum ContractLimits {
     public static let changesPerPage: Int64 = 1_000
     public static let pagesPerDigest: Int64 = 20
     public static let resultsPerPage: Int64 = 100
+    /// The tapbacks that a message names, besides the reader's own. The rest are counted.
+    public static let namedTapbacks = 20
 
     // MARK: WebSocket
 

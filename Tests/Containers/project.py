@@ -101,7 +101,17 @@ class Project:
             eventually(lambda s=service, c=count: self.ready(s) == c, 120, f"{count} ready {service}")
 
     def down(self):
+        for network in check("docker", "network", "ls", "--quiet", f"--filter=name=^{NAME}_").split():
+            self.disconnect(network)
         self.compose(*PROFILES, "down", "--volumes", "--remove-orphans", "--timeout", "5")
+
+    def disconnect(self, network: str):
+        """Forgets the ends that removed containers left: the engine removes no network that has any."""
+        there = check("docker", "ps", "--all", "--quiet", "--no-trunc").split()
+        [found] = json.loads(check("docker", "network", "inspect", network))
+        for container, end in found["Containers"].items():
+            if container not in there:
+                check("docker", "network", "disconnect", "--force", network, end["Name"])
 
     # What there is
 

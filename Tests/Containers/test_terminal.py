@@ -38,3 +38,4 @@ def test_two_people_write_to_each_other_and_the_copy_is_kept(chat):
     again = chat("alice")
     again.wait("online", "Grüße")
     assert again.leave() == 0
+    assert bob.leave() == 0

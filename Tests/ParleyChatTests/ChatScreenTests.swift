@@ -38,6 +38,29 @@ import Testing
         #expect(device.shows("talk 8"))
     }
 
+    @Test("what one keeps to oneself about a conversation has a key each, which also takes it away")
+    func marks() {
+        var device = Device()
+        let plain = entry(), id = plain.conversation.id
+        device.apply(.list([plain], hasMore: false))
+        for key in ["m", "p", "a", "u"] { device.press(.text(key)) }
+        #expect(device.deeds() == [.mute(id, true), .pin(id, true), .archive(id, true), .markUnread(id, true)])
+        var kept = plain
+        kept.conversation.mutedUntil = at(5)
+        kept.conversation.pinOrder = 0
+        kept.conversation.markedUnread = true
+        device.apply(.list([kept], hasMore: false))
+        #expect(device.shows("▴ ∅"))
+        for key in ["m", "p", "u"] { device.press(.text(key)) }
+        #expect(device.deeds() == [.mute(id, false), .pin(id, false), .markUnread(id, false)])
+        device.now = at(5)
+        device.apply(.time)
+        #expect(!device.shows("∅"), "the mute has ended")
+        device.press(.text("m"), .text("A"), .text("a"), .text("A"))
+        #expect(
+            device.deeds() == [.mute(id, true), .showFolder(.archive), .archive(id, false), .showFolder(.inbox)])
+    }
+
     @Test("a narrow terminal shows the list or the conversation")
     func narrow() {
         var device = Device(columns: 40, [row(1)])

@@ -49,7 +49,7 @@ def test_axe_finds_nothing_serious_on_any_screen(people, scheme):
     another = tab.page.get_by_role("option").filter(has_text="Another one")
     for action in ("Pin", "Mute", "Mark as unread"):
         another.click(button="right")
-        tab.page.get_by_role("menuitem", name=action).click()
+        tab.page.get_by_role("menuitem", name=action, exact=True).click()
     another.click(button="right")
     look("conversation actions")
     tab.page.keyboard.press("Escape")

@@ -3,6 +3,7 @@
 import http.client
 import re
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit
 
 from client import token
@@ -336,6 +337,14 @@ def test_what_one_keeps_to_oneself_is_in_the_menu_of_a_conversation(people):
     expect(options.last).to_have_accessible_name(re.compile("^Second, marked as unread, muted, "))
     choose("Second", "Mark as read")
     choose("Second", "Unmute")
+    choose("Second", "Mute for 8 hours")
+    expect(options.last).to_have_accessible_name(re.compile("^Second, muted, "))
+    until = datetime.fromisoformat(alice.call("GET", f"/v1/conversations/{group}")["mutedUntil"])
+    assert timedelta(hours=7) < until - datetime.now(UTC) < timedelta(hours=9)
+    # The page itself notices when it ends.
+    soon = datetime.now(UTC) + timedelta(seconds=2)
+    alice.call("PUT", f"/v1/conversations/{group}/mute", {"until": soon.isoformat(timespec="milliseconds")})
+    expect(options.last).not_to_have_accessible_name(re.compile("muted"))
     choose("Second", "Archive")
     expect(options).to_have_count(1)
     page.get_by_role("button", name="Archived").click()

@@ -59,7 +59,8 @@ struct RequestQueue: Sendable {
 
     mutating func succeeded() {
         backoff.succeeded()
-        pausedUntil = nil
+        // What was on its way says nothing of the token that is to be asked for again then.
+        if !awaitsToken { pausedUntil = nil }
     }
 
     /// Repeats a call later.

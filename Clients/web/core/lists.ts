@@ -134,7 +134,11 @@ export function conversationList(
       const all = await headsInOrder(rows, outbox, limit);
       const heads: ConversationRecord[] = [];
       for (const head of all) {
-        if (stale.delete(head.id) || !known.has(head.id)) known.set(head.id, await conversationRow(rows, head));
+        if (stale.delete(head.id) || !known.has(head.id)) {
+          const row = await conversationRow(rows, head);
+          known.set(head.id, row);
+          queries.refreshAtEndOfMute(head.id, row.conversation.mutedUntil);
+        }
         if (known.get(head.id)!.isArchived === (folder === "archive")) heads.push(head);
       }
       if (heads.length > count || all.length < limit) {
@@ -156,12 +160,13 @@ export function conversationList(
   return Object.assign(query, { extend });
 }
 
-export async function unreadTotal(rows: Reading): Promise<number> {
+export async function unreadTotal(rows: Reading, queries: LiveQueries): Promise<number> {
   const unread = await rows.all("conversations", { index: "unread" });
   const outbox = await rows.all("outbox");
   let sum = 0;
   for (const head of unread) {
     const marks = shownMarks(head, outbox.filter(({ conversationId }) => conversationId === head.id));
+    queries.refreshAtEndOfMute(head.id, marks.mutedUntil);
     if (!isMuted(marks) && !isArchived(marks, head.topSeq)) sum += head.unread ?? 0;
   }
   return sum;

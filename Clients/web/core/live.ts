@@ -1,8 +1,12 @@
-import type { Touched } from "./copy/copy.ts";
+import { nothingTouched, type Touched } from "./copy/copy.ts";
 import type { Database, Reading } from "./copy/database.ts";
+import { type ConversationId, forEver, type Time } from "./model.ts";
 import { Emitter } from "./watched.ts";
 
 // Values that are read from the copy, and read again when a transaction touched what they show.
+
+/** What a browser's timers take; a longer one fires at once. */
+const longestTimeout = 2 ** 31 - 1;
 
 interface Live {
   isTouched(touched: Touched): boolean;
@@ -14,15 +18,35 @@ interface Live {
 export class LiveQueries {
   private all = new Set<Live>();
 
+  /** By conversation: when a mute ends that is shown, although nothing is written then. */
+  private ends = new Map<ConversationId, { at: Time; timer: number }>();
+
   constructor(readonly database: Database) {}
 
   touched(touched: Touched): void {
     for (const query of [...this.all]) if (query.isTouched(touched)) query.refresh();
   }
 
+  /** Has what shows the conversation read again when its mute ends. */
+  refreshAtEndOfMute(id: ConversationId, at: Time = forEver): void {
+    const planned = this.ends.get(id);
+    if (planned?.at === at) return;
+    clearTimeout(planned?.timer);
+    this.ends.delete(id);
+    const rest = Date.parse(at) - Date.now();
+    if (rest <= 0 || at === forEver) return;
+    const timer = setTimeout(() => {
+      this.ends.delete(id);
+      this.touched({ ...nothingTouched(), conversations: [id] });
+    }, Math.min(rest, longestTimeout));
+    this.ends.set(id, { at, timer });
+  }
+
   /** The copy is closed: nothing is read any more. */
   close(): void {
     for (const query of [...this.all]) query.close();
+    for (const { timer } of this.ends.values()) clearTimeout(timer);
+    this.ends.clear();
   }
 
   add(query: Live): () => void {

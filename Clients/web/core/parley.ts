@@ -53,7 +53,11 @@ class Parley extends Writing implements kit.ParleyClient {
     async (rows) => (await accountOf(rows)).userId ?? null,
   );
   readonly settings = this.watch<model.Settings | null>(null, (to) => to.account || to.outbox, settingsOf);
-  readonly unreadTotal = this.watch(0, (to) => to.conversations.length > 0, unreadTotal);
+  readonly unreadTotal = this.watch(
+    0,
+    (to) => to.conversations.length > 0,
+    (rows) => unreadTotal(rows, this.hub.queries),
+  );
   readonly problems = this.watch<kit.RefusedWrite[]>([], (to) => to.outbox, problemsOf);
   private compared = new Set<Id>();
   private listening = new AbortController();

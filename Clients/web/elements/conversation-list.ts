@@ -1,9 +1,21 @@
 import type { ConversationList, ConversationRow, Folder, ListView, ParleyClient } from "../core/client.ts";
-import { type ConversationId, forEver } from "../core/model.ts";
+import { type ConversationId, forEver, type Time } from "../core/model.ts";
 import { avatar } from "./avatar.ts";
 import { arrange, Endings, make, set } from "./dom.ts";
-import { MessageMenu } from "./menu.ts";
+import { ActionMenu } from "./menu.ts";
 import { briefTime, onNewDay, previewOf, titleOf, today } from "./words.ts";
+
+/** How long a conversation may be muted, in hours. */
+const mutes = [
+  { name: "Mute for 1 hour", hours: 1 },
+  { name: "Mute for 8 hours", hours: 8 },
+  { name: "Mute for 1 week", hours: 168 },
+  { name: "Mute", hours: Infinity },
+];
+
+function endOfMute(hours: number): Time {
+  return hours === Infinity ? forEver : new Date(Date.now() + hours * 3_600_000).toISOString();
+}
 
 interface Shown {
   row: ConversationRow;
@@ -24,7 +36,7 @@ export class Conversations extends HTMLElement {
   #selected: ConversationId | null = null;
   #list = make("div.conversations", { role: "listbox", "aria-label": "Conversations" });
   #empty = make("p.empty", { hidden: true });
-  #menu = new MessageMenu();
+  #menu = new ActionMenu();
   #folder: Folder = "inbox";
   #folderButton = make("button.folder", { onclick: () => this.#showFolder() });
   #ending = () => {};
@@ -81,7 +93,9 @@ export class Conversations extends HTMLElement {
         label: "Conversation actions",
         items: [
           { name: isPinned ? "Unpin" : "Pin", run: () => void client.pin(id, !isPinned) },
-          { name: isMuted ? "Unmute" : "Mute", run: () => void client.mute(id, isMuted ? null : forEver) },
+          ...isMuted
+            ? [{ name: "Unmute", run: () => void client.mute(id, null) }]
+            : mutes.map(({ name, hours }) => ({ name, run: () => void client.mute(id, endOfMute(hours)) })),
           { name: isArchived ? "Unarchive" : "Archive", run: () => void client.archive(id, !isArchived) },
           isUnread
             ? { name: "Mark as read", run: readAll }

@@ -13,7 +13,7 @@ import type { BubbleActions } from "./bubble.ts";
 import { Composer } from "./composer.ts";
 import { openDetails } from "./details.ts";
 import { Endings, iconButton, make } from "./dom.ts";
-import { type MenuItem, MessageMenu } from "./menu.ts";
+import { ActionMenu, type MenuItem } from "./menu.ts";
 import { showReceipts, showRevisions, showTapbacks } from "./message-dialogs.ts";
 import { saveFile } from "./file-views.ts";
 import { Timeline } from "./timeline.ts";
@@ -40,7 +40,7 @@ export class ConversationView extends HTMLElement {
   #typing = make("div.typing", { role: "status" });
   #timeline = new Timeline();
   #composer = new Composer();
-  #menu = new MessageMenu();
+  #menu = new ActionMenu();
   #drop = make("div.drop", { "aria-hidden": "true", hidden: true }, make("span", "Drop files to attach them"));
   #former = make("p.former", { hidden: true }, "You are no longer in this conversation.");
 

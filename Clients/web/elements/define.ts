@@ -5,7 +5,7 @@ import { ParleyChat } from "./chat.ts";
 import { Composer } from "./composer.ts";
 import { ConversationView } from "./conversation.ts";
 import { Conversations } from "./conversation-list.ts";
-import { MessageMenu } from "./menu.ts";
+import { ActionMenu } from "./menu.ts";
 import { Search } from "./search.ts";
 import { Timeline } from "./timeline.ts";
 
@@ -16,7 +16,7 @@ const elements: Record<string, CustomElementConstructor> = {
   "parley-composer": Composer,
   "parley-conversation": ConversationView,
   "parley-conversations": Conversations,
-  "parley-menu": MessageMenu,
+  "parley-menu": ActionMenu,
   "parley-search": Search,
   "parley-timeline": Timeline,
   "parley-chat": ParleyChat,

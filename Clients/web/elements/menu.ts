@@ -17,10 +17,10 @@ export interface MenuContent {
 }
 
 /**
- * What can be done with a message, or a conversation: a menu, over it a row of tapbacks if any can be given. In the browser's top layer, so nothing cuts it off. It
- * closes by Escape, a choice, or a click anywhere else, and gives the focus back.
+ * What can be done with a message, or a conversation: a menu, over it a row of tapbacks if any can be given. In the browser's
+ * top layer, so nothing cuts it off. It closes by Escape, a choice, or a click anywhere else, and gives the focus back.
  */
-export class MessageMenu extends HTMLElement {
+export class ActionMenu extends HTMLElement {
   #origin: HTMLElement | null = null;
 
   open(content: MenuContent, origin: HTMLElement, at: { x: number; y: number } | null): void {

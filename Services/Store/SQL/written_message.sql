@@ -8,6 +8,6 @@
 -- > {whole_message}
 -- > is_same_to_all boolean     it is no reply, whose parent not every reader sees, and shows all of its tapbacks
 SELECT {message_row}, {tapbacks_shown(reader => NULL, position => {Int64.max})}, NULL::text AS event,
-    m.reply_to IS NULL AND m.tapback_count <= 20 AS is_same_to_all
+    m.reply_to IS NULL AND m.tapback_count <= {ContractLimits.namedTapbacks} AS is_same_to_all
 FROM store.messages m
 WHERE m.slot = :slot AND m.conversation_id = :conversation AND m.id = :message

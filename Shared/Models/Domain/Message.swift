@@ -28,7 +28,7 @@ public struct Message: Hashable, Sendable, Codable, Identifiable {
     public var event: SystemEvent?
     /// The immediate parent of a reply.
     public var replyTo: Reference?
-    /// The reader's own tapback and the first 20 others.
+    /// The reader's own tapback and the first `ContractLimits.namedTapbacks` others.
     public var tapbacks: [Tapback]
     /// The counts of all tapbacks.
     public var tapbackCounts: [TapbackKind: Int]

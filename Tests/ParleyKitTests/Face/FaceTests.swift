@@ -189,6 +189,28 @@ import Testing
         await parley.close()
     }
 
+    @Test(
+        "what is muted for a time counts again when that has passed, and comes back from the archive, without a server")
+    func muteEnds() async throws {
+        let world = try FaceWorld()
+        for number in 1...3 { world.write("\(number)", UInt64(number)) }
+        let clock = FastClock()
+        let parley = try await world.open(clock: clock)
+        await parley.connect()
+        let unread = UnreadTotal(messages: 3, conversations: 1)
+        #expect(await first(parley.unread) { $0 == unread } != nil)
+        await parley.disconnect()
+        let talk = parley.conversation(world.group)
+        var badge = parley.unread.makeAsyncIterator()
+        var inbox = parley.conversations().makeAsyncIterator()
+        #expect(await badge.next() == unread)
+        #expect(await inbox.next()?.rows.count == 1)
+        try await talk.mute(until: Timestamp(milliseconds: clock.timestamp.milliseconds + 20_000))
+        #expect(await badge.next() == UnreadTotal(messages: 0, conversations: 0))
+        #expect(await badge.next() == unread)
+        await parley.close()
+    }
+
     @Test("receipts are a stream of their own: many make few updates, and none of the timeline")
     func gathersReceipts() async throws {
         let world = try FaceWorld()

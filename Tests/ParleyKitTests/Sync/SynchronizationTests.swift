@@ -125,7 +125,7 @@ private final class Run {
         case 48..<52: try deleteForEveryone(by: index, in: id)
         case 52..<55: if let message { try device.write(.deleteForMe, in: id, message: message.id) }
         case 55..<60: if let message { try device.write(.read(seq: message.seq), in: id) }
-        case 88..<91: try device.write(.mark(mark(in: id, of: device.user), after: 0), in: id)
+        case 88..<91: try mark(id, by: device.user)
         case 60..<61: if let message { try device.write(.clearHistory(through: message.seq), in: id) }
         case 61..<65: try device.write(.rename(title: "title \(world.random.next() % 100)"), in: id)
         case 65..<71:
@@ -147,9 +147,20 @@ private final class Run {
         }
     }
 
-    private func mark(in id: ConversationID, of user: UserID) -> ConversationMark {
+    /// On one device or on all of the user's, one shortly after the other, while they may be asking for the list.
+    private func mark(_ id: ConversationID, by user: UserID) throws {
+        let devices = world.devices.filter { $0.user == user }
+        let part = Int.random(in: 0..<4, using: &world.random)
+        for device in devices where world.happens(30) { try device.catchUp() }
+        for device in world.happens(50) ? devices[...] : devices.suffix(1) {
+            try device.write(.mark(mark(part, in: id, of: user), after: 0), in: id)
+            try world.run(for: .milliseconds(Int.random(in: 0...200, using: &world.random)))
+        }
+    }
+
+    private func mark(_ part: Int, in id: ConversationID, of user: UserID) -> ConversationMark {
         let sets = world.happens(70)
-        return switch Int.random(in: 0..<4, using: &world.random) {
+        return switch part {
         case 0: .muted(until: sets ? .forever : nil)
         case 1: .pinned(order: sets ? Int64.random(in: -3...3, using: &world.random) : nil)
         case 2: .archived(through: sets ? max(1, world.server.lastSeq(user, id)) : nil)

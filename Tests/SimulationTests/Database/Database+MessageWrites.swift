@@ -110,7 +110,8 @@ extension Database {
         guard let message = tables.conversations[arguments.value(1)]?.message(id) else { return [] }
         return [
             MessageColumns.bare(message, asOf: .max).dropLast() + [
-                null(String.self), SimulatedValue(message.parent == nil && message.tapbacks.count <= 20),
+                null(String.self),
+                SimulatedValue(message.parent == nil && message.tapbacks.count <= ContractLimits.namedTapbacks),
             ]
         ]
     }

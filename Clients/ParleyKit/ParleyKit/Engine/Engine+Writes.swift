@@ -57,6 +57,7 @@ extension Engine {
 
     func mark(_ mark: ConversationMark, in id: ConversationID) throws(ParleyError) {
         try write(.mark(mark, after: 0), in: id)
+        scheduleWake()
     }
 
     func pin(_ id: ConversationID, order: Int64?) throws(ParleyError) {

@@ -70,6 +70,8 @@ package actor Engine {
     private var storageBackoff = Backoff(first: .seconds(1), longest: .seconds(60))
     /// The database failed: nothing is done until then.
     private var restartAt: Duration?
+    /// The next end of a mute. What lists and badges show is different from then on, although nothing is stored.
+    private var endOfMute: (time: Timestamp, at: Duration)?
 
     init(
         path: String, server: any Server, clock: any EngineClock, hub: Hub, seed: UInt64,
@@ -332,7 +334,7 @@ package actor Engine {
         let times = [
             restartAt, askForTokenAt, session?.openBy, typing.nextEnd, isActive ? sync.wakeAt : nil,
             isActive && token != nil ? sender.wakeAt : nil,
-            isActive && token != nil ? uploader.wakeAt : nil,
+            isActive && token != nil ? uploader.wakeAt : nil, nextEndOfMute(),
         ]
         let next = times.compactMap(\.self).min()
         guard next != wakeAt else { return }
@@ -346,11 +348,21 @@ package actor Engine {
         }
     }
 
+    private func nextEndOfMute() -> Duration? {
+        let now = clock.timestamp
+        let end = (try? store?.endOfMute(after: now)) ?? nil
+        if endOfMute?.time != end {
+            endOfMute = end.map { ($0, clock.now + .milliseconds($0.milliseconds - now.milliseconds)) }
+        }
+        return endOfMute?.at
+    }
+
     private func wake(_ time: Duration) {
         guard time == wakeAt, store != nil else { return }
         wakeAt = nil
         let now = clock.now
         endTyping(at: now)
+        if let endOfMute, endOfMute.at <= now { hub.raise([.everything]) }
         if let restartAt { return restartAt <= now ? restart() : scheduleWake() }
         if let askForTokenAt, askForTokenAt <= now { askForToken(later: false) }
         if let openBy = session?.openBy, openBy <= now { sessionEnded(lastSession) }

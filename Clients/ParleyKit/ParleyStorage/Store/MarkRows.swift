@@ -74,7 +74,7 @@ extension LocalStore {
 
     // MARK: By the server
 
-    /// A response says what the private stream has not told.
+    /// A response says what the private stream has not told, or what it passes over.
     func takeMarks(_ head: Conversation, of key: Int64, readBefore: Int64) throws(StorageError) {
         let before = try toldMarks(key)
         var now = before
@@ -87,6 +87,7 @@ extension LocalStore {
             now.marks.unread = nil
         }
         now.told = MarkBits.all
+        if before.told != MarkBits.all { try changeMarksVersion(key) }
         if now != before { try set(now, of: key) }
     }
 
@@ -108,8 +109,12 @@ extension LocalStore {
             now.marks.unread = change.markedUnread == true && change.readSeq ?? 0 >= now.readSeq ? true : nil
             now.told |= MarkBits.unread
         }
-        try connection.run("UPDATE conversations SET marks_useq = ?2 WHERE key = ?1", key, change.useq)
+        try changeMarksVersion(key)
         try set(now, of: key)
+    }
+
+    private func changeMarksVersion(_ key: Int64) throws(StorageError) {
+        try connection.run("UPDATE conversations SET marks_version = random() WHERE key = ?1", key)
     }
 
     /// The user has read on, which ends a mark as unread.
@@ -122,15 +127,24 @@ extension LocalStore {
 
     // MARK: By the user
 
-    /// How far the private stream had told of marks: if it tells more before the response, what it tells is shown.
-    func marksUseq(of id: ConversationID) throws(StorageError) -> Int64 {
-        try connection.first("SELECT marks_useq FROM conversations WHERE id = ?1", id) { $0.integer(0) } ?? 0
+    /// If the server tells of marks before it responds, which changes the version, what it tells is shown.
+    func marksVersion(of id: ConversationID) throws(StorageError) -> Int64 {
+        try connection.first("SELECT marks_version FROM conversations WHERE id = ?1", id) { $0.integer(0) } ?? 0
     }
 
-    /// A mark is with the server. It stays as it is shown until the private stream tells of it, if that has not happened.
-    func completeMark(after useq: Int64, in id: ConversationID) throws(StorageError) {
-        guard let state = try state(of: id), try marksUseq(of: id) != useq else { return }
+    /// A mark is with the server. It stays as it is shown until that tells of marks, if it has not happened.
+    func completeMark(after version: Int64, in id: ConversationID) throws(StorageError) {
+        guard let state = try state(of: id), try marksVersion(of: id) != version else { return }
         try showMarks(of: state.key)
+    }
+
+    /// When the next mute ends. One for ever has no end.
+    package func endOfMute(after now: Timestamp) throws(StorageError) -> Timestamp? {
+        let end = try connection.first(
+            "SELECT min(muted_until) FROM conversations WHERE muted_until > ?1 AND muted_until < ?2", now,
+            Timestamp.forever
+        ) { row in row.optional(0, row.time) }
+        return end ?? nil
     }
 
     /// The highest place among the pinned, for one that is to stand above them.

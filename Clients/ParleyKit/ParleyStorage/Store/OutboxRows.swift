@@ -48,7 +48,7 @@ extension LocalStore {
     private func enqueue(
         _ mark: ConversationMark, in id: ConversationID, _ state: ConversationState, at: Timestamp, key: UUIDBytes
     ) throws(StorageError) {
-        let new = PendingWrite.mark(mark, after: try marksUseq(of: id))
+        let new = PendingWrite.mark(mark, after: try marksVersion(of: id))
         if let row = try untried(new.kind, id, nil).first {
             try replace(row.key, with: new)
         } else {
@@ -164,7 +164,9 @@ extension LocalStore {
             try storeUntold(row)
             if row.fileCount > 0 { try keepFiles(ofRow: row.key, at: row.at) }
             try connection.run("DELETE FROM outbox WHERE key = ?1", row.key)
-            if case .mark(_, let useq) = row.write, let id = row.conversation { try completeMark(after: useq, in: id) }
+            if case .mark(_, let version) = row.write, let id = row.conversation {
+                try completeMark(after: version, in: id)
+            }
         }
     }
 

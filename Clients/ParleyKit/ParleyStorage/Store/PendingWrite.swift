@@ -18,7 +18,7 @@ package enum PendingWrite: Hashable, Sendable, Codable {
     case removeFromList
     case settings(RequestBody.NewSettings)
     case settingsInConversation(RequestBody.NewSettingsInConversation)
-    /// - Parameter after: up to where the private stream had told of marks when the user set it.
+    /// - Parameter after: the version of the conversation's marks, as the server had told them, when the user set it.
     case mark(ConversationMark, after: Int64)
 
     /// Its name in the database, by which statements find it.

@@ -84,8 +84,8 @@ export interface ConversationRecord {
   /** What the user keeps to themselves, as the server told it, and which parts of it the server has told (bits). */
   marks?: Marks;
   toldMarks?: number;
-  /** Where the private stream last told of them. */
-  marksUseq?: number;
+  /** A number by chance, another one each time that the server tells of them. */
+  marksVersion?: number;
 }
 
 export interface Marks {

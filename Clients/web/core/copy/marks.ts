@@ -40,7 +40,10 @@ export function isArchived(marks: Marks, lastMessageSeq: number): boolean {
   return marks.archivedSeq !== undefined && (lastMessageSeq <= marks.archivedSeq || isMuted(marks));
 }
 
-/** A response says what the private stream has not told. `readBefore` is how far the copy knew the user had read. */
+/**
+ * A response says what the private stream has not told, or what it passes over. `readBefore` is how far the copy knew the user
+ * had read.
+ */
 export function takeMarks(copy: CopyWriter, head: ConversationRecord, told: Conversation, readBefore: number): void {
   const { marks = {}, toldMarks = 0 } = head;
   const next = { ...marks };
@@ -50,6 +53,7 @@ export function takeMarks(copy: CopyWriter, head: ConversationRecord, told: Conv
   if (!(toldMarks & unread)) next.markedUnread = told.markedUnread && told.readSeq >= head.readSeq || undefined;
   else if (told.readSeq > readBefore) next.markedUnread = undefined;
   copy.setHead(head.id, { marks: next, toldMarks: all });
+  if (toldMarks !== all) copy.setHead(head.id, { marksVersion: Math.random() });
 }
 
 export const markKinds = ["muted", "pinned", "archived", "markedUnread"];
@@ -61,7 +65,7 @@ export function applyMark(copy: CopyWriter, head: ConversationRecord, change: Pr
     copy.setHead(head.id, {
       marks: { ...marks, ...changes },
       toldMarks: toldMarks | told,
-      marksUseq: change.useq,
+      marksVersion: Math.random(),
       readSeq: Math.max(head.readSeq, readSeq),
     });
   if (change.kind === "muted") set({ mutedUntil, archivedSeq }, muted | archived);
@@ -77,8 +81,8 @@ export function moveRead(copy: CopyWriter, head: ConversationRecord, seq: number
   copy.setHead(head.id, { readSeq: seq, marks });
 }
 
-/** A mark is with the server. Unless the private stream has told of a later one meanwhile, it is as the user set it. */
+/** A mark is with the server. Unless that has told of marks meanwhile, perhaps of later ones, it is as the user set it. */
 export async function completeMark(copy: CopyWriter, id: ConversationId, mark: Mark, after: number): Promise<void> {
   const head = await copy.head(id);
-  if (head && (head.marksUseq ?? 0) === after) copy.setHead(id, { marks: withMark(head.marks ?? {}, mark) });
+  if (head && (head.marksVersion ?? 0) === after) copy.setHead(id, { marks: withMark(head.marks ?? {}, mark) });
 }

@@ -36,7 +36,7 @@ export async function enqueue(copy: CopyWriter, { write, ...about }: NewWrite): 
   if (conversationId) copy.show(conversationId);
   const head = await copy.head(conversationId);
   if (write.kind === "read" && head) await readTo(copy, head, write.seq);
-  if (write.kind === "mark") write = { ...write, after: head?.marksUseq ?? 0 };
+  if (write.kind === "mark") write = { ...write, after: head?.marksVersion ?? 0 };
   const rows = await outboxOf(copy.rows, conversationId);
   const unsent = rows.find((row) => row.write.kind === "send" && row.messageId === messageId && isUnknown(row));
   if (messageId !== undefined && unsent && await joinUnsent(copy, unsent, write)) return;

@@ -15,7 +15,7 @@ export type PendingWrite =
   | { kind: "unlist" }
   | { kind: "settings"; settings: NewSettings }
   | { kind: "conversationSettings"; settings: NewConversationSettings }
-  /** `after`: up to where the private stream had told of marks when the user set it. */
+  /** `after`: the version of the conversation's marks, as the server had told them, when the user set it. */
   | { kind: "mark"; mark: Mark; after: number };
 
 /** What the user does with a conversation for themselves. Null takes it away. */

@@ -70,7 +70,8 @@ export class RequestQueue {
 
   succeeded(): void {
     this.backoff.succeeded();
-    this.pausedUntil = undefined;
+    // What was on its way says nothing of the token that is to be asked for again then.
+    if (!this.awaitsToken) this.pausedUntil = undefined;
   }
 
   /** Repeats a call later. */

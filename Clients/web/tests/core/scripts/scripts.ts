@@ -304,6 +304,21 @@ export const scripts: Record<string, Sketch> = {
       { type: "closed" },
     ),
   },
+  "token-awaited": {
+    about: "A token that cannot be had after a refusal is asked for again, whatever was on its way and succeeds meanwhile",
+    position: known,
+    events: timed(
+      ...opening,
+      welcome(),
+      { type: "lookAtMembers", conversation: A },
+      { type: "lookAtMembers", conversation: B },
+      refused(1, 401, "unauthenticated"),
+      { type: "tokenFailed" },
+      body(2, { members: [] }),
+      wake(250, 750),
+      { at: 2_001, event: { type: "token", token: "t2" } },
+    ),
+  },
   "ends": {
     about: "How a session ends: replaced servers are returned to when they say, a superseding device is left alone",
     position: known,

@@ -15,6 +15,7 @@ export const flaws = [
   "forgetsHiddenMessages",
   "forgetsClearedHistories",
   "forgetsThatTheUserJoined",
+  "forgetsPins",
   "keepsWhatAResetTakes",
   /** A page counts for everything before it. */
   "believesPagesAreWhole",
@@ -33,7 +34,8 @@ export function alterStep(flaw: Flaw, step: SyncStep, random: Random): SyncStep 
   step.writes = step.writes.flatMap((write): SyncWrite[] => {
     const kind = write.write === "privateChange" ? write.change.kind : "";
     const forgotten = { forgetsHiddenMessages: "message.hidden", forgetsClearedHistories: "history.cleared" };
-    const isForgotten = kind === { ...forgotten, forgetsThatTheUserJoined: "conversation.joined" }[flaw as never];
+    const others = { forgetsThatTheUserJoined: "conversation.joined", forgetsPins: "pinned" };
+    const isForgotten = kind === { ...forgotten, ...others }[flaw as never];
     if (isForgotten && write.write === "privateChange") return [{ write: "privateStream", useq: write.change.useq }];
     if (flaw === "losesChanges" && write.write === "change" && write.movesCursor && random() < 0.05) {
       return [{ write: "passed", conversation: write.change.conversationId, through: write.change.seq }];

@@ -64,6 +64,10 @@ export class ScriptedServer extends WritableServer {
     if (part === "history") return this.clear(id, Number(query.through), user);
     if (part === "messages" && method === "DELETE" && query.scope === "me") return this.hide(id, about!, user);
     if (part === undefined && method === "DELETE") return this.removeFromList(user, id);
+    if (["mute", "pin", "archive", "unread"].includes(part!)) {
+      if (!this.isMember(user, id) && this.user(user).removed.includes(id)) throw new Refusal(409, "conflict");
+      return this.mark(id, part!, user, method === "PUT" ? fields : null);
+    }
     this.mayWrite(user, id);
     if (part === undefined) return this.rename(id, fields.title, user), this.conversation(id, user);
     if (part === "members" && method === "PUT") return this.addMember(id, about!, user);
@@ -76,6 +80,7 @@ export class ScriptedServer extends WritableServer {
   private removeFromList(user: string, id: string): void {
     if (this.isMember(user, id)) throw new Refusal(409, "conflict");
     this.user(user).removed.push(id);
+    this.user(user).marks[id] = { mutedUntil: this.marks(user, id).mutedUntil };
     this.tell(user, "conversation.removed", id);
   }
 
@@ -163,7 +168,7 @@ export class ScriptedServer extends WritableServer {
     const changed = this.list(user).filter((id) => reload || Date.parse(this.activity(user, id)) >= clock!);
     return {
       conversations: changed.map((id) => this.conversation(id, user)),
-      private: reload ? [] : missed,
+      private: reload ? [] : missed.map((change) => this.withMarks(change, user)),
       ...{ reload, cursor: `${this.state.clock}/${this.useq(user)}`, more: false },
     };
   }
@@ -194,7 +199,7 @@ export class ScriptedServer extends WritableServer {
     return missed.map((change) => {
       const { kind, conversationId: id } = change;
       const lastSeq = kind === "conversation.joined" ? this.lastSeq(user, id!) : change.lastSeq;
-      return { type: "private", ...change, lastSeq };
+      return { type: "private", ...this.withMarks(change, user), lastSeq };
     });
   }
 

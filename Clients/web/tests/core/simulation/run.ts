@@ -1,5 +1,7 @@
 import { outboxOf } from "../../../core/copy/outbox-rows.ts";
 import { digestOf } from "../../../core/copy/digest.ts";
+import { forEver } from "../../../core/model.ts";
+import type { Mark } from "../../../core/outbox/writes.ts";
 import type { Place } from "../../../core/sync/events.ts";
 import { SimulatedDevice } from "./device.ts";
 import type { Flaw } from "./flaws.ts";
@@ -88,10 +90,36 @@ export class Run {
     else if (dice < 85) device.post({ type: "stop" });
     else if (dice < 86) device.breakConnection();
     else if (dice < 88) device.post({ type: "catchUp" });
-    else if (dice < 94) {
+    else if (dice < 91) await this.mark(device.user, id);
+    else if (dice < 96) {
       const places: Place[] = ["newest", { before: world.between(1, 30) }, { after: 0 }];
       device.post({ type: "look", conversation: id, place: world.pick(places)! });
     } else device.start();
+  }
+
+  /** On one device or on all of the user's, one shortly after the other, while they may be asking for the list. */
+  private async mark(user: string, id: string): Promise<void> {
+    const { world } = this;
+    const devices = world.devices.filter((device) => device.user === user);
+    const of = world.between(0, 3);
+    for (const device of devices) if (world.happens(30)) device.post({ type: "catchUp" });
+    for (const device of world.happens(50) ? devices : devices.slice(-1)) {
+      await device.write({ kind: "mark", mark: this.someMark(of, user, id), after: 0 }, id);
+      await world.run(world.between(0, 200));
+    }
+  }
+
+  private someMark(of: number, user: string, id: string): Mark {
+    const { world } = this;
+    const isSet = world.happens(70);
+    const lastSeq = world.server.state.rooms[id] ? world.server.lastSeq(user, id) : 0;
+    const marks: Mark[] = [
+      { of: "muted", until: isSet ? forEver : null },
+      { of: "pinned", order: isSet ? world.between(-3, 3) : null },
+      { of: "archived", through: isSet ? Math.max(1, lastSeq) : null },
+      { of: "unread", isMarked: isSet },
+    ];
+    return marks[of]!;
   }
 
   private async send(device: SimulatedDevice, id: string, parent?: string): Promise<void> {
@@ -205,10 +233,11 @@ export class Run {
       isEqual,
       `${who} has other messages: ${JSON.stringify(messages)} not ${JSON.stringify(server.messages(id, user))}`,
     );
-    const shown: Record<string, unknown> = { ...copy, unreadCount: copy!.unread ?? 0 };
+    const shown: Record<string, unknown> = { ...copy, ...copy!.marks, unreadCount: copy!.unread ?? 0 };
     for (const [name, value] of Object.entries(truth)) {
       // A read that the server refused, because the user had left, stays on the device.
-      const stays = ["readSeq", "unreadCount"].includes(name) && (truth.windows.length > 1 || truth.windows[0]!.to);
+      const stays = ["readSeq", "unreadCount", "markedUnread"].includes(name) &&
+        (truth.windows.length > 1 || truth.windows[0]!.to);
       const [one, other] = [JSON.stringify(shown[name]), JSON.stringify(value)];
       expect(stays || one === other, `${who} has ${name} ${one}, the server ${other}`);
     }

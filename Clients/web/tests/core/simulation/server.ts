@@ -43,8 +43,18 @@ export interface Room {
   statusVersion: number;
 }
 
+/** What a user keeps to themselves about a conversation. */
+export interface KeptMarks {
+  mutedUntil?: string;
+  pinOrder?: number;
+  archivedSeq?: number;
+  /** How far the user had read. */
+  unreadSeq?: number;
+}
+
 export interface User {
   changes: PrivateChange[];
+  marks: Record<string, KeptMarks>;
   hidden: Record<string, string[]>;
   clearedSeq: Record<string, number>;
   removed: string[];
@@ -76,7 +86,7 @@ export class ServerState {
 
   user(user: string): User {
     return this.state.users[user] ??= {
-      ...{ changes: [], hidden: {}, clearedSeq: {}, removed: [], outcomes: [] },
+      ...{ changes: [], marks: {}, hidden: {}, clearedSeq: {}, removed: [], outcomes: [] },
       settings: { readReceipts: true, presence: true },
     };
   }
@@ -122,7 +132,7 @@ export class ServerState {
     const room = this.room(id);
     const lastSeq = this.lastSeq(user, id);
     const clearedSeq = this.user(user).clearedSeq[id] ?? 0;
-    const readSeq = Math.min(room.readSeq[user] ?? 0, room.log.length);
+    const readSeq = this.readSeq(user, id);
     const messages = this.messages(id, user);
     const unread = messages.filter(({ senderId, kind, deletedForEveryone, seq }) =>
       senderId !== user && kind !== "system" && !deletedForEveryone && seq > Math.max(readSeq, clearedSeq)
@@ -132,8 +142,11 @@ export class ServerState {
     );
     const isPresent = (windows: Window[]) =>
       windows.some(({ from, to }) => lastSeq >= from && lastSeq < (to ?? Infinity));
+    const { mutedUntil, pinOrder, archivedSeq, unreadSeq } = this.marks(user, id);
+    const markedUnread = unreadSeq !== undefined && unreadSeq >= readSeq || undefined;
     return {
       ...{ id, kind: "group", title: named?.title, createdAt: room.createdAt, lastSeq },
+      ...{ mutedUntil, pinOrder, archivedSeq, markedUnread },
       lastActivityAt: this.activity(user, id),
       lastMessage: messages.at(-1),
       memberCount: Object.values(room.stays).filter(isPresent).length,
@@ -141,6 +154,28 @@ export class ServerState {
       windows: room.stays[user]!,
       ...{ clearedSeq, readSeq, unreadCount: Math.min(100, unread.length), deliveredSeq: room.deliveredSeq[user] ?? 0 },
     };
+  }
+
+  readSeq(user: string, id: string): number {
+    const { readSeq, log } = this.room(id);
+    return Math.min(readSeq[user] ?? 0, log.length);
+  }
+
+  marks(user: string, id: string): KeptMarks {
+    return this.user(user).marks[id] ?? {};
+  }
+
+  /** With the marks of now, also where it is told again. */
+  withMarks(change: PrivateChange, user: string): PrivateChange {
+    const { kind, conversationId: id } = change;
+    if (id === undefined || !this.state.rooms[id]) return change;
+    const { mutedUntil, pinOrder, archivedSeq, unreadSeq } = this.marks(user, id);
+    if (kind === "muted") return { ...change, mutedUntil, archivedSeq };
+    if (kind === "pinned") return { ...change, pinOrder };
+    if (kind === "archived") return { ...change, archivedSeq };
+    if (kind !== "markedUnread") return change;
+    const readSeq = this.readSeq(user, id);
+    return { ...change, readSeq, markedUnread: unreadSeq !== undefined && unreadSeq >= readSeq };
   }
 
   /** The messages that a user sees, ascending, as HTTP gives them. */

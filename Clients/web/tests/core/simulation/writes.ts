@@ -1,5 +1,5 @@
 import type { Message, PrivateChange, Problem } from "../../../core/model.ts";
-import { type Entry, ServerState } from "./server.ts";
+import { type Entry, type KeptMarks, ServerState } from "./server.ts";
 
 // What users write, as `ingest` and `store` would carry it out.
 
@@ -119,6 +119,33 @@ export class WritableServer extends ServerState {
     this.tell(by, "history.cleared", id, { throughSeq });
   }
 
+  /** `fields` is null where the mark is taken away. No time comes to an end here: what is muted is so for ever. */
+  mark(id: string, part: string, by: string, fields: Record<string, never> | null): void {
+    const old = this.marks(by, id);
+    const next = this.marked(id, part, by, old, fields);
+    if (JSON.stringify(next) === JSON.stringify(old)) return;
+    this.user(by).marks[id] = next;
+    const kinds: Record<string, string> = { mute: "muted", pin: "pinned", archive: "archived", unread: "markedUnread" };
+    this.tell(by, kinds[part]!, id);
+  }
+
+  private marked(
+    id: string,
+    part: string,
+    by: string,
+    old: KeptMarks,
+    fields: Record<string, never> | null,
+  ): KeptMarks {
+    if (part === "pin") return { ...old, pinOrder: fields?.order };
+    if (part === "unread") return { ...old, unreadSeq: fields ? this.readSeq(by, id) : undefined };
+    if (part === "archive") {
+      return { ...old, archivedSeq: fields ? Math.min(fields.throughSeq, this.lastSeq(by, id)) : undefined };
+    }
+    const last = this.messages(id, by).at(-1)?.seq ?? 0;
+    const isBack = old.mutedUntil === undefined && old.archivedSeq !== undefined && last > old.archivedSeq;
+    return { ...old, mutedUntil: fields?.until, archivedSeq: isBack ? undefined : old.archivedSeq };
+  }
+
   read(id: string, through: number, by: string): void {
     const seq = Math.min(through, this.room(id).log.length);
     if (seq <= (this.room(id).readSeq[by] ?? 0)) return;
@@ -198,7 +225,7 @@ export class WritableServer extends ServerState {
     const change: PrivateChange = { useq, kind, at: this.now, conversationId, ...fields };
     account.changes.push(change);
     if (kind === "conversation.joined") account.removed = account.removed.filter((id) => id !== conversationId);
-    this.announcements.push({ user, frame: { type: "private", ...change } });
+    this.announcements.push({ user, frame: { type: "private", ...this.withMarks(change, user) } });
   }
 
   /** The message of the system that shows a change in the history. */
