@@ -305,7 +305,8 @@ export const scripts: Record<string, Sketch> = {
     ),
   },
   "token-awaited": {
-    about: "A token that cannot be had after a refusal is asked for again, whatever was on its way and succeeds meanwhile",
+    about:
+      "A token that cannot be had after a refusal is asked for again, whatever was on its way and succeeds meanwhile",
     position: known,
     events: timed(
       ...opening,
