@@ -73,10 +73,8 @@ func executable(
         plugins: embedding(files))
 }
 
-/// An optimiser would take longer over the tests than they take.
-let unoptimised: [SwiftSetting] = [
-    .unsafeFlags(["-Onone", "-no-whole-module-optimization", "-enable-batch-mode"], .when(configuration: .release))
-]
+/// An optimiser would take longer over the tests than they take. What fails names its line without debug information.
+let unoptimised: [SwiftSetting] = [.unsafeFlags(["-Onone", "-gnone"], .when(configuration: .release))]
 
 func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
     .testTarget(
