@@ -31,12 +31,17 @@ let settings: [SwiftSetting] = [
     .unsafeFlags(isForFuzzing ? fuzzing + ["-enable-testing"] : []),
 ]
 
+/// SQL and JSON become `PackageResources` of their target. SwiftPM's own `.embedInCode` writes them as arrays of numbers,
+/// over which the compiler took a tenth of a build.
+func embedding(_ files: [String]) -> [Target.PluginUsage] { files.isEmpty ? [] : ["EmbedFiles"] }
+
 /// Every byte passes through the shared modules, and the instructions of what users run are counted: they are checked in
 /// debug builds alone, which `Tests/sanitizers` makes of them.
-func module(_ name: String, _ dependencies: [Target.Dependency] = [], resources: [Resource] = []) -> Target {
+func module(_ name: String, _ dependencies: [Target.Dependency] = [], embedding files: [String] = []) -> Target {
     .target(
-        name: name, dependencies: dependencies, path: "Shared/\(name)", resources: resources,
-        swiftSettings: settings + [.unsafeFlags([unchecked], .when(configuration: .release))])
+        name: name, dependencies: dependencies, path: "Shared/\(name)", exclude: files,
+        swiftSettings: settings + [.unsafeFlags([unchecked], .when(configuration: .release))],
+        plugins: embedding(files))
 }
 
 /// What several programs of `Clients/` are made of.
@@ -56,23 +61,20 @@ func kit(_ name: String, _ dependencies: [Target.Dependency], also further: [Swi
 let simulated: [SwiftSetting] = [.unsafeFlags(["-O"], .when(configuration: .debug))]
 
 func executable(
-    _ name: String, _ path: String, _ dependencies: [Target.Dependency], exclude: [String] = [],
-    resources: [Resource] = []
+    _ name: String, _ path: String, _ dependencies: [Target.Dependency], embedding files: [String] = []
 ) -> Target {
     guard isForFuzzing else {
         return .executableTarget(
-            name: name, dependencies: dependencies, path: path, exclude: exclude, resources: resources,
-            swiftSettings: settings)
+            name: name, dependencies: dependencies, path: path, exclude: files, swiftSettings: settings,
+            plugins: embedding(files))
     }
     return .target(
-        name: name, dependencies: dependencies, path: path, exclude: exclude + ["Main.swift"], resources: resources,
-        swiftSettings: settings)
+        name: name, dependencies: dependencies, path: path, exclude: files + ["Main.swift"], swiftSettings: settings,
+        plugins: embedding(files))
 }
 
-/// An optimiser would take longer over the tests than they take.
-let unoptimised: [SwiftSetting] = [
-    .unsafeFlags(["-Onone", "-no-whole-module-optimization", "-enable-batch-mode"], .when(configuration: .release))
-]
+/// An optimiser would take longer over the tests than they take. What fails names its line without debug information.
+let unoptimised: [SwiftSetting] = [.unsafeFlags(["-Onone", "-gnone"], .when(configuration: .release))]
 
 func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
     .testTarget(
@@ -125,6 +127,9 @@ let package = Package(
         .systemLibrary(name: "CVips", path: "Shared/C/CVips", pkgConfig: "gobject-2.0"),
         .systemLibrary(name: "CLibFuzzer", path: "Tests/FuzzTests/CLibFuzzer"),
 
+        .plugin(
+            name: "EmbedFiles", capability: .buildTool(), path: "Shared/Plugins/EmbedFiles", exclude: ["embed-files"]),
+
         module("Models"),
         module("Bytes", ["Models"]),
         module("JSON", ["Bytes", "Models"]),
@@ -134,7 +139,7 @@ let package = Package(
         module("Postgres", ["CPQ", "CLinux", "Reactor", "Bytes", "Models"]),
         module(
             "Slots", ["Bus", "Models", "Postgres", "Reactor", "ServiceKit", "Wire"],
-            resources: [.embedInCode("SQL")]),
+            embedding: ["SQL"]),
         module("Edge", ["CHTTPParser", "CCrypto", "CLinux", "Reactor", "Bytes"]),
         module(
             "ServiceKit",
@@ -143,15 +148,15 @@ let package = Package(
         executable(
             "Ingest", "Services/Ingest",
             ["Bus", "Bytes", "CCrypto", "Edge", "JSON", "Models", "Reactor", "ServiceKit", "Wire"],
-            resources: [.embedInCode("openapi.json")]),
+            embedding: ["openapi.json"]),
         executable(
             "Store", "Services/Store",
             ["Bus", "Bytes", "Edge", "JSON", "Models", "Postgres", "Reactor", "ServiceKit", "Slots", "Wire"],
-            resources: [.embedInCode("Migrations"), .embedInCode("SQL")]),
+            embedding: ["Migrations", "SQL"]),
         executable(
             "Receipt", "Services/Receipt",
             ["Bus", "Bytes", "Edge", "JSON", "Models", "Postgres", "Reactor", "ServiceKit", "Slots", "Wire"],
-            resources: [.embedInCode("Migrations"), .embedInCode("SQL")]),
+            embedding: ["Migrations", "SQL"]),
         executable(
             "Fanout", "Services/Fanout",
             ["Bus", "Bytes", "Edge", "JSON", "Models", "Reactor", "ServiceKit", "Slots", "Wire"]),
@@ -161,7 +166,7 @@ let package = Package(
                 "Bus", "Bytes", "CCrypto", "CCurl", "CExpat", "CLinux", "Edge", "JSON", "Models", "Postgres", "Reactor",
                 "ServiceKit", "Slots", "Wire",
             ],
-            resources: [.embedInCode("Migrations"), .embedInCode("SQL")]),
+            embedding: ["Migrations", "SQL"]),
         executable(
             "MediaInspector", "Services/MediaInspector",
             ["Bytes", "CAV", "CHEIF", "CLinux", "CSeccomp", "CVips", "JSON"]),
@@ -317,5 +322,5 @@ if let named = Context.environment["PARLEY_TEST_TARGETS"] {
         }
     }
     package.products = []
-    package.targets.removeAll { !kept.contains($0.name) }
+    package.targets.removeAll { !kept.contains($0.name) && $0.type != .plugin }
 }

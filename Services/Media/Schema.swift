@@ -2,7 +2,7 @@ import Postgres
 
 /// The schema `media`: the tables that only this service writes.
 ///
-/// The names in `PackageResources` lack the first digit of the files, since an identifier cannot begin with one.
+/// The names in `PackageResources` begin with an underscore because an identifier cannot begin with a digit.
 enum Schema {
     static let name = "media"
 
@@ -13,8 +13,8 @@ enum Schema {
         Migrator(
             schema: name,
             [
-                Migration(1, "ownership", sql: PackageResources._001_ownership_sql),
-                Migration(2, "objects", sql: PackageResources._002_objects_sql),
+                Migration(1, "ownership", sql: PackageResources._0001_ownership_sql),
+                Migration(2, "objects", sql: PackageResources._0002_objects_sql),
             ])
     }
 }

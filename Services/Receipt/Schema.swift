@@ -3,7 +3,7 @@ import Slots
 
 /// The schema `receipt`: the tables that only this service writes.
 ///
-/// The names in `PackageResources` lack the first digit of the files, since an identifier cannot begin with one.
+/// The names in `PackageResources` begin with an underscore because an identifier cannot begin with a digit.
 enum Schema {
     static let name = "receipt"
 
@@ -14,12 +14,12 @@ enum Schema {
         Migrator(
             schema: name,
             [
-                Migration(1, "ownership", sql: PackageResources._001_ownership_sql),
-                Migration(2, "horizons", sql: PackageResources._002_horizons_sql),
-                Migration(3, "shown reads", sql: PackageResources._003_shown_reads_sql),
-                Migration(4, "completions", sql: PackageResources._004_completions_sql),
-                Migration(5, "last seen", sql: PackageResources._005_last_seen_sql),
-                Migration(6, "untold", sql: PackageResources._006_untold_sql),
+                Migration(1, "ownership", sql: PackageResources._0001_ownership_sql),
+                Migration(2, "horizons", sql: PackageResources._0002_horizons_sql),
+                Migration(3, "shown reads", sql: PackageResources._0003_shown_reads_sql),
+                Migration(4, "completions", sql: PackageResources._0004_completions_sql),
+                Migration(5, "last seen", sql: PackageResources._0005_last_seen_sql),
+                Migration(6, "untold", sql: PackageResources._0006_untold_sql),
             ], publishing: Publications.receipt)
     }
 }

@@ -3,7 +3,7 @@ import Slots
 
 /// The schema `store`: the tables that only this service writes.
 ///
-/// The names in `PackageResources` lack the first digit of the files because an identifier cannot begin with one.
+/// The names in `PackageResources` begin with an underscore because an identifier cannot begin with a digit.
 enum Schema {
     static let name = "store"
 
@@ -17,26 +17,26 @@ enum Schema {
         Migrator(
             schema: name,
             [
-                Migration(1, "ownership", sql: PackageResources._001_ownership_sql),
-                Migration(2, "conversations", sql: PackageResources._002_conversations_sql),
-                Migration(3, "messages", sql: PackageResources._003_messages_sql),
-                Migration(4, "private streams", sql: PackageResources._004_private_streams_sql),
-                Migration(5, "semantics", sql: PackageResources._005_semantics_sql),
-                Migration(6, "settings", sql: PackageResources._006_settings_sql),
-                Migration(7, "windows", sql: PackageResources._007_windows_sql),
-                Migration(8, "removals", sql: PackageResources._008_removals_sql),
-                Migration(9, "erasure", sql: PackageResources._009_erasure_sql),
-                Migration(10, "search", sql: PackageResources._010_search_sql),
-                Migration(11, "leavers", sql: PackageResources._011_leavers_sql),
-                Migration(12, "requests", sql: PackageResources._012_requests_sql),
-                Migration(13, "former members", sql: PackageResources._013_former_members_sql),
-                Migration(14, "growth", sql: PackageResources._014_growth_sql),
-                Migration(15, "revocations", sql: PackageResources._015_revocations_sql),
-                Migration(16, "imports", sql: PackageResources._016_imports_sql),
-                Migration(17, "merging", sql: PackageResources._017_merging_sql),
-                Migration(18, "attachments", sql: PackageResources._018_attachments_sql),
-                Migration(19, "search blocks", sql: PackageResources._019_search_blocks_sql),
-                Migration(20, "marks", sql: PackageResources._020_marks_sql),
+                Migration(1, "ownership", sql: PackageResources._0001_ownership_sql),
+                Migration(2, "conversations", sql: PackageResources._0002_conversations_sql),
+                Migration(3, "messages", sql: PackageResources._0003_messages_sql),
+                Migration(4, "private streams", sql: PackageResources._0004_private_streams_sql),
+                Migration(5, "semantics", sql: PackageResources._0005_semantics_sql),
+                Migration(6, "settings", sql: PackageResources._0006_settings_sql),
+                Migration(7, "windows", sql: PackageResources._0007_windows_sql),
+                Migration(8, "removals", sql: PackageResources._0008_removals_sql),
+                Migration(9, "erasure", sql: PackageResources._0009_erasure_sql),
+                Migration(10, "search", sql: PackageResources._0010_search_sql),
+                Migration(11, "leavers", sql: PackageResources._0011_leavers_sql),
+                Migration(12, "requests", sql: PackageResources._0012_requests_sql),
+                Migration(13, "former members", sql: PackageResources._0013_former_members_sql),
+                Migration(14, "growth", sql: PackageResources._0014_growth_sql),
+                Migration(15, "revocations", sql: PackageResources._0015_revocations_sql),
+                Migration(16, "imports", sql: PackageResources._0016_imports_sql),
+                Migration(17, "merging", sql: PackageResources._0017_merging_sql),
+                Migration(18, "attachments", sql: PackageResources._0018_attachments_sql),
+                Migration(19, "search blocks", sql: PackageResources._0019_search_blocks_sql),
+                Migration(20, "marks", sql: PackageResources._0020_marks_sql),
             ], publishing: Publications.store)
     }
 }

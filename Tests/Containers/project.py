@@ -17,6 +17,7 @@ DEPLOY = REPOSITORY / "deploy"
 EXECUTABLES = Path(os.environ.get("PARLEY_EXECUTABLES", REPOSITORY / ".build" / "release"))
 NAME = "parley-test"
 PREPARING = Path("/tmp") / f"{NAME}-images.lock"
+OVERRIDES = Path(__file__).with_name("compose.yml")
 PROFILES = ("--profile", "tools", "--profile", "observability")
 
 
@@ -71,7 +72,8 @@ class Project:
 
     def composing(self, *arguments) -> list[str]:
         """A command of compose for this project."""
-        return [*self._compose, "--project-name", NAME, *arguments]
+        files = ("--file", str(REPOSITORY / "docker-compose.yml"), "--file", str(OVERRIDES))
+        return [*self._compose, *files, "--project-name", NAME, *arguments]
 
     def compose(self, *arguments, timeout: float = 300, may_fail: bool = False) -> str:
         done = run(*self.composing(*arguments), env=self.environment, timeout=timeout)

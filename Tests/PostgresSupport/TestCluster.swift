@@ -23,7 +23,8 @@ package final class TestCluster: Sendable {
 
     /// Starts a cluster with settings of its own. `fsync=on` makes it sync every commit to disk, for measurements.
     package init(settings: String...) {
-        var template = Array("/tmp/parley-test-XXXXXX".utf8CString)
+        let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        var template = Array("\(parent)/parley-test-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { fatalError("mkdtemp failed: errno \(errno)") }
         directory = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
         lifeline = Self.runScript(directory: directory, settings: settings)
@@ -68,7 +69,7 @@ package final class TestCluster: Sendable {
         cd "$dir"
         $as "$bin/initdb" -D "$dir/data" -U postgres -A trust -E UTF8 --locale=C --no-sync >"$dir/initdb.log" 2>&1
         $as "$bin/postgres" -D "$dir/data" -k "$dir" -c listen_addresses= -c max_connections=200 \\
-            -c fsync=off "$@" >"$dir/postgres.log" 2>&1 &
+            -c fsync=off -c max_wal_size=128MB "$@" >"$dir/postgres.log" 2>&1 &
         server=$!
         until $as "$bin/pg_isready" -q -h "$dir" -U postgres; do kill -0 $server; sleep 0.02; done
         echo ready
