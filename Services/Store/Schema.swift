@@ -37,6 +37,7 @@ enum Schema {
                 Migration(18, "attachments", sql: PackageResources._018_attachments_sql),
                 Migration(19, "search blocks", sql: PackageResources._019_search_blocks_sql),
                 Migration(20, "marks", sql: PackageResources._020_marks_sql),
+                Migration(21, "blocks", sql: PackageResources._021_blocks_sql),
             ], publishing: Publications.store)
     }
 }

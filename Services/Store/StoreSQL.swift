@@ -22,6 +22,7 @@ extension SQLNames {
         // Limits.
         .number("ContractLimits.membersPerConversation", ContractLimits.membersPerConversation),
         .number("ContractLimits.pinnedConversations", ContractLimits.pinnedConversations),
+        .number("ContractLimits.blockedUsers", ContractLimits.blockedUsers),
         .interval("ContractLimits.editWindow", ContractLimits.editWindow),
         .interval("TrustedTime.tolerance", .milliseconds(TrustedTime.tolerance)),
         .number("DeleteMessage.waitingLimit", DeleteMessage.waitingLimit),
