@@ -46,6 +46,7 @@ struct ClientLimits: Sendable {
         buffer.append(key: "membersPerConversation", json: ContractLimits.membersPerConversation)
         buffer.append(key: "conversationsPerUser", json: conversationsPerUser)
         buffer.append(key: "pinnedConversations", json: ContractLimits.pinnedConversations)
+        buffer.append(key: "blockedUsers", json: ContractLimits.blockedUsers)
         buffer.append(key: "titleCharacters", json: ContractLimits.titleCharacters)
         buffer.append(key: "mentionsPerMessage", json: ContractLimits.mentionsPerMessage)
         buffer.append(key: "attachmentsPerMessage", json: ContractLimits.attachmentsPerMessage)

@@ -37,6 +37,7 @@ enum Schema {
                 Migration(18, "attachments", sql: PackageResources._0018_attachments_sql),
                 Migration(19, "search blocks", sql: PackageResources._0019_search_blocks_sql),
                 Migration(20, "marks", sql: PackageResources._0020_marks_sql),
+                Migration(21, "blocks", sql: PackageResources._0021_blocks_sql),
             ], publishing: Publications.store)
     }
 }

@@ -23,6 +23,7 @@ extension SQLNames {
         .number("ContractLimits.membersPerConversation", ContractLimits.membersPerConversation),
         .number("ContractLimits.pinnedConversations", ContractLimits.pinnedConversations),
         .number("ContractLimits.namedTapbacks", ContractLimits.namedTapbacks),
+        .number("ContractLimits.blockedUsers", ContractLimits.blockedUsers),
         .interval("ContractLimits.editWindow", ContractLimits.editWindow),
         .interval("TrustedTime.tolerance", .milliseconds(TrustedTime.tolerance)),
         .number("DeleteMessage.waitingLimit", DeleteMessage.waitingLimit),

@@ -41,6 +41,8 @@ public enum ContractLimits {
     public static let conversationsPerUser = 20_000
     /// The conversations that one user may have pinned.
     public static let pinnedConversations = 100
+    /// The users that one user may block.
+    public static let blockedUsers = 1_000
     /// In conversations with up to this many members, receipts name who has received and read, and members see who is
     /// online. In larger ones receipts are counted and presence is not shown, because somebody always comes or goes.
     public static let namedMembers = 50

@@ -7,12 +7,17 @@ public struct PublishedView: Sendable {
     let schema: String
     let table: String
     let columns: [String]
+    /// The rows, where these are not those of the table.
+    private let query: String?
 
-    /// Takes identifiers from the code, never from a user: they are not quoted.
-    public init(_ schema: String, _ table: String, _ columns: [String]) {
+    /// Takes identifiers and queries from the code, never from a user: they are not quoted.
+    ///
+    /// - Parameter query: for a view of several tables, selects these columns; a change of it is another view.
+    public init(_ schema: String, _ table: String, _ columns: [String], of query: String? = nil) {
         self.schema = schema
         self.table = table
         self.columns = columns
+        self.query = query
     }
 
     public var name: String { "\(schema).published_\(table)" }
@@ -27,8 +32,8 @@ public struct PublishedView: Sendable {
         ) { $0.add(name) }
         // Replacing a view waits for its readers.
         guard present[0][0] as String? != columns.joined(separator: " ") else { return }
-        let list = columns.joined(separator: ", ")
-        try database.execute("CREATE OR REPLACE VIEW \(name) AS SELECT \(list) FROM \(schema).\(table)")
+        let query = query ?? "SELECT \(columns.joined(separator: ", ")) FROM \(schema).\(table)"
+        try database.execute("CREATE OR REPLACE VIEW \(name) AS \(query)")
     }
 
     /// Throws if the service that the URL names may not read these views.

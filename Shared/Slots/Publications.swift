@@ -15,7 +15,15 @@ public enum Publications {
         PublishedView("store", "imports", ["slot", "conversation_id", "ended_at", "is_dropped"]),
         PublishedView("store", "inbox", ["user_slot", "user_id", "conversation_id", "slot", "told_read_seq"]),
         PublishedView(
-            "store", "memberships", ["slot", "conversation_id", "user_id", "joined_seq", "left_seq"]),
+            "store", "memberships", ["slot", "conversation_id", "user_id", "joined_seq", "left_seq", "left_at"]),
+        // The stays as others see them: of those that their users closed, the shadows. `store` reads it as well.
+        PublishedView(
+            "store", "appearances", ["slot", "conversation_id", "user_id", "joined_seq", "left_seq", "role"],
+            of: """
+                SELECT slot, conversation_id, user_id, joined_seq, left_seq, role FROM store.memberships WHERE NOT is_shadowed
+                UNION ALL
+                SELECT slot, conversation_id, user_id, joined_seq, left_seq, role FROM store.shadows
+                """),
         PublishedView(
             "store", "messages", ["slot", "conversation_id", "seq", "sender_id", "kind", "id", "created_at"]),
         PublishedView("store", "user_settings", ["user_slot", "user_id", "presence", "read_receipts"]),

@@ -34,6 +34,8 @@ public struct EraseStep: WireCodable, Hashable {
         case listing(ConversationID)
         /// The rest: private stream, outcomes, settings. Afterwards the user is erased. On the user's slot.
         case remains
+        /// The user's name in the blocks of another. On the slot of that user. Fields: user name.
+        case block(of: UserID)
     }
 
     public var user: UserID
@@ -54,6 +56,7 @@ public struct EraseStep: WireCodable, Hashable {
             case 3: .stays(try reader.conversation())
             case 4: .listing(try reader.conversation())
             case 5: .remains
+            case 6: .block(of: try reader.user())
             default: throw .unknownValue(field: "erasure part", UInt64(number))
             }
     }
@@ -68,6 +71,7 @@ public struct EraseStep: WireCodable, Hashable {
             buffer.append(conversation)
             buffer.append(bigEndian: after)
         case .remains: break
+        case .block(let blocker): buffer.append(blocker)
         }
     }
 
@@ -78,6 +82,7 @@ public struct EraseStep: WireCodable, Hashable {
         case .stays: 3
         case .listing: 4
         case .remains: 5
+        case .block: 6
         }
     }
 
@@ -86,6 +91,7 @@ public struct EraseStep: WireCodable, Hashable {
         switch part {
         case .leave(let conversation), .content(let conversation, _), .stays(let conversation): conversation.slot
         case .listing, .remains: user.slot
+        case .block(let blocker): blocker.slot
         }
     }
 }

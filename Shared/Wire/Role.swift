@@ -56,7 +56,8 @@ extension StoreRequestKind: RequestKind {
         case .readMoved: [.receipt]
         case .eraseStep: [.store]
         case .listConversations, .conversation, .members, .history, .message, .changes, .revisions, .tapbacks, .sync,
-            .settings, .conversationSettings, .receipts, .search, .digest, .unreadTotal, .exportedConversations,
+            .settings, .conversationSettings, .receipts, .search, .digest, .unreadTotal, .blocks,
+            .exportedConversations,
             .exportHead,
             .exportPage, .exportReceipts:
             [.ingest]

@@ -60,7 +60,8 @@ public struct PutSettings: WireCodable, Hashable {
     }
 }
 
-/// `settings`: a user's settings. `unreadTotal`: what is unread in all of their conversations. Layout: user name.
+/// `settings`: a user's settings. `unreadTotal`: what is unread in all of their conversations. `blocks`: whom they have
+/// blocked. Layout: user name.
 public struct SettingsQuery: WireCodable, Hashable {
     public var user: UserID
 

@@ -32,6 +32,7 @@ public enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case search = 77
     case digest = 78
     case unreadTotal = 79
+    case blocks = 84
 
     // Queries of exports. The response has records in the layout of an import.
     case exportedConversations = 80

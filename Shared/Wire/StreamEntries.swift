@@ -67,8 +67,11 @@ public struct PrivateEntry {
     public var kind: PrivateKind
     public var conversation: ConversationID
     public var seq: Int64
-    /// Joined: the number of members. Settings without a conversation: 1 when the user shows presence. Else 0.
+    /// Joined: the number of members, with `joinsSilently`. Settings without a conversation: 1 when the user shows
+    /// presence. Blocked: 1 when the user blocks somebody, 0 when they end that. Else 0.
     public var detail: Int
+    /// The bit of `detail` that no change begins the stay.
+    public static let joinsSilently = 1 << 31
     public var json: UnsafeRawBufferPointer
 
     public init(from reader: inout ByteReader) throws(WireError) {

@@ -81,7 +81,7 @@ public struct StreamPositions: WireCodable, Hashable {
 /// `replay`: the changes of a conversation after `after` and up to `through`, at most `limit`, for all members.
 /// `fanout` filters them by the windows of its sessions.
 ///
-/// Layout: conversation 16 · after 8 · through 8 · limit 4.
+/// Layout: conversation 16 · after 8 · through 8 · limit 4 · as of 8 (missing: now).
 /// Response: last position of the conversation 8 · entries as in `ChangeEntry`, ascending, to the end. Fewer than
 /// `limit` does not mean the end: a page also ends at 512 KiB.
 public struct ReplayQuery: WireCodable, Hashable {
@@ -89,8 +89,11 @@ public struct ReplayQuery: WireCodable, Hashable {
     public var after: Int64
     public var through: Int64
     public var limit: UInt32
+    /// Messages are as of this position at the latest.
+    public var asOf: Int64
 
-    public init(_ conversation: ConversationID, after: Int64, through: Int64, limit: UInt32) {
+    public init(_ conversation: ConversationID, after: Int64, through: Int64, limit: UInt32, asOf: Int64 = .max) {
+        self.asOf = asOf
         self.conversation = conversation
         self.after = after
         self.through = through
@@ -102,6 +105,7 @@ public struct ReplayQuery: WireCodable, Hashable {
         after = try reader.position()
         through = try reader.position()
         limit = try reader.number()
+        asOf = reader.isAtEnd ? .max : try reader.position()
     }
 
     public func write(to buffer: inout ByteBuffer) {
@@ -109,6 +113,7 @@ public struct ReplayQuery: WireCodable, Hashable {
         buffer.append(bigEndian: after)
         buffer.append(bigEndian: through)
         buffer.append(bigEndian: limit)
+        if asOf != .max { buffer.append(bigEndian: asOf) }
     }
 }
 
@@ -153,7 +158,7 @@ public struct BootstrapQuery: WireCodable, Hashable {
 ///
 /// Layout: log id 16 · server time 8 (ms) · useq 8 · more 1 (whether there are more conversations than in the JSON) ·
 /// count 4 × stay · length 4 · JSON array of the 100 latest conversations · shows presence 1 (the user's setting) ·
-/// first useq that can be replayed 8 (missing: 1).
+/// first useq that can be replayed 8 (missing: 1) · blocked users 2 × name (missing: none).
 public struct Bootstrap: WireCodable {
     /// One stay of the user in a conversation. Layout: conversation 16 · last seq of the conversation 8 · from 8 · to 8
     /// (0: a current member) · status version 8 · member count 4.
@@ -188,11 +193,14 @@ public struct Bootstrap: WireCodable {
     public var showsPresence: Bool
     /// Private changes before this one cannot be replayed.
     public var firstUseq: Int64
+    /// Whom the user has blocked, by name.
+    public var blocked: [UserID]
 
     public init(
         logID: UUIDBytes, serverTime: Timestamp, useq: Int64, hasMore: Bool, stays: [Stay], conversations: [UInt8],
-        showsPresence: Bool, firstUseq: Int64 = 1
+        showsPresence: Bool, firstUseq: Int64 = 1, blocked: [UserID] = []
     ) {
+        self.blocked = blocked
         self.showsPresence = showsPresence
         self.firstUseq = firstUseq
         self.logID = logID
@@ -213,6 +221,9 @@ public struct Bootstrap: WireCodable {
         conversations = Array(try reader.long())
         showsPresence = try reader.number(UInt8.self) == 1
         firstUseq = reader.isAtEnd ? 1 : try reader.position()
+        blocked = []
+        guard !reader.isAtEnd else { return }
+        for _ in 0..<(try reader.number(UInt16.self)) { blocked.append(try reader.user()) }
     }
 
     public func write(to buffer: inout ByteBuffer) {
@@ -225,6 +236,8 @@ public struct Bootstrap: WireCodable {
         conversations.withUnsafeBytes { buffer.append(long: $0) }
         buffer.append(showsPresence ? 1 : 0 as UInt8)
         buffer.append(bigEndian: firstUseq)
+        buffer.append(bigEndian: UInt16(blocked.count))
+        for user in blocked { buffer.append(user) }
     }
 }
 

@@ -45,6 +45,8 @@ public struct Write: WireCodable, Hashable {
         case unlist
         /// 204. Fields: see `Mark`.
         case mark(Mark)
+        /// 204. In the direct conversation of the two, which need not exist. Fields: user name · 1: block, 0: no longer.
+        case block(UserID, Bool)
 
         /// Stored with outcomes: retired, never reused.
         public var number: UInt8 {
@@ -61,6 +63,7 @@ public struct Write: WireCodable, Hashable {
             case .putSettings: 10
             case .unlist: 11
             case .mark: 12
+            case .block: 13
             }
         }
     }
@@ -98,6 +101,7 @@ extension Write.Action: WireCodable {
             case 10: .putSettings(readReceipts: try reader.settingChange())
             case 11: .unlist
             case 12: .mark(try Mark(from: &reader))
+            case 13: .block(try reader.user(), try reader.number(UInt8.self) == 1)
             default: throw .unknownValue(field: "action", UInt64(number))
             }
     }
@@ -126,6 +130,9 @@ extension Write.Action: WireCodable {
             buffer.append(readReceipts.rawValue)
         case .unlist: break
         case .mark(let mark): mark.write(to: &buffer)
+        case .block(let user, let isBlocked):
+            buffer.append(user)
+            buffer.append(isBlocked ? 1 : 0 as UInt8)
         }
     }
 }

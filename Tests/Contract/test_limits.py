@@ -79,6 +79,16 @@ def test_the_text_of_a_message(anna, group, limits):
     assert send(anna, group, text="x" * (limits["textBytes"] - 1) + "ä").status_code == 413
 
 
+@beyond("blockedUsers")
+def test_blocks(new_person, limits):
+    blocker = new_person("blocker")
+    paths = [f"/v1/blocks/user{number}" for number in range(limits["blockedUsers"] + 1)]
+    answers = [blocker.http.put(path) for path in paths]
+    assert [answer.status_code for answer in answers] == [204] * limits["blockedUsers"] + [409]
+    assert blocker.http.delete(paths[0]).status_code == 204
+    assert blocker.http.put(paths[-1]).status_code == 204
+
+
 @beyond("pinnedConversations")
 def test_pins(new_person, limits):
     pinner = new_person("pinner")

@@ -42,6 +42,9 @@ def calls(group):
         ("GET", f"{conversation}/settings", None),
         ("PUT", f"{conversation}/settings", {"readReceipts": True}),
         ("GET", "/v1/unread", None),
+        ("GET", "/v1/blocks", None),
+        ("PUT", "/v1/blocks/nobody", None),
+        ("DELETE", "/v1/blocks/nobody", None),
         *((method, f"{conversation}/{mark}", None) for mark in MARKS for method in ("PUT", "DELETE")),
     ]
 

@@ -50,6 +50,25 @@ func see(_ entry: TestEntry, _ reader: TestReader) { reader.seen.append(entry.po
         #expect(reader.seen == [1, 2, 3, 4])
     }
 
+    @Test("a subscriber that is cut gets what it lacks up to there and nothing behind, wherever it was")
+    func cut() {
+        var feed = Feed<TestEntry>(last: 4)
+        let (ahead, behind) = (TestReader(), TestReader())
+        _ = feed.add(ahead, after: 4, .unlimited, see)
+        _ = feed.add(behind, after: 4, .unlimited, see)
+        #expect(feed.cut(ahead, through: 4, see).ended.map { $0 === ahead } == [true])
+        #expect(feed.cut(behind, through: 5, see).ended.isEmpty)
+        #expect(feed.announce(TestEntry(position: 5), see).ended.map { $0 === behind } == [true])
+        _ = feed.announce(TestEntry(position: 6), see)
+        #expect(ahead.seen.isEmpty && behind.seen == [5] && feed.isEmpty)
+        let fetching = TestReader()
+        let fetch = feed.add(fetching, after: 1, .unlimited, see).fetches[0]
+        #expect(fetch.through == 6 && fetch.asOf == .max)
+        _ = feed.cut(fetching, through: 3, see)
+        _ = feed.fetched((Int64(2)...6).map { TestEntry(position: $0) }, for: fetching, see)
+        #expect(fetching.seen == [2, 3] && feed.isEmpty)
+    }
+
     @Test("a gap that closes by itself fetches nothing")
     func selfHealing() {
         var feed = Feed<TestEntry>(last: 0)

@@ -80,6 +80,8 @@ public enum SchemaTypes {
         "TapbackCounts": [TapbackKind: Int].self,
         "TapbackPage": TapbackPage.self,
         "Thumbnail": MediaFile.Thumbnail.self,
+        "BlockList": BlockList.self,
+        "BlockedUser": BlockedUser.self,
         "UnreadSummary": UnreadSummary.self,
         "Window": Window.self,
     ]

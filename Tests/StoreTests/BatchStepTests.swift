@@ -15,6 +15,7 @@ private let actions: [Write.Action] = [
     .edit(message, text: "text"), .deleteForEveryone(message), .hide(message), .setTapback(message, "love"),
     .removeTapback(message), .putMember(bob, nil), .removeMember(bob), .rename("title"), .clearHistory(through: 0),
     .putSettings(readReceipts: .no), .unlist, .mark(.unread(true)),
+    .block(bob, true),
 ]
 
 /// A command, and what it locks besides.
@@ -63,6 +64,7 @@ struct Locked: CustomTestStringConvertible, Sendable {
         Locked(EraseStep(alice, .stays(conversation)), "conversation search erasure streams:alice"),
         Locked(EraseStep(alice, .listing(conversation)), "erasure streams:alice"),
         Locked(EraseStep(alice, .remains), "erasure streams:alice"),
+        Locked(EraseStep(alice, .block(of: bob)), "erasure streams:alice,bob"),
         Locked(
             ConversationWrite(Write(conversation, by: alice, key: key, .rename("title"))), "keys users conversation"),
         Locked(.edit(message, text: "text"), " search"), Locked(.deleteForEveryone(message), " search"),
@@ -71,6 +73,9 @@ struct Locked: CustomTestStringConvertible, Sendable {
         Locked(.clearHistory(through: 0), " streams:alice"),
         Locked(.putSettings(readReceipts: .no), " streams:alice"), Locked(.unlist, " streams:alice"),
         Locked(.mark(.pinned(order: 0)), " streams:alice"),
+        Locked(
+            ConversationWrite(Write(conversation, by: alice, key: nil, .block(bob, true))),
+            "keys users conversation new:alice streams:alice"),
         Locked(
             ConversationWrite(Write(conversation, by: alice, key: nil, .putMember(bob, nil))),
             "users conversation new:bob streams:bob"),

@@ -42,7 +42,7 @@ struct ErasureTests {
     @Reactor private func rows(of user: String, in store: StoreUnderTest) throws -> [String] {
         let tables = [
             "store.memberships", "store.import_stays", "store.inbox", "store.tapbacks", "store.hidden",
-            "store.early_deletions", "store.outcomes",
+            "store.early_deletions", "store.outcomes", "store.blocks", "store.shadows", "store.shadow_listings",
             "store.user_streams", "store.user_changes", "store.user_settings", "store.conversation_settings",
             "receipt.horizons", "receipt.receipt_runs",
         ]
@@ -76,13 +76,21 @@ struct ErasureTests {
             _ = await store.write(.setTapback(own.id, "laugh"), by: "alice", in: conversation)
             _ = await store.write(.deleteForEveryone(MessageID(.random)), by: "bob", in: conversation)
             try await store.signal(read: 4, by: "bob", in: conversation)
-            #expect(try rows(of: "bob", in: store).count >= 9)
+            let pair = ConversationID(.random)
+            _ = await store.write(.block(UserID("dora")!, true), by: "bob", in: pair)
+            // dora adds a shadow of bob, who is a member to others alone, and alice has bob on her list.
+            _ = await store.create(ConversationID(.random), by: "dora", with: ["bob", "erin"])
+            _ = await store.write(.block(UserID("bob")!, true), by: "alice", in: ConversationID(.random))
+            #expect(try rows(of: "bob", in: store).count >= 12)
 
             let counts = try await erased(store)
             #expect(counts["messages"] == 2 && counts["revisions"] == 1 && counts["tapbacks"] == 2)
             #expect(counts["mentions"] == 1 && counts["memberships"] == 2 && counts["hidden"] == 1)
             #expect(counts["receipts"] == 1 && counts["outcomes"] == 5)
             #expect(try rows(of: "bob", in: store).isEmpty)
+            for column in ["blocks WHERE blocked_id", "user_changes WHERE about_id"] {
+                #expect(try store.database.query("SELECT FROM store.\(column) = 'bob'").isEmpty)
+            }
             let again = try await erased(store)
             #expect(again == counts)
             try await expectTombstones(store, own.id, other.id, reply.id)

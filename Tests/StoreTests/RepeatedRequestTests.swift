@@ -95,6 +95,7 @@ struct RepeatedRequestTests {
             once(.removeTapback(message), by: "bob") { await write(.setTapback(message, "laugh"), by: "bob") },
             once(.putMember(name("dave"), nil)) { await write(.removeMember(name("dave"))) },
             once(.mark(.pinned(order: 1)), by: "bob") { await write(.mark(.pinned(order: nil)), by: "bob") },
+            once(.block(name("erin"), true), by: "bob") { await write(.block(name("erin"), false), by: "bob") },
             // dave has left. Then he returns and leaves again.
             once(.unlist, by: "dave") {
                 await write(.putMember(name("dave"), nil))
@@ -180,7 +181,8 @@ struct RepeatedRequestTests {
         let tables = [
             "conversations", "memberships", "messages", "changes", "revisions", "tapbacks", "hidden", "early_deletions",
             "inbox", "user_streams", "user_changes", "user_settings", "conversation_settings", "outcomes",
-            "recent_outcomes", "revocations", "imports", "import_stays", "import_events",
+            "recent_outcomes", "blocks", "shadows", "shadow_listings", "revocations", "imports", "import_stays",
+            "import_events",
         ]
         return try tables.map { table in
             let row = try store.database.query(

@@ -73,6 +73,8 @@ class History:
         self.decided: dict[tuple[str, str], bool] = {}
         """Whose read receipts are on or off in which conversation."""
         self.erased: set[str] = set()
+        self.blocks: set[tuple[str, str]] = set()
+        """Who blocks whom."""
         self.texts: set[str] = set()
         """The one word of each text and name that no other has."""
         self.files: list[File] = []
@@ -86,7 +88,9 @@ class History:
         return self.random.choice(sorted(choices, key=str)) if choices else None
 
     def members(self, conversation: Conversation) -> list[User]:
-        return [self.by_name[name] for name in sorted(conversation.world.roles)]
+        """Who can do something in it, and hears of it."""
+        world = conversation.world
+        return [self.by_name[name] for name in sorted(world.roles) if name not in world.closed]
 
     def text(self) -> str:
         return f"{self.words()} " + "\N{FAMILY}é " * self.random.randrange(40)
@@ -155,7 +159,7 @@ class History:
             (self.send, 9), (self.open_file, 5), (self.reply, 7), (self.batch, 2), (self.edit, 5), (self.tap, 6),
             (self.untap, 2), (self.hide, 3), (self.clear, 1), (self.delete, 3), (self.delete_early, 1), (self.read, 9),
             (self.type, 2), (self.decide, 2), (self.add, 5), (self.remove, 4), (self.promote, 2), (self.rename, 2),
-            (self.mark, 6),
+            (self.mark, 6), (self.block, 4),
         ]  # fmt: skip
         for _ in range(count):
             [action] = self.random.choices([action for action, _ in actions], [weight for _, weight in actions])
@@ -445,6 +449,23 @@ class History:
         conversation.facts.append(Fact("mark", actor.name, about={"kind": kind, "value": value}))
         if conversation.world.marks[actor.name] != before:
             await self.told(actor, kind, conversation, **conversation.known_to(actor).told(kind))
+
+    async def block(self, _: Conversation, __: User):
+        """One of those who have a direct conversation with the owner blocks them, or ends that."""
+        conversation = self.random.choice([some for some in self.conversations if some.kind == "direct"])
+        names = [name for name in sorted(conversation.world.roles) if name not in (self.owner.name, *self.erased)]
+        if not names:
+            return
+        actor = self.by_name[names[0]]
+        is_blocked = (actor.name, self.owner.name) not in self.blocks
+        for _ in range(self.random.choice((1, 2))):
+            method = "PUT" if is_blocked else "DELETE"
+            answer = await actor.request(method, f"/v1/blocks/{self.owner.name}", headers={"Idempotency-Key": new_id()})
+            assert answer.status == 204, answer
+        self.blocks ^= {(actor.name, self.owner.name)}
+        await self.told(actor, "blocked", conversation, userId=self.owner.name, blocked=is_blocked)
+        at = self.private[actor.name][-1]["at"]
+        conversation.facts.append(Fact("block" if is_blocked else "unblock", actor.name, at))
 
     async def add(self, conversation: Conversation, actor: User):
         roles = conversation.world.roles

@@ -18,7 +18,8 @@ SHOWN_IN_HISTORY = {"member.added", "member.removed", "member.changed", "convers
 
 @dataclass
 class Fact:
-    """Something that happened. Changes have a position; `receipt`, `hide`, `clear`, `mark` and `erased` have not."""
+    """Something that happened. Changes have a position; `receipt`, `hide`, `clear`, `mark`, `block`, `unblock` and
+    `erased` have not."""
 
     kind: str
     actor: str
@@ -58,6 +59,13 @@ class World:
         self.roles: dict[str, str] = {}
         """Of members."""
         self.stays: dict[str, list[list[int]]] = {}
+        """As everybody else sees them."""
+        self.views: dict[str, list[list[int]]] = {}
+        """As they are to who stays: who blocks the other of two sees nothing while they do."""
+        self.closed: dict[str, Fact] = {}
+        """Whose view is closed, and when it was."""
+        self.reopened: dict[str, Fact] = {}
+        """When it was closed before it was opened again."""
         self.last_roles: dict[str, str] = {}
         """Of everybody who ever was a member."""
         self.messages: dict[str, Message] = {}
@@ -90,7 +98,8 @@ class World:
 
     def _join(self, user: str, seq: int, role: str):
         self.roles[user] = self.last_roles[user] = role
-        self.stays.setdefault(user, []).append([seq, EVERYTHING])
+        for stays in (self.stays, self.views):
+            stays.setdefault(user, []).append([seq, EVERYTHING])
 
     def _conversation_renamed(self, fact: Fact):
         self.title = fact.about["title"]
@@ -104,6 +113,8 @@ class World:
     def _member_removed(self, fact: Fact):
         del self.roles[fact.about["userId"]]
         self.stays[fact.about["userId"]][-1][1] = fact.seq
+        if fact.about["userId"] not in self.closed:
+            self.views[fact.about["userId"]][-1][1] = fact.seq
 
     def _message_created(self, fact: Fact):
         about = fact.about
@@ -152,7 +163,7 @@ class World:
     def _mark(self, fact: Fact):
         marks = self.marks.setdefault(fact.actor, {})
         kind, value = fact.about["kind"], fact.about["value"]
-        end = min(self.last_seq, self.stays[fact.actor][-1][1])
+        end = min(self.last_seq, self.views[fact.actor][-1][1])
         if kind == "muted" and not is_muted(marks) and "archived" in marks:
             if any(marks["archived"] < message.seq <= end for message in self.messages.values()):
                 del marks["archived"]  # It had come back.
@@ -164,10 +175,25 @@ class World:
         if value is not None:
             marks[kind] = value
 
+    def _block(self, fact: Fact):
+        views = self.views[fact.actor]
+        if views[-1][0] > self.last_seq:
+            views.pop()  # Nothing came since it was opened.
+        else:
+            views[-1][1] = self.last_seq
+            self.closed[fact.actor] = fact
+            return
+        self.closed[fact.actor] = self.reopened.pop(fact.actor)
+
+    def _unblock(self, fact: Fact):
+        self.reopened[fact.actor] = self.closed.pop(fact.actor)
+        self.views[fact.actor].append([self.last_seq + 1, EVERYTHING])
+
     def _erased(self, fact: Fact):
         """Nobody is shown any more that they were here, but for their name where they did something."""
         user = fact.actor
         self.stays.pop(user, None)
+        self.views.pop(user, None)
         self.receipts.pop(user, None)
         for message in self.messages.values():
             message.tapbacks.pop(user, None)
@@ -200,18 +226,21 @@ class Knowledge:
       does that did.
     - What they hid or cleared is in no answer about messages. (Changes say nothing about one reader.)
     - What they keep to themselves, whether they are a member or were, is in their answers and in no other.
+    - Who blocks the other of two knows the conversation as it was then, until they end that, and nothing of what
+      happened meanwhile. To the other they are a member who is away.
     - Receipts of a message are known to its sender, as far as the recipients show them.
     """
 
     def __init__(self, id: str, kind: str, facts: list[Fact], reader: str):
         self.reader = reader
         self.now = World(id, kind, facts)
-        self.is_reader = reader in self.now.stays
+        self.is_reader = reader in self.now.views
         if not self.is_reader:
             return
-        self.is_member = reader in self.now.roles
-        self.end = self.now.stays[reader][-1][1]
-        then = [n for n, fact in enumerate(facts) if fact.seq == self.end]
+        self.is_member = reader in self.now.roles and reader not in self.now.closed
+        self.end = self.now.views[reader][-1][1]
+        self.closing = self.now.closed.get(reader)
+        then = [n for n, fact in enumerate(facts) if fact is self.closing or not self.closing and fact.seq == self.end]
         self.facts = facts
         self.world = self.as_of(facts[: then[0] + 1]) if then else self.now
 
@@ -235,7 +264,7 @@ class Knowledge:
     # What they see
 
     def covers(self, seq: int) -> bool:
-        return any(first <= seq <= last for first, last in self.now.stays[self.reader])
+        return any(first <= seq <= last for first, last in self.now.views[self.reader])
 
     def sees(self, message: Message | None) -> bool:
         return (
@@ -373,12 +402,12 @@ class Knowledge:
                 "kind": world.kind,
                 "createdAt": world.created_at,
                 "lastSeq": world.last_seq,
-                "lastActivityAt": world.last_at,
+                "lastActivityAt": self.closing.at if self.closing else world.last_at,
                 "memberCount": len(world.roles),
                 "role": world.last_roles[self.reader],
                 "windows": [
                     {"from": first} | ({"to": last} if last != EVERYTHING else {})
-                    for first, last in self.now.stays[self.reader]
+                    for first, last in self.now.views[self.reader]
                 ],
                 "clearedSeq": self.now.cleared.get(self.reader, 0),
                 "unreadCount": len(unread),
@@ -461,11 +490,14 @@ class Knowledge:
         return told
 
     def replayed(self, after: int) -> list[dict]:
-        """As a session catches up: with the state of when the next member left, whoever it was."""
+        """As a session catches up: as of when the next member left, whoever it was, or the reader closed it."""
         told = []
         for n, fact in enumerate(self.facts):
             if fact.kind in CHANGES and fact.seq > after and self.covers(fact.seq):
-                leaving = (m for m in range(n + 1, len(self.facts)) if self.facts[m].kind == "member.removed")
+                leaving = (
+                    m for m in range(n + 1, len(self.facts))
+                    if self.facts[m].kind == "member.removed" or self.facts[m] is self.closing
+                )  # fmt: skip
                 end = next(leaving, None)
                 told.append(self.change(fact, self.now if end is None else self.as_of(self.facts[: end + 1])))
         return told

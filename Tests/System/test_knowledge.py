@@ -282,6 +282,8 @@ class Reader:
 
     async def expect_private_stream(self):
         expect_equal(await self.user.get("/v1/settings"), self.history.settings[self.user.name])
+        blocked = [user["userId"] for user in (await self.user.get("/v1/blocks"))["users"]]
+        expect_equal(blocked, sorted(other for user, other in self.history.blocks if user == self.user.name))
         changes, cursor, more = [], self.history.cursors[self.user.name], True
         while more:
             page = await self.user.get("/v1/sync", since=cursor)
@@ -353,6 +355,7 @@ class Reader:
             and settings[other]["presence"]
             and settings[self.user.name]["presence"]
             and any(known.is_member and other in known.world.roles for known in self.known.values())
+            and not {(self.user.name, other), (other, self.user.name)} & self.history.blocks
         }
         session = await self.user.connect()
 

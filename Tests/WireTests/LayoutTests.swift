@@ -416,18 +416,33 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
         }
     }
 
+    @Test("what was added at the end reads back, and may be missing")
+    func additions() throws {
+        let list = PresenceList(
+            conversation, asks: false, online: [bob], departed: [], blocked: [BlockMarks(bob, hashes: [0xABCD])])
+        let end = "00" + "0001" + "03626f62" + "01" + "000000000000abcd"
+        #expect(hex(encoded(list)) == "018900000000700080000000000000c5" + "00" + "01" + "03626f62" + end)
+        #expect(try decode(PresenceList.self, encoded(list)) == list)
+        #expect(try decode(PresenceList.self, encoded(list).dropLast(15)).blocked.isEmpty)
+        let query = ReplayQuery(conversation, after: 1, through: 3, limit: 5, asOf: 7)
+        #expect(hex(encoded(query)).hasSuffix("00000005" + "0000000000000007"))
+        #expect(try decode(ReplayQuery.self, encoded(query)) == query)
+        #expect(try decode(ReplayQuery.self, encoded(query).dropLast(8)).asOf == .max)
+    }
+
     @Test("a bootstrap reads back")
     func bootstrap() throws {
         let stay = Bootstrap.Stay(
             conversation: conversation, lastSeq: 9, from: 2, through: nil, statusVersion: 3, memberCount: 4)
         let start = Bootstrap(
             logID: conversation.uuid, serverTime: Timestamp(milliseconds: 5), useq: 7, hasMore: true, stays: [stay],
-            conversations: Array("[]".utf8), showsPresence: true, firstUseq: 3)
+            conversations: Array("[]".utf8), showsPresence: true, firstUseq: 3, blocked: [bob])
         let read = try decode(Bootstrap.self, encoded(start))
         #expect(read.stays == [stay] && read.useq == 7 && read.hasMore && read.conversations == Array("[]".utf8))
-        #expect(read.showsPresence && read.firstUseq == 3)
-        // A store of the previous version does not send it.
-        #expect(try decode(Bootstrap.self, encoded(start).dropLast(8)).firstUseq == 1)
+        #expect(read.showsPresence && read.firstUseq == 3 && read.blocked == [bob])
+        // Stores of previous versions do not send these.
+        #expect(try decode(Bootstrap.self, encoded(start).dropLast(6)).blocked == [])
+        #expect(try decode(Bootstrap.self, encoded(start).dropLast(14)).firstUseq == 1)
     }
 
     @Test("sender counts have their golden bytes, read back, and are refused when truncated")
@@ -543,7 +558,7 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
             .clearHistory(through: 7), .putSettings(readReceipts: .inherit), .putSettings(readReceipts: .no), .unlist,
             .mark(.muted(until: .forever)), .mark(.muted(until: nil)), .mark(.pinned(order: -3)),
             .mark(.pinned(order: nil)), .mark(.archived(through: .max)), .mark(.archived(through: nil)),
-            .mark(.unread(true)), .mark(.unread(false)),
+            .mark(.unread(true)), .mark(.unread(false)), .block(bob, true), .block(bob, false),
         ]
         for action in actions {
             let write = Write(conversation, by: alice, key: message.uuid, action)

@@ -34,6 +34,7 @@ import Wire
             search                ingest
             digest                ingest
             unreadTotal           ingest
+            blocks                ingest
             exportedConversations ingest
             exportHead            ingest
             exportPage            ingest

@@ -88,6 +88,10 @@ extension Synchronizer {
         case .known(.conversationRemoved):
             forget(id)
             removed.insert(id)
+        case .known(.blocked):
+            // A window of the direct conversation ended or began, which no change tells.
+            if change.blocked == false { removed.remove(id) }
+            if !removed.contains(id) { askAbout(id) }
         default:
             // The page of the list that brings it may have been read before this.
             if listed != nil, streams[id] == nil, !removed.contains(id) { askAbout(id) }

@@ -161,6 +161,8 @@ export interface PrivateChange {
   pinOrder?: number;
   archivedSeq?: number;
   markedUnread?: boolean;
+  userId?: UserId;
+  blocked?: boolean;
 }
 
 export interface Settings {

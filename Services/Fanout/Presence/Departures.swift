@@ -22,6 +22,8 @@ struct Departures {
         let user: UserID
         let lastSeen: Timestamp
         let ends: MonotonicTime
+        /// Whom the user has blocked; nil: too many for a list.
+        let blocked: [UInt64]?
         let ticket: Ticket
         fileprivate(set) var conversations: [ConversationID] = []
     }
@@ -40,16 +42,19 @@ struct Departures {
 
     var isEmpty: Bool { departures.isEmpty }
 
-    func users(in conversation: ConversationID) -> [UserID] {
-        (byConversation[conversation] ?? []).filter { departures[$0.user]?.ticket == $0.ticket }.map(\.user)
+    func users(in conversation: ConversationID) -> [(user: UserID, blocked: [UInt64]?)] {
+        (byConversation[conversation] ?? []).filter { departures[$0.user]?.ticket == $0.ticket }
+            .map { ($0.user, departures[$0.user]!.blocked) }
     }
 
     /// Begins the departure of a user whose last session has ended. Nil: they are shown as gone at once.
-    mutating func begin(_ user: UserID, lastSeen: Timestamp, until ends: MonotonicTime) -> Ticket? {
+    mutating func begin(
+        _ user: UserID, blocked: [UInt64]? = [], lastSeen: Timestamp, until ends: MonotonicTime
+    ) -> Ticket? {
         guard departures.count < Self.capacity, departures[user] == nil else { return nil }
         lastNumber += 1
         let ticket = Ticket(number: lastNumber)
-        departures[user] = Departure(user: user, lastSeen: lastSeen, ends: ends, ticket: ticket)
+        departures[user] = Departure(user: user, lastSeen: lastSeen, ends: ends, blocked: blocked, ticket: ticket)
         return ticket
     }
 

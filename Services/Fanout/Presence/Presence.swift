@@ -53,6 +53,8 @@ final class Presence {
         rooms.membership = { [unowned self] in membershipChanged($0, $1, isMember: $2) }
         streams.joined = { [unowned self] in joined($0, $1) }
         streams.presenceDecided = { [unowned self] in decided($0, shows: $1) }
+        streams.isShown = { [unowned self] in sees($1, $0) }
+        streams.blockDecided = { [unowned self] in blockDecided($0, $1, wasShown: $2) }
     }
 
     /// Starts heartbeats and reports.
@@ -97,7 +99,9 @@ final class Presence {
     }
 
     private func sendLastSeen(_ session: Session, _ departure: PresenceList.Departure) {
-        guard !session.hasEnded, session.showsPresence, !sees(session, departure.user) else { return }
+        guard !session.hasEnded, session.showsPresence, !session.blocked.contains(departure.user),
+            !sees(session, departure.user)
+        else { return }
         send(ServerFrame.presence(departure.user, lastSeen: departure.lastSeen), about: departure.user, to: session)
     }
 
@@ -112,7 +116,8 @@ final class Presence {
         forgetFrames(of: session)
         guard session.showsPresence, isLast else { return Leaving(isLast: false, ticket: nil) }
         lastSeen.seen(session.user)
-        let (ticket, work) = state.beginDeparture(of: session.user, lastSeen: .thisMinute, at: .now)
+        let (ticket, work) = state.beginDeparture(
+            of: session.user, blocked: session.blockMarks, lastSeen: .thisMinute, at: .now)
         perform(work)
         return Leaving(isLast: true, ticket: ticket)
     }
@@ -135,7 +140,8 @@ final class Presence {
     private func left(_ session: Session, _ room: Room) {
         guard session.showsPresence else { return }
         changed(room.conversation)
-        for user in room.presence.users where user != session.user && !sees(session, user) {
+        for user in room.presence.users
+        where user != session.user && room.mayShow(user, to: session) && !sees(session, user) {
             send(ServerFrame.presence(user, lastSeen: nil), about: user, to: session)
         }
     }
@@ -155,6 +161,31 @@ final class Presence {
         turns.forEach(session.rooms.values) { [weak self] in self?.changed($0.conversation) }
     }
 
+    /// The lists of this process say whom its users have blocked. The session itself is shown the other no more, or again.
+    private func blockDecided(_ session: Session, _ user: UserID, wasShown: Bool) {
+        guard session.showsPresence else { return }
+        let isShown = sees(session, user)
+        if isShown != wasShown {
+            send(
+                isShown ? ServerFrame.presence(user) : ServerFrame.presence(user, lastSeen: nil), about: user,
+                to: session)
+        }
+        announceBlocks(of: session)
+    }
+
+    /// At once, and of what follows within a second all together, because it is work in all of the user's conversations.
+    private func announceBlocks(of session: Session) {
+        guard !session.announcesBlocks else { return session.hasBlocksToAnnounce = true }
+        session.announcesBlocks = true
+        turns.forEach(session.rooms.values) { [weak self] in self?.changed($0.conversation) }
+        Reactor.after(timing.decision) { [weak self] in
+            session.announcesBlocks = false
+            guard let self, session.hasBlocksToAnnounce, !session.isLeaving else { return }
+            session.hasBlocksToAnnounce = false
+            announceBlocks(of: session)
+        }
+    }
+
     // MARK: Lists
 
     /// Schedules the list of a conversation to be published, because it may have changed.
@@ -169,21 +200,31 @@ final class Presence {
         let room = rooms[conversation]
         let asks = room.map { $0.showsPresence && !$0.presence.isAsked } ?? false
         if asks { room?.presence.isAsked = true }
+        let (online, blocked) = shown(in: conversation, room)
         let list = PresenceList(
-            conversation, asks: asks, online: shown(in: conversation, room),
-            departed: state.takeDeparted(from: conversation))
+            conversation, asks: asks, online: online, departed: state.takeDeparted(from: conversation),
+            blocked: blocked)
         bus.append(to: .ephemeral(conversation.slot.group)) { EphemeralEntry.presence(list).write(to: &$0) }
         take(list, from: bus.instance)
     }
 
-    private func shown(in conversation: ConversationID, _ room: Room?) -> [UserID] {
-        if let room, !room.showsPresence { return [] }
-        var users = state.departing(from: conversation)
+    /// Returns whom this process shows, and whom these have blocked. In a direct conversation nobody has: it is closed then.
+    private func shown(in conversation: ConversationID, _ room: Room?) -> (users: [UserID], blocked: [BlockMarks]) {
+        if let room, !room.showsPresence { return ([], []) }
+        var users: [UserID] = []
+        var marks: [BlockMarks] = []
+        func show(_ user: UserID, _ blocked: [UInt64]?) {
+            guard conversation.isDirect || blocked != nil, !users.contains(user) else { return }
+            users.append(user)
+            if let blocked, !blocked.isEmpty, !conversation.isDirect { marks.append(BlockMarks(user, hashes: blocked)) }
+        }
         room?.feed.forEachSubscriber { session in
             guard session.showsPresence, room?.hasMember(session) == true else { return }
-            if !users.contains(session.user) { users.append(session.user) }
+            show(session.user, session.blockMarks)
         }
-        return Array((room?.presence.listed(users) ?? users).prefix(ContractLimits.namedMembers))
+        for (user, blocked) in state.departing(from: conversation) { show(user, blocked) }
+        users = Array((room?.presence.listed(users) ?? users).prefix(ContractLimits.namedMembers))
+        return (users, marks.filter { users.contains($0.user) })
     }
 
     /// Handles a list from another process.
@@ -197,8 +238,25 @@ final class Presence {
 
     private func take(_ list: PresenceList, from process: Instance) {
         guard let room = rooms[list.conversation] else { return }
-        let (appeared, gone) = room.presence.replace(process, room.showsPresence ? list.online : [])
+        let former = room.presence.hasMarks || !list.blocked.isEmpty ? room.presence.marks(of: list.online) : []
+        let (appeared, gone) = room.presence.replace(
+            process, room.showsPresence ? list.online : [], blocked: list.blocked)
         perform(state.changed(list, appeared: appeared, gone: gone))
+        for (user, former) in zip(list.online, former) { showOrHide(user, in: room, former) }
+    }
+
+    /// Tells those about a user who is online whom that user has just blocked, or no longer blocks.
+    private func showOrHide(_ user: UserID, in room: Room, _ former: Set<UInt64>?) {
+        let present = room.presence.blocked(by: user)
+        guard let former, former != present, room.presence.contains(user) else { return }
+        turns.spend(room.feed.count / 8)
+        room.feed.forEachSubscriber { session in
+            guard session.showsPresence, room.hasMember(session),
+                former.contains(session.hash) != present.contains(session.hash), !session.blocked.contains(user)
+            else { return }
+            let frame = sees(session, user) ? ServerFrame.presence(user) : ServerFrame.presence(user, lastSeen: nil)
+            send(frame, about: user, to: session)
+        }
     }
 
     /// Handles a change of members. The lists of other processes follow a moment later.
@@ -293,7 +351,7 @@ final class Presence {
         turns.spend(room.feed.count / 8)
         room.feed.forEachSubscriber { session in
             guard session.presenceMark != announcement.number, session.user != announcement.user,
-                session.showsPresence, room.hasMember(session),
+                session.showsPresence, room.hasMember(session), room.mayShow(announcement.user, to: session),
                 isThere || !(announcement.isOnline && sees(session, announcement.user) || room.isNew(session))
             else { return }
             session.presenceMark = announcement.number
@@ -306,7 +364,7 @@ final class Presence {
         turns.forEach(rooms) { [self] room in
             room.presence.newcomers.remove(ObjectIdentifier(session))
             guard !session.hasEnded, session.showsPresence, room.showsPresence, room.hasMember(session) else { return }
-            for user in room.presence.users where sent.insert(user).inserted {
+            for user in room.presence.users where room.mayShow(user, to: session) && sent.insert(user).inserted {
                 send(ServerFrame.presence(user), about: user, to: session)
             }
         }
@@ -329,7 +387,7 @@ final class Presence {
     }
 
     private func shows(_ user: UserID, in room: Room, to session: Session) -> Bool {
-        room.presence.contains(user) && room.showsPresence && room.hasMember(session)
+        room.presence.contains(user) && room.showsPresence && room.hasMember(session) && room.mayShow(user, to: session)
     }
 
     // MARK: Frames
@@ -358,9 +416,23 @@ final class Presence {
     private func forgetFrames(of session: Session) { counters.presenceDropped += state.takeFrames(for: session).count }
 }
 
-extension Room {
+extension ConversationID {
     /// Only direct conversations have ids of version 8.
-    var isDirect: Bool { conversation.uuid.version == 8 }
+    fileprivate var isDirect: Bool { uuid.version == 8 }
+}
+
+extension Session {
+    /// Whom the user has blocked, for lists; nil: too many for one.
+    fileprivate var blockMarks: [UInt64]? { blocked.count > BlockMarks.limit ? nil : blockHashes }
+}
+
+extension Room {
+    var isDirect: Bool { conversation.isDirect }
+
+    /// Whether neither of them has blocked the other.
+    func mayShow(_ user: UserID, to session: Session) -> Bool {
+        !session.blocked.contains(user) && !presence.hides(user, from: session.hash)
+    }
 
     /// Whether its members see each other online.
     var showsPresence: Bool { isDirect || (1...ContractLimits.namedMembers).contains(memberCount) }

@@ -84,7 +84,9 @@ struct PresenceState<Session: AnyObject, Room> {
     }
 
     /// Users who have left a conversation a moment ago and are still shown in it.
-    func departing(from conversation: ConversationID) -> [UserID] { departures.users(in: conversation) }
+    func departing(from conversation: ConversationID) -> [(user: UserID, blocked: [UInt64]?)] {
+        departures.users(in: conversation)
+    }
 
     /// Removes and returns the users to be shown as gone from a conversation, for its next list.
     mutating func takeDeparted(from conversation: ConversationID) -> [PresenceList.Departure] {
@@ -109,9 +111,9 @@ struct PresenceState<Session: AnyObject, Room> {
 
     /// Begins the departure of a user whose last session ends. Nil: they are shown as gone at once.
     mutating func beginDeparture(
-        of user: UserID, lastSeen: Timestamp, at now: MonotonicTime
+        of user: UserID, blocked: [UInt64]? = [], lastSeen: Timestamp, at now: MonotonicTime
     ) -> (ticket: Departures.Ticket?, work: Work) {
-        (departures.begin(user, lastSeen: lastSeen, until: now + timing.grace), gather())
+        (departures.begin(user, blocked: blocked, lastSeen: lastSeen, until: now + timing.grace), gather())
     }
 
     /// A session leaves a conversation. `ticket`: the departure of its user, who leaves with it.

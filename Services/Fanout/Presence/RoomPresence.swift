@@ -7,7 +7,10 @@ struct RoomPresence {
     var isAsked = false
     /// Sessions of users who have just joined. Users who are gone were never shown to them.
     var newcomers: Set<ObjectIdentifier> = []
-    private var lists: ContiguousArray<(process: Instance, users: [UserID])> = []
+    private var lists: ContiguousArray<(process: Instance, users: [UserID], blocked: [BlockMarks])> = []
+    /// Whom users had blocked who were shown last, until they are shown again: they are to be announced as gone to nobody
+    /// whom they were not shown to.
+    private var formerMarks: [UserID: Set<UInt64>] = [:]
     /// The users removed last. A process that still lists one has not seen the removal yet, or shows a departing user a
     /// little longer; members who join now must not see them.
     private var removed: ContiguousArray<UserID> = []
@@ -35,6 +38,36 @@ struct RoomPresence {
         removed.isEmpty ? users : users.filter { !removed.contains($0) }
     }
 
+    /// Returns the hashes of those whom a user has blocked, as far as it matters here.
+    func blocked(by user: UserID) -> Set<UInt64> {
+        var hashes: Set<UInt64> = []
+        for list in lists where !list.blocked.isEmpty {
+            for marks in list.blocked where marks.user == user { hashes.formUnion(marks.hashes) }
+        }
+        return hashes
+    }
+
+    var hasMarks: Bool { lists.contains { !$0.blocked.isEmpty } }
+
+    /// Of those who are shown; nil of others.
+    func marks(of users: [UserID]) -> [Set<UInt64>?] { users.map { contains($0) ? blocked(by: $0) : nil } }
+
+    /// Whether a user has blocked, or had when they were shown last, the one with this hash. No list and no memory of
+    /// marks, as nearly everywhere, costs no lookup.
+    func hides(_ user: UserID, from hash: @autoclosure () -> UInt64) -> Bool {
+        if let former = formerMarks[user], former.contains(hash()) { return true }
+        guard hasMarks else { return false }
+        return blocked(by: user).contains(hash())
+    }
+
+    private mutating func rememberMarks(of users: [UserID], _ marks: [BlockMarks]) {
+        for user in users { formerMarks[user] = nil }
+        for mark in marks where !contains(mark.user) {
+            if formerMarks.count == Self.removedLimit { formerMarks.removeAll() }
+            formerMarks[mark.user] = Set(mark.hashes)
+        }
+    }
+
     /// Records that a user is no longer a member. Returns whether they were shown.
     mutating func remove(_ user: UserID) -> Bool {
         let wasShown = contains(user)
@@ -54,12 +87,16 @@ struct RoomPresence {
     /// Replaces the list of a process.
     ///
     /// - Returns: the users who become visible, and those who no longer are.
-    mutating func replace(_ process: Instance, _ users: [UserID]) -> (appeared: [UserID], gone: [UserID]) {
+    mutating func replace(
+        _ process: Instance, _ users: [UserID], blocked: [BlockMarks] = []
+    ) -> (appeared: [UserID], gone: [UserID]) {
         let before = list(of: process)
+        let marks = lists.first { $0.process == process }?.blocked ?? []
         lists.removeAll { $0.process == process }
+        defer { rememberMarks(of: users, marks) }
         let appeared = listed(users).filter { !before.contains($0) && !contains($0) }
         let gone = before.filter { !users.contains($0) && !contains($0) }
-        if !users.isEmpty { lists.append((process, users)) }
+        if !users.isEmpty { lists.append((process, users, blocked)) }
         return (appeared, gone)
     }
 }

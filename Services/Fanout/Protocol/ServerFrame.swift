@@ -54,6 +54,10 @@ enum ServerFrame {
             frame.append(key: "conversations")
             frame.append(bootstrap.conversations)
             frame.append(key: "more", json: bootstrap.hasMore)
+            frame.append(key: "blocked")
+            frame.beginArray()
+            for user in bootstrap.blocked { frame.append(element: user) }
+            frame.endArray()
         }
     }
 

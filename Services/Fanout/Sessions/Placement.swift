@@ -47,6 +47,7 @@ final class Placement {
         checkHello()
         session.expectedRooms = bootstrap.stays.count
         dependencies.sessions.limitRooms(of: session.user)
+        session.setBlocked(bootstrap.blocked)
         session.showsPresence = bootstrap.showsPresence
         stays.reserveCapacity(bootstrap.stays.count)
     }

@@ -2,6 +2,7 @@ import Edge
 import Models
 import Reactor
 import ServiceKit
+import Wire
 
 /// An open session: an authenticated WebSocket.
 @Reactor
@@ -28,6 +29,14 @@ final class Session {
     var windows = SessionWindows()
     /// The user's setting: whether they are shown to others and others to them. False until the bootstrap is there.
     var showsPresence = false
+    /// Whom the user has blocked, and the hashes of these names for lists.
+    private(set) var blocked: Set<UserID> = []
+    private(set) var blockHashes: [UInt64] = []
+    /// For `Presence`: lists with the present blocks are on their way, and some are out of date by now.
+    var announcesBlocks = false
+    var hasBlocksToAnnounce = false
+    /// That of the user's own name.
+    private(set) lazy var hash = BlockMarks.hash(user)
     /// See `Presence`.
     var presenceMark = 0
     /// Private changes up to here are included in the bootstrap.
@@ -71,6 +80,22 @@ final class Session {
     var age: Int64 { (MonotonicTime.now - openedAt).nanoseconds / 1_000_000 }
 
     func send(_ frame: WebSocketFrame) { socket.send(frame) }
+
+    /// Sets whom the user has blocked, at the start.
+    func setBlocked(_ users: [UserID]) {
+        blocked = Set(users)
+        hashBlocked()
+    }
+
+    func block(_ user: UserID, _ isBlocked: Bool) {
+        if isBlocked { blocked.insert(user) } else { blocked.remove(user) }
+        hashBlocked()
+    }
+
+    /// Of more than a list may have, no list needs them.
+    private func hashBlocked() {
+        blockHashes = blocked.count > BlockMarks.limit ? [] : blocked.map(BlockMarks.hash).sorted()
+    }
 
     /// Whether to drop optional frames, because the client does not keep up.
     var isCongested: Bool { socket.queuedBytes > Self.congestion }

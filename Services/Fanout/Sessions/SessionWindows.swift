@@ -34,6 +34,13 @@ struct SessionWindows {
         set(stays, in: conversation)
     }
 
+    /// Ends everything behind `seq`, where no change tells of the end.
+    mutating func cut(_ conversation: ConversationID, through seq: Int64) {
+        var stays = partial[conversation] ?? .unlimited
+        stays.cut(through: seq)
+        set(stays, in: conversation)
+    }
+
     /// Ends the current stay with the change at `seq`.
     mutating func close(_ conversation: ConversationID, at seq: Int64) {
         var stays = partial[conversation] ?? .unlimited

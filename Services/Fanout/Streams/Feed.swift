@@ -37,6 +37,8 @@ struct Feed<Entry: StreamEntry> {
         var subscriber: Subscriber
         var after: Int64
         var through: Int64
+        /// The end of what the subscriber may see: messages are as of there.
+        var asOf: Int64
     }
 
     private struct CatchUp {
@@ -207,6 +209,22 @@ struct Feed<Entry: StreamEntry> {
         return work
     }
 
+    /// Ends what a subscriber may see at a position that no entry tells of. It gets what it lacks up to there.
+    mutating func cut(_ subscriber: Subscriber, through position: Int64, _ deliver: Deliver) -> Work {
+        var work = Work()
+        if var catchUp = catchUps.remove(subscriber) {
+            catchUp.stays.cut(through: position)
+            proceed(catchUp, &work, deliver)
+        } else if live.contains(subscriber) {
+            live.remove(subscriber)
+            var stays = Stays.unlimited
+            stays.cut(through: position)
+            proceed(CatchUp(subscriber: subscriber, position: last, stays: stays), &work, deliver)
+        }
+        forgetRecentIfUnused()
+        return work
+    }
+
     func forEachSubscriber(_ body: (Subscriber) -> Void) {
         live.values.forEach(body)
         for catchUp in catchUps.values { body(catchUp.subscriber) }
@@ -285,10 +303,12 @@ struct Feed<Entry: StreamEntry> {
             guard let entry = recentEntry(at: next) else { break }
             give(entry, to: &catchUp, deliver)
         }
-        if catchUp.position == last, catchUp.stays.latestStart <= last + 1 { return .live }
+        // One with a known end stays here, for the entry at its end may not tell that it is one.
+        if catchUp.position == last, catchUp.stays.latestStart <= last + 1, catchUp.stays.end == nil { return .live }
         if catchUp.position >= last || catchUp.isFetching { return .waiting }
-        let through = min(last, catchUp.stays.end ?? .max)
-        return .fetch(Fetch(subscriber: catchUp.subscriber, after: catchUp.position, through: through))
+        let end = catchUp.stays.end ?? .max
+        return .fetch(
+            Fetch(subscriber: catchUp.subscriber, after: catchUp.position, through: min(last, end), asOf: end))
     }
 
     private func give(_ entry: Entry, to catchUp: inout CatchUp, _ deliver: Deliver) {

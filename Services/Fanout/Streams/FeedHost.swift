@@ -32,7 +32,8 @@ protocol FeedHost: AnyObject {
     /// Runs `body` after the received bus frames that might fill a gap were handled.
     func afterBacklog(_ body: @escaping @Reactor () -> Void)
     /// Fetches the entries after `after` and up to `through`, or a first part of them; nil when that failed.
-    func fetch(after: Int64, through: Int64, then: @escaping @Reactor (Page<Entry>?) -> Void)
+    /// Messages are as of `asOf` at the latest.
+    func fetch(after: Int64, through: Int64, asOf: Int64, then: @escaping @Reactor (Page<Entry>?) -> Void)
 }
 
 extension FeedHost {
@@ -42,6 +43,11 @@ extension FeedHost {
 
     func add(_ session: Session, after position: Int64, _ stays: Stays, isNew: Bool = false) {
         perform(feed.add(session, after: position, stays, isNew: isNew) { deliver($0, to: $1) })
+    }
+
+    /// Ends what a session may see at a position that no change tells of.
+    func cut(_ session: Session, through position: Int64) {
+        perform(feed.cut(session, through: position) { deliver($0, to: $1) })
     }
 
     func passed(_ entry: Entry) {}
@@ -74,7 +80,7 @@ extension FeedHost {
         guard let (after, through) = feed.beginRepair() else { return }
         counters.gaps += 1
         fetches.run(in: key) { [self] done in
-            fetch(after: after, through: through) { [self] page in
+            fetch(after: after, through: through, asOf: .max) { [self] page in
                 done()
                 if let page, !page.entries.isEmpty { counters.repairs += 1 }
                 let page = page ?? Page()
@@ -95,7 +101,7 @@ extension FeedHost {
                     sessionDone()
                     return done()
                 }
-                fetch(after: range.after, through: range.through) { [weak self] page in
+                fetch(after: range.after, through: range.through, asOf: range.asOf) { [weak self] page in
                     done()
                     self?.caughtUp(session, page)
                     sessionDone()

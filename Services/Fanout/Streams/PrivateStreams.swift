@@ -14,6 +14,8 @@ struct PrivateFrame: StreamEntry {
     let joined: Joining?
     /// The presence setting from this change on; nil when the change is about something else.
     let showsPresence: Bool?
+    /// Whom the user blocks from this change on, or no longer.
+    let block: Block?
 
     init(_ entry: PrivateEntry) {
         position = entry.useq
@@ -21,11 +23,43 @@ struct PrivateFrame: StreamEntry {
         joined = entry.kind == .conversationJoined ? Joining(entry) : nil
         let isOwnSetting = entry.kind == .settingsChanged && entry.conversation.uuid == .zero
         showsPresence = isOwnSetting ? entry.detail == 1 : nil
+        block = entry.kind == .blocked ? Block(entry) : nil
     }
 
     var byteCount: Int { frame.count }
 
     func isLast(for _: Session) -> Bool { false }
+}
+
+/// A user who is blocked from a private change on, or no longer.
+struct Block {
+    /// Nil: they were erased.
+    let user: UserID?
+    let isBlocked: Bool
+    /// The direct conversation with them.
+    let conversation: ConversationID
+    /// Where the stay in it ended, or behind which one begins; 0: there is none.
+    let seq: Int64
+
+    private static let keys: JSONKeys = ["userId"]
+
+    init(_ entry: PrivateEntry) {
+        isBlocked = entry.detail == 1
+        conversation = entry.conversation
+        seq = entry.seq
+        user = try? Self.user(entry.json)
+    }
+
+    private static func user(_ json: UnsafeRawBufferPointer) throws(JSONError) -> UserID? {
+        var reader = JSONReader(json)
+        var given = JSONKeys.Given()
+        var user: UserID?
+        try reader.beginObject()
+        while let key = try reader.nextKey(of: keys, &given) {
+            if key == "userId" { user = UserID(try reader.string()) } else { try reader.skip() }
+        }
+        return user
+    }
 }
 
 /// A joined conversation, as described by a private change.
@@ -37,14 +71,26 @@ struct Joining {
     /// The position at which `memberCount` was counted: that of the joining or, when the change was sent later, the
     /// conversation's last position then.
     let countedAt: Int64
+    /// Whether a change begins the stay. To the others the user was a member already.
+    let isChange: Bool
 
     private static let keys: JSONKeys = ["lastSeq"]
 
     init(_ entry: PrivateEntry) {
         conversation = entry.conversation
         lastSeq = entry.seq
-        memberCount = entry.detail
-        countedAt = max(entry.seq + 1, (try? Self.announcedLastSeq(entry.json)) ?? 0)
+        memberCount = entry.detail & ~PrivateEntry.joinsSilently
+        isChange = entry.detail & PrivateEntry.joinsSilently == 0
+        countedAt = max(entry.seq + (isChange ? 1 : 0), (try? Self.announcedLastSeq(entry.json)) ?? 0)
+    }
+
+    /// A direct conversation that is open again.
+    init(_ block: Block) {
+        conversation = block.conversation
+        lastSeq = block.seq
+        memberCount = 2
+        isChange = false
+        countedAt = block.seq
     }
 
     private static func announcedLastSeq(_ json: UnsafeRawBufferPointer) throws(JSONError) -> Int64? {
@@ -86,6 +132,7 @@ final class PrivateStream: FeedHost {
             streams.join(session, joined)
         }
         if let shows = entry.showsPresence { streams.presenceDecided(session, shows) }
+        if let block = entry.block { streams.decided(block, session) }
     }
 
     func ended(_: Session) {}
@@ -96,7 +143,7 @@ final class PrivateStream: FeedHost {
         session.end(.draining, reason: "missed changes are no longer kept: reconnect", retryAfter: 1)
     }
 
-    func fetch(after: Int64, through _: Int64, then: @escaping @Reactor (Page<PrivateFrame>?) -> Void) {
+    func fetch(after: Int64, through _: Int64, asOf _: Int64, then: @escaping @Reactor (Page<PrivateFrame>?) -> Void) {
         let query = PrivateReplayQuery(user, after: after, limit: Rooms.pageSize)
         let fields: (inout ByteBuffer) -> Void = { query.write(to: &$0) }
         streams.bus.request(.privateReplay, in: user.slot, deadline: Rooms.deadline, fields: fields) { outcome in
@@ -122,6 +169,9 @@ final class PrivateStreams {
     /// For `Presence`: a session has joined a room, and a user has changed their setting.
     var joined: @Reactor (Session, Room) -> Void = { _, _ in }
     var presenceDecided: @Reactor (Session, Bool) -> Void = { _, _ in }
+    /// For `Presence`: whether a session is shown a user; its user has blocked this one, or ended that.
+    var isShown: @Reactor (UserID, Session) -> Bool = { _, _ in false }
+    var blockDecided: @Reactor (Session, UserID, _ wasShown: Bool) -> Void = { _, _, _ in }
 
     init(bus: Bus, fetches: FetchQueue, counters: Counters, rooms: Rooms) {
         self.bus = bus
@@ -151,6 +201,27 @@ final class PrivateStreams {
         if stream.feed.isEmpty { bySlot[Int(session.user.slot.number)][session.user] = nil }
     }
 
+    /// A session's user has blocked somebody, or ended that: closes the direct conversation of the two, or opens it again.
+    func decided(_ block: Block, _ session: Session) {
+        guard !session.hasEnded else { return }
+        let wasShown = block.user.map { isShown($0, session) } ?? false
+        if let user = block.user { session.block(user, block.isBlocked) }
+        if block.seq > 0, !block.isBlocked {
+            join(session, Joining(block))
+        } else if block.seq > 0 {
+            close(session, block)
+        }
+        if let user = block.user { blockDecided(session, user, wasShown) }
+    }
+
+    private func close(_ session: Session, _ block: Block) {
+        if let room = rooms[block.conversation], session.isIn(room) {
+            room.close(session, at: block.seq)
+        } else {
+            session.windows.cut(block.conversation, through: block.seq)
+        }
+    }
+
     /// Adds a session to a conversation that its user has joined.
     func join(_ session: Session, _ joining: Joining) {
         guard !session.hasEnded else { return }
@@ -160,7 +231,7 @@ final class PrivateStreams {
         session.windows.open(conversation, at: lastSeq + 1, isMember: session.isIn(room))
         room.join(session, after: lastSeq, Stays([.init(from: lastSeq + 1, through: nil)]))
         // The change that began the stay exists, and others may have been announced before there was a room.
-        room.learn(lastSeq + 1)
+        room.learn(joining.isChange ? lastSeq + 1 : joining.countedAt)
         joined(session, room)
         roomJoined(session)
     }

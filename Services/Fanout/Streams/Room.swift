@@ -89,13 +89,22 @@ final class Room: FeedHost {
         if wasMember, !hasMember(session) { rooms.left(session, self) }
     }
 
+    /// The session's user has closed the conversation at a position that no change tells of.
+    func close(_ session: Session, at seq: Int64) {
+        let wasMember = hasMember(session)
+        session.windows.cut(conversation, through: seq)
+        behind.remove(session)
+        if wasMember, !hasMember(session) { rooms.left(session, self) }
+        cut(session, through: seq)
+    }
+
     func ended(_ session: Session) {
         session.rooms.remove(self)
         leave(session)
     }
 
-    func fetch(after: Int64, through: Int64, then: @escaping @Reactor (Page<ChangeFrame>?) -> Void) {
-        let query = ReplayQuery(conversation, after: after, through: through, limit: Rooms.pageSize)
+    func fetch(after: Int64, through: Int64, asOf: Int64, then: @escaping @Reactor (Page<ChangeFrame>?) -> Void) {
+        let query = ReplayQuery(conversation, after: after, through: through, limit: Rooms.pageSize, asOf: asOf)
         let slot = conversation.slot
         rooms.bus.request(.replay, in: slot, deadline: Rooms.deadline, fields: { query.write(to: &$0) }) { outcome in
             then(outcome.page { (reader) throws(WireError) in ChangeFrame(try ChangeEntry(from: &reader)) })

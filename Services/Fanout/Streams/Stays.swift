@@ -1,5 +1,6 @@
 /// The ranges of positions of a conversation that one reader may see. Each stay lasts from the change that added them
-/// to the change that removed them, both included. Ascending, never empty.
+/// to the change that removed them, both included. Ascending, never empty. A reader who sees nothing has
+/// one that ends before its beginning.
 struct Stays: Equatable {
     struct Stay: Equatable {
         var from: Int64
@@ -43,6 +44,13 @@ struct Stays: Equatable {
     mutating func close(at position: Int64) {
         guard let index = index(of: position), stays[index].from < position else { return }
         stays[index].through = position
+    }
+
+    /// Ends everything behind `position`, where no change tells of the end. Nothing may be left.
+    mutating func cut(through position: Int64) {
+        stays.removeAll { $0.from > position }
+        if stays.isEmpty { stays = [Stay(from: 1, through: 0)] }
+        stays[stays.count - 1].through = min(end ?? .max, position)
     }
 
     /// Adds a stay after all others.

@@ -34,6 +34,9 @@ extension Call {
         case .createConversation: CallCost(perHundredItems: 100)
         case .rename, .putMember, .removeMember, .clearHistory, .unlist: CallCost()
         case .mute, .unmute, .pin, .unpin, .archive, .unarchive, .markUnread, .unmarkUnread: CallCost()
+        case .block, .unblock: CallCost()
+        // A list of 1,000 names at most.
+        case .blocks: CallCost(2, atOnce: 8)
         case .eraseUser, .revokeTokens, .dropImport: CallCost()
         // Its records are background work of the stores, which take them as they have time.
         case .importRecords: CallCost(atOnce: 4)
@@ -65,6 +68,7 @@ extension Call {
         case .messageReceipts: "listReceipts"
         case .sync: "sync"
         case .unreadTotal: "countUnread"
+        case .blocks: "listBlocks"
         case .search: "search"
         case .digest: "readDigest"
         case .importRecords: "importRecords"

@@ -10,6 +10,7 @@ enum Call: CaseIterable {
     case send, sendBatch, history, message, changes, digest, receipts
     case rename, unlist, putMember, removeMember, clearHistory
     case sync, search, unreadTotal
+    case blocks, block, unblock
     case mute, unmute, pin, unpin, archive, unarchive, markUnread, unmarkUnread
     case settings, putSettings, conversationSettings, putConversationSettings
     case eraseUser, revokeTokens
@@ -89,6 +90,9 @@ extension Route {
             guard action == "revoke", segments.next() == nil else { return .notFound }
             return post(method, Route(.revokeTokens, item: identifier))
         }
+        if first == "blocks", !identifier.isEmpty, segments.next() == nil {
+            return putOrDelete(method, Route(.block, item: identifier), Route(.unblock, item: identifier))
+        }
         if first == "import", !identifier.isEmpty, segments.next() == nil {
             return delete(method, Route(.dropImport, conversation: identifier))
         }
@@ -110,6 +114,7 @@ extension Route {
         if name == "limits" { return get(method, Route(.limits)) }
         if name == "sync" { return get(method, Route(.sync)) }
         if name == "unread" { return get(method, Route(.unreadTotal)) }
+        if name == "blocks" { return get(method, Route(.blocks)) }
         if name == "settings" { return getOrPut(method, Route(.settings), Route(.putSettings)) }
         if name == "import" { return post(method, Route(.importRecords)) }
         if name == "search" { return get(method, Route(.search)) }
@@ -152,11 +157,8 @@ extension Route {
         }
         if part == "history" { return delete(method, Route(.clearHistory, conversation: identifier)) }
         guard let mark = marks.first(where: { part == $0.name }) else { return .notFound }
-        return switch method {
-        case .put: .route(Route(mark.set, conversation: identifier))
-        case .delete: .route(Route(mark.remove, conversation: identifier))
-        default: .methodNotAllowed(allowed: "PUT, DELETE")
-        }
+        return putOrDelete(
+            method, Route(mark.set, conversation: identifier), Route(mark.remove, conversation: identifier))
     }
 
     private static let marks: [(name: StaticString, set: Call, remove: Call)] = [
@@ -179,11 +181,9 @@ extension Route {
             }
         }
         guard part == "members" else { return .notFound }
-        return switch method {
-        case .put: route(.putMember)
-        case .delete: route(.removeMember)
-        default: .methodNotAllowed(allowed: "PUT, DELETE")
-        }
+        return putOrDelete(
+            method, Route(.putMember, conversation: identifier, item: item),
+            Route(.removeMember, conversation: identifier, item: item))
     }
 
     /// `/v1/conversations/{c}/messages/{m}/…`
@@ -196,11 +196,7 @@ extension Route {
         if detail == "tapbacks" { return get(method, route(.tapbacks)) }
         if detail == "receipts" { return get(method, route(.messageReceipts)) }
         guard detail == "tapback" else { return .notFound }
-        return switch method {
-        case .put: .route(route(.setTapback))
-        case .delete: .route(route(.removeTapback))
-        default: .methodNotAllowed(allowed: "PUT, DELETE")
-        }
+        return putOrDelete(method, route(.setTapback), route(.removeTapback))
     }
 
     // MARK: Methods
@@ -215,6 +211,14 @@ extension Route {
 
     private static func delete(_ method: Method, _ route: Route) -> Result {
         method == .delete ? .route(route) : .methodNotAllowed(allowed: "DELETE")
+    }
+
+    private static func putOrDelete(_ method: Method, _ put: Route, _ delete: Route) -> Result {
+        switch method {
+        case .put: .route(put)
+        case .delete: .route(delete)
+        default: .methodNotAllowed(allowed: "PUT, DELETE")
+        }
     }
 
     private static func getOrPut(_ method: Method, _ get: Route, _ put: Route) -> Result {

@@ -39,10 +39,14 @@ WITH places AS MATERIALIZED (
             -- `least` below, ignore NULLs.
             greatest(p.last_at, (SELECT {ChangeTime.now})) AS at,
             coalesce(c.last_seq, 0) AS last_seq, coalesce(c.member_count, 0) AS member_count,
-            coalesce((
-                SELECT r.seq FROM store.published_changes r
-                WHERE r.slot = k.slot AND r.conversation_id = k.id AND r.kind = {ChangeKind.memberRemoved}
-                ORDER BY r.seq DESC LIMIT 1), 0) AS removed_seq,
+            coalesce(greatest(
+                (SELECT r.seq FROM store.published_changes r
+                 WHERE r.slot = k.slot AND r.conversation_id = k.id AND r.kind = {ChangeKind.memberRemoved}
+                 ORDER BY r.seq DESC LIMIT 1),
+                -- A stay that its user closed ends with a change that is not about it, and that they may have.
+                (SELECT m.left_seq + 1 FROM store.published_memberships m
+                 WHERE m.slot = k.slot AND m.conversation_id = k.id AND m.left_at IS NOT NULL
+                 ORDER BY m.left_seq DESC LIMIT 1)), 0) AS removed_seq,
             (SELECT true FROM store.published_conversation_settings s
              WHERE s.slot = k.slot AND s.conversation_id = k.id LIMIT 1) IS NOT NULL AS has_settings
         FROM unnest(:slots, :conversations) WITH ORDINALITY AS k (slot, id, n)

@@ -12,7 +12,7 @@
 WITH members AS MATERIALIZED (
     SELECT s.user_id, s.left_seq, greatest(
         s.joined_seq, CASE :kind WHEN {RunKind.delivered} THEN h.delivered_seq ELSE h.shown_seq END) AS reached
-    FROM store.published_memberships s
+    FROM store.published_appearances s
     LEFT JOIN receipt.horizons h
         ON h.slot = :slot AND h.conversation_id = :conversation AND h.user_id = s.user_id
     WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.joined_seq < :last

@@ -15,7 +15,7 @@ SELECT first, run_end, sender, max(at) AS at FROM (
     SELECT width_bucket(greatest(r.from_seq, s.joined_seq) - 1, :seqs) AS first,
         width_bucket(least(r.to_seq, s.left_seq), :seqs) AS run_end,
         CASE WHEN s.user_id = ANY (:senders) THEN s.user_id END AS sender, r.at
-    FROM store.published_memberships s
+    FROM store.published_appearances s
     CROSS JOIN LATERAL unnest(ARRAY[:kind, {RunKind.both}::smallint]) AS k (kind)
     CROSS JOIN LATERAL (
         -- Each run passes a position at least, so the span of the messages bounds how many there are.

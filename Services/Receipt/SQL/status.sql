@@ -17,7 +17,7 @@ SELECT p.status_version, p.last_at, c.member_count <= :named_members AS names_me
 FROM receipt.positions p
 JOIN store.published_conversations c ON c.slot = p.slot AND c.id = p.conversation_id
 LEFT JOIN LATERAL (
-    SELECT h.* FROM store.published_memberships s CROSS JOIN LATERAL (
+    SELECT h.* FROM store.published_appearances s CROSS JOIN LATERAL (
         SELECT h.user_id, h.delivered_seq, h.shown_seq FROM receipt.horizons h
         WHERE h.slot = :slot AND h.conversation_id = :conversation AND h.user_id = s.user_id AND h.version > :after
         OFFSET 0

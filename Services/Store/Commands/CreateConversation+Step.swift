@@ -30,6 +30,7 @@ extension CreateConversation: BatchStep {
             parameters.set(input.kind, to: kind)
             parameters.set(input.title, to: title.isEmpty ? nil : title)
             parameters.set(input.creator, to: creator)
+            parameters.set(input.creatorSlot, to: creator.slot)
             parameters.set(input.members, to: everybody)
             parameters.set(input.memberSlots, to: everybody.lazy.map(\.slot))
             parameters.set(input.limit, to: limit.ofUser)
@@ -52,11 +53,11 @@ extension CreateConversation: BatchStep {
             announcer.announce(
                 PrivateChangeFields(
                     useq: member.useq, kind: .conversationJoined, at: member.at, conversation: conversation, lastSeq: 0,
-                    memberCount: joined.count),
+                    memberCount: everybody.count),
                 to: member.user, causedIn: conversation.slot)
         }
         let content = ChangeFields.Content.conversation(
-            kind: kind, title: title.isEmpty ? nil : title, createdAt: at, memberCount: joined.count)
+            kind: kind, title: title.isEmpty ? nil : title, createdAt: at, memberCount: everybody.count)
         announcer.announce(
             ChangeFields(
                 conversation: conversation, seq: 1, kind: .conversationCreated, at: at, actor: creator,
@@ -84,6 +85,7 @@ enum CreateStatement {
         let kind: Parameter<ConversationKind>
         let title: Parameter<String?>
         let creator: Parameter<UserID>
+        let creatorSlot: Parameter<Slot>
         let members: Parameter<[UserID]>
         let memberSlots: Parameter<[Slot]>
         let limit: Parameter<Int32>
@@ -129,6 +131,7 @@ enum CreationObstacle: Int16, PostgresEnum {
     case memberIsErased = 1
     case creatorHasTooMany = 2
     case memberHasTooMany = 3
+    case memberIsBlocked = 4
 
     /// The text says whose list is full only if it is the creator's own.
     fileprivate var problem: Problem {
@@ -136,6 +139,7 @@ enum CreationObstacle: Int16, PostgresEnum {
         case .idIsTaken, .memberIsErased: Problem(.conflict, "another conversation has this id, or a member was erased")
         case .creatorHasTooMany: Problem(.conflict, "you are in as many conversations as a user may be")
         case .memberHasTooMany: Problem(.conflict, "members: one of them is in too many conversations")
+        case .memberIsBlocked: Problem(.conflict, "members: you have blocked this user")
         }
     }
 }

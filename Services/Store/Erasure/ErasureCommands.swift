@@ -27,7 +27,7 @@ extension EraseStep: BatchStep {
     static var statements: [Statement] {
         [
             ErasureStatements.content.untyped, ErasureStatements.announced.untyped, ErasureStatements.stays.untyped,
-            ErasureStatements.listing.untyped, ErasureStatements.remains.untyped,
+            ErasureStatements.listing.untyped, ErasureStatements.remains.untyped, ErasureStatements.block.untyped,
         ]
     }
 
@@ -37,7 +37,7 @@ extension EraseStep: BatchStep {
     private var conversation: ConversationID? {
         switch part {
         case .leave(let conversation), .content(let conversation, _), .stays(let conversation): conversation
-        case .listing, .remains: nil
+        case .listing, .remains, .block: nil
         }
     }
 
@@ -46,6 +46,7 @@ extension EraseStep: BatchStep {
     func lock(_ locks: inout Locks) {
         locks.insert(erasureOf: user)
         locks.insert(streamOf: user)
+        if case .block(let blocker) = part { locks.insert(streamOf: blocker) }
         if let conversation {
             locks.insert(conversation: conversation)
             locks.insert(searchOf: conversation)
@@ -91,6 +92,12 @@ extension ErasureStatements {
             }
         case .remains:
             batch.execute(remains) { $0.set($1, to: step.user) }
+        case .block(let blocker):
+            batch.execute(block) { parameters, input in
+                parameters.set(input.user, to: step.user)
+                parameters.set(input.blockerSlot, to: blocker.slot)
+                parameters.set(input.blocker, to: blocker)
+            }
         }
     }
 
@@ -103,6 +110,7 @@ extension ErasureStatements {
         case .stays: row[stays.columns.next]
         case .listing: row[listing.columns.next]
         case .remains: row[remains.columns.next]
+        case .block: row[block.columns.next]
         }
     }
 
@@ -116,7 +124,7 @@ extension ErasureStatements {
             let columns = content.columns
             guard let last = row[columns.lastSeq], let count = row[columns.positions] else { return nil }
             return last - count + 1..<last + 1
-        case .stays, .listing, .remains: return nil
+        case .stays, .listing, .remains, .block: return nil
         }
     }
 }

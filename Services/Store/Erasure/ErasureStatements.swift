@@ -10,7 +10,8 @@ import Wire
 /// message, edit or tapback is added there in their name, so later steps do not miss any.
 enum ErasureStatements {
     static let queries = [
-        ofSlots.untyped, names.untyped, nextListing.untyped, nextMention.untyped, isErased.untyped,
+        ofSlots.untyped, names.untyped, nextListing.untyped, nextMention.untyped, nextBlock.untyped,
+        isErased.untyped,
     ]
 
     /// The number of messages that one step changes. At some 20 µs each it holds its conversation for as long as a
@@ -36,6 +37,12 @@ enum ErasureStatements {
     struct ListingInput: NamedFields {
         let user: UserInput
         let conversation: Parameter<ConversationID>
+    }
+
+    struct BlockInput: NamedFields {
+        let user: Parameter<UserID>
+        let blockerSlot: Parameter<Slot>
+        let blocker: Parameter<UserID>
     }
 
     /// The columns of {erasure}.
@@ -76,6 +83,8 @@ enum ErasureStatements {
         "erase_listing", PackageResources.erase_listing_sql, .store)
     static let remains = PreparedStatement<UserInput, StepColumns>(
         "erase_remains", PackageResources.erase_remains_sql, .store)
+    static let block = PreparedStatement<BlockInput, StepColumns>(
+        "erase_block", PackageResources.erase_block_sql, .store)
 
     // MARK: Queries
 
@@ -94,6 +103,8 @@ enum ErasureStatements {
 
     struct MentionedInput: NamedFields { let user: Parameter<UserID> }
 
+    struct NextBlockColumns: NamedFields { let userId: Column<UserID> }
+
     struct NextMentionColumns: NamedFields {
         let conversationId: Column<ConversationID>
         let after: Column<Int64>
@@ -107,6 +118,8 @@ enum ErasureStatements {
         "next_listing", PackageResources.next_listing_sql, .store)
     static let nextMention = PreparedStatement<MentionedInput, NextMentionColumns>(
         "next_mention", PackageResources.next_mention_sql, .store)
+    static let nextBlock = PreparedStatement<MentionedInput, NextBlockColumns>(
+        "next_block", PackageResources.next_block_sql, .store)
     /// Returns a row if the user is erased.
     static let isErased = PreparedStatement<UserInput, NoFields>(
         "is_erased", PackageResources.is_erased_sql, .store)

@@ -44,6 +44,10 @@ struct UserErasure {
             try await eraseContent(of: conversation, after: after)
             return false
         }
+        if let blocker = try await nextBlock() {
+            try await complete(.block(of: blocker))
+            return false
+        }
         try await eraseMedia()
         return try await ask(.remains) == 0
     }
@@ -113,6 +117,11 @@ struct UserErasure {
         let statement = ErasureStatements.nextMention, columns = statement.columns
         let rows = try await query(statement) { $0.set($1.user, to: user) }
         return rows.first.map { ($0[columns.conversationId], $0[columns.after]) }
+    }
+
+    private func nextBlock() async throws(Delay) -> UserID? {
+        let statement = ErasureStatements.nextBlock
+        return try await query(statement) { $0.set($1.user, to: user) }.first.map { $0[statement.columns.userId] }
     }
 
     private func query<Input, Columns>(

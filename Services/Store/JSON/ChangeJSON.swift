@@ -103,8 +103,20 @@ struct PrivateChangeFields {
     var settings: Settings?
     /// What a user keeps to themselves, as far as the kind is about it.
     var marks: Marks?
+    /// `blocked`
+    var block: Block?
     /// `conversation.joined`: the number of members. Not for clients.
     var memberCount = 0
+    /// `conversation.joined`: no change begins the stay. Not for clients.
+    var joinsSilently = false
+
+    struct Block {
+        /// Nil: erased since.
+        var user: UserID?
+        var isBlocked: Bool
+        /// Where the user's stay in the direct conversation ended, or behind which it begins. 0: there is none.
+        var seq: Int64
+    }
 }
 
 extension PrivateChangeFields {
@@ -112,10 +124,13 @@ extension PrivateChangeFields {
     ///
     /// - Parameter start: the last position before the stay of a user who joined.
     func write(to buffer: inout ByteBuffer, of user: UserID, joinedAfter start: Int64?) {
-        var detail = memberCount
+        var detail = joinsSilently ? memberCount | PrivateEntry.joinsSilently : memberCount
+        if let block { detail = block.isBlocked ? 1 : 0 }
         if case .ofUser(let settings) = settings { detail = settings.presence ? 1 : 0 }
         PrivateEntry.write(
-            user, useq: useq, kind, conversation ?? ConversationID(.zero), seq: start ?? 0, detail: detail, to: &buffer
+            user, useq: useq, kind, conversation ?? ConversationID(.zero), seq: block?.seq ?? start ?? 0,
+            detail: detail,
+            to: &buffer
         ) { $0.append(self) }
     }
 }
@@ -138,6 +153,8 @@ extension ByteBuffer {
         case nil: break
         }
         if let marks = change.marks { appendFields(marks) }
+        append(key: "userId", json: change.block?.user)
+        if let block = change.block { append(key: "blocked", json: block.isBlocked) }
         endObject()
     }
 }

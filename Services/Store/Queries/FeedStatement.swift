@@ -9,6 +9,7 @@ enum FeedStatement {
     private struct ReplayInput: NamedFields {
         let key: ConversationInput
         let range: RangeInput
+        let asOf: Parameter<Int64>
     }
 
     private struct ChangesInput: NamedFields {
@@ -61,6 +62,7 @@ enum FeedStatement {
         try await connection.query(replay) { parameters, input in
             parameters.set(input.key, to: query.conversation)
             parameters.set(input.range, after: query.after, through: query.through, limit: Int(query.limit))
+            parameters.set(input.asOf, to: query.asOf)
         }
     }
 

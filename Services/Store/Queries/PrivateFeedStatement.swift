@@ -30,6 +30,8 @@ enum PrivateFeedStatement {
         let archivedSeq: Column<Int64?>
         let markedUnreadSeq: Column<Int64?>
         let readSeq: Column<Int64?>
+        let aboutId: Column<UserID?>
+        let isBlocked: Column<Bool?>
     }
 
     static let statement = PreparedStatement<Input, Columns>(
@@ -74,6 +76,11 @@ extension PrivateChangeFields {
         readSeq = kind == .readMoved ? row[columns.seq] : nil
         settings = kind == .settingsChanged ? Settings(row, columns) : nil
         marks = Marks(row, columns, of: kind)
+        joinsSilently = kind == .conversationJoined && row[columns.lastSeq] ?? 0 <= row[columns.seq] ?? 0
+        if kind == .blocked {
+            block = Block(
+                user: row[columns.aboutId], isBlocked: row[columns.isBlocked] ?? false, seq: row[columns.seq] ?? 0)
+        }
     }
 }
 

@@ -70,6 +70,7 @@ extension Queries {
             batch.execute(ConversationStatement.list) { parameters, input in
                 ConversationStatement.set(listing, of: input, in: &parameters)
             }
+            batch.execute(BlocksStatement.statement) { $0.set($1, to: query.user) }
         }
         guard results[0].isEmpty else { throw Problem.erasedUser }
         let rows = results[1]
@@ -83,7 +84,7 @@ extension Queries {
             logID: first[columns.logId], serverTime: first[columns.serverTime], useq: first[columns.lastUseq],
             hasMore: latest.hasMore, stays: stays,
             conversations: latest.json, showsPresence: first[columns.showsPresence],
-            firstUseq: first[columns.firstUseq]
+            firstUseq: first[columns.firstUseq], blocked: results[3].map { $0[BlocksStatement.columns.blockedId] }
         ).write(to: &buffer)
         return buffer.array
     }

@@ -24,7 +24,7 @@ final class Queries {
             PositionsStatement.conversations.untyped, PositionsStatement.users.untyped,
             RevisionsStatement.statement.untyped, TapbacksStatement.statement.untyped,
             ReceiptsStatement.statement.untyped, SyncStatement.position.untyped, SenderCountsStatement.recent.untyped,
-            SenderCountsStatement.stays.untyped, SettingsStatement.ofUser.untyped,
+            SenderCountsStatement.stays.untyped, SettingsStatement.ofUser.untyped, BlocksStatement.statement.untyped,
             SettingsStatement.inConversation.untyped,
             UnreadStatement.blocks.untyped, UnreadStatement.latest.untyped,
         ] + ConversationStatement.all + FeedStatement.queries + HistoryRows.statements + FormerReceipts.statements
@@ -86,6 +86,7 @@ final class Queries {
         case .sync: try prepare(sync) { .user($0.user) }
         case .settings: try prepare(settings) { .user($0.user) }
         case .unreadTotal: try prepare(unreadTotal) { .user($0.user) }
+        case .blocks: try prepare(blocks) { .user($0.user) }
         case .conversationSettings: try prepare(conversationSettings) { .user($0.reader) }
         case .exportedConversations: try prepare(exportedConversations) { .user($0.user) }
         case .exportHead: try prepare(exportHead) { .conversation($0.conversation) }

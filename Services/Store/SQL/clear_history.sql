@@ -39,7 +39,8 @@ clearing AS (
 ),
 {tell_user(
     user => :actor, user_slot => :actor_slot, kind => {PrivateKind.historyCleared}, message => NULL::uuid,
-    seq => (SELECT through FROM cleared), unlisted => 0)}
+    seq => (SELECT through FROM cleared), unlisted => 0,
+    source => moved)}
 SELECT {write_result(
     positions => 0, useq => (SELECT stream.last_useq FROM stream), detail => (SELECT through FROM cleared))}
 FROM verdict v LEFT JOIN moved ON true

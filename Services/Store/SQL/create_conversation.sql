@@ -1,5 +1,6 @@
--- Creates a conversation with its first members and reports it on each member's private stream. Returns one row per
--- member. If nothing is created, it returns one row with the obstacle alone.
+-- Creates a conversation with its first members and reports it on each member's private stream. Who has blocked the creator is
+-- a member to the others alone (`shadows`), and is told nothing. Returns one row per member who is told. If nothing is created, it
+-- returns one row with the obstacle alone.
 --
 -- Locks: the conversation's id (lock_keys), so two creations of it do not meet here; the members' slots (lock_users), so
 -- nobody becomes erased meanwhile; their streams (begin_streams, lock_streams), so the number of conversations in their
@@ -10,6 +11,7 @@
 -- :kind                 smallint   ConversationKind
 -- :title                text       or NULL
 -- :creator              text
+-- :creator_slot         smallint
 -- :members              text[]     the creator, too
 -- :member_slots         smallint[]
 -- :limit                integer    how many conversations a user may have
@@ -22,12 +24,17 @@
 WITH joining AS MATERIALIZED (
     SELECT u.user_id, u.user_slot, {conversation_count(user_slot => u.user_slot, user => u.user_id)} AS count,
         (SELECT true FROM store.erasures e
-         WHERE e.user_slot = u.user_slot AND e.user_id = u.user_id) IS NOT NULL AS is_erased
+         WHERE e.user_slot = u.user_slot AND e.user_id = u.user_id) IS NOT NULL AS is_erased,
+        (SELECT true FROM store.blocks b
+         WHERE b.user_slot = u.user_slot AND b.user_id = u.user_id AND b.blocked_id = :creator) IS NOT NULL AS blocks_creator,
+        (SELECT true FROM store.blocks b
+         WHERE b.user_slot = :creator_slot AND b.user_id = :creator AND b.blocked_id = u.user_id) IS NOT NULL AS is_blocked
     FROM unnest(:members, :member_slots) AS u(user_id, user_slot)
 ),
 verdict AS MATERIALIZED (
     SELECT CASE
             WHEN bool_or(is_erased) THEN {CreationObstacle.memberIsErased}
+            WHEN :kind = {ConversationKind.direct} AND bool_or(is_blocked) THEN {CreationObstacle.memberIsBlocked}
             WHEN bool_or(user_id = :creator AND count >= :limit) THEN {CreationObstacle.creatorHasTooMany}
             WHEN bool_or(user_id <> :creator AND count >= :limit_when_added) THEN {CreationObstacle.memberHasTooMany}
         END AS obstacle
@@ -48,18 +55,28 @@ change AS (
 ),
 member AS (
     INSERT INTO store.memberships (slot, conversation_id, user_id, joined_seq, role)
-    SELECT slot, id, user_id, 1,
-        CASE WHEN user_id = :creator OR :kind = {ConversationKind.direct} THEN {MemberRole.owner}
+    SELECT f.slot, f.id, j.user_id, 1,
+        CASE WHEN j.user_id = :creator OR :kind = {ConversationKind.direct} THEN {MemberRole.owner}
             ELSE {MemberRole.member} END
-    FROM fresh, unnest(:members) AS user_id
+    FROM fresh f, joining j WHERE NOT j.blocks_creator
+),
+shadow AS (
+    INSERT INTO store.shadows (slot, conversation_id, user_id, joined_seq, role)
+    SELECT f.slot, f.id, j.user_id, 1,
+        CASE WHEN :kind = {ConversationKind.direct} THEN {MemberRole.owner} ELSE {MemberRole.member} END
+    FROM fresh f, joining j WHERE j.blocks_creator
+),
+shadow_listed AS (
+    INSERT INTO store.shadow_listings (user_slot, user_id, conversation_id)
+    SELECT j.user_slot, j.user_id, f.id FROM fresh f, joining j WHERE j.blocks_creator
 ),
 listed AS (
     INSERT INTO store.inbox (user_slot, user_id, conversation_id, slot)
-    SELECT u.user_slot, u.user_id, f.id, f.slot FROM fresh f, unnest(:members, :member_slots) AS u(user_id, user_slot)
+    SELECT j.user_slot, j.user_id, f.id, f.slot FROM fresh f, joining j WHERE NOT j.blocks_creator
 ),
 stream AS (
     INSERT INTO store.user_streams AS s (user_slot, user_id, last_useq, conversation_count)
-    SELECT j.user_slot, j.user_id, 1, j.count + 1 FROM fresh f, joining j
+    SELECT j.user_slot, j.user_id, 1, j.count + 1 FROM fresh f, joining j WHERE NOT j.blocks_creator
     ON CONFLICT (user_id, user_slot)
     DO UPDATE SET last_useq = s.last_useq + 1, conversation_count = excluded.conversation_count
     RETURNING user_slot, user_id, last_useq

@@ -1,4 +1,4 @@
--- An erased user leaves a conversation, a direct one too. Where the last owner goes, the longest-standing member becomes one,
+-- An erased user leaves a conversation, a direct one too, and one that they have closed or of which they know nothing. Where the last owner goes, the longest-standing member becomes one,
 -- at a position of its own behind the removal.
 --
 -- :slot         smallint
@@ -13,21 +13,19 @@
 --
 -- > {write_result}
 WITH {prior_outcome},
-{standing_of_actor},
 {conversation_written_to},
 {stay_of_user},
 {heir},
 verdict AS MATERIALIZED (
     SELECT d.problem, d.is_repeat,
         d.problem = {Problem.none} AND NOT d.is_repeat AND EXISTS (SELECT FROM stay) AS is_due
-    FROM standing LEFT JOIN prior p ON true CROSS JOIN LATERAL (
+    FROM (VALUES (1)) one LEFT JOIN prior p ON true CROSS JOIN LATERAL (
         SELECT p.problem IS NOT NULL AS is_repeat, CASE
             WHEN p.problem IS NOT NULL THEN p.problem
-            WHEN NOT standing.was_member THEN {Problem.notFound}
-            WHEN NOT standing.is_member THEN {Problem.forbidden}
             WHEN NOT EXISTS (
-                SELECT FROM store.memberships s
+                SELECT FROM store.published_appearances s
                 WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :user) THEN {Problem.notFound}
+            WHEN NOT EXISTS (SELECT FROM stay) THEN {Problem.forbidden}
             ELSE {Problem.none}
         END AS problem
         OFFSET 0

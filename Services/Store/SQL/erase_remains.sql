@@ -20,9 +20,12 @@ WITH no_changes AS (
     DELETE FROM store.user_streams s WHERE s.user_slot = :user_slot AND s.user_id = :user
 ), no_settings AS (
     DELETE FROM store.user_settings s WHERE s.user_slot = :user_slot AND s.user_id = :user
+), no_blocks AS (
+    DELETE FROM store.blocks b WHERE b.user_slot = :user_slot AND b.user_id = :user
 ), rest AS MATERIALIZED (
     SELECT EXISTS (SELECT FROM no_changes) OR EXISTS (SELECT FROM no_outcomes)
-        OR EXISTS (SELECT FROM store.inbox i WHERE i.user_slot = :user_slot AND i.user_id = :user) AS is_left
+        OR EXISTS (SELECT FROM store.inbox i WHERE i.user_slot = :user_slot AND i.user_id = :user)
+        OR EXISTS (SELECT FROM store.shadow_listings l WHERE l.user_slot = :user_slot AND l.user_id = :user) AS is_left
 ), counted AS (
     UPDATE store.erasures e
     SET private_changes = e.private_changes + (SELECT count(*) FROM no_changes),

@@ -18,6 +18,9 @@ WITH no_hidden AS (
     DELETE FROM store.memberships s
     WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :user
     RETURNING 1
+), no_shadows AS (
+    DELETE FROM store.shadows s
+    WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :user
 ), no_imported_stays AS (
     DELETE FROM store.import_stays s
     WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :user

@@ -29,7 +29,7 @@ page AS MATERIALIZED (
 SELECT p.covered, e.user_id, coalesce(e.kind, 0::smallint) AS kind
 FROM page p LEFT JOIN LATERAL (
     SELECT f.seq, f.user_id, f.kind FROM found f
-    WHERE (SELECT true FROM store.memberships s
+    WHERE (SELECT true FROM store.published_appearances s
            WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = f.user_id LIMIT 1) IS NULL
 ) e ON true
 ORDER BY e.seq

@@ -28,7 +28,7 @@ SELECT c.kind, c.creator_id, c.created_at,
         SELECT FROM store.imports i
         WHERE i.slot = :slot AND i.conversation_id = :conversation AND i.ended_at IS NULL) AS is_open,
     ARRAY(
-        SELECT s.user_id FROM store.memberships s
+        SELECT s.user_id FROM store.published_appearances s
         WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.joined_seq = 1) AS members,
     ARRAY(SELECT s.joined_seq FROM stays s ORDER BY s.joined_seq) AS first_seqs,
     ARRAY(SELECT s.last_seq FROM stays s ORDER BY s.joined_seq) AS last_seqs

@@ -6,5 +6,4 @@
 --
 -- > seq bigint
 -- > at  timestamptz
-SELECT e.seq, e.at FROM store.changes e
-WHERE e.slot = :slot AND e.conversation_id = :conversation AND e.seq = {end_of_view}
+SELECT position.seq, position.ended_at AS at FROM {position_of_view} WHERE position.ended_at IS NOT NULL

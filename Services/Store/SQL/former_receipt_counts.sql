@@ -16,7 +16,7 @@ SELECT joined_seq, left_seq, delivered_seq, shown_seq, count(*) AS count FROM (
     SELECT s.joined_seq, least(s.left_seq, :end_seq) AS left_seq,
         {horizon_as_of(kind => {RunKind.delivered}, position => :end_seq, at => :ended_at)} AS delivered_seq,
         {horizon_as_of(kind => {RunKind.read}, position => :end_seq, at => :ended_at)} AS shown_seq
-    FROM store.memberships s
+    FROM store.published_appearances s
     WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id <> :sender AND s.joined_seq <= :end_seq
       AND (s.left_seq IS NULL OR s.left_seq >= :first)
 ) s

@@ -17,13 +17,13 @@
 -- > read_at         timestamptz    or NULL
 WITH {visible_message}, own AS MATERIALIZED (
     SELECT m.seq, e.seq AS end_seq, e.at AS ended_at FROM visible m
-    JOIN store.changes e ON e.slot = :slot AND e.conversation_id = :conversation AND e.seq = {end_of_stays}
-    WHERE m.sender_id = :reader AND m.kind <> {MessageKind.system}
+    CROSS JOIN (SELECT p.seq, {ended_at(position => p.seq)} AS at FROM (SELECT {end_of_stays} AS seq) p) e
+    WHERE m.sender_id = :reader AND m.kind <> {MessageKind.system} AND e.at IS NOT NULL
 ), recipients AS MATERIALIZED (
     SELECT p.user_id,
         ({time_of_receipt(kind => {RunKind.delivered}, condition => r.at <= own.ended_at)}) AS delivered_at,
         ({time_of_receipt(kind => {RunKind.read}, condition => r.at <= own.ended_at)}) AS read_at
-    FROM own JOIN store.memberships p ON p.slot = :slot AND p.conversation_id = :conversation AND p.user_id <> :reader
+    FROM own JOIN store.published_appearances p ON p.slot = :slot AND p.conversation_id = :conversation AND p.user_id <> :reader
         AND own.seq BETWEEN p.joined_seq AND coalesce(p.left_seq, own.seq)
 )
 SELECT EXISTS (SELECT FROM own) AS is_own, count.*, page.* FROM visible m

@@ -40,6 +40,7 @@ hidden AS (
 ),
 {tell_user(
     user => :actor, user_slot => :actor_slot, kind => {PrivateKind.messageHidden}, message => :subject,
-    seq => (SELECT t.seq FROM target t), unlisted => 0)}
+    seq => (SELECT t.seq FROM target t), unlisted => 0,
+    source => moved)}
 SELECT {write_result(positions => 0, useq => (SELECT stream.last_useq FROM stream), detail => NULL)}
 FROM verdict v LEFT JOIN moved ON true

@@ -83,7 +83,8 @@ marked AS (
     WHERE i.user_slot = :actor_slot AND i.user_id = :actor AND i.conversation_id = :conversation
 ),
 {tell_user(
-    user => :actor, user_slot => :actor_slot, kind => :kind, message => NULL::uuid, seq => NULL::bigint, unlisted => 0)}
+    user => :actor, user_slot => :actor_slot, kind => :kind, message => NULL::uuid, seq => NULL::bigint, unlisted => 0,
+    source => moved)}
 SELECT {write_result(
     positions => 0, useq => (SELECT stream.last_useq FROM stream),
     detail => (

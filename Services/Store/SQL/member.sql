@@ -9,7 +9,7 @@
 -- > {member_as_of}
 SELECT {member_as_of} FROM {position_of_view}
 CROSS JOIN LATERAL (
-    SELECT s.* FROM store.memberships s
+    SELECT s.* FROM store.published_appearances s
     WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :user AND s.joined_seq <= position.seq
     ORDER BY s.joined_seq DESC LIMIT 1
 ) s

@@ -12,7 +12,7 @@
 SELECT s.* FROM {position_of_view}
 LEFT JOIN LATERAL (
     SELECT {member_as_of} FROM (
-        SELECT s.* FROM store.memberships s
+        SELECT s.* FROM store.published_appearances s
         WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id > :after
           AND s.joined_seq <= position.seq AND (s.left_seq IS NULL OR s.left_seq > position.seq)
         ORDER BY s.user_id LIMIT :limit

@@ -23,6 +23,8 @@
 -- > archived_seq               bigint
 -- > marked_unread_seq          bigint
 -- > read_seq                   bigint         how far the user has read, of a mark as unread
+-- > about_id                   text           of a block, or NULL
+-- > is_blocked                 boolean        of a block, or NULL
 SELECT coalesce((SELECT u.last_useq FROM store.user_streams u WHERE u.user_slot = :user_slot AND u.user_id = :user), 0)
         AS last_useq,
     f.useq, f.kind, f.at, f.conversation_id, f.seq, least(f.last_seq, f.end_seq) AS last_seq, f.message_id,
@@ -42,10 +44,12 @@ SELECT coalesce((SELECT u.last_useq FROM store.user_streams u WHERE u.user_slot 
     i.muted_until, i.pin_order, i.archived_seq, i.marked_unread_seq,
     CASE WHEN f.kind = {PrivateKind.markedUnread} THEN coalesce((
         SELECT h.read_seq FROM receipt.published_horizons h
-        WHERE h.slot = f.slot AND h.conversation_id = f.conversation_id AND h.user_id = :user), 0) END AS read_seq
+        WHERE h.slot = f.slot AND h.conversation_id = f.conversation_id AND h.user_id = :user), 0) END AS read_seq,
+    f.about_id, f.is_blocked
 FROM (VALUES (1)) one
 LEFT JOIN LATERAL (
     SELECT h.useq, h.kind, h.at, h.slot, h.conversation_id, h.seq, c.last_seq, c.member_count, h.message_id,
+        h.about_id, h.is_blocked,
         CASE WHEN h.kind = {PrivateKind.conversationJoined}
             THEN {end_of_view(slot => h.slot, conversation => h.conversation_id, reader => :user)} END AS end_seq
     FROM store.user_changes h

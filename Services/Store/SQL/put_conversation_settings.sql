@@ -38,7 +38,8 @@ decided AS (
 ),
 {tell_user(
     user => :actor, user_slot => :actor_slot, kind => {PrivateKind.settingsChanged}, message => NULL::uuid,
-    seq => NULL::bigint, unlisted => 0)}
+    seq => NULL::bigint, unlisted => 0,
+    source => moved)}
 SELECT {write_result(
     positions => 0, useq => (SELECT stream.last_useq FROM stream),
     detail => CASE WHEN coalesce(

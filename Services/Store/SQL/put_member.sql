@@ -1,6 +1,10 @@
 -- Takes a user into a conversation, or gives a member a role. Any member adds members; owners add owners and change roles.
 -- Who comes back takes no new place in their list. `detail` is how many members there are with the new one.
 --
+-- A user who has blocked the actor becomes a member to all but themselves (`shadows`), by the same rules. Who is a member so,
+-- and is added by somebody they have not blocked, becomes one to themselves, too: that takes no position (`opens`), for to the
+-- others they are one already.
+--
 -- Locks: the user's stream (lock_streams), so the list and the number of conversations in it stand until the commit; the
 -- user's slot (lock_users), so nobody becomes erased meanwhile.
 --
@@ -21,15 +25,27 @@ WITH {prior_outcome},
 {standing_of_actor},
 {conversation_written_to},
 {stay_of_user},
+own AS MATERIALIZED (
+    SELECT EXISTS (
+            SELECT FROM store.memberships s
+            WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :user AND s.left_seq IS NULL) AS has_stay,
+        EXISTS (
+            SELECT FROM store.blocks b
+            WHERE b.user_slot = :user_slot AND b.user_id = :user AND b.blocked_id = :actor) AS blocks_actor
+),
 listing AS MATERIALIZED (
     SELECT {conversation_count(user_slot => :user_slot, user => :user)} AS count,
         (SELECT {Listing.isListed} FROM store.inbox i
          WHERE i.user_slot = :user_slot AND i.user_id = :user AND i.conversation_id = :conversation) AS is_listed
 ),
 verdict AS MATERIALIZED (
-    SELECT d.problem, d.is_repeat,
-        d.problem = {Problem.none} AND NOT d.is_repeat
-            AND NOT coalesce((SELECT s.role = coalesce(:role, s.role) FROM stay s), false) AS is_due
+    SELECT d.problem, d.is_repeat, d.is_allowed AND (d.opens OR d.takes_position) AS is_due,
+        d.is_allowed AND d.takes_position AS takes_position,
+        d.is_allowed AND d.opens AND NOT d.takes_position AS opens
+    FROM (SELECT d.*, d.problem = {Problem.none} AND NOT d.is_repeat AS is_allowed,
+        NOT coalesce((SELECT s.role = coalesce(:role, s.role) FROM stay s), false) AS takes_position,
+        EXISTS (SELECT FROM stay) AND (SELECT NOT o.has_stay AND NOT o.blocks_actor FROM own o)
+            AND (SELECT l.is_listed IS TRUE OR l.count < :limit FROM listing l) AS opens
     FROM standing LEFT JOIN prior p ON true CROSS JOIN LATERAL (
         SELECT p.problem IS NOT NULL AS is_repeat, CASE
             {problems_of_actor}
@@ -37,10 +53,11 @@ verdict AS MATERIALIZED (
             WHEN (SELECT c.kind = {ConversationKind.direct} FROM conversation c) THEN {Problem.conflict}
             WHEN EXISTS (SELECT FROM store.erasures e WHERE e.user_slot = :user_slot AND e.user_id = :user)
                 THEN {Problem.conflict}
-            WHEN (SELECT l.is_listed IS NOT TRUE AND l.count >= :limit FROM listing l) THEN {Problem.conflict}
+            WHEN NOT EXISTS (SELECT FROM stay)
+                AND (SELECT l.is_listed IS NOT TRUE AND l.count >= :limit FROM listing l) THEN {Problem.conflict}
             WHEN NOT EXISTS (SELECT FROM stay) AND (
                 SELECT count(*) FROM (
-                    SELECT FROM store.memberships s
+                    SELECT FROM store.published_appearances s
                     WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :user
                     LIMIT {PutMember.staysLimit}) s) >= {PutMember.staysLimit} THEN {Problem.conflict}
             WHEN NOT standing.is_owner
@@ -52,22 +69,38 @@ verdict AS MATERIALIZED (
             ELSE {Problem.none}
         END AS problem
         OFFSET 0
-    ) d
+    ) d) d
 ),
 moved AS (
     UPDATE store.conversations c
     SET last_seq = c.last_seq + 1, last_at = greatest({ChangeTime.now}, c.last_at),
         member_count = c.member_count + CASE WHEN EXISTS (SELECT FROM stay) THEN 0 ELSE 1 END
     FROM verdict v
-    WHERE c.slot = :slot AND c.id = :conversation AND v.is_due
+    WHERE c.slot = :slot AND c.id = :conversation AND v.takes_position
     RETURNING c.last_seq, c.last_at, c.last_at AS announced_at
 ),
 {keep_outcome},
+joining AS MATERIALIZED (
+    SELECT moved.last_seq AS joined_seq, moved.announced_at AS at, coalesce(:role, {MemberRole.member}) AS role, false AS is_shadowed
+    FROM moved, own WHERE NOT EXISTS (SELECT FROM stay) AND NOT own.blocks_actor
+    UNION ALL
+    SELECT c.last_seq + 1, {ChangeTime.now}, s.role, true FROM conversation c, stay s, verdict v WHERE v.opens
+),
 joined AS (
-    INSERT INTO store.memberships (slot, conversation_id, user_id, joined_seq, role)
-    SELECT :slot, :conversation, :user, moved.last_seq, coalesce(:role, {MemberRole.member})
-    FROM moved WHERE NOT EXISTS (SELECT FROM stay)
+    INSERT INTO store.memberships (slot, conversation_id, user_id, joined_seq, role, is_shadowed)
+    SELECT :slot, :conversation, :user, j.joined_seq, j.role, j.is_shadowed FROM joining j
     RETURNING joined_seq
+),
+shadowed AS (
+    INSERT INTO store.shadows (slot, conversation_id, user_id, joined_seq, role)
+    SELECT :slot, :conversation, :user, moved.last_seq, coalesce(:role, {MemberRole.member})
+    FROM moved, own WHERE NOT EXISTS (SELECT FROM stay) AND own.blocks_actor
+    RETURNING joined_seq
+),
+shadow_listed AS (
+    INSERT INTO store.shadow_listings (user_slot, user_id, conversation_id)
+    SELECT :user_slot, :user, :conversation FROM shadowed
+    ON CONFLICT DO NOTHING
 ),
 listed AS (
     INSERT INTO store.inbox AS i (user_slot, user_id, conversation_id, slot)
@@ -76,6 +109,10 @@ listed AS (
 ),
 promoted AS (
     UPDATE store.memberships s SET role = :role FROM moved
+    WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :user AND s.left_seq IS NULL
+),
+promoted_shadow AS (
+    UPDATE store.shadows s SET role = :role FROM moved
     WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :user AND s.left_seq IS NULL
 ),
 change AS (
@@ -97,11 +134,14 @@ stream AS (
 ),
 private_change AS (
     INSERT INTO store.user_changes (user_slot, user_id, useq, kind, at, slot, conversation_id, seq)
-    SELECT :user_slot, :user, stream.last_useq, {PrivateKind.conversationJoined}, moved.last_at, :slot, :conversation,
-        moved.last_seq - 1
-    FROM stream, moved
+    SELECT :user_slot, :user, stream.last_useq, {PrivateKind.conversationJoined}, j.at, :slot, :conversation, j.joined_seq - 1
+    FROM stream, joining j
 )
 SELECT {write_result(
-    positions => 1, useq => (SELECT stream.last_useq FROM stream),
-    detail => (SELECT c.member_count + 1 FROM conversation c))}
-FROM verdict v LEFT JOIN moved ON true
+    positions => CASE WHEN v.takes_position THEN 1 ELSE 0 END, useq => (SELECT stream.last_useq FROM stream),
+    detail => (SELECT c.member_count + CASE WHEN v.opens THEN 0 ELSE 1 END FROM conversation c))}
+FROM verdict v LEFT JOIN (
+    SELECT m.last_seq, m.announced_at FROM moved m
+    UNION ALL
+    SELECT c.last_seq, j.at FROM conversation c, joining j WHERE j.is_shadowed
+) moved ON true

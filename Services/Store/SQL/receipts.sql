@@ -41,7 +41,7 @@ LEFT JOIN LATERAL (
         SELECT h.user_id, h.shown_seq FROM receipt.published_horizons h
         WHERE h.slot = :slot AND h.conversation_id = :conversation AND h.user_id > :after AND h.user_id <> :reader
           AND h.delivered_seq >= own.seq AND (
-            SELECT true FROM store.memberships s
+            SELECT true FROM store.published_appearances s
             WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = h.user_id
               AND own.seq BETWEEN s.joined_seq AND coalesce(s.left_seq, own.seq)
             LIMIT 1)

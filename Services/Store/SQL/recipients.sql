@@ -12,7 +12,7 @@
 -- > shown_seq     bigint
 SELECT s.joined_seq, coalesce(s.left_seq, {Int64.max}) AS left_seq, coalesce(h.delivered_seq, 0) AS delivered_seq,
     coalesce(h.shown_seq, 0) AS shown_seq
-FROM store.memberships s
+FROM store.published_appearances s
 LEFT JOIN receipt.published_horizons h
     ON h.slot = :slot AND h.conversation_id = :conversation AND h.user_id = s.user_id
 WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id <> :sender

@@ -27,7 +27,7 @@ verdict AS MATERIALIZED (
             WHEN (SELECT c.kind = {ConversationKind.direct} FROM conversation c) THEN {Problem.conflict}
             WHEN :user <> :actor AND NOT standing.is_owner THEN {Problem.forbidden}
             WHEN NOT EXISTS (
-                SELECT FROM store.memberships s
+                SELECT FROM store.published_appearances s
                 WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :user) THEN {Problem.notFound}
             ELSE {Problem.none}
         END AS problem

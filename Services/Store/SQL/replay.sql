@@ -7,7 +7,8 @@
 -- :after        bigint
 -- :through      bigint
 -- :limit        bigint
+-- :as_of        bigint   messages are as of this at the latest: a reader's end that no change tells
 --
 -- > {feed}
 WITH stays AS MATERIALIZED (SELECT 1::bigint AS first_seq, {Int64.max} AS last_seq),
-{feed(position => {end_before_removal}, member_count => {member_count_of_created(position => {end_before_removal})})}
+{feed(position => least({end_before_removal}, :as_of), member_count => {member_count_of_created(position => {end_before_removal})})}

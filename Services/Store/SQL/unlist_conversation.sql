@@ -43,6 +43,7 @@ unlisted AS (
 ),
 {tell_user(
     user => :actor, user_slot => :actor_slot, kind => {PrivateKind.conversationRemoved}, message => NULL::uuid,
-    seq => NULL::bigint, unlisted => 1)}
+    seq => NULL::bigint, unlisted => 1,
+    source => moved)}
 SELECT {write_result(positions => 0, useq => (SELECT stream.last_useq FROM stream), detail => NULL)}
 FROM verdict v LEFT JOIN moved ON true

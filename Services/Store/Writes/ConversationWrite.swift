@@ -28,7 +28,7 @@ struct ConversationWrite: BatchStep {
             locks.insert(key: key, of: write.actor)
             locks.insert(user: write.actor)
         }
-        kind.lock(&locks)
+        kind.lock(&locks, for: write)
         if let notice = kind.notice(by: write.actor) { locks.insert(streamOf: notice.user) }
     }
 

@@ -28,7 +28,7 @@ struct PutMember: WriteKind {
 
     var subject: UUIDBytes? { UUIDBytes(hashOf: user.name) }
 
-    func lock(_ locks: inout Locks) {
+    func lock(_ locks: inout Locks, for _: Write) {
         locks.insert(user: user)
         locks.insert(newStreamOf: user)
     }
@@ -36,7 +36,9 @@ struct PutMember: WriteKind {
     /// The session is live after the position before the one that made the user a member.
     func notice(by _: UserID) -> PrivateNotice? {
         PrivateNotice(to: user, .conversationJoined) { fields, change in
-            fields.lastSeq = change.seq - 1
+            // Of who was a member to the others before, no change tells.
+            fields.joinsSilently = change.positions == 0
+            fields.lastSeq = change.seq - change.positions
             fields.memberCount = Int(change.detail ?? 0)
         }
     }

@@ -28,7 +28,7 @@ protocol WriteKind: Sendable {
     var changesText: Bool { get }
 
     /// Locks more than every write does.
-    func lock(_ locks: inout Locks)
+    func lock(_ locks: inout Locks, for write: Write)
 
     /// What the write reports on a private stream, if it changes anything.
     func notice(by actor: UserID) -> PrivateNotice?
@@ -49,7 +49,7 @@ extension WriteKind {
     var subject: UUIDBytes? { message?.uuid }
     var changes: WriteChanges { .any }
     var changesText: Bool { false }
-    func lock(_: inout Locks) {}
+    func lock(_: inout Locks, for _: Write) {}
     func notice(by _: UserID) -> PrivateNotice? { nil }
     var content: WriteContent? { nil }
     var releasesMedia: Bool { false }
@@ -76,13 +76,14 @@ extension Write.Action {
         case .putSettings(let readReceipts): PutConversationSettings(readReceipts: readReceipts)
         case .unlist: UnlistConversation()
         case .mark(let mark): MarkConversation(mark: mark)
+        case .block(let user, let isBlocked): BlockUser(user: user, isBlocked: isBlocked)
         }
     }
 
     static let kinds: [any WriteKind.Type] = [
         EditMessage.self, DeleteMessage.self, HideMessage.self, SetTapback.self, RemoveTapback.self, PutMember.self,
         RemoveMember.self, RenameConversation.self, ClearHistory.self, PutConversationSettings.self,
-        UnlistConversation.self, MarkConversation.self,
+        UnlistConversation.self, MarkConversation.self, BlockUser.self,
     ]
 }
 

@@ -93,12 +93,17 @@ public struct PrivateChange: Hashable, Sendable, Codable {
     public var archivedSeq: Int64?
     /// Whether it is marked as unread, after `markedUnread`.
     public var markedUnread: Bool?
+    /// Whom `blocked` is about; nil if they were erased since.
+    public var userId: UserID?
+    /// Whether they are blocked, after `blocked`.
+    public var blocked: Bool?
 
     public init(
         useq: Int64, kind: PrivateKind, at: Timestamp, conversationId: ConversationID? = nil,
         messageId: MessageID? = nil, throughSeq: Int64? = nil, readSeq: Int64? = nil, lastSeq: Int64? = nil,
         readReceipts: Bool? = nil, presence: Bool? = nil, inherited: [InheritedSetting]? = nil,
-        mutedUntil: Timestamp? = nil, pinOrder: Int64? = nil, archivedSeq: Int64? = nil, markedUnread: Bool? = nil
+        mutedUntil: Timestamp? = nil, pinOrder: Int64? = nil, archivedSeq: Int64? = nil, markedUnread: Bool? = nil,
+        userId: UserID? = nil, blocked: Bool? = nil
     ) {
         self.useq = useq
         self.kind = .known(kind)
@@ -115,5 +120,7 @@ public struct PrivateChange: Hashable, Sendable, Codable {
         self.pinOrder = pinOrder
         self.archivedSeq = archivedSeq
         self.markedUnread = markedUnread
+        self.userId = userId
+        self.blocked = blocked
     }
 }

@@ -13,6 +13,8 @@ public struct Limits: Hashable, Sendable, Codable {
     public var conversationsPerUser: Int
     /// Absent from a server without pins.
     public var pinnedConversations: Int?
+    /// The users that one user may block. Absent from a server without blocks.
+    public var blockedUsers: Int?
     /// The length of a title in Unicode scalars.
     public var titleCharacters: Int
     public var mentionsPerMessage: Int

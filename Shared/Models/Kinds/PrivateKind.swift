@@ -11,6 +11,7 @@ public enum PrivateKind: UInt8, CaseIterable, ContractName {
     case pinned = 9
     case archived = 10
     case markedUnread = 11
+    case blocked = 12
 
     public var name: StaticString {
         switch self {
@@ -25,6 +26,7 @@ public enum PrivateKind: UInt8, CaseIterable, ContractName {
         case .pinned: "pinned"
         case .archived: "archived"
         case .markedUnread: "markedUnread"
+        case .blocked: "blocked"
         }
     }
 }

@@ -43,10 +43,13 @@ extension FrameFromServer {
         public var conversations: [Conversation]
         /// Whether there are more, which `GET /v1/conversations` lists.
         public var more: Bool
+        /// Whom the user has blocked. Absent from a server without blocks.
+        public var blocked: [UserID]?
 
         public init(
             userId: UserID, sessionId: UUIDBytes, serverTime: Timestamp, logId: UUIDBytes, useq: Int64,
-            heartbeatSeconds: Int, capabilities: [String] = [], conversations: [Conversation], more: Bool
+            heartbeatSeconds: Int, capabilities: [String] = [], conversations: [Conversation], more: Bool,
+            blocked: [UserID]? = nil
         ) {
             self.userId = userId
             self.sessionId = sessionId
@@ -57,6 +60,7 @@ extension FrameFromServer {
             self.capabilities = capabilities
             self.conversations = conversations
             self.more = more
+            self.blocked = blocked
         }
     }
 

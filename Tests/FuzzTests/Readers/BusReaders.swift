@@ -58,7 +58,8 @@ extension Reader {
             .presence(
                 PresenceList(
                     conversation, asks: true, online: [bob],
-                    departed: [PresenceList.Departure(alice, lastSeen: someTime)]))),
+                    departed: [PresenceList.Departure(alice, lastSeen: someTime)],
+                    blocked: [BlockMarks(bob, hashes: [7])]))),
         layout(StreamPositions([StreamPosition(.user(bob), 4), StreamPosition(.conversation(conversation), 4)])),
         layout(ReplayQuery(conversation, after: 1, through: 3, limit: 1000)),
         layout(PrivateReplayQuery(bob, after: 2, limit: 5)),
@@ -73,6 +74,7 @@ extension Reader {
             Write(conversation, by: bob, key: nil, .clearHistory(through: 7)),
             Write(conversation, by: bob, key: nil, .putSettings(readReceipts: .inherit)),
             Write(conversation, by: bob, key: nil, .mark(.pinned(order: -7))),
+            Write(conversation, by: bob, key: nil, .block(alice, true)),
             Write(conversation, by: bob, key: nil, .deleteForEveryone(message))),
         layout(
             SyncQuery(
@@ -110,7 +112,7 @@ extension Reader {
                     Bootstrap.Stay(
                         conversation: conversation, lastSeq: 9, from: 2, through: nil, statusVersion: 3,
                         memberCount: 4)
-                ], conversations: Array("[]".utf8), showsPresence: true)),
+                ], conversations: Array("[]".utf8), showsPresence: true, blocked: [alice])),
         layout(Problem(.notFound, "no")),
         request, response, sendMessages, importRecords, exportHead, exportPage, change, privateChange, status,
         senderCounts, attachments,

@@ -5,14 +5,15 @@ import Wire
 
 // Changes by position: `FeedStatement`.
 extension Database {
-    /// $1 slot · $2 conversation · $3 after · $4 through · $5 limit. Each change has the current state of its message,
+    /// $1 slot · $2 conversation · $3 after · $4 through · $5 limit · $6 as of. Each change has the current state of its message,
     /// or its state when the next member left.
     func replay(_ arguments: Arguments) -> [SimulatedRow] {
         guard let conversation = tables.conversations[arguments.value(1)] else { return [] }
         let removals = conversation.entries.compactMap { $0.isRemoval ? $0.seq : nil }
+        let asOf: Int64 = arguments.value(5)
         return feed(page(of: conversation, arguments), of: conversation, lastSeq: conversation.lastSeq) { entry in
             if world.mutation == .textsAreOfNow { return conversation.lastSeq }
-            return removals.first { $0 > entry.seq } ?? conversation.lastSeq
+            return min(removals.first { $0 > entry.seq } ?? conversation.lastSeq, asOf)
         }
     }
 

@@ -52,6 +52,7 @@ extension Database {
 
     private static let queries: [String: Play] = [
         "bootstrap": { $0.bootstrap($1) },
+        "blocks": { _, _ in [] },  // Nobody blocks here.
         "list_conversations": { _, _ in [] },
         "replay": { $0.replay($1) },
         "private_feed": { $0.privateFeed($1) },

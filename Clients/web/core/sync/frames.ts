@@ -88,6 +88,10 @@ export function takePrivate(sync: Synchronizer, change: PrivateChange, step: Syn
   } else if (change.kind === "conversation.removed") {
     sync.forget(id);
     sync.removed.add(id);
+  } else if (change.kind === "blocked") {
+    // A window of the direct conversation ended or began, which no change tells.
+    if (change.blocked === false) sync.removed.delete(id);
+    if (!sync.removed.has(id)) sync.askAbout(id);
   } else if (sync.listed && !sync.streams.has(id) && !sync.removed.has(id)) {
     // The page of the list that brings it may have been read before this.
     sync.askAbout(id);

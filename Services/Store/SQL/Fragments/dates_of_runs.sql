@@ -8,7 +8,7 @@
 SELECT kind, first, run_end, max(at) AS at FROM (
     SELECT k.kind, width_bucket(greatest(r.from_seq, s.joined_seq) - 1, :seqs) AS first,
         width_bucket(least(r.to_seq, s.left_seq), :seqs) AS run_end, r.at
-    FROM store.memberships s
+    FROM store.published_appearances s
     CROSS JOIN (VALUES ({RunKind.delivered}::smallint), ({RunKind.read}::smallint), ({RunKind.both}::smallint)) AS k (kind)
     CROSS JOIN LATERAL (
         -- Each run passes a position at least, so the span of the messages bounds how many there are.

@@ -16,9 +16,9 @@ SELECT 0 AS first, cardinality(:seqs) AS member_end, 0 AS delivered_end, 0 AS re
 FROM store.conversations c WHERE c.slot = :slot AND c.id = :conversation
 UNION ALL
 -- Members who left after the first message and did not come back.
-SELECT 0, width_bucket(s.left_seq, :seqs), 0, 0, 1 FROM store.memberships s
+SELECT 0, width_bucket(s.left_seq, :seqs), 0, 0, 1 FROM store.published_appearances s
 WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.left_seq >= (:seqs)[1] AND (
-    SELECT true FROM store.memberships n
+    SELECT true FROM store.published_appearances n
     WHERE n.slot = :slot AND n.conversation_id = :conversation AND n.user_id = s.user_id AND n.joined_seq > s.joined_seq
     LIMIT 1) IS NULL
 UNION ALL
@@ -41,10 +41,10 @@ SELECT width_bucket(coalesce(left_before, 0), :seqs), width_bucket(joined_seq - 
     width_bucket(least(joined_seq - 1, coalesce(shown_seq, 0)), :seqs), -1
 FROM (
     SELECT s.joined_seq, h.delivered_seq, h.shown_seq, (
-        SELECT b.left_seq FROM store.memberships b
+        SELECT b.left_seq FROM store.published_appearances b
         WHERE b.slot = :slot AND b.conversation_id = :conversation AND b.user_id = s.user_id AND b.joined_seq < s.joined_seq
         ORDER BY b.joined_seq DESC LIMIT 1) AS left_before
-    FROM store.memberships s
+    FROM store.published_appearances s
     LEFT JOIN receipt.published_horizons h
         ON h.slot = :slot AND h.conversation_id = :conversation AND h.user_id = s.user_id
     WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.joined_seq > (:seqs)[1]
@@ -54,7 +54,7 @@ UNION ALL
 SELECT width_bucket(s.joined_seq - 1, :seqs), width_bucket(coalesce(s.left_seq, {Int64.max}), :seqs),
     width_bucket(least(s.left_seq, coalesce(h.delivered_seq, 0)), :seqs),
     width_bucket(least(s.left_seq, coalesce(h.shown_seq, 0)), :seqs), -1
-FROM store.memberships s
+FROM store.published_appearances s
 LEFT JOIN receipt.published_horizons h
     ON h.slot = :slot AND h.conversation_id = :conversation AND h.user_id = s.user_id
 WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :sender

@@ -20,9 +20,18 @@ removal AS (
 departed AS (
     UPDATE store.memberships s SET left_seq = removal.seq FROM removal
     WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :user AND s.left_seq IS NULL
+    RETURNING s.user_id
+),
+departed_shadow AS (
+    UPDATE store.shadows s SET left_seq = removal.seq FROM removal
+    WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :user AND s.left_seq IS NULL
 ),
 inherited AS (
     UPDATE store.memberships s SET role = {MemberRole.owner} FROM heir, moved
+    WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = heir.user_id AND s.left_seq IS NULL
+),
+inherited_shadow AS (
+    UPDATE store.shadows s SET role = {MemberRole.owner} FROM heir, moved
     WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = heir.user_id AND s.left_seq IS NULL
 ),
 shown AS (
@@ -40,5 +49,8 @@ change AS (
         {MemberRole.owner}, NULL
     FROM moved, heir
 ),
+-- Of whom there was a shadow alone is not told.
+told AS (SELECT moved.announced_at FROM moved WHERE EXISTS (SELECT FROM departed)),
 {tell_user(
-    kind => {PrivateKind.conversationLeft}, message => NULL::uuid, seq => (SELECT seq FROM removal), unlisted => 0)}
+    kind => {PrivateKind.conversationLeft}, message => NULL::uuid, seq => (SELECT seq FROM removal), unlisted => 0,
+    source => told)}

@@ -213,6 +213,23 @@ export const scripts: Record<string, Sketch> = {
       { type: "created", conversation: A },
     ),
   },
+  "blocks": {
+    about:
+      "A conversation is asked for again when its window ends or begins with a block, also one that was taken out of the list",
+    position: known,
+    events: timed(
+      ...opening,
+      welcome(),
+      secret(4, "blocked", { conversationId: B, userId: "ben", blocked: true }),
+      body(1, conversation(B, 9)),
+      secret(5, "conversation.removed", { conversationId: B }),
+      secret(6, "blocked", { conversationId: B, userId: "ben", blocked: true }),
+      secret(7, "blocked", { conversationId: B, userId: "ben", blocked: false }),
+      body(2, conversation(B, 11)),
+      secret(8, "blocked", { conversationId: D, userId: "dora", blocked: true }),
+      refused(3, 404, "notFound"),
+    ),
+  },
   "list": {
     about:
       "What the list does not bring is not in it any more, whatever is replayed of it, unless it is new; nor what was taken out since",
