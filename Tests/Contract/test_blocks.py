@@ -71,7 +71,8 @@ def test_blocks_are_listed_and_told_to_the_blocker_alone(anna, ben, carla):
 def test_nobody_blocks_themselves_and_a_key_serves_one_block(anna, ben):
     refused = block(anna, anna, status=400).json()
     assert refused["code"] == "invalid" and refused["detail"].startswith("userId:")
-    block(anna, "a b", status=400)
+    for method in ("PUT", "DELETE"):
+        block(anna, "a b", method, 400)
     key = {"Idempotency-Key": new_id()}
     for _ in range(2):
         block(anna, ben, **key)

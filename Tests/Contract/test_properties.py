@@ -47,6 +47,7 @@ BEYOND_SCHEMAS = (
     "must be the nextCursor",
     "must not be blank",
     "exactly one other user",
+    "nobody blocks themselves",
     "exactly one emoji",
     "must name each file once",
     "text: is missing",  # without attachments

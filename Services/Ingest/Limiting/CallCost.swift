@@ -36,7 +36,7 @@ extension Call {
         case .mute, .unmute, .pin, .unpin, .archive, .unarchive, .markUnread, .unmarkUnread: CallCost()
         case .block, .unblock: CallCost()
         // A list of 1,000 names at most.
-        case .blocks: CallCost(2, atOnce: 8)
+        case .blocks: CallCost(20)
         case .eraseUser, .revokeTokens, .dropImport: CallCost()
         // Its records are background work of the stores, which take them as they have time.
         case .importRecords: CallCost(atOnce: 4)

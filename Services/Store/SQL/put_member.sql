@@ -138,7 +138,7 @@ private_change AS (
     FROM stream, joining j
 )
 SELECT {write_result(
-    positions => CASE WHEN v.takes_position THEN 1 ELSE 0 END, useq => (SELECT stream.last_useq FROM stream),
+    positions => CASE WHEN v.opens THEN 0 ELSE 1 END, useq => (SELECT stream.last_useq FROM stream),
     detail => (SELECT c.member_count + CASE WHEN v.opens THEN 0 ELSE 1 END FROM conversation c))}
 FROM verdict v LEFT JOIN (
     SELECT m.last_seq, m.announced_at FROM moved m
