@@ -26,6 +26,8 @@ enum ChatUpdate {
     case untrusted(String)
     case found(String, [Message])
     case settings(Settings?)
+    /// Whom the user has blocked, by name.
+    case blocked([UserID])
     case settingsHere(ConversationID, SettingsInConversation?)
     case revisions(MessageID, [Revision])
     /// To be told to the user.
@@ -53,6 +55,8 @@ struct ListEntry: Equatable {
     var draft: String?
     /// Whether the server refused a message that is still there.
     var hasFailed = false
+    /// Whether the other user of a direct conversation is blocked.
+    var isBlocked = false
 }
 
 /// What the screen wants to be done. Whatever is about messages is about the conversation that is open.
@@ -88,6 +92,8 @@ enum ChatEffect: Equatable {
     case remove(UserID)
     case leaveGroup, removeFromList
     case set(readReceipts: Bool?, presence: Bool?)
+    /// Blocks a user, or ends that.
+    case block(UserID, Bool)
     /// In this conversation; nil as in the user's settings.
     case setReadReceiptsHere(Bool?)
     /// To be told of, until something else is watched or another conversation is opened.

@@ -192,6 +192,9 @@ package final class ChatProgram {
                 for await settings in parley.settings { apply(.settings(settings)) }
             },
             Reactor.spawn { [self] in
+                for await users in parley.blockedUsers { apply(.blocked(users)) }
+            },
+            Reactor.spawn { [self] in
                 for await refused in parley.refusedWrites { apply(.notice(refused.sentence)) }
             },
             Reactor.spawn { [self] in
@@ -294,6 +297,12 @@ package final class ChatProgram {
                     try await parley.set(readReceipts: readReceipts, presence: presence)
                 }
             }
+        case .block(let user, let isBlocked):
+            act.yield { [self] in
+                await attempt { [parley] () throws(ParleyError) in
+                    if isBlocked { try await parley.block(user) } else { try await parley.unblock(user) }
+                }
+            }
         case .watchSettingsHere:
             watch { [self] talk in for await settings in talk.settings { apply(.settingsHere(talk.id, settings)) } }
         case .watchRevisions(let id):
@@ -390,7 +399,7 @@ extension ListEntry {
     fileprivate init(_ row: ConversationRow) {
         self.init(
             conversation: row.conversation, other: row.counterpart, latest: row.preview, draft: row.draft?.text,
-            hasFailed: row.hasFailedMessage)
+            hasFailed: row.hasFailedMessage, isBlocked: row.isBlocked)
     }
 }
 
@@ -449,6 +458,7 @@ extension RefusedWrite {
         switch (action, problem.code) {
         case (.addMember, .known(.conflict)): "that user cannot be added"
         case (.addMember, .known(.tooLarge)): "the group is full"
+        case (.block, .known(.conflict)): "you have blocked as many as is possible"
         case (.changeRole, .known(.forbidden)), (.removeMember, .known(.forbidden)): "only an owner can do that"
         default: problem.reason
         }
@@ -470,6 +480,8 @@ extension RefusedWrite.Action {
         case .removeFromList: "Removing the conversation"
         case .settings: "The setting"
         case .mark: "What you wanted with the conversation"
+        case .block(let user): "Blocking \(user)"
+        case .unblock(let user): "Unblocking \(user)"
         }
     }
 }

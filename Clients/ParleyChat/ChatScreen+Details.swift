@@ -53,6 +53,9 @@ extension ChatScreen {
         case .pageUp: panel.marked = member(-membersHeight, from: panel)
         case .pageDown: panel.marked = member(membersHeight, from: panel)
         case .text("r"): return changeReadReceipts(panel)
+        case .text("b"):
+            guard let member = panel.marked, member != user else { return [] }
+            return toggleBlock(of: member)
         case .text(let letter):
             guard let action = Self.groupKeys.first(where: { $0.key == letter })?.action else { return [] }
             if let refusal = actions.refusal(of: action) {
@@ -142,7 +145,7 @@ extension ChatScreen {
         case .looking:
             let actions = talk.flatMap { entry(of: $0.id) }.map { GroupActions($0.conversation).allowed } ?? []
             let possible = Self.groupKeys.filter { actions.contains($0.action) }.map { "\($0.key) \($0.text)" }
-            return (possible + ["r receipts", "Esc back"]).joined(separator: "  ")
+            return (possible + ["b block", "r receipts", "Esc back"]).joined(separator: "  ")
         case .title: return "Enter renames the group  Esc back"
         case .adding: return "Enter adds  Esc back"
         case .removing, .leaving: return "y yes  Esc no"
@@ -200,6 +203,7 @@ extension ChatScreen {
         let isOnline = connection == .online && online.contains(member.userId)
         let remarks = [
             member.userId == user ? "you" : nil, member.role == .owner ? "owner" : nil, isOnline ? "● online" : nil,
+            blocked.contains(member.userId) ? "⊘ blocked" : nil,
         ]
         let right = Line(remarks.compactMap(\.self).joined(separator: " · ") + " ", .dim)
         return Line.between(left, right, width: talkWidth)
@@ -222,8 +226,10 @@ extension ChatScreen {
             leavePanel()
             return []
         case .up, .text("k"): panel.index = max(0, panel.index - 1)
-        case .down, .text("j"): panel.index = min(SettingsPanel.count - 1, panel.index + 1)
+        case .down, .text("j"): panel.index = min(SettingsPanel.choices + blocked.count - 1, panel.index + 1)
         case .enter, .text(" "):
+            let number = panel.index - SettingsPanel.choices
+            if number >= 0 { return blocked.indices.contains(number) ? toggleBlock(of: blocked[number]) : [] }
             guard let settings else { break }
             return panel.index == 0
                 ? [.set(readReceipts: !settings.readReceipts, presence: nil)]
@@ -243,7 +249,8 @@ extension ChatScreen {
             ("Read receipts", settings.readReceipts, "Others see how far you have read."),
             ("Presence", settings.presence, "Others see when you are online, and you see it of them."),
         ]
-        return [head, Line()]
+        let choices =
+            [head, Line()]
             + rows.enumerated().flatMap { index, row in
                 let isMarked = index == panel.index
                 var line = Line(isMarked ? "▌" : " ", .own)
@@ -251,6 +258,21 @@ extension ChatScreen {
                 line.pad(to: 16)
                 line.append(row.isOn ? "on" : "off", row.isOn ? .good : .dim)
                 return [line] + wrapped(row.meaning, width: talkWidth - 4).map { Line("   " + $0, .dim) } + [Line()]
+            }
+        return choices + blockedLines(panel, height: max(2, bodyHeight - choices.count))
+    }
+
+    /// Whom the user has blocked, page by page.
+    private func blockedLines(_ panel: SettingsPanel, height: Int) -> [Line] {
+        let head = Line(blocked.isEmpty ? " Nobody is blocked." : " Blocked: Enter ends it", .dim)
+        let number = panel.index - SettingsPanel.choices
+        let start = max(0, number) / (height - 1) * (height - 1)
+        let users = blocked.enumerated().dropFirst(start).prefix(height - 1)
+        return [head]
+            + users.map { index, user in
+                var line = Line(index == number ? "▌" : " ", .own)
+                line.append(user.name, index == number ? .bold : .plain)
+                return line
             }
     }
 

@@ -58,7 +58,7 @@ extension ChatScreen {
     private var keys: String {
         switch focus {
         case .list:
-            "Enter open  n new  / search  p pin  m mute  a archive  u unread  A \(folder == .inbox ? "archive" : "back")  ? help  ^Q quit"
+            "Enter open  n new  / find  p pin  m mute  a archive  u unread  b block  A \(folder == .inbox ? "archive" : "back")  ? help  ^Q quit"
         case .composer: "Enter send  ↑ messages  Tab list  ^T file  ^G details  ^F search  F1 help  ^Q quit"
         case .messages: selectionKeys
         case .tapback, .deletion: "Esc back"
@@ -110,7 +110,7 @@ extension ChatScreen {
         var title = Line(isMarked ? "▌" : " ", focus == .list ? .own : .dim)
         title.append(name(of: entry), Style(isBold: isUnread || isMarked))
         let first = Line.between(
-            title, Line(signs(of: conversation) + " " + maker.times.brief(time, now: now) + " ", .dim), width: listWidth
+            title, Line(signs(of: entry) + " " + maker.times.brief(time, now: now) + " ", .dim), width: listWidth
         )
         var preview = Line(isMarked ? "▌" : " ", focus == .list ? .own : .dim)
         preview.append(self.preview(of: entry), entry.hasFailed ? .bad : isUnread ? .plain : .dim)
@@ -128,9 +128,10 @@ extension ChatScreen {
         }
     }
 
-    /// That it is pinned or muted.
-    private func signs(of conversation: Conversation) -> String {
-        (conversation.pinOrder == nil ? "" : " ▴") + (conversation.isMuted(at: now) ? " ∅" : "")
+    /// That it is pinned or muted, or the other is blocked.
+    private func signs(of entry: ListEntry) -> String {
+        (entry.conversation.pinOrder == nil ? "" : " ▴") + (entry.conversation.isMuted(at: now) ? " ∅" : "")
+            + (entry.isBlocked ? " ⊘" : "")
     }
 
     /// Not more than 100 are counted.
@@ -212,6 +213,7 @@ extension ChatScreen {
 
     /// Who is here: in a direct conversation whether the other is, in a group by name.
     private func people(_ talk: OpenConversation, _ entry: ListEntry?) -> String {
+        if entry?.isBlocked ?? false { return "⊘ blocked" }
         if let conversation = entry?.conversation, !conversation.isMember { return "not a member any more" }
         let others = talk.members.map(\.userId).filter { $0 != user }
         if others.isEmpty { return entry.map { "\($0.conversation.memberCount) members" } ?? "" }

@@ -69,7 +69,8 @@ extension ChatScreen {
     /// What the user keeps to themselves about the marked conversation: each key takes away what it has set.
     private mutating func mark(_ letter: String) -> [ChatEffect] {
         if letter == "A" { return toggleArchive() }
-        guard let conversation = list.first(where: { $0.conversation.id == marked })?.conversation else { return [] }
+        guard let entry = list.first(where: { $0.conversation.id == marked }) else { return [] }
+        let conversation = entry.conversation
         let id = conversation.id
         switch letter {
         case "m":
@@ -81,8 +82,23 @@ extension ChatScreen {
             notice = folder == .inbox ? "Archived. A shows the archive." : "Taken out of the archive."
             return [.archive(id, folder == .inbox)]
         case "u": return [.markUnread(id, conversation.markedUnread != true)]
+        case "b":
+            if let other = entry.other { return toggleBlock(of: other) }
+            notice =
+                conversation.kind == .direct
+                ? "Who this is, is not known yet." : "Ctrl-G names the members: b blocks one."
+            return []
         default: return []
         }
+    }
+
+    mutating func toggleBlock(of other: UserID) -> [ChatEffect] {
+        let blocks = !blocked.contains(other)
+        notice =
+            blocks
+            ? "\(other.name) is blocked, and does not learn of it. b again ends that."
+            : "\(other.name) is not blocked any more."
+        return [.block(other, blocks)]
     }
 
     private mutating func toggleArchive() -> [ChatEffect] {
@@ -141,7 +157,9 @@ extension ChatScreen {
         let text = talk.editor.text
         guard text.contains(where: { !$0.isWhitespace }) else { return [] }
         if let entry = entry(of: talk.id), !entry.conversation.isMember {
-            notice = ActionRefusal.formerMember.text
+            notice =
+                entry.isBlocked
+                ? "You have blocked \(name(of: entry)). b in the list ends that." : ActionRefusal.formerMember.text
             return []
         }
         self.talk?.mode = .message

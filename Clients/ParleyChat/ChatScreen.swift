@@ -45,6 +45,8 @@ struct ChatScreen {
     var lastSeen: [UserID: Timestamp] = [:]
     /// The user's own; nil until they are known.
     var settings: Settings?
+    /// Whom the user has blocked, by name.
+    var blocked: [UserID] = []
     var repliesToAttachments = false
     /// To be opened when the server was heard, or cannot be: only then it is known what is unread.
     var conversationAtStart: ConversationID?
@@ -97,6 +99,7 @@ struct ChatScreen {
             panel.take(messages)
             focus = .search(panel)
         case .settings(let settings): self.settings = settings
+        case .blocked(let users): blocked = users
         case .settingsHere(let id, let settings) where id == talk?.id:
             guard case .details(var panel) = focus else { break }
             panel.settings = settings

@@ -5,14 +5,17 @@ package enum HelpText {
                      Ctrl-Q quit     Ctrl-R connect now        Ctrl-L draw anew           F1 help
                      Ctrl-T send a file
         List         ↑ ↓ choose, Enter opens, n new, / search, s settings, Tab back to writing,
-                     p pin (▴), m mute (∅), a archive, u mark as unread (●), each again: not any more,
+                     p pin (▴), m mute (∅), a archive, u mark as unread (●),
+                     b block the other of a direct conversation (⊘), each again: not any more,
                      A shows the archive and the list again
         Writing      Enter sends, Ctrl-J or Alt-Enter begins a line, Esc cancels a reply or an edit,
                      ↑ selects a message, PgUp PgDn scroll, End goes to the newest, Tab goes to the list
         A message    r reply, e edit, t tapback, d delete, s save a file of it, p go to what it answers,
                      v what it said before, Enter details, R or r send again what failed, x give it up,
                      Esc back to writing
-        Members      a add, e title, o make an owner or a member, x remove, l leave, r read receipts here,
-                     d take a group off the list that you have left, Esc back
+        Members      a add, e title, o make an owner or a member, x remove, b block, l leave,
+                     r read receipts here, d take a conversation off the list that has ended for you,
+                     Esc back
+        Settings     ↑ ↓ choose, Enter changes one, or ends the block of somebody
         """
 }

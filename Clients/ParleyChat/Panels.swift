@@ -68,7 +68,8 @@ struct DetailsPanel: Equatable {
 struct SettingsPanel: Equatable {
     var index = 0
 
-    static let count = 2
+    /// Behind them come those whom the user has blocked.
+    static let choices = 2
 }
 
 /// A file that is to be sent, with what is being written.

@@ -61,6 +61,31 @@ import Testing
             device.deeds() == [.mute(id, true), .showFolder(.archive), .archive(id, false), .showFolder(.inbox)])
     }
 
+    @Test("b blocks the other of a direct conversation, which is shown, and again ends that")
+    func blocking() {
+        var device = Device()
+        var pair = entry(title: nil, kind: .direct)
+        device.apply(.list([pair, entry(2)], hasMore: false))
+        device.press(.text("b"))
+        #expect(device.deeds().isEmpty && device.shows("not known yet"))
+        pair.other = ben
+        device.apply(.list([pair, entry(2)], hasMore: false))
+        device.press(.text("b"))
+        #expect(device.deeds() == [.block(ben, true)] && device.shows("ben is blocked"))
+        pair.isBlocked = true
+        pair.conversation.windows = [Window(from: 1, to: 1)]
+        device.apply(.blocked([ben]))
+        device.apply(.list([pair, entry(2)], hasMore: false))
+        #expect(device.shows("⊘"))
+        device.press(.enter)
+        device.type("Hi")
+        device.press(.enter)
+        #expect(device.shows("⊘ blocked") && device.shows("You have blocked ben"))
+        device.effects = []
+        device.press(.tab, .text("b"), .down, .text("b"))
+        #expect(device.deeds() == [.block(ben, false)] && device.shows("Ctrl-G names the members"))
+    }
+
     @Test("a narrow terminal shows the list or the conversation")
     func narrow() {
         var device = Device(columns: 40, [row(1)])

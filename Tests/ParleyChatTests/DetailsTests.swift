@@ -96,6 +96,36 @@ import Testing
         #expect(device.deeds() == [.put(cleo, .owner), .put(ben, .member), .remove(cleo)])
     }
 
+    @Test("members can be blocked, which is shown, and settings list all who are, to end it")
+    func blocking() {
+        var device = group()
+        device.effects = []
+        device.press(.text("b"))
+        #expect(device.deeds().isEmpty, "nobody blocks themselves")
+        device.press(.down, .text("b"))
+        device.apply(.blocked([ben, cleo]))
+        #expect(device.text.contains { $0.contains("ben") && $0.contains("⊘ blocked") })
+        device.press(.text("b"), .escape, .control("o"))
+        device.apply(.settings(Settings(readReceipts: true, presence: true)))
+        #expect(device.shows("Blocked: Enter ends it") && device.shows("cleo"))
+        device.press(.down, .down, .down, .enter)
+        #expect(device.deeds() == [.block(ben, true), .block(ben, false), .block(cleo, false)])
+        device.apply(.blocked([]))
+        #expect(device.shows("Nobody is blocked."))
+        device.press(.enter)
+        #expect(device.deeds().isEmpty)
+    }
+
+    @Test("very many who are blocked are shown page by page")
+    func manyBlocked() {
+        var device = Device()
+        device.apply(.settings(Settings(readReceipts: true, presence: true)))
+        device.apply(.blocked((100..<400).map { UserID("user-\($0)")! }))
+        device.press(.text("s"))
+        for _ in 0..<400 { device.press(.down) }
+        #expect(device.shows("▌user-399"))
+    }
+
     @Test("leaving is asked first; what was left can be taken off the list")
     func leaving() {
         var device = group()

@@ -159,6 +159,49 @@ def test_a_group_is_named_changed_and_left(single, terminals, names):
     bob.wait("Choose a conversation.", absent=("Walk",))
 
 
+def test_somebody_is_blocked_in_the_list_and_among_members_and_comes_back(single, terminals, names):
+    alice_name, bob_name, carol_name = names
+    alice, bob, carol = (terminals(single, name) for name in names)
+    bob.wait("online")
+    carol.wait("online")
+    begin(alice, bob_name)
+    alice.say("before")
+    bob.wait("before")
+    begin(alice, bob_name, carol_name, title="Walk")
+    alice.say("all?")
+    for each, text in ((bob, "from bob"), (carol, "from carol")):
+        each.wait("Walk")
+        each.press("up", "up", "enter")
+        each.wait("all?", "Enter send")
+        each.say(text)
+    alice.wait("from bob", "from carol")
+
+    alice.press("details")
+    alice.wait("Members", bob_name, carol_name)
+    alice.press("down", "b")
+    alice.wait("⊘ blocked", f"{bob_name} is blocked")
+    alice.press("escape")
+    alice.wait("from carol", absent=("from bob",))
+    bob.say("can you hear me")
+    carol.wait("can you hear me")
+    carol.say("yes")
+    alice.wait("yes", absent=("can you hear me",))
+
+    alice.press("tab", "end")
+    alice.wait("⊘")
+    alice.press("enter")
+    alice.wait("before", "⊘ blocked")
+    alice.say("hello?")
+    alice.wait(f"You have blocked {bob_name}")
+    alice.press("settings")
+    alice.wait("Blocked: Enter ends it", bob_name)
+    alice.press("down", "down", "enter")
+    alice.wait("Nobody is blocked.", "is not blocked any more")
+    alice.press("escape", "tab", "up", "up", "enter")
+    alice.wait("from bob", "can you hear me")
+    assert is_whole(alice)
+
+
 async def test_what_the_server_refuses_is_told_in_plain_words(single, terminals, people):
     [alice, bob, gone] = people(single, 3)
     await bob.create_group(alice, gone, title="Refused")

@@ -139,6 +139,22 @@ public final class Parley: Sendable {
         try await engine.write(.settings(new), in: nil)
     }
 
+    // MARK: Blocking
+
+    /// Blocks a user, on all of one's devices. They cannot reach the user any more, and learn of it by nothing. In groups
+    /// nothing of what they write, set or do is shown; the conversation of two ends for the user.
+    public func block(_ user: UserID) async throws(ParleyError) { try await engine.block(user, true) }
+
+    /// Ends a block: what is hidden in groups is shown at once. What was sent meanwhile to the user alone never came.
+    public func unblock(_ user: UserID) async throws(ParleyError) { try await engine.block(user, false) }
+
+    /// Whom the user has blocked, in the order of their names' bytes.
+    public var blockedUsers: Updates<[UserID]> {
+        observation.updates(of: { _ in false }) { [reader] in
+            try await reader.read { store throws(StorageError) in try store.blockedUsers() }
+        }
+    }
+
     // MARK: What happens
 
     /// Whether the server can be heard.
@@ -146,9 +162,12 @@ public final class Parley: Sendable {
         observation.updates(of: { $0 == .connection }) { [hub] in hub.read { $0.connection } }
     }
 
-    /// Who is online, of those who share it.
+    /// Who is online, of those who share it. Not who is blocked.
     public var presence: Updates<[UserID: Presence]> {
-        observation.updates(of: { $0 == .presence }) { [hub] in hub.read { $0.presence } }
+        observation.updates(of: { $0 == .presence }) { [hub, reader] in
+            let blocked = Set(try await reader.read { store throws(StorageError) in try store.blockedUsers() })
+            return hub.read { $0.presence.filter { !blocked.contains($0.key) } }
+        }
     }
 
     /// What is unread, for the badge of the application: in all conversations that are neither muted nor archived.
@@ -223,6 +242,7 @@ extension RefusedWrite.Action {
         case .removeFromList: self = .removeFromList
         case .settings, .settingsInConversation: self = .settings
         case .mark: self = .mark
+        case .block(let user, let isBlocked, _): self = isBlocked ? .block(user) : .unblock(user)
         case .send, .read: return nil
         }
     }

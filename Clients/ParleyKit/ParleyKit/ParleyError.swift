@@ -36,10 +36,11 @@ public struct RefusedWrite: Sendable {
         case removeMember(UserID), createGroup, removeFromList, settings
         /// To mute, pin, archive, or mark as unread.
         case mark
+        case block(UserID), unblock(UserID)
     }
 
     public var action: Action
-    /// Nil for the user's own settings.
+    /// Nil for the user's own settings and blocks.
     public var conversation: ConversationID?
     public var message: MessageID?
     /// Why.

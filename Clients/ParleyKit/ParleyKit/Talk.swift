@@ -68,10 +68,15 @@ public struct Talk: Sendable, Identifiable {
     /// Compares the copy with the server's digests, page by page: a proof that both are the same.
     public func compare() async throws(ParleyError) -> CopyComparison { try await engine.compare(id) }
 
-    /// Who is typing, in the order of their names' bytes.
+    /// Who is typing, in the order of their names' bytes. Not who is blocked.
     public var typing: Updates<[UserID]> {
         observation.updates(of: concerning { [.typing($0)] }) { [observation, id] in
-            observation.hub.read { $0.typing[id, default: []] }.sorted()
+            let users = observation.hub.read { $0.typing[id, default: []] }
+            guard !users.isEmpty else { return [] }
+            let hidden = try await observation.reader.read { store throws(StorageError) in
+                try store.hidden(users, in: id)
+            }
+            return users.subtracting(hidden).sorted()
         }
     }
 

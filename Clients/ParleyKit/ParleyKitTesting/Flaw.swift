@@ -21,6 +21,7 @@ package enum Flaw: CaseIterable, Sendable {
     case sendsInReverse
     case takesRefusalsForSuccess
     case forgetsWhatWaitsAtItsEnd
+    case forgetsBlocks
 }
 
 extension Flaw {
@@ -35,6 +36,8 @@ extension Flaw {
             case (.forgetsClearedHistories, .privateChange(let change)) where change.kind == .historyCleared:
                 .privateStream(change.useq)
             case (.forgetsThatTheUserJoined, .privateChange(let change)) where change.kind == .conversationJoined:
+                .privateStream(change.useq)
+            case (.forgetsBlocks, .privateChange(let change)) where change.kind == .blocked:
                 .privateStream(change.useq)
             case (.keepsWhatAResetTakes, .discardAll): nil
             case (.keepsOutdatedRanges, .outdated): nil

@@ -23,7 +23,8 @@ package struct ScriptedServer: Sendable {
         var statusVersionOf: [UserID: Int64] = [:]
 
         var lastSeq: Int64 { Int64(log.count) }
-        var members: [UserID] { stays.filter { $0.value.last?.to == nil }.keys.sorted() }
+        /// In a direct conversation also who has blocked the other, as that one sees it.
+        var members: [UserID] { stays.filter { kind == .direct || $0.value.last?.to == nil }.keys.sorted() }
     }
 
     struct Entry: Sendable {
@@ -52,6 +53,7 @@ package struct ScriptedServer: Sendable {
         var removed: Set<ConversationID> = []
         var marks: [ConversationID: Marks] = [:]
         var settings = Settings(readReceipts: true, presence: true)
+        var blocked: Set<UserID> = []
         /// What writes with an `Idempotency-Key` were about.
         var outcomes: Set<UUIDBytes> = []
 
@@ -138,7 +140,7 @@ package struct ScriptedServer: Sendable {
     }
 
     private func memberCount(_ room: Room, at seq: Int64) -> Int {
-        room.stays.values.filter { $0.contains { $0.contains(seq) && $0.to != seq } }.count
+        room.kind == .direct ? 2 : room.stays.values.filter { $0.contains { $0.contains(seq) && $0.to != seq } }.count
     }
 
     /// The messages that a user sees, ascending, as HTTP gives them.
@@ -315,6 +317,7 @@ extension ScriptedServer {
     }
 
     private mutating func carryOut(_ row: OutboxRow, by user: UserID) -> Result<WriteResponse, Problem> {
+        if case .block(let other, let isBlocked, _) = row.write { return block(other, isBlocked, row, by: user) }
         guard let id = row.conversation else { return changeSettings(row, by: user) }
         if case .createGroup(let members, let title) = row.write {
             if rooms[id] == nil { createGroup(id, by: user, with: members, title: title) }
@@ -343,20 +346,23 @@ extension ScriptedServer {
     ) -> Result<WriteResponse, Problem> {
         if case .send = row.write { return send(row, in: id, by: user) }
         switch row.write {
-        case .clearHistory(let through): return clear(id, through: through, by: user)
         case .removeFromList where !isMember(user, id):
             accounts[user, default: Account()].removed.insert(id)
             accounts[user]!.marks[id] = Marks(mutedUntil: accounts[user]?.marks[id]?.mutedUntil)
             tell(user, .conversationRemoved, id)
             return .success(.done)
-        case .deleteForMe: return hide(row.message!, in: id, by: user)
         case .mark(let mark, _):
             let isUnlisted = !isMember(user, id) && accounts[user]?.removed.contains(id) ?? false
             return isUnlisted ? .failure(Problem(.conflict, "unlisted")) : self.mark(mark, in: id, by: user)
         default: break
         }
         guard isMember(user, id) else { return .failure(Problem(.forbidden, "not a member")) }
+        if rooms[id]!.kind == .direct, ["rename", "member"].contains(row.write.kind) {
+            return .failure(Problem(.conflict, "direct"))
+        }
         switch row.write {
+        case .clearHistory(let through): return clear(id, through: through, by: user)
+        case .deleteForMe: return hide(row.message!, in: id, by: user)
         case .read(let seq): read(seq, in: id, by: user)
         case .rename(let title): rename(id, title, by: user)
         case .putMember(let other, _): add(other, to: id, by: user)
@@ -567,6 +573,49 @@ extension ScriptedServer {
         tell(other, .conversationLeft, id)
     }
 
+    // MARK: Blocks
+
+    /// Whom a user has blocked.
+    package func blocked(by user: UserID) -> [UserID] { (accounts[user]?.blocked ?? []).sorted() }
+
+    private func directId(_ user: UserID, _ other: UserID) -> ConversationID {
+        ConversationID(UUIDBytes(hashOf: [user.name, other.name].sorted().joined(separator: "/")))
+    }
+
+    private mutating func block(
+        _ other: UserID, _ isBlocked: Bool, _ row: OutboxRow, by user: UserID
+    ) -> Result<WriteResponse, Problem> {
+        var account = accounts[user] ?? Account()
+        guard account.outcomes.insert(row.idempotencyKey).inserted, account.blocked.contains(other) != isBlocked else {
+            return .success(.done)
+        }
+        clock += 1
+        if isBlocked { account.blocked.insert(other) } else { account.blocked.remove(other) }
+        let id = directId(user, other)
+        if !isBlocked, windows(user, id) != nil { account.removed.remove(id) }
+        accounts[user] = account
+        if windows(user, id) != nil { setStay(in: id, of: user, isOpen: !isBlocked) }
+        tell(user, .blocked, id) {
+            $0.userId = other
+            $0.blocked = isBlocked
+        }
+        return .success(.done)
+    }
+
+    /// No change tells of it. A stay in which nothing has come is taken back.
+    private mutating func setStay(in id: ConversationID, of user: UserID, isOpen: Bool) {
+        let last = rooms[id]!.lastSeq
+        var stays = rooms[id]!.stays[user]!
+        if isOpen {
+            stays.append(Window(from: last + 1))
+        } else if stays.last!.from > last {
+            stays.removeLast()
+        } else {
+            stays[stays.count - 1].to = last
+        }
+        rooms[id]!.stays[user] = stays
+    }
+
     private mutating func changeSettings(_ row: OutboxRow, by user: UserID) -> Result<WriteResponse, Problem> {
         guard case .settings(let new) = row.write else { preconditionFailure("only settings are of no conversation") }
         var account = accounts[user] ?? Account()
@@ -620,6 +669,9 @@ extension ScriptedServer {
         case .members(let id, _): return .members(members(of: id))
         case .revisions: return .revisions(Revisions(revisions: []))
         case .settings: return .settings(accounts[user]?.settings ?? Account().settings)
+        case .blocks:
+            let users = blocked(by: user).map { BlockedUser(userId: $0, at: now) }
+            return .blocks(BlockList(users: users))
         case .sync(let since): return .sync(sync(user, since: since))
         case .digest(let id, _):
             let page = HistoryDigest.Page(
@@ -706,7 +758,8 @@ extension ScriptedServer {
         let account = accounts[user] ?? Account()
         let welcome = FrameFromServer.Welcome(
             userId: user, sessionId: .zero, serverTime: now, logId: logId, useq: account.useq, heartbeatSeconds: 25,
-            conversations: first.map { conversation($0, for: user)! }, more: listed.count > first.count)
+            conversations: first.map { conversation($0, for: user)! }, more: listed.count > first.count,
+            blocked: account.blocked.sorted())
         guard hello.logId == nil || hello.logId == logId.description else {
             return [.welcome(welcome), .reset(conversationId: nil)]
         }
@@ -788,9 +841,8 @@ extension ScriptedServer {
                 recipientCount: others.count))
     }
 
-    private mutating func direct(_ user: UserID, _ other: UserID) -> Conversation {
-        let pair = [user.name, other.name].sorted().joined(separator: "/")
-        let id = ConversationID(UUIDBytes(hashOf: pair))
+    package mutating func direct(_ user: UserID, _ other: UserID) -> Conversation {
+        let id = directId(user, other)
         if rooms[id] == nil {
             createGroup(id, by: user, with: [other], title: nil)
             rooms[id]!.kind = .direct

@@ -179,6 +179,7 @@ package final class SimulatedDevice {
     package func write(
         _ write: PendingWrite, in conversation: ConversationID?, message: MessageID? = nil
     ) throws {
+        world.trace?("\(world.now) \(name): writes \(write)")
         try store.enqueue(write, in: conversation, message: message, at: world.server.now, key: world.uuid())
         try pump()
     }
@@ -369,6 +370,9 @@ package final class SimulatedDevice {
 
     private func finish(_ id: Int, _ response: OutboxResponse) throws {
         let step = sender.handle(response, for: id, at: world.now)
+        world.trace?(
+            "\(world.now) \(name): completed \(step.completed.map(\.row.write)), refused \(step.refused.map(\.row.write))"
+        )
         if world.happens(2) { return try kill() }
         try store.write { () throws(StorageError) in
             for (row, response) in step.completed { try store.complete(row, with: response) }

@@ -3,7 +3,8 @@ import Models
 /// What a user can do to a conversation itself.
 public enum GroupAction: CaseIterable, Hashable, Sendable {
     case rename, addMembers, removeMembers, changeRoles, leave
-    /// Takes a group that the user has left off the list.
+    /// Takes a conversation off the list that has ended for the user: a group that they have left, a direct conversation
+    /// whose other user they have blocked.
     case removeFromList
 }
 
@@ -41,8 +42,9 @@ public struct GroupActions: Sendable {
 
     /// Nil if the action is possible.
     public func refusal(of action: GroupAction) -> GroupRefusal? {
+        if action == .removeFromList, !isMember { return nil }
         if !isGroup { return .direct }
-        if action == .removeFromList { return isMember ? .stillMember : nil }
+        if action == .removeFromList { return .stillMember }
         if !isMember { return .formerMember }
         switch action {
         case .removeMembers, .changeRoles: return isOwner ? nil : .notOwner

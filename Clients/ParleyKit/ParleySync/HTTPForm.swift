@@ -62,6 +62,7 @@ extension SyncCall {
                 .get, conversationPath(id) + "/members?limit=1000" + (after.map { "&after=\(encoded($0.name))" } ?? ""))
         case .revisions(let id, let message): HTTPForm(.get, messagePath(id, message) + "/revisions")
         case .settings: HTTPForm(.get, "/v1/settings")
+        case .blocks: HTTPForm(.get, "/v1/blocks")
         case .sync(let since): HTTPForm(.get, "/v1/sync" + (since.map { "?since=\(encoded($0))" } ?? ""))
         case .digest(let id, let after): HTTPForm(.get, conversationPath(id) + "/digest?after=\(after)")
         }
@@ -78,6 +79,7 @@ extension SyncCall {
         case .members: .members(try decoder.decode(MemberPage.self, from: body))
         case .revisions: .revisions(try decoder.decode(Revisions.self, from: body))
         case .settings: .settings(try decoder.decode(Settings.self, from: body))
+        case .blocks: .blocks(try decoder.decode(BlockList.self, from: body))
         case .sync: .sync(try decoder.decode(SyncPage.self, from: body))
         case .digest: .digest(try decoder.decode(HistoryDigest.self, from: body))
         }
@@ -142,7 +144,7 @@ extension OutboxCall {
         case .settingsInConversation:
             .done(.settingsInConversation(try decoder.decode(SettingsInConversation.self, from: body)))
         case .deleteForMe, .deleteForEveryone, .removeTapback, .read, .clearHistory, .removeMember, .removeFromList,
-            .mark:
+            .mark, .block:
             .done(.done)
         }
     }
@@ -159,7 +161,7 @@ extension OutboxRow {
     }
 
     fileprivate var form: HTTPForm {
-        guard let conversation else { return settingsForm }
+        guard let conversation else { return ownForm }
         let path = conversationPath(conversation)
         switch write {
         case .send: return HTTPForm(.post, path + "/messages", newMessage)
@@ -182,7 +184,7 @@ extension OutboxRow {
         case .settingsInConversation(let new):
             return HTTPForm(.put, path + "/settings", new, idempotencyKey: idempotencyKey)
         case .mark(let mark, _): return form(mark, path)
-        case .settings: return settingsForm
+        case .settings, .block: return ownForm
         case .edit, .deleteForMe, .deleteForEveryone, .setTapback, .removeTapback: return messageForm(conversation)
         }
     }
@@ -201,9 +203,13 @@ extension OutboxRow {
         }
     }
 
-    private var settingsForm: HTTPForm {
-        guard case .settings(let new) = write else { preconditionFailure("only settings are of no conversation") }
-        return HTTPForm(.put, "/v1/settings", new, idempotencyKey: idempotencyKey)
+    private var ownForm: HTTPForm {
+        switch write {
+        case .settings(let new): HTTPForm(.put, "/v1/settings", new, idempotencyKey: idempotencyKey)
+        case .block(let user, let isBlocked, _):
+            HTTPForm(isBlocked ? .put : .delete, "/v1/blocks/\(encoded(user.name))", idempotencyKey: idempotencyKey)
+        default: preconditionFailure("only settings and blocks are of no conversation")
+        }
     }
 
     private func messageForm(_ conversation: ConversationID) -> HTTPForm {

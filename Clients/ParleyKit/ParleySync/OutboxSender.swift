@@ -214,7 +214,8 @@ extension OutboxRow {
         case .createGroup, .rename, .putMember, .removeMember, .removeFromList: return [.order(conversation)]
         case .edit, .deleteForMe, .deleteForEveryone, .setTapback, .removeTapback:
             return message.map { [.message(conversation, $0)] } ?? []
-        case .read, .clearHistory, .settings, .settingsInConversation, .mark: return [.kind(conversation, write.kind)]
+        case .read, .clearHistory, .settings, .settingsInConversation, .mark, .block:
+            return [.kind(conversation, write.kind)]
         }
     }
 

@@ -99,8 +99,11 @@ struct RequestQueue: Sendable {
     }
 
     /// The same for what tells up to where the user may have hidden messages without the copy knowing.
-    mutating func askAgainForConversations() {
-        askAgain { if case .conversation = $0 { true } else { false } }
+    mutating func askAgainForConversations(of conversation: ConversationID? = nil) {
+        askAgain { call in
+            guard case .conversation(let id) = call else { return false }
+            return conversation == nil || id == conversation
+        }
     }
 
     private mutating func askAgain(_ isOutdated: (SyncCall) -> Bool) {

@@ -39,6 +39,7 @@ package enum SyncCall: Hashable, Sendable {
     case members(ConversationID, after: UserID?)
     case revisions(ConversationID, MessageID)
     case settings
+    case blocks
     case sync(since: String?)
     case digest(ConversationID, after: Int64)
 
@@ -48,7 +49,7 @@ package enum SyncCall: Hashable, Sendable {
         case .conversation(let id), .changes(let id, _), .history(let id, _), .members(let id, _),
             .revisions(let id, _), .digest(let id, _):
             id
-        case .conversations, .settings, .sync: nil
+        case .conversations, .settings, .blocks, .sync: nil
         }
     }
 }
@@ -61,6 +62,7 @@ package enum SyncResponse: Sendable {
     case members(MemberPage)
     case revisions(Revisions)
     case settings(Settings)
+    case blocks(BlockList)
     case sync(SyncPage)
     case digest(HistoryDigest)
     case failure(CallFailure)

@@ -90,7 +90,11 @@ extension Synchronizer {
             removed.insert(id)
         case .known(.blocked):
             // A window of the direct conversation ended or began, which no change tells.
-            if change.blocked == false { removed.remove(id) }
+            requests.askAgainForConversations(of: id)
+            if change.blocked == false {
+                removed.remove(id)
+                requests.askAgainForHistory(of: id)
+            }
             if !removed.contains(id) { askAbout(id) }
         default:
             // The page of the list that brings it may have been read before this.
@@ -130,6 +134,7 @@ extension Synchronizer {
         requests.askAgainForHistory()
         requests.askAgainForConversations()
         requests.ask(.settings)
+        requests.ask(.blocks)
     }
 
     // MARK: Receipts, gaps, ends
@@ -160,6 +165,7 @@ extension Synchronizer {
             // What it said of the conversations may be old by now: the list is loaded again.
             var beginning = welcome
             beginning.conversations = []
+            beginning.blocked = nil
             beginning.more = true
             begin(beginning, now, &step)
         }

@@ -18,6 +18,7 @@ extension Synchronizer {
         case (.revisions(let id, let message), .revisions(let list)):
             step.writes.append(.revisions(id, message, list.revisions))
         case (.settings, .settings(let settings)): step.writes.append(.settings(settings))
+        case (.blocks, .blocks(let list)): step.writes.append(.blocks(list.users.map(\.userId), useq: nil))
         case (.sync, .sync(let page)): take(page, now, &step)
         case (.digest(let id, _), .digest(let page)): take(page, of: id, &step)
         default: preconditionFailure("a response must be of its call's kind")
@@ -48,7 +49,7 @@ extension Synchronizer {
         case .sync:
             isCatchingUp = false
             listed = nil
-        case .history, .members, .revisions, .settings, .digest: break
+        case .history, .members, .revisions, .settings, .blocks, .digest: break
         }
     }
 

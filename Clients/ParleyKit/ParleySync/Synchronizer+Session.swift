@@ -92,6 +92,10 @@ extension Synchronizer {
             useq = welcome.useq
             loadPrivateState(&step)
         }
+        if let blocked = welcome.blocked {
+            step.writes.append(.blocks(blocked, useq: welcome.useq))
+            requests.cancel { $0 == .blocks }
+        }
         if !isListComplete { beginList() }
         for conversation in welcome.conversations { takeListed(conversation, now, &step) }
         if !isListComplete {

@@ -413,4 +413,89 @@ import Testing
         #expect(await first(parley.conversation(world.group).settings) { $0?.readReceipts == false } != nil)
         await parley.close()
     }
+
+    @Test("a block in a tunnel holds at once, reaches the server and the other device, and ends there as well")
+    func blocks() async throws {
+        let world = try FaceWorld()
+        for number in 1...3 { world.write("\(number)", UInt64(number)) }
+        let (phone, tablet) = (try await world.connected(file: "phone"), try await world.connected(file: "tablet"))
+        let timeline = phone.conversation(world.group).timeline()
+        #expect(await first(timeline) { $0.texts == ["1", "2", "3"] } != nil)
+        world.network.isReachable = false
+        try await phone.block(ben)
+        #expect(await first(phone.blockedUsers) { $0 == [ben] } != nil)
+        #expect(await first(timeline) { $0.texts.isEmpty } != nil)
+        #expect(await first(phone.unread) { $0.messages == 0 } != nil)
+        world.network.isReachable = true
+        #expect(await first(tablet.blockedUsers) { $0 == [ben] } != nil)
+        #expect(world.network.withServer { $0.blocked(by: anna) } == [ben])
+        try await tablet.unblock(ben)
+        #expect(await first(timeline) { $0.texts == ["1", "2", "3"] } != nil)
+        #expect(await first(phone.blockedUsers) { $0.isEmpty } != nil)
+        await phone.close()
+        await tablet.close()
+    }
+
+    @Test(
+        "of a blocked user neither typing nor presence nor what the server finds is shown, and nobody blocks themselves"
+    )
+    func hidesBlocked() async throws {
+        let world = try FaceWorld()
+        world.write("needle", 1)
+        let parley = try await world.connected()
+        let talk = parley.conversation(world.group)
+        _ = await first(talk.info) { $0 != nil }
+        let presence = FrameFromServer.presence(.init(userId: ben, online: true))
+        let typing = FrameFromServer.typing(.init(conversationId: world.group, userId: ben, active: true))
+        for frame in [presence, typing] { world.network.push(frame, to: anna) }
+        #expect(await first(parley.presence) { $0[ben] != nil } != nil)
+        #expect(await first(talk.typing) { $0 == [ben] } != nil)
+        try await parley.block(ben)
+        #expect(await first(parley.presence) { _ in true } == [:])
+        #expect(await first(talk.typing) { _ in true } == [])
+        #expect(await first(parley.search("needle")) { $0.progress == .complete }?.hits.isEmpty == true)
+        await #expect(throws: ParleyError.self) { try await parley.block(anna) }
+        #expect(await first(parley.blockedUsers) { _ in true } == [ben])
+        await parley.close()
+    }
+
+    @Test("where the last messages are hidden, the list shows the one before, which is loaded for it")
+    func previewBeforeHidden() async throws {
+        let world = try FaceWorld()
+        world.carryOut(send("mine"), by: anna, 1)
+        for number in 2...4 { world.write("\(number)", UInt64(number)) }
+        let parley = try await world.open()
+        try await parley.block(ben)
+        await parley.connect()
+        let update = await first(parley.conversations()) { $0.rows.first?.preview?.message.text == "mine" }
+        #expect(update?.rows.first?.conversation.unreadCount == 0)
+        await parley.close()
+    }
+
+    @Test("the conversation of two ends with a block, and goes on without what was sent meanwhile")
+    func blocksInDirect() async throws {
+        let world = try FaceWorld()
+        let parley = try await world.connected()
+        let talk = try await parley.direct(with: ben)
+        try await talk.send("before")
+        #expect(await first(talk.timeline()) { $0.texts == ["before"] && $0.areAllStored } != nil)
+        _ = await first(talk.members) { $0.isComplete }
+        try await parley.block(ben)
+        #expect(await first(talk.info) { $0?.isBlocked == true && $0?.conversation.windows.last?.to != nil } != nil)
+        let send = { @Sendable (text: String, number: UInt64) in
+            world.network.withServer { server in
+                _ = server.carryOut(
+                    .single(
+                        OutboxRow(
+                            key: 1, conversation: talk.id, message: messageId(number), write: ParleyKitTests.send(text),
+                            idempotencyKey: key(number), at: time(1))), by: ben)
+            }
+        }
+        send("meanwhile", 51)
+        try await parley.unblock(ben)
+        #expect(await first(talk.info) { $0?.isBlocked == false && $0?.conversation.windows.last?.to == nil } != nil)
+        send("after", 52)
+        #expect(await first(talk.timeline()) { $0.texts == ["before", "after"] } != nil)
+        await parley.close()
+    }
 }

@@ -8,7 +8,7 @@ import Testing
     private static let fixtures = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().appendingPathComponent("Fixtures")
 
-    @Test("a database of every earlier version opens with all that it had", arguments: [1, 2, 3, 4])
+    @Test("a database of every earlier version opens with all that it had", arguments: [1, 2, 3, 4, 5])
     func migration(version: Int) throws {
         let folder = try TemporaryFolder()
         let path = folder.file("copy.db")
@@ -28,6 +28,11 @@ import Testing
         #expect(try store.search("edit").count == 1)
         #expect(try store.search("text").count == 1)
         #expect(try store.settings() == Settings(readReceipts: false, presence: true))
+        #expect(try store.conversation(talk)?.pinOrder == (version < 5 ? nil : 3))
+        // Nobody is blocked until a session says so; then it is in force.
+        #expect(try store.blockedUsers().isEmpty)
+        try store.apply([.blocks([ben], useq: 9)])
+        #expect(try store.texts() == ["edited", "Yes!"])
         let check = try store.connection.all("PRAGMA integrity_check") { $0.text(0) }
         #expect(check == ["ok"])
     }

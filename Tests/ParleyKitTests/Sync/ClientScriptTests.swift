@@ -150,6 +150,7 @@ private struct ScriptPlayer {
         case .session(let user, let log, let useq): ["session", user.name, log.description, useq]
         case .discardAll: ["discardAll"]
         case .settings(let settings): ["settings", settings.readReceipts, settings.presence]
+        case .blocks(let users, let useq): ["blocks", users.map(\.name), useq ?? NSNull()]
         case .listComplete(let isComplete): ["listComplete", isComplete]
         case .syncCursor(let cursor): ["syncCursor", cursor]
         case .conversation(let head, let follows): ["conversation", head.id.description, head.lastSeq, follows]

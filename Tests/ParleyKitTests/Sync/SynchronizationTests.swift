@@ -97,6 +97,7 @@ private final class Run {
             conversations.append(id)
             world.server.createGroup(id, by: anna, with: [ben], title: nil)
         }
+        conversations.append(world.server.direct(anna, ben).id)
         world.server.announcements = []
         for user in [anna, anna, ben, carla] {
             let device = try world.addDevice(of: user)
@@ -126,6 +127,7 @@ private final class Run {
         case 52..<55: if let message { try device.write(.deleteForMe, in: id, message: message.id) }
         case 55..<60: if let message { try device.write(.read(seq: message.seq), in: id) }
         case 88..<91: try mark(id, by: device.user)
+        case 96..<98: try block(by: device.user)
         case 60..<61: if let message { try device.write(.clearHistory(through: message.seq), in: id) }
         case 61..<65: try device.write(.rename(title: "title \(world.random.next() % 100)"), in: id)
         case 65..<71:
@@ -165,6 +167,16 @@ private final class Run {
         case 1: .pinned(order: sets ? Int64.random(in: -3...3, using: &world.random) : nil)
         case 2: .archived(through: sets ? max(1, world.server.lastSeq(user, id)) : nil)
         default: .unread(sets)
+        }
+    }
+
+    /// On one device or on all of the user's, one shortly after the other.
+    private func block(by user: UserID) throws {
+        let devices = world.devices.filter { $0.user == user }
+        let other = [anna, ben, carla].filter { $0 != user }.randomElement(using: &world.random)!
+        for device in world.happens(50) ? devices[...] : devices.suffix(1) {
+            try device.write(.block(other, world.happens(60), after: 0), in: nil)
+            try world.run(for: .milliseconds(Int.random(in: 0...200, using: &world.random)))
         }
     }
 
@@ -266,6 +278,10 @@ private final class Run {
                 throw Mismatch("\(who) lists \(copied.map(\.id)), the server \(list)")
             }
             for conversation in copied { try check(conversation, device, who) }
+            let blocked = world.server.blocked(by: device.user)
+            guard try device.store.blockedUsers() == blocked else {
+                throw Mismatch("\(who) blocks \(try device.store.blockedUsers()), on the server \(blocked)")
+            }
             try checkOutbox(device, who)
         }
         try checkOrder()
@@ -284,6 +300,7 @@ private final class Run {
             )
         }
         var copy = copy
+        try checkShown(in: &truth, device, who)
         (truth.lastMessage, copy.lastMessage) = (nil, nil)
         (truth.deliveredSeq, copy.deliveredSeq) = (0, 0)
         // A read that the server refused, because the user had left, stays on the device.
@@ -292,6 +309,34 @@ private final class Run {
             copy.markedUnread = truth.markedUnread  // What the device takes as read has ended it there.
         }
         guard copy == truth else { throw Mismatch("\(who) has \(copy), the server \(truth)") }
+    }
+
+    /// What is shown is what the user has not blocked, with their own tapbacks and those of others whom they have not blocked.
+    /// - Parameter truth: gets the unread messages of those.
+    private func checkShown(in truth: inout Conversation, _ device: SimulatedDevice, _ who: String) throws {
+        let id = truth.id
+        let blocked = truth.kind == .direct ? [] : Set(world.server.blocked(by: device.user))
+        let shown = world.server.messages(of: id, for: device.user).filter {
+            $0.kind == .system || !blocked.contains($0.senderId)
+        }
+        let rows = try device.store.timeline(of: id, .newest, limit: 1_000).rows.filter { $0.message.seq > 0 }
+        guard rows.map(\.id) == shown.map(\.id) else {
+            throw Mismatch("\(who) shows \(rows.map(\.message.seq)) of \(id) instead of \(shown.map(\.seq))")
+        }
+        for (row, message) in zip(rows, shown) {
+            let tapbacks = message.tapbacks.filter { !blocked.contains($0.userId) }
+            guard Set(row.message.tapbacks) == Set(tapbacks),
+                row.message.tapbackCounts.values.reduce(0, +) == tapbacks.count
+            else { throw Mismatch("\(who) shows \(row.message) instead of \(tapbacks)") }
+            guard !(row.parent?.senderId.map(blocked.contains) ?? false) else {
+                throw Mismatch("\(who) shows that \(row.id) answers somebody blocked")
+            }
+        }
+        let unread = shown.filter {
+            $0.senderId != device.user && $0.kind != .system && !$0.deletedForEveryone
+                && $0.seq > max(truth.readSeq, truth.clearedSeq)
+        }
+        truth.unreadCount = min(100, unread.count)
     }
 
     /// The messages that are not the same, for the one who looks for the reason.

@@ -175,6 +175,7 @@ extension OutboxStep {
         var topics: Set<Topic> = []
         for row in completed.map(\.row) + refused.map(\.row) {
             topics.insert(row.conversation.map { .conversation($0) } ?? .settings(nil))
+            if row.write.kind == "block" { topics.insert(.everything) }
             if let id = row.conversation {
                 if row.write.kind == "send" { topics.insert(.receipts(id)) }
                 if row.write.kind == "member" { topics.insert(.members(id)) }

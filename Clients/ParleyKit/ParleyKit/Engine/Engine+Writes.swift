@@ -48,6 +48,7 @@ extension Engine {
 
     func markRead(upTo seq: Int64, in id: ConversationID) throws(ParleyError) {
         guard let store else { throw .closed }
+        let seq = (try? store.readSeq(through: seq, in: id)) ?? seq
         // Said for every row that is shown: most say nothing new.
         if let known = try? store.readSeq(in: id), seq <= known { return }
         try write(.read(seq: seq), in: id)
@@ -74,6 +75,15 @@ extension Engine {
     func unmarkUnread(_ id: ConversationID) throws(ParleyError) {
         guard let store else { throw .closed }
         if (try? store.conversation(id))??.markedUnread == true { try mark(.unread(false), in: id) }
+    }
+
+    // MARK: Blocks
+
+    func block(_ user: UserID, _ isBlocked: Bool) throws(ParleyError) {
+        guard let store else { throw .closed }
+        let own = (try? store.userId()) ?? nil
+        guard user != own else { throw .refused(ProblemDetails(Problem(.invalid, "userId: nobody blocks themselves"))) }
+        try write(.block(user, isBlocked, after: 0), in: nil)
     }
 
     func setDraft(_ draft: Draft?, in id: ConversationID) throws(ParleyError) {
@@ -111,6 +121,11 @@ extension Engine {
     }
 
     private func topics(of write: PendingWrite, in id: ConversationID?) -> Set<Topic> {
+        switch write {
+        // Whoever is blocked may be anywhere.
+        case .block: return [.everything]
+        default: break
+        }
         guard let id else { return [.settings(nil)] }
         switch write {
         case .putMember, .removeMember: return [.conversation(id), .members(id)]

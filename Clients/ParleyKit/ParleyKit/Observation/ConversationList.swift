@@ -11,6 +11,8 @@ public final class ConversationList: AsyncSequence, Sendable {
     private let folder: ConversationFolder
     private let limit: Mutex<Int>
     private let signals = Mutex<[WeakSignal]>([])
+    /// Conversations of which more was asked for, as what the copy has of them is not shown.
+    private let asked = Mutex<Set<ConversationID>>([])
 
     private struct WeakSignal {
         weak var signal: Signal?
@@ -47,8 +49,12 @@ public final class ConversationList: AsyncSequence, Sendable {
         let limit = limit.withLock { $0 }
         let known = topics.contains(.everything) ? [:] : last?.unchangedRows(topics) ?? [:]
         let now = observation.clock.timestamp
-        let (rows, hasMore) = try await observation.reader.read { [folder] store throws(StorageError) in
-            try store.list(folder, at: now, limit: limit, known: known)
+        let (rows, hasMore, hidden) = try await observation.reader.read { [folder] store throws(StorageError) in
+            let (rows, hasMore) = try store.list(folder, at: now, limit: limit, known: known)
+            return (rows, hasMore, try store.withoutShownMessages(rows))
+        }
+        for id in hidden where asked.withLock({ $0.insert(id).inserted }) {
+            await observation.engine.look(.history(id, .newest))
         }
         // Whose conversation it is, is known from its members.
         for row in rows where row.conversation.kind == .direct && row.counterpart == nil && known[row.id] == nil {

@@ -58,6 +58,20 @@ extension ObservationContext {
         }
     }
 
+    /// The server finds also what is not shown.
+    private func shown(_ results: [SearchResult]) async throws -> [SearchHit] {
+        try await reader.read { store throws(StorageError) in
+            var hits: [SearchHit] = []
+            for result in results {
+                let message = result.message
+                if try store.hidden([message.senderId], in: message.conversationId).isEmpty {
+                    hits.append(SearchHit(message: message, snippet: result.snippet))
+                }
+            }
+            return hits
+        }
+    }
+
     /// Joins what the server finds to what the copy has. The server's word stands for a message that both have.
     fileprivate func wholeSearch(
         _ words: String, _ id: ConversationID?, _ limit: Int, after local: [SearchHit]
@@ -66,8 +80,8 @@ extension ObservationContext {
             let page = try await engine.ask(.search(words, in: id, limit: min(limit, 100)))
             // So that a timeline can begin at one of them.
             try await engine.keep(page.results.map { .message($0.message) })
-            let found = page.results.map { SearchHit(message: $0.message, snippet: $0.snippet) }
-            let known = Set(found.map(\.id))
+            let found = try await shown(page.results)
+            let known = Set(page.results.map(\.message.id))
             let hits = (found + local.filter { !known.contains($0.id) }).sorted { $0.isNewer(than: $1) }
             return SearchUpdate(hits: Array(hits.prefix(limit)), progress: .complete)
         } catch {

@@ -43,7 +43,7 @@ extension [SyncWrite] {
 extension SyncWrite {
     fileprivate func insertTopics(into topics: inout Set<Topic>) {
         switch self {
-        case .session, .discardAll: topics.insert(.everything)
+        case .session, .discardAll, .blocks: topics.insert(.everything)
         case .settings: topics.insert(.settings(nil))
         case .listComplete, .syncCursor, .delivered, .privateStream: break
         case .conversation(let head, _): topics.formUnion([.conversation(head.id), .members(head.id)])
@@ -75,5 +75,6 @@ extension SyncWrite {
     private func insertTopics(of change: PrivateChange, into topics: inout Set<Topic>) {
         if change.kind == .settingsChanged { topics.insert(.settings(change.conversationId)) }
         if let id = change.conversationId { topics.insert(.conversation(id)) }
+        if change.kind == .blocked { topics.insert(.everything) }
     }
 }

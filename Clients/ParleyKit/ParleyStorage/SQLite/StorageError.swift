@@ -32,6 +32,9 @@ public struct StorageError: Error, Hashable, Sendable, CustomStringConvertible {
         self.description = description
     }
 
+    /// Another row has what only one may have (`SQLITE_CONSTRAINT_UNIQUE`). Nothing but the statement was undone.
+    var isOfUniqueness: Bool { code == SQLITE_CONSTRAINT | 8 << 8 }
+
     init(_ code: Int32, _ handle: OpaquePointer?, during action: StaticString) {
         let message = String(cString: handle.map { sqlite3_errmsg($0) } ?? sqlite3_errstr(code))
         let extended = handle.map { sqlite3_extended_errcode($0) } ?? code

@@ -123,6 +123,9 @@ extension LocalStore {
         // A response that was asked for before may be what the conversation begins with here.
         case .known(.muted), .known(.pinned), .known(.archived), .known(.markedUnread):
             try applyMark(change, to: stateOrNew(id).key)
+        case .known(.blocked):
+            try applyBlock(change)
+            try moveWindow(of: id, isOpen: change.blocked == false)
         default: if let state = try state(of: id) { try apply(change, state) }
         }
     }
@@ -153,6 +156,16 @@ extension LocalStore {
         }
         // Who else came and went in between is in no change.
         try connection.run("UPDATE conversations SET needs_head = 1 WHERE key = ?1", state.key)
+    }
+
+    /// A window of the direct conversation has ended or begun, which no change tells. Messages of before may have changed
+    /// unseen until it began, which also brings it back into the list.
+    private func moveWindow(of id: ConversationID, isOpen: Bool) throws(StorageError) {
+        if isOpen {
+            let state = try stateOrNew(id)
+            try outdate(1...max(1, state.headSeq, state.cursor ?? 0), in: state.key)
+        }
+        try connection.run("UPDATE conversations SET needs_head = 1 WHERE id = ?1", id)
     }
 
     /// Marks messages as read. The position only moves forward; with it a mark as unread ends.

@@ -175,7 +175,7 @@ extension LocalStore {
                 c.windows, c.cleared_seq, c.read_seq, c.delivered_seq, c.muted_until, c.pin_order, c.archived_seq,
                 c.is_marked_unread, c.key, c.unread_count, c.unread_seq, c.unread_after
             FROM conversations c LEFT JOIN messages m
-                ON m.key = (SELECT l.key FROM messages l WHERE l.conversation = c.key ORDER BY l.seq DESC LIMIT 1)
+                ON m.key = (SELECT l.key FROM shown_messages l WHERE l.conversation = c.key ORDER BY l.seq DESC LIMIT 1)
             WHERE c.id = ?1 AND c.head_seq > 0
             """, id
         ) { SettledRow($0) }
@@ -197,7 +197,7 @@ extension LocalStore {
                     (key IN (SELECT a.key FROM archived_conversations a WHERE a.is_quiet OR a.muted_until > ?1)) = ?2
                 ORDER BY coalesce(pin_order, 9007199254740992), last_activity_at DESC, key DESC LIMIT ?3
             ) c LEFT JOIN messages m
-                ON m.key = (SELECT l.key FROM messages l WHERE l.conversation = c.key ORDER BY l.seq DESC LIMIT 1)
+                ON m.key = (SELECT l.key FROM shown_messages l WHERE l.conversation = c.key ORDER BY l.seq DESC LIMIT 1)
             ORDER BY coalesce(c.pin_order, 9007199254740992), c.last_activity_at DESC, c.key DESC
             """, now, folder == .archive, limit
         ) { SettledRow($0) }

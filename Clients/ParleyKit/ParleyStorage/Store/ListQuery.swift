@@ -13,7 +13,9 @@ public struct ConversationRow: Hashable, Sendable, Identifiable {
     public var conversation: Conversation
     /// The other user of a direct conversation. Nil in a group, and until the members are loaded.
     public var counterpart: UserID?
-    /// The latest message, which may be one that is on its way.
+    /// The other user of a direct conversation is blocked.
+    public var isBlocked: Bool
+    /// The latest message that is shown, which may be one that is on its way.
     public var preview: TimelineRow?
     /// What is being written.
     public var draft: Draft?
@@ -131,8 +133,10 @@ extension LocalStore {
                 try settledConversation(id)
             }
         guard let conversation = known ?? pending.created(id) else { return nil }
+        let counterpart = try counterpart(in: conversation)
         return ConversationRow(
-            conversation: conversation, counterpart: try counterpart(in: conversation),
+            conversation: conversation, counterpart: counterpart,
+            isBlocked: try counterpart.map { user throws(StorageError) in try isBlocked(user) } ?? false,
             preview: try preview(of: conversation, pending),
             draft: context.drafted?.contains(id) ?? true ? try draft(in: id) : nil,
             hasFailedMessage: pending.contains { $0.state == .failed },

@@ -4,7 +4,30 @@ extension LocalStore {
     /// Stores a message if it is newer than the stored state, and the user has neither hidden nor cleared it. Takes the
     /// receipts that came with it in any case.
     func store(_ message: Message, in conversation: Int64) throws(StorageError) {
-        let stored = try connection.changes(
+        // A message that nothing has happened to since has neither, and had neither.
+        if try insert(message, in: conversation) > 0,
+            message.changeSeq != message.seq || !message.tapbacks.isEmpty || message.deletedForEveryone
+        {
+            try storeTapbacksAndRevisions(of: message, in: conversation)
+        }
+        try storeReceipts(of: message, in: conversation)
+    }
+
+    private func insert(_ message: Message, in conversation: Int64) throws(StorageError) -> Int {
+        do throws(StorageError) {
+            return try insertOrUpdate(message, in: conversation)
+        } catch {
+            guard error.isOfUniqueness else { throw error }
+            // A restored server has it at another position, and may tell so before the session tells of the restoration.
+            try connection.run(
+                "DELETE FROM messages WHERE conversation = ?1 AND id = ?2 AND seq <> ?3", conversation, message.id,
+                message.seq)
+            return try insertOrUpdate(message, in: conversation)
+        }
+    }
+
+    private func insertOrUpdate(_ message: Message, in conversation: Int64) throws(StorageError) -> Int {
+        try connection.changes(
             """
             INSERT INTO messages (
                 conversation, seq, change_seq, id, sender_id, kind, text, sent_at, created_at, edited_at, deleted_at,
@@ -34,11 +57,6 @@ extension LocalStore {
             message.replyTo?.seq, message.replyTo?.senderId, message.replyTo?.preview,
             message.tapbackCounts.stored, message.mentions.stored, message.storedAttachments?.stored,
             message.storedAttachments?.storedNames)
-        // A message that nothing has happened to since has neither, and had neither.
-        if stored > 0, message.changeSeq != message.seq || !message.tapbacks.isEmpty || message.deletedForEveryone {
-            try storeTapbacksAndRevisions(of: message, in: conversation)
-        }
-        try storeReceipts(of: message, in: conversation)
     }
 
     private func storeTapbacksAndRevisions(of message: Message, in conversation: Int64) throws(StorageError) {
@@ -114,7 +132,7 @@ extension LocalStore {
     func lastMessage(in conversation: Int64) throws(StorageError) -> Message? {
         let row = try connection.first(
             """
-            SELECT m.*, c.id FROM conversations c JOIN messages m ON m.conversation = c.key
+            SELECT m.*, c.id FROM conversations c JOIN shown_messages m ON m.conversation = c.key
             WHERE c.key = ?1 ORDER BY m.seq DESC LIMIT 1
             """, conversation, read: Self.message)
         guard let row else { return nil }
@@ -127,7 +145,7 @@ extension LocalStore {
     ) throws(StorageError) -> [Message] {
         let rows = try connection.all(
             """
-            SELECT m.*, c.id FROM conversations c JOIN messages m ON m.conversation = c.key
+            SELECT m.*, c.id FROM conversations c JOIN shown_messages m ON m.conversation = c.key
             WHERE c.key = ?1 AND m.seq BETWEEN ?2 AND ?3 ORDER BY m.seq DESC LIMIT ?4
             """, conversation, first, last, limit, read: Self.message)
         return try completed(rows.reversed())
@@ -139,7 +157,7 @@ extension LocalStore {
     ) throws(StorageError) -> [Message] {
         let rows = try connection.all(
             """
-            SELECT m.*, c.id FROM conversations c JOIN messages m ON m.conversation = c.key
+            SELECT m.*, c.id FROM conversations c JOIN shown_messages m ON m.conversation = c.key
             WHERE c.key = ?1 AND m.seq BETWEEN ?2 AND ?3 ORDER BY m.seq LIMIT ?4
             """, conversation, first, last, limit, read: Self.message)
         return try completed(rows)
@@ -187,12 +205,16 @@ extension LocalStore {
     }
 
     func completed(_ row: (message: Message, key: Int64)) throws(StorageError) -> Message {
-        var message = row.message
-        guard !message.tapbackCounts.isEmpty else { return message }
-        message.tapbacks = try connection.all(
-            "SELECT user_id, kind FROM tapbacks WHERE message = ?1 ORDER BY position", row.key
-        ) { Tapback(userId: $0.user(0), kind: TapbackKind(stored: $0.text(1))) }
-        return message
+        guard !row.message.tapbackCounts.isEmpty else { return row.message }
+        let tapbacks = try connection.all(
+            """
+            SELECT t.user_id, t.kind, EXISTS (
+                SELECT 1 FROM hidden_senders h JOIN messages m ON m.conversation = h.conversation
+                WHERE h.user_id = t.user_id AND m.key = ?1)
+            FROM tapbacks t WHERE t.message = ?1 ORDER BY t.position
+            """, row.key
+        ) { (tapback: Tapback(userId: $0.user(0), kind: TapbackKind(stored: $0.text(1))), isHidden: $0.flag(2)) }
+        return withShownTapbacks(row.message, tapbacks)
     }
 
     package func revisions(of id: MessageID, in conversation: ConversationID) throws(StorageError) -> [Revision] {

@@ -14,6 +14,7 @@ extension LocalStore {
         at: Timestamp, key: UUIDBytes
     ) throws(StorageError) {
         try write { () throws(StorageError) in
+            if case .block(let user, let isBlocked, _) = new { return try enqueue(user, isBlocked, at: at, key: key) }
             if let conversation, let state = try state(of: conversation) {
                 if case .read(let seq) = new { try read(to: seq, in: conversation, state) }
                 if case .mark(let mark, _) = new {
@@ -167,6 +168,9 @@ extension LocalStore {
             if case .mark(_, let version) = row.write, let id = row.conversation {
                 try completeMark(after: version, in: id)
             }
+            if case .block(let user, let isBlocked, let version) = row.write {
+                try completeBlock(user, isBlocked, after: version)
+            }
         }
     }
 
@@ -241,6 +245,7 @@ extension LocalStore {
             if case .mark = row.write, let id = row.conversation, let state = try state(of: id) {
                 try showMarks(of: state.key)
             }
+            if case .block = row.write { try showBlocks() }
         }
     }
 

@@ -20,6 +20,10 @@ package enum PendingWrite: Hashable, Sendable, Codable {
     case settingsInConversation(RequestBody.NewSettingsInConversation)
     /// - Parameter after: the version of the conversation's marks, as the server had told them, when the user set it.
     case mark(ConversationMark, after: Int64)
+    /// Blocks a user, or ends that.
+    ///
+    /// - Parameter after: the version of the block, as the server had told it, when the user did it.
+    case block(UserID, Bool, after: Int64)
 
     /// Its name in the database, by which statements find it.
     package var kind: String {
@@ -39,6 +43,7 @@ package enum PendingWrite: Hashable, Sendable, Codable {
         case .mark(.pinned, _): "pin"
         case .mark(.archived, _): "archive"
         case .mark(.unread, _): "unread"
+        case .block: "block"
         }
     }
 }
@@ -56,7 +61,7 @@ package struct OutboxRow: Hashable, Sendable {
 
     /// Rows with a higher key were written later.
     package var key: Int64
-    /// Nil for the user's own settings.
+    /// Nil for the user's own settings and blocks.
     package var conversation: ConversationID?
     package var message: MessageID?
     package var write: PendingWrite

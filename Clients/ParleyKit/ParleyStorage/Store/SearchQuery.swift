@@ -10,7 +10,7 @@ extension LocalStore {
         guard !query.isEmpty else { return [] }
         let rows = try connection.all(
             """
-            SELECT m.*, c.id FROM message_words w JOIN messages m ON m.key = w.rowid
+            SELECT m.*, c.id FROM message_words w JOIN shown_messages m ON m.key = w.rowid
                 JOIN conversations c ON c.key = m.conversation
             WHERE message_words MATCH ?1 AND (?2 IS NULL OR c.id = ?2) AND m.deleted_at IS NULL
                 AND (m.seq > c.unsure_through OR EXISTS (

@@ -11,6 +11,9 @@ package enum SyncWrite: Hashable, Sendable {
     /// Takes the copy away, except drafts and outbox.
     case discardAll
     case settings(Settings)
+    /// Whom the user has blocked: all of them, as of a position of the private stream; nil for a response, of which that is
+    /// not known.
+    case blocks([UserID], useq: Int64?)
     /// Whether the copy has every conversation of the user's list.
     case listComplete(Bool)
     case syncCursor(String)

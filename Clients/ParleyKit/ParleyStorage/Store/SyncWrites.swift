@@ -25,6 +25,7 @@ extension LocalStore {
         case .settings(let settings):
             try connection.run(
                 "UPDATE account SET read_receipts = ?1, presence = ?2", settings.readReceipts, settings.presence)
+        case .blocks(let users, let useq): try storeBlocks(users, at: useq)
         case .listComplete(let isComplete): try connection.run("UPDATE account SET is_list_complete = ?1", isComplete)
         case .syncCursor(let cursor): try connection.run("UPDATE account SET sync_cursor = ?1", cursor)
         case .conversation(let head, let follows):
@@ -51,10 +52,6 @@ extension LocalStore {
     /// A message by itself: what is around it stays unknown.
     func store(alone message: Message) throws(StorageError) {
         guard let state = try state(of: message.conversationId) else { return }
-        // A restored server may have it at another position, which it tells before the session tells of the restoration.
-        try connection.run(
-            "DELETE FROM messages WHERE conversation = ?1 AND id = ?2 AND seq <> ?3", state.key, message.id,
-            message.seq)
         try store(message, in: state.key)
     }
 
@@ -77,6 +74,7 @@ extension LocalStore {
                 UPDATE conversations SET
                     unsure_through = ?1, read_receipts = NULL, inherits_read_receipts = NULL, told_marks = 0
                 """, Int64.max)
+            try outdateBlocks()
         }
     }
 }

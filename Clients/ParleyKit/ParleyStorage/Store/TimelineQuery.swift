@@ -28,7 +28,7 @@ public struct TimelineRow: Hashable, Sendable, Identifiable {
     /// `seq` is 0 until the server has it.
     public var message: Message
     public var state: State
-    /// Nil for a message that is no reply, and where the parent is gone.
+    /// Nil for a message that is no reply, and where the parent is gone or of somebody who is not shown.
     public var parent: Parent?
     /// The files of the message, with what this device has of them.
     public var attachments: [AttachmentRow]
@@ -105,7 +105,7 @@ extension LocalStore {
     package func firstUnread(in id: ConversationID) throws(StorageError) -> Int64? {
         try connection.first(
             """
-            SELECT min(m.seq) FROM conversations c JOIN messages m ON m.conversation = c.key
+            SELECT min(m.seq) FROM conversations c JOIN shown_messages m ON m.conversation = c.key
             WHERE c.id = ?1 AND m.seq > max(c.read_seq, c.cleared_seq) AND m.kind IN ('text', 'reply')
                 AND m.deleted_at IS NULL AND m.sender_id <> (SELECT coalesce(user_id, '') FROM account)
             """, id
@@ -221,7 +221,8 @@ extension LocalStore {
     private func parent(of message: Message, _ pending: [OutboxRow]) throws(StorageError) -> TimelineRow.Parent? {
         guard let reference = message.replyTo, !message.deletedForEveryone else { return nil }
         if let parent = try self.message(reference.messageId, in: message.conversationId) {
-            guard !parent.deletedForEveryone else { return nil }
+            let isHidden = try isHidden(parent.senderId, in: message.conversationId)
+            guard !parent.deletedForEveryone, !isHidden else { return nil }
             return .init(
                 id: parent.id, senderId: parent.senderId, preview: parent.previewText.map { String($0.prefix(50)) })
         }
@@ -233,6 +234,7 @@ extension LocalStore {
                 preview: row.message.previewText.map { String($0.prefix(50)) })
         }
         let isGone = try isHidden(reference.messageId, in: message.conversationId)
+        if let sender = reference.senderId, try isHidden(sender, in: message.conversationId) { return nil }
         guard !reference.unavailable, !isGone else { return nil }
         return .init(id: reference.messageId, senderId: reference.senderId, preview: reference.preview)
     }

@@ -30,7 +30,8 @@ extension LocalStore {
     }
 
     /// The unread messages, counted in the copy where it has them all. Where it has not, the server's count stands, less
-    /// what was read since and is in the copy, and what was deleted for everyone since, and the messages after it are added.
+    /// what was read since and is in the copy, what was deleted for everyone since, and what of it is known to be not shown,
+    /// and the messages after it are added.
     func unreadCount(_ position: UnreadPosition, in key: Int64) throws(StorageError) -> Int {
         let seen = position.seen
         guard seen < position.lastSeq else { return 0 }
@@ -50,10 +51,12 @@ extension LocalStore {
         let gone = try connection.first(
             """
             SELECT count(*) FROM (
-                SELECT 1 FROM messages
+                SELECT 1 FROM messages m
                 WHERE conversation = ?1 AND seq > ?2 AND seq <= ?3 AND kind IN ('text', 'reply')
                     AND sender_id <> (SELECT coalesce(user_id, '') FROM account)
-                    AND CASE WHEN deleted_at IS NULL THEN seq <= ?4 ELSE change_seq > ?3 END
+                    AND CASE WHEN deleted_at IS NULL
+                        THEN seq <= ?4 OR NOT EXISTS (SELECT 1 FROM shown_messages s WHERE s.key = m.key)
+                        ELSE change_seq > ?3 END
                 LIMIT ?5)
             """, key, hasRead ? position.after : position.seen, position.seq, position.seen, Self.mostUnread
         ) { Int($0.integer(0)) }
@@ -64,7 +67,7 @@ extension LocalStore {
         try connection.first(
             """
             SELECT count(*) FROM (
-                SELECT 1 FROM messages
+                SELECT 1 FROM shown_messages
                 WHERE conversation = ?1 AND seq > ?2 AND kind IN ('text', 'reply') AND deleted_at IS NULL
                     AND sender_id <> (SELECT coalesce(user_id, '') FROM account)
                 LIMIT ?3)
