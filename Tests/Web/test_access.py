@@ -56,6 +56,14 @@ def test_axe_finds_nothing_serious_on_any_screen(people, scheme):
     tab.button("Archived").click()
     look("archive")
     tab.button("Back to conversations").click()
+    tab.option(bob.name).last.click(button="right")
+    tab.page.get_by_role("menuitem", name="Block", exact=True).click()
+    look("to block somebody")
+    tab.page.get_by_role("dialog").get_by_role("button", name="Block", exact=True).click()
+    tab.option(bob.name).last.click()
+    expect(tab.page.get_by_text("You have blocked")).to_be_visible()
+    look("blocked")
+    tab.choose("Screens")
     for button, dialog in [
         ("New conversation", "New conversation"),
         ("Details of this conversation", "Details"),
@@ -65,6 +73,8 @@ def test_axe_finds_nothing_serious_on_any_screen(people, scheme):
         expect(tab.page.get_by_role("dialog", name=dialog)).to_be_visible()
         look(dialog)
         tab.button("Close").click()
+    alice.call("DELETE", f"/v1/blocks/{bob.name}")
+    tab.shows("later")
     tab.page.get_by_role("searchbox").fill("tell")
     expect(tab.page.get_by_role("list", name="Results").get_by_role("listitem")).to_have_count(1)
     look("search")

@@ -2,6 +2,7 @@
 
 import http.client
 import re
+import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit
@@ -317,6 +318,15 @@ def test_a_group_of_five_thousand_opens_and_offers_its_members(people):
     expect(tab.page.get_by_role("listbox", name="Members").get_by_role("option", name=names[4_321])).to_be_visible()
 
 
+def soon_told(person, conversation: str, field: str):
+    """What the server says of a conversation, once it does: the page shows first."""
+    deadline = time.monotonic() + PATIENCE
+    while field not in (told := person.call("GET", f"/v1/conversations/{conversation}")):
+        assert time.monotonic() < deadline, told
+        time.sleep(0.05)
+    return told[field]
+
+
 def test_what_one_keeps_to_oneself_is_in_the_menu_of_a_conversation(people):
     alice, bob = people("alice", "bob")
     alice.group("First", bob)
@@ -339,7 +349,7 @@ def test_what_one_keeps_to_oneself_is_in_the_menu_of_a_conversation(people):
     choose("Second", "Unmute")
     choose("Second", "Mute for 8 hours")
     expect(options.last).to_have_accessible_name(re.compile("^Second, muted, "))
-    until = datetime.fromisoformat(alice.call("GET", f"/v1/conversations/{group}")["mutedUntil"])
+    until = datetime.fromisoformat(soon_told(alice, group, "mutedUntil"))
     assert timedelta(hours=7) < until - datetime.now(UTC) < timedelta(hours=9)
     # The page itself notices when it ends.
     soon = datetime.now(UTC) + timedelta(seconds=2)
@@ -354,3 +364,86 @@ def test_what_one_keeps_to_oneself_is_in_the_menu_of_a_conversation(people):
     page.get_by_role("button", name="Back to conversations").click()
     expect(options).to_have_count(2)
     expect(options.first).to_have_accessible_name(re.compile("^First, pinned, "))
+
+
+def test_who_is_blocked_vanishes_from_groups_at_once_and_comes_back(people):
+    alice, bob, carol = people("alice", "bob", "carol")
+    group, pair = alice.group("Trio", bob, carol), alice.direct(bob)
+    bob.say(pair, "hello alice")
+    first = bob.say(group, "from bob")
+    bob.say(group, "bob again")
+    carol.say(group, "I agree", replyTo=first["id"])
+    tab = alice.open().choose("Trio")
+    page = tab.page
+    tab.shows("bob again")
+    expect(tab.message("I agree").get_by_role("blockquote")).to_contain_text("from bob")
+    other = alice.tab().choose("Trio")
+
+    tab.option(bob.name).click(button="right")
+    page.get_by_role("menu", name="Conversation actions").get_by_role("menuitem", name="Block", exact=True).click()
+    page.get_by_role("dialog", name=f"Block {bob.name}?").get_by_role("button", name="Block", exact=True).click()
+    for each in (tab, other):
+        expect(each.message("bob again")).to_have_count(0)
+        expect(each.message("I agree").get_by_role("blockquote")).to_have_count(0)
+    expect(tab.option(bob.name)).to_have_accessible_name(re.compile(", blocked, "))
+    bob.say(group, "can you hear me")
+    bob.say(pair, "or here")
+    carol.say(group, "the last")
+    tab.shows("the last")
+    expect(tab.message("can you hear me")).to_have_count(0)
+
+    tab.choose(bob.name)
+    tab.shows("hello alice")
+    expect(page.get_by_text(f"You have blocked {bob.name}.")).to_be_visible()
+    expect(tab.field).to_be_hidden()
+    page.get_by_role("searchbox").fill("bob")
+    expect(page.get_by_text("Nothing found")).to_be_visible()
+    page.get_by_role("searchbox").fill("")
+
+    # Without a connection, and by another device.
+    alice.context.set_offline(True)
+    tab.button(f"Unblock {bob.name}").click()
+    expect(page.get_by_text(f"You have blocked {bob.name}.")).to_be_hidden()
+    tab.choose("Trio").shows("can you hear me")
+    alice.context.set_offline(False)
+    tab.choose(bob.name)
+    expect(tab.field).to_be_visible()
+    assert alice.call("GET", "/v1/blocks")["users"] == []
+    bob.say(pair, "at last")
+    tab.shows("at last")
+    expect(tab.message("or here")).to_have_count(0)
+    alice.call("PUT", f"/v1/blocks/{carol.name}")
+    tab.choose("Trio")
+    expect(tab.message("the last")).to_have_count(0)
+
+
+def test_members_are_blocked_in_the_details_and_all_are_listed_in_the_settings(people):
+    alice, bob, carol = people("alice", "bob", "carol")
+    group = alice.group("Trio", bob, carol)
+    bob.say(group, "from bob")
+    carol.say(group, "from carol")
+    tab = alice.open().choose("Trio")
+    page = tab.page
+    tab.shows("from carol")
+    tab.button("Settings").click()
+    expect(page.get_by_text("You have blocked nobody.")).to_be_visible()
+    tab.button("Close").click()
+    tab.button("Details of this conversation").click()
+    members = page.get_by_role("list", name="Members")
+    expect(members.get_by_role("button", name=f"Block {alice.name}")).to_have_count(0)
+    members.get_by_role("button", name=f"Block {carol.name}").click()
+    page.get_by_role("dialog", name=f"Block {carol.name}?").get_by_role("button", name="Block", exact=True).click()
+    expect(members.get_by_role("button", name=f"Unblock {carol.name}")).to_be_visible()
+    tab.button("Close").click()
+    expect(tab.message("from carol")).to_have_count(0)
+    # A new device has carol's message alone, until it looks for one that is shown.
+    device = alice.browser.new_context()
+    other = device.new_page()
+    other.goto(f"{alice.url}#token={alice.token}")
+    expect(other.get_by_role("option").filter(has_text="Trio")).to_have_accessible_name(re.compile("from bob"))
+    device.close()
+    tab.button("Settings").click()
+    page.get_by_role("list", name="Blocked people").get_by_role("button", name=f"Unblock {carol.name}").click()
+    expect(page.get_by_text("You have blocked nobody.")).to_be_visible()
+    tab.button("Close").click()
+    tab.shows("from carol")

@@ -59,6 +59,8 @@ export interface ConversationRow {
   /** What is being written, if anything. */
   draft?: string;
   isMember: boolean;
+  /** The other user of a direct conversation is blocked. */
+  isBlocked: boolean;
   isMuted: boolean;
   isArchived: boolean;
 }
@@ -209,6 +211,8 @@ export interface ParleyClient {
   /** Unread messages in all conversations that are neither muted nor archived, as far as the copy goes. */
   readonly unreadTotal: Watched<number>;
   readonly settings: Watched<Settings | null>;
+  /** By name. In groups nothing is shown of what they write and do. */
+  readonly blockedUsers: Watched<UserId[]>;
   readonly limits: Watched<Limits | null>;
   /** Null where files cannot be sent. As the server said last, so that it is known without a connection. */
   readonly fileLimits: Watched<FileLimits | null>;
@@ -264,6 +268,8 @@ export interface ParleyClient {
   markUnread(id: ConversationId): Promise<void>;
   /** The user has opened it. Does nothing where there is no mark. */
   unmarkUnread(id: ConversationId): Promise<void>;
+  /** Blocks a user, who does not learn of it, or ends that. */
+  block(user: UserId, isBlocked: boolean): Promise<void>;
   setSettings(settings: NewSettings): Promise<void>;
   /** Null inherits the user's own setting. */
   setReadReceipts(id: ConversationId, on: boolean | null): Promise<void>;

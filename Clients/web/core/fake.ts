@@ -25,6 +25,7 @@ export class FakeClient implements ParleyClient {
   readonly connection = new Emitter<"online" | "waiting">("online");
   readonly unreadTotal = new Emitter(3);
   readonly settings = new Emitter<Settings | null>({ readReceipts: true, presence: true });
+  readonly blockedUsers = new Emitter<UserId[]>([]);
   readonly limits = new Emitter<Limits | null>({
     textBytes: 16_384,
     titleCharacters: 200,
@@ -222,6 +223,12 @@ export class FakeClient implements ParleyClient {
     return this.done();
   }
 
+  block(user: UserId, isBlocked: boolean) {
+    const others = this.blockedUsers.value.filter((other) => other !== user);
+    this.blockedUsers.set(isBlocked ? [...others, user].sort() : others);
+    return this.done();
+  }
+
   createGroup(members: UserId[], title?: string) {
     return this.done(this.add(title, members, 0));
   }
@@ -315,7 +322,9 @@ export class FakeClient implements ParleyClient {
     const draft = this.drafts.get(conversation.id)?.text;
     const marks = { isMuted: isMuted(conversation), isArchived: isArchived(conversation, conversation.lastSeq) };
     const { id } = conversation;
-    return { id, conversation, others: talk.others, preview: last?.message, draft, isMember: true, ...marks };
+    const isBlocked = conversation.kind === "direct" && this.blockedUsers.value.includes(talk.others[0]!);
+    const about = { id, conversation, others: talk.others, preview: last?.message, draft };
+    return { ...about, isMember: !isBlocked, isBlocked, ...marks };
   }
 
   private change(id: string, message: string, fields: Partial<Message>) {

@@ -33,6 +33,7 @@ export function messagePath(id: string, message: string): string {
 export function syncRequest(call: SyncCall): HTTPRequest {
   if (call.call === "conversations") return get("/v1/conversations", { limit: 200, before: call.before });
   if (call.call === "settings") return get("/v1/settings");
+  if (call.call === "blocks") return get("/v1/blocks");
   if (call.call === "sync") return get("/v1/sync", { since: call.since });
   const path = conversationPath(call.conversation);
   switch (call.call) {
@@ -130,6 +131,10 @@ function rowRequest(row: OutboxRow): HTTPRequest {
       return { method: "PUT", path: "/v1/settings", body: write.settings, idempotencyKey };
     case "conversationSettings": {
       return { method: "PUT", path: `${path}/settings`, body: write.settings, idempotencyKey };
+    }
+    case "block": {
+      const method = write.isBlocked ? "PUT" : "DELETE";
+      return { method, path: `/v1/blocks/${encodeURIComponent(write.user)}`, idempotencyKey };
     }
     case "mark":
       return { ...markRequest(write.mark, path), idempotencyKey };

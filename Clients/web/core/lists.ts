@@ -1,13 +1,15 @@
 import type { ConversationList, ConversationRow, Folder, ListView } from "./client.ts";
+import { hiddenIn, isShown } from "./copy/blocks.ts";
 import { accountOf } from "./copy/copy.ts";
-import type { ConversationRecord, OutboxRow, Reading } from "./copy/database.ts";
+import type { Account, ConversationRecord, OutboxRow, Reading } from "./copy/database.ts";
 import { within } from "./copy/database.ts";
 import { isArchived, isMuted, shownMarks } from "./copy/marks.ts";
 import { messagesBefore } from "./copy/messages.ts";
 import { outboxOf } from "./copy/outbox-rows.ts";
 import { unsentMessage } from "./copy/timeline.ts";
 import { LiveQueries, LiveQuery } from "./live.ts";
-import type { Conversation, ConversationId } from "./model.ts";
+import type { SyncEvent } from "./sync/events.ts";
+import type { Conversation, ConversationId, Message } from "./model.ts";
 
 // Conversations as a list shows them.
 
@@ -17,8 +19,9 @@ const mostNamed = 50;
 const namesShown = 4;
 
 export async function conversationRow(rows: Reading, head: ConversationRecord): Promise<ConversationRow> {
-  const { userId } = await accountOf(rows);
-  const [lastMessage] = await messagesBefore(rows, head.id, head.clearedSeq + 1, head.lastSeq, 1);
+  const account = await accountOf(rows);
+  const { userId, blocked } = account;
+  const lastMessage = await lastShown(rows, head, account);
   const pending = await outboxOf(rows, head.id);
   const unsent = pending.findLast(({ write }) => write.kind === "send");
   const isPending = unsent !== undefined && unsent.messageId !== lastMessage?.id;
@@ -26,14 +29,16 @@ export async function conversationRow(rows: Reading, head: ConversationRecord): 
   const renamed = pending.findLast(({ write, state }) => write.kind === "rename" && state === "waiting")?.write;
   const title = renamed?.kind === "rename" ? renamed.title : head.title;
   const marks = shownMarks(head, pending);
+  const others = members.map((member) => member.userId).filter((user) => user !== userId).slice(0, namesShown);
   return {
     id: head.id,
     conversation: { ...conversationOf({ ...head, title }), ...marks },
-    others: members.map((member) => member.userId).filter((user) => user !== userId).slice(0, namesShown),
+    others,
     preview: isPending ? unsentMessage(unsent, head.id, userId) : lastMessage,
     previewState: isPending ? unsent.state === "failed" ? "failed" : "sending" : lastMessage && "stored",
     draft: (await rows.get("drafts", head.id))?.text,
     isMember: head.windows.at(-1)?.to === undefined,
+    isBlocked: head.kind === "direct" && !!blocked?.includes(others[0] ?? ""),
     isMuted: isMuted(marks),
     isArchived: isArchived(marks, lastMessage?.seq ?? 0),
   };
@@ -51,7 +56,13 @@ function conversationOf(head: ConversationRecord): Conversation {
   return { ...fields, ...positions, memberCount, role, windows, unreadCount: head.unread ?? 0 };
 }
 
-const inInbox = { isMuted: false, isArchived: false };
+async function lastShown(rows: Reading, head: ConversationRecord, account: Account): Promise<Message | undefined> {
+  const isHidden = hiddenIn(account, head);
+  const shows = (message: Message) => isShown(message, isHidden);
+  return (await messagesBefore(rows, head.id, head.clearedSeq + 1, head.lastSeq, 1, shows))[0];
+}
+
+const inInbox = { isMuted: false, isArchived: false, isBlocked: false };
 
 /** A conversation that the user creates, before the server knows it. */
 async function createdRow(rows: Reading, id: ConversationId): Promise<ConversationRow | null> {
@@ -104,13 +115,14 @@ async function headsInOrder(rows: Reading, outbox: OutboxRow[], limit: number): 
 export function conversationList(
   queries: LiveQueries,
   limit: number,
-  lookAtMembers: (id: ConversationId) => void,
+  look: (event: SyncEvent) => void,
   folder: Folder,
 ): ConversationList {
   let count = limit;
   const known = new Map<ConversationId, ConversationRow>();
   const stale = new Set<ConversationId>();
   const asked = new Set<ConversationId>();
+  const searched = new Set<ConversationId>();
   const read = async (rows: Reading): Promise<ListView<ConversationRow>> => {
     const outbox = await rows.all("outbox");
     const created = folder === "inbox" ? outbox.filter(({ write }) => write.kind === "create") : [];
@@ -124,7 +136,12 @@ export function conversationList(
       const row = known.get(head.id)!;
       listed.push(row);
       const isNameless = !row.others.length && !head.title && head.memberCount > 1 && head.memberCount <= mostNamed;
-      if (isNameless && !asked.has(head.id)) asked.add(head.id), lookAtMembers(head.id);
+      if (isNameless && !asked.has(head.id)) asked.add(head.id), look({ type: "lookAtMembers", conversation: head.id });
+      // The copy may have nothing but messages that are not shown.
+      if (!row.preview && head.topSeq && !searched.has(head.id)) {
+        searched.add(head.id);
+        look({ type: "look", conversation: head.id, place: "newest" });
+      }
     }
     return { rows: listed, isLoaded: true, hasMore };
   };
@@ -163,11 +180,15 @@ export function conversationList(
 export async function unreadTotal(rows: Reading, queries: LiveQueries): Promise<number> {
   const unread = await rows.all("conversations", { index: "unread" });
   const outbox = await rows.all("outbox");
+  const account = await accountOf(rows);
   let sum = 0;
   for (const head of unread) {
     const marks = shownMarks(head, outbox.filter(({ conversationId }) => conversationId === head.id));
     queries.refreshAtEndOfMute(head.id, marks.mutedUntil);
-    if (!isMuted(marks) && !isArchived(marks, head.topSeq)) sum += head.unread ?? 0;
+    if (isMuted(marks)) continue;
+    // What is not shown brings nothing back from the archive.
+    const last = marks.archivedSeq === undefined ? 0 : (await lastShown(rows, head, account))?.seq ?? 0;
+    if (!isArchived(marks, last)) sum += head.unread ?? 0;
   }
   return sum;
 }

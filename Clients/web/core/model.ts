@@ -295,6 +295,8 @@ export interface Welcome {
   useq: number;
   conversations: Conversation[];
   more: boolean;
+  /** Whom the user has blocked. Absent from a server without blocks. */
+  blocked?: UserId[];
 }
 
 export interface Status {

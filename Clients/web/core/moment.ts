@@ -13,6 +13,8 @@ export class Moment {
   private typers = new Map<ConversationId, Emitter<UserId[]>>();
   private ends = new Map<string, ReturnType<typeof setTimeout>>();
   private people = new Map<UserId, Emitter<Presence>>();
+  /** Whom the user has blocked: nobody sees them come or type. */
+  private hidden = new Set<UserId>();
   private said = new Map<ConversationId, number>();
 
   typing(id: ConversationId): Emitter<UserId[]> {
@@ -27,14 +29,24 @@ export class Moment {
 
   take(notice: SyncNotice): void {
     if (notice.notice === "typing") this.setTyping(notice.conversation, notice.user, notice.active);
-    if (notice.notice === "presence") {
+    if (notice.notice === "presence" && !this.hidden.has(notice.user)) {
       this.presence(notice.user).set({ online: notice.online, lastSeen: notice.lastSeen });
     }
     // After a reconnection everybody counts as away until a frame says otherwise.
     if (notice.notice === "connection" && notice.state !== "online") this.forget();
   }
 
-  private setTyping(id: ConversationId, user: UserId, active: boolean): void {
+  hide(users: UserId[]): void {
+    this.hidden = new Set(users);
+    for (const key of [...this.ends.keys()]) {
+      const [id, user] = key.split(" ") as [ConversationId, UserId];
+      if (this.hidden.has(user)) this.setTyping(id, user, false);
+    }
+    for (const user of users) this.people.get(user)?.set({ online: false });
+  }
+
+  private setTyping(id: ConversationId, user: UserId, isTyping: boolean): void {
+    const active = isTyping && !this.hidden.has(user);
     const key = `${id} ${user}`;
     clearTimeout(this.ends.get(key));
     const others = this.typing(id).value.filter((other) => other !== user);

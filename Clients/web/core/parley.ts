@@ -12,7 +12,7 @@ import { conversationList, oneRow, unreadTotal } from "./lists.ts";
 import { type LiveOptions, LiveQuery } from "./live.ts";
 import type * as model from "./model.ts";
 import { openCopy } from "./opening.ts";
-import { resultsOf, searchCopy } from "./search.ts";
+import { resultsOf, searchCopy, shownResults } from "./search.ts";
 import { LiveTimeline } from "./timeline-window.ts";
 import { Emitter } from "./watched.ts";
 import { Writing } from "./writing.ts";
@@ -52,6 +52,11 @@ class Parley extends Writing implements kit.ParleyClient {
     isAccount,
     async (rows) => (await accountOf(rows)).userId ?? null,
   );
+  readonly blockedUsers = this.watch<model.UserId[]>(
+    [],
+    isAccount,
+    async (rows) => (await accountOf(rows)).blocked ?? [],
+  );
   readonly settings = this.watch<model.Settings | null>(null, (to) => to.account || to.outbox, settingsOf);
   readonly unreadTotal = this.watch(
     0,
@@ -70,6 +75,7 @@ class Parley extends Writing implements kit.ParleyClient {
   ) {
     super(hub);
     const { signal } = this.listening;
+    this.blockedUsers.subscribe((users) => hub.moment.hide(users));
     globalThis.addEventListener("online", () => this.comeBack(), { signal });
     globalThis.addEventListener("offline", () => hub.tell({ tell: "suspend" }), { signal });
     document.addEventListener("visibilitychange", () => document.hidden || this.comeBack(), { signal });
@@ -87,7 +93,7 @@ class Parley extends Writing implements kit.ParleyClient {
   }
 
   conversations(limit = 50, folder: kit.Folder = "inbox"): kit.ConversationList {
-    return conversationList(this.hub.queries, limit, (id) => this.lookAtMembers(id), folder);
+    return conversationList(this.hub.queries, limit, (event) => this.hub.tell({ tell: "event", event }), folder);
   }
 
   private lookAtMembers(conversation: Id): void {
@@ -192,7 +198,8 @@ class Parley extends Writing implements kit.ParleyClient {
     const query = { q: words, conversationId: conversation, limit: 50, cursor: next };
     try {
       const page = await this.hub.ask<model.SearchPage>(get("/v1/search", query));
-      return { results: resultsOf(page), next: page.nextCursor, isLocal: false };
+      const results = await this.hub.database.read((rows) => shownResults(rows, resultsOf(page)));
+      return { results, next: page.nextCursor, isLocal: false };
     } catch {
       const results = await this.hub.database.read((rows) => searchCopy(rows, words, conversation));
       return { results, isLocal: true };

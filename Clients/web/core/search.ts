@@ -1,4 +1,6 @@
 import type { SearchResult } from "./client.ts";
+import { hiddenIn, isShown } from "./copy/blocks.ts";
+import { accountOf } from "./copy/copy.ts";
 import type { Reading } from "./copy/database.ts";
 import { rangeAt } from "./copy/ranges.ts";
 import type { ConversationId, SearchPage } from "./model.ts";
@@ -19,6 +21,17 @@ export function resultsOf({ results }: SearchPage): SearchResult[] {
   }));
 }
 
+/** The server finds also what is not shown. */
+export async function shownResults(rows: Reading, results: SearchResult[]): Promise<SearchResult[]> {
+  const account = await accountOf(rows);
+  const shown: SearchResult[] = [];
+  for (const result of account.blocked?.length ? results : []) {
+    const head = await rows.get("conversations", result.message.conversationId) ?? { kind: "" };
+    if (isShown(result.message, hiddenIn(account, head))) shown.push(result);
+  }
+  return account.blocked?.length ? shown : results;
+}
+
 /**
  * Messages of the copy that have all words of a text, newest first. What the user may have hidden without the copy knowing
  * is not among them.
@@ -26,12 +39,15 @@ export function resultsOf({ results }: SearchPage): SearchResult[] {
 export async function searchCopy(rows: Reading, words: string, id?: ConversationId): Promise<SearchResult[]> {
   const wanted = words.toLowerCase().split(/[^\p{L}\p{N}\p{S}]+/u).filter(Boolean);
   if (!wanted.length) return [];
+  const account = await accountOf(rows);
   const found: SearchResult[] = [];
   for (const conversation of id === undefined ? await latest(rows) : [id]) {
-    const { unsureThrough = 0, ranges = [] } = await rows.get("conversations", conversation) ?? {};
+    const { unsureThrough = 0, ranges = [], kind = "" } = await rows.get("conversations", conversation) ?? {};
+    const isHidden = hiddenIn(account, { kind });
     const query = { from: [conversation, 1], to: [conversation, []], isDescending: true, limit: messagesRead };
     for (const message of await rows.all("messages", query)) {
-      if (message.seq <= unsureThrough && !rangeAt(ranges, message.seq)) continue;
+      const isUnsure = message.seq <= unsureThrough && !rangeAt(ranges, message.seq);
+      if (isUnsure || !isShown(message, isHidden)) continue;
       // As the server's: the text, and below it the names of its files.
       const text = [message.text ?? "", ...message.attachments?.map(({ name }) => name) ?? []].join("\n").trim();
       const lower = text.toLowerCase();

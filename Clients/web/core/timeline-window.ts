@@ -1,6 +1,8 @@
 import type { TimelineAnchor, TimelineView, TimelineWindow } from "./client.ts";
 import type { Reading } from "./copy/database.ts";
-import { messagesAfter } from "./copy/messages.ts";
+import { hiddenIn, isShown } from "./copy/blocks.ts";
+import { accountOf } from "./copy/copy.ts";
+import { shownAfter } from "./copy/messages.ts";
 import { firstUnread, seqOf, timeline, type TimelinePage, type TimelinePart } from "./copy/timeline.ts";
 import { LiveQueries, LiveQuery } from "./live.ts";
 import type { ConversationId, MessageId } from "./model.ts";
@@ -74,7 +76,9 @@ export class LiveTimeline extends Emitter<TimelineView> implements TimelineWindo
    */
   private async hold(rows: Reading, firstSeq: number): Promise<void> {
     const { generation } = this;
-    const count = (await messagesAfter(rows, this.id, firstSeq, Infinity, most + 1)).length;
+    const isHidden = hiddenIn(await accountOf(rows), await rows.get("conversations", this.id) ?? { kind: "" });
+    const shown = await shownAfter(rows, this.id, firstSeq, Infinity, most + 1, (row) => isShown(row, isHidden));
+    const count = shown.length;
     if (generation !== this.generation) return;
     if (count <= most || this.isAtEnd) {
       this.part = { ...this.part, before: Math.min(most, Math.max(this.part.before, count)) };

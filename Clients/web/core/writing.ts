@@ -1,5 +1,7 @@
 import type { Draft, NewFile, SendOptions } from "./client.ts";
 import { blobKey, unsentPrefix } from "./copy/blobs.ts";
+import { readThrough } from "./copy/blocks.ts";
+import { accountOf } from "./copy/copy.ts";
 import { shownMarks } from "./copy/marks.ts";
 import { discardUnsent, dismiss, enqueue, outboxOf, retry } from "./copy/outbox-rows.ts";
 import type { Hub } from "./hub.ts";
@@ -84,8 +86,12 @@ export class Writing {
   }
 
   async read(id: Id, seq: number): Promise<void> {
-    const head = await this.hub.database.read((rows) => rows.get("conversations", id));
-    if (head && seq > head.readSeq) await this.enqueue({ kind: "read", seq }, id);
+    const through = await this.hub.database.read(async (rows) => {
+      const head = await rows.get("conversations", id);
+      const through = head && await readThrough(rows, head, await accountOf(rows), seq);
+      return through && through > head.readSeq ? through : undefined;
+    });
+    if (through) await this.enqueue({ kind: "read", seq: through }, id);
   }
 
   rename(id: Id, title: string): Promise<void> {
@@ -144,6 +150,10 @@ export class Writing {
 
   private mark(id: Id, mark: Mark): Promise<void> {
     return this.enqueue({ kind: "mark", mark, after: 0 }, id);
+  }
+
+  block(user: UserId, isBlocked: boolean): Promise<void> {
+    return this.enqueue({ kind: "block", user, isBlocked, after: 0 });
   }
 
   setSettings(settings: NewSettings): Promise<void> {

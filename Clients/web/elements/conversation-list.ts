@@ -1,6 +1,7 @@
 import type { ConversationList, ConversationRow, Folder, ListView, ParleyClient } from "../core/client.ts";
 import { type ConversationId, forEver, type Time } from "../core/model.ts";
 import { avatar } from "./avatar.ts";
+import { setBlocked } from "./blocking.ts";
 import { arrange, Endings, make, set } from "./dom.ts";
 import { ActionMenu } from "./menu.ts";
 import { briefTime, onNewDay, previewOf, titleOf, today } from "./words.ts";
@@ -83,7 +84,8 @@ export class Conversations extends HTMLElement {
   #openMenu(option: HTMLElement, at: { x: number; y: number } | null): void {
     const row = this.#shown.get(option.dataset.id!)?.row;
     if (!row) return;
-    const { id, isMuted, isArchived, conversation } = row;
+    const { id, isMuted, isArchived, isBlocked, conversation } = row;
+    const other = conversation.kind === "direct" ? row.others[0] : undefined;
     const client = this.#client;
     const isUnread = conversation.unreadCount > 0 || conversation.markedUnread;
     const readAll = () => void client.unmarkUnread(id).then(() => client.read(id, conversation.lastSeq));
@@ -100,6 +102,11 @@ export class Conversations extends HTMLElement {
           isUnread
             ? { name: "Mark as read", run: readAll }
             : { name: "Mark as unread", run: () => void client.markUnread(id) },
+          ...other === undefined ? [] : [{
+            name: isBlocked ? "Unblock" : "Block",
+            isDangerous: !isBlocked,
+            run: () => void setBlocked(this, client, other, !isBlocked),
+          }],
         ],
       },
       option,
@@ -154,6 +161,7 @@ export class Conversations extends HTMLElement {
         unread ? `${unread} unread` : isUnread ? "marked as unread" : "",
         isPinned ? "pinned" : "",
         row.isMuted ? "muted" : "",
+        row.isBlocked ? "blocked" : "",
         this.#previewText(row),
         briefTime(time),
       ].filter((part) => part).join(", "),
@@ -175,6 +183,7 @@ export class Conversations extends HTMLElement {
           make("span.title", { dir: "auto" }, title),
           isPinned && make("span.sign", "📌"),
           row.isMuted && make("span.sign", "🔕"),
+          row.isBlocked && make("span.sign", "🚫"),
           make("time", briefTime(time)),
         ),
         make(

@@ -9,6 +9,7 @@ import type {
 import type { Attachment, ConversationId, MessageId, ReceiptPage, Time, UserId } from "../core/model.ts";
 import { kindOf } from "../core/media/kinds.ts";
 import { avatar } from "./avatar.ts";
+import { blockButton } from "./blocking.ts";
 import type { BubbleActions } from "./bubble.ts";
 import { Composer } from "./composer.ts";
 import { openDetails } from "./details.ts";
@@ -42,7 +43,7 @@ export class ConversationView extends HTMLElement {
   #composer = new Composer();
   #menu = new ActionMenu();
   #drop = make("div.drop", { "aria-hidden": "true", hidden: true }, make("span", "Drop files to attach them"));
-  #former = make("p.former", { hidden: true }, "You are no longer in this conversation.");
+  #former = make("p.former", { hidden: true });
 
   open(client: ParleyClient, id: ConversationId, anchor: TimelineAnchor): void {
     [this.#client, this.#id] = [client, id];
@@ -102,7 +103,7 @@ export class ConversationView extends HTMLElement {
   }
 
   focusField(): void {
-    if (this.#row?.isMember !== false) this.#composer.focusField();
+    if (!this.#composer.hidden) this.#composer.focusField();
   }
 
   jump(message: MessageId): void {
@@ -125,19 +126,30 @@ export class ConversationView extends HTMLElement {
   #showHeading(row: ConversationRow): void {
     const title = titleOf(row);
     const isDirect = row.conversation.kind === "direct";
-    const key = `${title} ${row.others} ${row.conversation.memberCount} ${row.isMember}`;
+    const key = `${title} ${row.others} ${row.conversation.memberCount} ${row.isMember} ${row.isBlocked}`;
     if (key === this.#shownWith) return;
     this.#shownWith = key;
     this.#heading.textContent = title;
     this.#face.replaceChildren(
       avatar(isDirect ? row.others.slice(0, 1) : row.conversation.title ? [title] : row.others, 36),
     );
-    this.#composer.hidden = !row.isMember;
-    this.#former.hidden = row.isMember;
+    this.#showWhetherOver(row);
     this.#presence.end();
-    if (isDirect && row.others[0]) {
+    if (row.isBlocked) this.#status.textContent = "";
+    else if (isDirect && row.others[0]) {
       this.#presence.add(this.#client.presence(row.others[0]).subscribe((value) => this.#showPresence(value)));
     } else this.#status.textContent = `${row.conversation.memberCount} people`;
+  }
+
+  /** Whether one can write, and why not. */
+  #showWhetherOver({ isMember, isBlocked, others: [other] }: ConversationRow): void {
+    this.#composer.hidden = isBlocked || !isMember;
+    this.#former.hidden = !isBlocked && isMember;
+    this.#former.replaceChildren(
+      ...isBlocked
+        ? [`You have blocked ${other}. `, blockButton(this, this.#client, other!)]
+        : ["You are no longer in this conversation."],
+    );
   }
 
   #showPresence({ online, lastSeen }: Presence): void {

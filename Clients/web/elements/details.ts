@@ -1,6 +1,7 @@
 import type { ConversationRow, ParleyClient } from "../core/client.ts";
 import type { ConversationId, Member, UserId } from "../core/model.ts";
 import { avatar } from "./avatar.ts";
+import { blockButton } from "./blocking.ts";
 import { confirm, openDialog, toggle } from "./dialog.ts";
 import { Endings, iconButton, make } from "./dom.ts";
 import { titleOf } from "./words.ts";
@@ -30,6 +31,7 @@ export function openDetails(owner: Element, client: ParleyClient, id: Conversati
       actions.replaceChildren(...actionsOf(row));
     }),
     members.subscribe(showPeople),
+    client.blockedUsers.subscribe(showPeople),
     client.conversationSettings(id).subscribe((value) => {
       if (value) {
         settings.replaceChildren(
@@ -86,6 +88,7 @@ export function openDetails(owner: Element, client: ParleyClient, id: Conversati
       avatar([userId], 32),
       make("span.name", { dir: "auto" }, isSelf ? `${userId} (you)` : userId),
       make("span.detail", role === "owner" && isGroup ? "Owner" : ""),
+      !isSelf && blockButton(owner, client, userId),
       isOwner && isGroup && !isSelf && iconButton(`Remove ${userId}`, "close", () => void remove(userId)),
     );
   }
@@ -119,7 +122,6 @@ export function openDetails(owner: Element, client: ParleyClient, id: Conversati
       "Clear history for me",
       () => void ask("Clear the history?", "Others keep it.", "Clear", () => client.clearHistory(id)),
     );
-    if (row.conversation.kind === "direct") return [clear];
     const leave = button(
       "Leave conversation",
       () =>
@@ -130,12 +132,13 @@ export function openDetails(owner: Element, client: ParleyClient, id: Conversati
           () => client.leave(id),
         ),
     );
+    if (row.conversation.kind === "direct" && row.isMember) return [clear];
     const unlist = button(
       "Remove from list",
       () =>
         void ask(
           "Remove it from your list?",
-          "You have left it; it will not come back.",
+          row.isBlocked ? "It comes back when you unblock them." : "You have left it; it will not come back.",
           "Remove",
           () => client.removeFromList(id),
           true,

@@ -1,5 +1,6 @@
 import type { ParleyClient } from "../core/client.ts";
 import { avatar } from "./avatar.ts";
+import { blockedPeople } from "./blocking.ts";
 import { confirm, openDialog, toggle } from "./dialog.ts";
 import { Endings, make } from "./dom.ts";
 
@@ -7,6 +8,7 @@ import { Endings, make } from "./dom.ts";
 export function openSettings(owner: Element, client: ParleyClient): void {
   const endings = new Endings();
   const switches = make("div");
+  const blocked = make("div");
   const name = client.userId.value ?? "";
   const dialog = openDialog(
     owner,
@@ -14,9 +16,12 @@ export function openSettings(owner: Element, client: ParleyClient): void {
     make("div.heading", avatar([name], 64), make("h3", { dir: "auto" }, name)),
     switches,
     notificationButton(),
+    make("h3", "Blocked"),
+    blocked,
     make("div.actions", make("button.danger", { onclick: () => void signOut() }, "Sign out")),
   );
   dialog.addEventListener("close", () => endings.end());
+  endings.add(client.blockedUsers.subscribe(() => blocked.replaceChildren(blockedPeople(owner, client))));
   endings.add(client.settings.subscribe((settings) => {
     if (!settings) return;
     switches.replaceChildren(

@@ -1,6 +1,7 @@
 import type { Conversation, ConversationId, Message } from "../model.ts";
 import type { Range, SyncWrite } from "../sync/events.ts";
 import { applyChange, applyPrivateChange, storePage } from "./changes.ts";
+import { outdateBlocks, storeBlocks } from "./blocks.ts";
 import type { CopyWriter } from "./copy.ts";
 import type { ConversationRecord } from "./database.ts";
 import { within } from "./database.ts";
@@ -25,6 +26,8 @@ async function apply(copy: CopyWriter, write: SyncWrite): Promise<void> {
       return await copy.discardAll();
     case "settings":
       return copy.setAccount({ settings: write.settings });
+    case "blocks":
+      return await storeBlocks(copy, write.users, write.useq);
     case "listComplete":
       return copy.setAccount({ isListComplete: write.isComplete });
     case "syncCursor":
@@ -156,6 +159,7 @@ async function outdateSome(copy: CopyWriter, id?: ConversationId, range?: Range)
     return;
   }
   for (const head of await copy.allHeads()) outdate(copy, head, range);
+  outdateBlocks(copy);
   copy.showEverything();
 }
 

@@ -1,6 +1,7 @@
 import type { Change, ConversationId, History, PrivateChange, Window } from "../model.ts";
 import type { Place } from "../sync/events.ts";
 import { clearHistory, followFrom, hideMessage, outdate } from "./apply.ts";
+import { applyBlock, hiddenIn, isShown } from "./blocks.ts";
 import type { CopyWriter } from "./copy.ts";
 import type { ConversationRecord } from "./database.ts";
 import { applyMark, markKinds, moveRead } from "./marks.ts";
@@ -24,7 +25,8 @@ export async function applyChange(copy: CopyWriter, change: Change, movesCursor:
   if (!isShownWithoutMessage(change) && seq > unsureThrough) copy.setHead(id, { ranges: cover(ranges, [seq, seq]) });
   if (change.kind !== "message.created" || !message) return;
   await forgetSent(copy, id, message);
-  if (movesCursor && isUnread(message, copy.account.userId)) copy.announce(message);
+  const isHidden = hiddenIn(copy.account, (await copy.head(id))!);
+  if (movesCursor && isShown(message, isHidden) && isUnread(message, copy.account.userId)) copy.announce(message);
 }
 
 function moveCursor(copy: CopyWriter, head: ConversationRecord, seq: number): void {
@@ -93,6 +95,10 @@ async function applyNew(copy: CopyWriter, change: PrivateChange): Promise<void> 
   if (kind === "conversation.removed") return await copy.discard(id);
   // A response that was asked for before may be what the conversation begins with here.
   if (markKinds.includes(kind)) return applyMark(copy, await copy.headOrNew(id), change);
+  if (kind === "blocked") {
+    await applyBlock(copy, change);
+    return await moveWindow(copy, id, !change.blocked);
+  }
   const head = await copy.head(id);
   if (!head) return;
   if (kind === "message.hidden" && change.messageId !== undefined) await hideMessage(copy, id, change.messageId);
@@ -101,6 +107,16 @@ async function applyNew(copy: CopyWriter, change: PrivateChange): Promise<void> 
   else if (kind === "settings.changed") {
     copy.setHead(id, { settings: { readReceipts: change.readReceipts ?? true, inherited: change.inherited ?? [] } });
   }
+}
+
+/**
+ * A window of the direct conversation has ended or begun, which no change tells. Messages of before may have changed unseen
+ * until it began, which also brings it back into the list.
+ */
+async function moveWindow(copy: CopyWriter, id: ConversationId, isOpen: boolean): Promise<void> {
+  const head = isOpen ? await copy.headOrNew(id) : await copy.head(id);
+  if (isOpen) outdate(copy, head!, [1, Math.max(1, head!.headSeq, head!.cursor ?? 0)]);
+  if (head) copy.setHead(id, { needsHead: true });
 }
 
 function applyOwnSettings(copy: CopyWriter, { readReceipts, presence }: PrivateChange): void {

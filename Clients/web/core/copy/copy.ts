@@ -9,6 +9,7 @@ import {
   within,
   type Writing,
 } from "./database.ts";
+import { hiddenIn } from "./blocks.ts";
 import { countUnread } from "./unread.ts";
 
 /** What a transaction changed, for those who show it, in this tab and in others. */
@@ -173,12 +174,16 @@ export class CopyWriter {
     await this.rows.put("releases", release);
   }
 
+  private async unread(head: ConversationRecord): Promise<number | undefined> {
+    return await countUnread(this.rows, head, hiddenIn(this.account, head), this.account.userId) || undefined;
+  }
+
   private async finish(): Promise<Touched> {
     for (const id of new Set([...this.changed, ...this.shown])) {
       const head = await this.head(id);
       if (!head) continue;
       const isCounted = this.shown.has(id) || this.touched.everything;
-      const unread = isCounted ? await countUnread(this.rows, head, this.account.userId) || undefined : head.unread;
+      const unread = isCounted ? await this.unread(head) : head.unread;
       if (this.changed.has(id) || unread !== head.unread) await this.rows.put("conversations", { ...head, unread });
     }
     if (this.isAccountChanged) await this.rows.put("account", this.account);

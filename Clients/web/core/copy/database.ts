@@ -15,6 +15,7 @@ import type { FileLimits } from "../client.ts";
 import type { Range } from "../sync/events.ts";
 import type { PendingWrite } from "../outbox/writes.ts";
 import type { Blobs } from "./blobs.ts";
+import type { Blocks } from "./blocks.ts";
 
 // The tables of a copy, and the little of a database that the core needs: IndexedDB in browsers, an ordered map in tests.
 
@@ -30,6 +31,9 @@ export interface Account {
   isListComplete: boolean;
   /** Absent until they are known. */
   settings?: Settings;
+  blocks?: Blocks;
+  /** Whom the user has blocked, with what waits in the outbox, by name. */
+  blocked?: UserId[];
   /** The last one, so that a page that is opened again need not ask for it. */
   token?: string;
   /** What files the server takes, as it said last; absent where it takes none. */
@@ -126,7 +130,7 @@ export interface MemberRecord {
 export interface OutboxRow {
   /** Given by the database; rows with a higher key were written later. */
   key: number;
-  /** Empty for the user's own settings. */
+  /** Empty for the user's own settings and blocks. */
   conversationId: ConversationId;
   messageId?: MessageId;
   write: PendingWrite;

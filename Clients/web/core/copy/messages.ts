@@ -37,19 +37,25 @@ export function messageById(rows: Reading, id: ConversationId, message: MessageI
   return rows.get("messages", [id, message], "id");
 }
 
-/** The last messages within positions, ascending. */
+type Shown = (message: Message) => boolean;
+
+const all: Shown = () => true;
+
+/** The last messages within positions that are shown, ascending. */
 export async function messagesBefore(
   rows: Reading,
   id: ConversationId,
   first: number,
   last: number,
   limit: number,
+  isShown = all,
 ): Promise<MessageRecord[]> {
   let found: MessageRecord[] = [];
   // Reading backwards one by one is slow in browsers. Not every position has a message, so the pieces grow.
   for (let [end, span] = [last, limit]; end >= first && found.length < limit; span *= 4) {
     const begin = Math.max(first, end - span + 1);
-    found = [...await rows.all("messages", { from: [id, begin], to: [id, end] }), ...found];
+    const read = await rows.all("messages", { from: [id, begin], to: [id, end] });
+    found = [...read.filter(isShown), ...found];
     end = begin - 1;
   }
   return found.slice(-limit);
@@ -64,4 +70,23 @@ export function messagesAfter(
   limit?: number,
 ): Promise<MessageRecord[]> {
   return first > last ? Promise.resolve([]) : rows.all("messages", { from: [id, first], to: [id, last], limit });
+}
+
+/** The first messages within positions that are shown, ascending. */
+export async function shownAfter(
+  rows: Reading,
+  id: ConversationId,
+  first: number,
+  last: number,
+  limit: number,
+  isShown: Shown,
+): Promise<MessageRecord[]> {
+  const found: MessageRecord[] = [];
+  for (let from = first; found.length < limit;) {
+    const read = await messagesAfter(rows, id, from, last, limit);
+    found.push(...read.filter(isShown));
+    if (read.length < limit) break;
+    from = read.at(-1)!.seq + 1;
+  }
+  return found.slice(0, limit);
 }

@@ -9,6 +9,7 @@ import type {
 } from "../model.ts";
 import { joined, type PendingFile, type PendingWrite } from "../outbox/writes.ts";
 import { clearHistory, hideMessage, storeAlone, storeConversation } from "./apply.ts";
+import { completeBlock, enqueueBlock, showBlocks } from "./blocks.ts";
 import type { CopyWriter } from "./copy.ts";
 import type { ConversationRecord, OutboxRow, Reading } from "./database.ts";
 import { completeMark, moveRead } from "./marks.ts";
@@ -18,7 +19,7 @@ import { messageById } from "./messages.ts";
 
 export interface NewWrite {
   write: PendingWrite;
-  /** Empty for the user's own settings. */
+  /** Empty for the user's own settings and blocks. */
   conversationId: ConversationId;
   messageId?: MessageId;
   at: string;
@@ -33,6 +34,7 @@ export interface NewWrite {
 export async function enqueue(copy: CopyWriter, { write, ...about }: NewWrite): Promise<void> {
   const { conversationId, messageId } = about;
   copy.showOutbox();
+  if (write.kind === "block") return await enqueueBlock(copy, { ...about, write, state: "waiting", wasTried: false });
   if (conversationId) copy.show(conversationId);
   const head = await copy.head(conversationId);
   if (write.kind === "read" && head) await readTo(copy, head, write.seq);
@@ -151,6 +153,8 @@ export async function complete(copy: CopyWriter, row: OutboxRow, body: unknown):
   await storeResponse(copy, row, body);
   await storeUntold(copy, row);
   await copy.rows.remove("outbox", row.key);
+  const { write } = row;
+  if (write.kind === "block") await completeBlock(copy, write.user, write.isBlocked, write.after);
   await releaseFiles(copy, row);
   copy.showOutbox();
   if (row.conversationId) copy.show(row.conversationId);
@@ -205,6 +209,7 @@ export async function refuse(copy: CopyWriter, row: OutboxRow, problem: Problem)
   // Nobody waits for these.
   else if (row.write.kind === "read") await copy.rows.remove("outbox", row.key);
   else await copy.rows.put("outbox", { ...present, state: "refused", problem });
+  if (row.write.kind === "block") await showBlocks(copy);
 }
 
 /** Later writes to a message that the server will never have join it now. */

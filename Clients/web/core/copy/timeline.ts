@@ -1,9 +1,10 @@
 import type { RowState, TimelineRow } from "../client.ts";
 import type { Attachment, ConversationId, Message, MessageId, UserId } from "../model.ts";
 import type { Place } from "../sync/events.ts";
+import { hiddenIn, isShown, withShownTapbacks } from "./blocks.ts";
 import { accountOf } from "./copy.ts";
-import type { ConversationRecord, OutboxRow, Reading } from "./database.ts";
-import { messageById, messagesAfter, messagesBefore } from "./messages.ts";
+import type { Account, ConversationRecord, OutboxRow, Reading } from "./database.ts";
+import { messageById, messagesAfter, messagesBefore, shownAfter } from "./messages.ts";
 import { buried, outboxOf, withTapback } from "./outbox-rows.ts";
 import { rangeAt } from "./ranges.ts";
 import { isUnread } from "./unread.ts";
@@ -32,13 +33,16 @@ export interface TimelinePage {
 /** A hole in the copy ends a page, and is named as its gap. */
 export async function timeline(rows: Reading, id: ConversationId, part: TimelinePart): Promise<TimelinePage> {
   const pending = await outboxOf(rows, id);
-  const { userId } = await accountOf(rows);
+  const account = await accountOf(rows);
+  const { userId } = account;
   const head = await rows.get("conversations", id);
-  const page = head?.headSeq ? await stored(rows, head, pending, part) : emptyPage;
+  const isHidden = hiddenIn(account, head ?? { kind: "" });
+  const page = head?.headSeq ? await stored(rows, head, account, pending, part) : emptyPage;
   const untold = head?.headSeq && part.at === "end" ? await ahead(rows, head, userId) : [];
-  const messages = withPending([...page.messages, ...untold], page.hasMoreAfter ? [] : pending, id, userId);
+  const known = [...page.messages, ...untold].map((message) => withShownTapbacks(message, isHidden));
+  const messages = withPending(known, page.hasMoreAfter ? [] : pending, id, userId);
   const shown = messages.flatMap((row) => withChanges(row, pending, userId));
-  const parents = await Promise.all(shown.map(({ message }) => parentOf(rows, message, pending, userId)));
+  const parents = await Promise.all(shown.map(({ message }) => shownParent(rows, message, pending, isHidden, userId)));
   const { hasMoreBefore, hasMoreAfter, gap } = page;
   return { rows: shown.map((row, index) => ({ ...row, parent: parents[index] })), hasMoreBefore, hasMoreAfter, gap };
 }
@@ -50,20 +54,31 @@ const emptyPage: StoredPage = { messages: [], hasMoreBefore: false, hasMoreAfter
 function stored(
   rows: Reading,
   head: ConversationRecord,
+  account: Account,
   pending: OutboxRow[],
   part: TimelinePart,
 ): Promise<StoredPage> | StoredPage {
   const cleared = pending.map(({ write, state }) => state === "waiting" && write.kind === "clear" ? write.through : 0);
   const first = Math.max(head.windows[0]?.from ?? 1, Math.max(head.clearedSeq, ...cleared) + 1);
   if (first > head.lastSeq) return emptyPage;
-  return part.at === "end" ? newest(rows, head, first, part.before) : around(rows, head, first, part.at, part);
+  const isHidden = hiddenIn(account, head);
+  const shows = (message: Message) => isShown(message, isHidden);
+  return part.at === "end"
+    ? newest(rows, head, first, part.before, shows)
+    : around(rows, head, first, part.at, part, shows);
 }
 
-async function newest(rows: Reading, head: ConversationRecord, firstSeq: number, limit: number): Promise<StoredPage> {
+async function newest(
+  rows: Reading,
+  head: ConversationRecord,
+  firstSeq: number,
+  limit: number,
+  shows: (message: Message) => boolean,
+): Promise<StoredPage> {
   const range = head.ranges.at(-1);
   if (!range || range[1] < firstSeq) return { messages: [], hasMoreBefore: true, hasMoreAfter: false, gap: "newest" };
   const first = Math.max(range[0], firstSeq);
-  const found = await messagesBefore(rows, head.id, first, range[1], limit + 1);
+  const found = await messagesBefore(rows, head.id, first, range[1], limit + 1, shows);
   const isEnough = found.length > limit;
   const hasMoreBefore = isEnough || first > firstSeq;
   let gap: Place | undefined;
@@ -89,12 +104,13 @@ async function around(
   firstSeq: number,
   seq: number,
   { before, after }: TimelinePart,
+  shows: (message: Message) => boolean,
 ): Promise<StoredPage> {
   const range = rangeAt(ranges, seq);
   if (!range) return { messages: [], hasMoreBefore: true, hasMoreAfter: true, gap: { around: seq } };
   const first = Math.max(range[0], firstSeq);
-  const older = await messagesBefore(rows, id, first, seq, before + 1);
-  const newer = await messagesAfter(rows, id, seq + 1, range[1], after + 1);
+  const older = await messagesBefore(rows, id, first, seq, before + 1, shows);
+  const newer = await shownAfter(rows, id, seq + 1, range[1], after + 1, shows);
   const [isEnoughBefore, isEnoughAfter] = [older.length > before, newer.length > after];
   let gap: Place | undefined;
   if (!isEnoughBefore && first > firstSeq) gap = { before: range[0] };
@@ -112,9 +128,10 @@ export async function firstUnread(rows: Reading, id: ConversationId, seen: numbe
   const head = await rows.get("conversations", id);
   const range = rangeAt(head?.ranges ?? [], seen + 1);
   if (!range) return undefined;
-  const { userId } = await accountOf(rows);
+  const account = await accountOf(rows);
+  const isHidden = hiddenIn(account, head!);
   const messages = await messagesAfter(rows, id, seen + 1, range[1], 200);
-  return messages.find((message) => isUnread(message, userId));
+  return messages.find((message) => isUnread(message, account.userId) && isShown(message, isHidden));
 }
 
 // What the user did since.
@@ -162,6 +179,18 @@ function withChanges(row: TimelineRow, pending: OutboxRow[], own?: UserId): Time
     if (write.kind === "tapback") message = withTapback(message, write.tapback, own);
   }
   return [message === row.message ? row : { ...row, message }];
+}
+
+/** The parent of a reply, unless it is of somebody who is not shown. */
+async function shownParent(
+  rows: Reading,
+  message: Message,
+  pending: OutboxRow[],
+  isHidden: ReturnType<typeof hiddenIn>,
+  own?: UserId,
+): Promise<TimelineRow["parent"]> {
+  const parent = await parentOf(rows, message, pending, own);
+  return isHidden(parent?.senderId) ? undefined : parent;
 }
 
 /** The parent of a reply, as far as it may be shown. */

@@ -1,6 +1,9 @@
 import type { Message, UserId } from "../model.ts";
+import { type hiddenIn, isShown } from "./blocks.ts";
 import type { ConversationRecord, Reading } from "./database.ts";
 import { rangeAt } from "./ranges.ts";
+
+type IsHidden = ReturnType<typeof hiddenIn>;
 
 const most = 100;
 /** The user's own messages and tombstones are passed over; beyond this many rows nobody counts. */
@@ -9,27 +12,41 @@ const rowsAtOnce = 120;
 
 /**
  * The unread messages, counted in the copy where it has them all. Where it has not, the server's count stands, less what
- * was read since and is in the copy, and what was deleted for everyone since, and the messages after it are added.
+ * was read since and is in the copy, what was deleted for everyone since, and what of it is known to be not shown, and the
+ * messages after it are added.
  */
-export async function countUnread(rows: Reading, head: ConversationRecord, own?: UserId): Promise<number> {
+export async function countUnread(
+  rows: Reading,
+  head: ConversationRecord,
+  isHidden: IsHidden,
+  own?: UserId,
+): Promise<number> {
   const seen = Math.max(head.readSeq, head.clearedSeq);
   if (seen >= head.lastSeq) return 0;
   const isWhole = (rangeAt(head.ranges, seen + 1)?.[1] ?? 0) >= head.lastSeq;
   const { seq } = head.toldUnread;
-  const told = isWhole || seen >= seq ? 0 : Math.min(await countTold(rows, head, seen, own), seq - seen);
+  const told = isWhole || seen >= seq ? 0 : Math.min(await countTold(rows, head, seen, isHidden, own), seq - seen);
   const after = isWhole ? seen : Math.max(seen, seq);
   if (told >= most || after >= head.lastSeq) return Math.min(most, told);
-  return Math.min(most, told + await countStored(rows, head, after + 1, Infinity, (message) => isUnread(message, own)));
+  const counts = (message: Message) => isUnread(message, own) && isShown(message, isHidden);
+  return Math.min(most, told + await countStored(rows, head, after + 1, Infinity, counts));
 }
 
 /** What is left of the server's count. A hundred may be more. */
-async function countTold(rows: Reading, head: ConversationRecord, seen: number, own?: UserId): Promise<number> {
+async function countTold(
+  rows: Reading,
+  head: ConversationRecord,
+  seen: number,
+  isHidden: IsHidden,
+  own?: UserId,
+): Promise<number> {
   const { count, seq, after } = head.toldUnread;
   if (count >= most) return count;
   const hasRead = (rangeAt(head.ranges, after + 1)?.[1] ?? 0) >= seen;
   // A message that is deleted does not change any more.
   const isGone = (message: Message) =>
-    isCounted(message, own) && (message.deletedForEveryone ? message.changeSeq > seq : message.seq <= seen);
+    isCounted(message, own) &&
+    (message.deletedForEveryone ? message.changeSeq > seq : message.seq <= seen || !isShown(message, isHidden));
   return Math.max(0, count - await countStored(rows, head, (hasRead ? after : seen) + 1, seq, isGone));
 }
 

@@ -16,7 +16,9 @@ export type PendingWrite =
   | { kind: "settings"; settings: NewSettings }
   | { kind: "conversationSettings"; settings: NewConversationSettings }
   /** `after`: the version of the conversation's marks, as the server had told them, when the user set it. */
-  | { kind: "mark"; mark: Mark; after: number };
+  | { kind: "mark"; mark: Mark; after: number }
+  /** `after`: the version of the block, as the server had told it. */
+  | { kind: "block"; user: UserId; isBlocked: boolean; after: number };
 
 /** What the user does with a conversation for themselves. Null takes it away. */
 export type Mark =

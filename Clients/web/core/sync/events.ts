@@ -65,6 +65,7 @@ export type SyncCall =
   | { call: "members"; conversation: ConversationId; after?: UserId }
   | { call: "revisions"; conversation: ConversationId; message: MessageId }
   | { call: "settings" }
+  | { call: "blocks" }
   | { call: "sync"; since?: string }
   | { call: "digest"; conversation: ConversationId; after: number };
 
@@ -92,6 +93,7 @@ export interface Bodies {
   members: MemberPage;
   revisions: { revisions: Revision[] };
   settings: Settings;
+  blocks: { users: { userId: UserId }[] };
   sync: SyncPage;
   digest: DigestPage;
 }
@@ -103,6 +105,8 @@ export type SyncWrite =
   /** Takes the copy away, except drafts and outbox. */
   | { write: "discardAll" }
   | { write: "settings"; settings: Settings }
+  /** All whom the user has blocked, as of a position of the private stream; of a response that is not known. */
+  | { write: "blocks"; users: UserId[]; useq?: number }
   /** Whether the copy has every conversation of the user's list. */
   | { write: "listComplete"; isComplete: boolean }
   | { write: "syncCursor"; cursor: string }

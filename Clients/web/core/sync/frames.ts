@@ -90,7 +90,11 @@ export function takePrivate(sync: Synchronizer, change: PrivateChange, step: Syn
     sync.removed.add(id);
   } else if (change.kind === "blocked") {
     // A window of the direct conversation ended or began, which no change tells.
-    if (change.blocked === false) sync.removed.delete(id);
+    sync.requests.askAgainForConversations(id);
+    if (change.blocked === false) {
+      sync.removed.delete(id);
+      sync.requests.askAgainForHistory(id);
+    }
     if (!sync.removed.has(id)) sync.askAbout(id);
   } else if (sync.listed && !sync.streams.has(id) && !sync.removed.has(id)) {
     // The page of the list that brings it may have been read before this.
@@ -113,6 +117,7 @@ export function loadPrivateState(sync: Synchronizer, step: SyncStep): void {
   sync.requests.askAgainForHistory();
   sync.requests.askAgainForConversations();
   sync.requests.ask({ call: "settings" });
+  sync.requests.ask({ call: "blocks" });
 }
 
 // Receipts, gaps, ends.
@@ -146,7 +151,7 @@ function reset(sync: Synchronizer, id: ConversationId | undefined, now: number, 
   } else if (!sync.hasDiscarded && sync.welcome) {
     discardAll(sync, step);
     // What it said of the conversations may be old by now: the list is loaded again.
-    begin(sync, { ...sync.welcome, conversations: [], more: true }, now, step);
+    begin(sync, { ...sync.welcome, conversations: [], more: true, blocked: undefined }, now, step);
   }
 }
 

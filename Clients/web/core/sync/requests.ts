@@ -108,8 +108,10 @@ export class RequestQueue {
   }
 
   /** The same for what tells up to where the user may have hidden messages without the copy knowing. */
-  askAgainForConversations(): void {
-    this.askAgain(({ call }) => call === "conversation");
+  askAgainForConversations(conversation?: ConversationId): void {
+    this.askAgain((call) =>
+      call.call === "conversation" && (conversation === undefined || call.conversation === conversation)
+    );
   }
 
   private askAgain(isOutdated: (call: SyncCall) => boolean): void {

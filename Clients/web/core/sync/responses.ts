@@ -44,6 +44,10 @@ export function takeResponse(
       const { conversation, message } = call;
       return void step.writes.push({ write: "revisions", conversation, message, revisions });
     }
+    case "blocks": {
+      const { users } = response.body as Bodies["blocks"];
+      return void step.writes.push({ write: "blocks", users: users.map(({ userId }) => userId) });
+    }
     case "settings":
       return void step.writes.push({ write: "settings", settings: response.body as Bodies["settings"] });
     case "sync":

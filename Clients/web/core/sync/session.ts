@@ -106,6 +106,10 @@ export function begin(sync: Synchronizer, welcome: Welcome, now: number, step: S
     sync.useq = useq;
     loadPrivateState(sync, step);
   }
+  if (welcome.blocked) {
+    step.writes.push({ write: "blocks", users: welcome.blocked, useq });
+    sync.requests.cancel(({ call }) => call === "blocks");
+  }
   if (!sync.isListComplete) sync.beginList();
   for (const conversation of welcome.conversations) takeListed(sync, conversation, now, step);
   if (!sync.isListComplete) {

@@ -6,10 +6,10 @@ import { Run } from "./simulation/run.ts";
 
 for (const flaw of flaws) {
   Deno.test(`a client that ${flaw} is noticed`, async () => {
-    for (let seed = 0; seed < 150; seed++) {
+    for (let seed = 0; seed < 200; seed++) {
       const isNoticed = await new Run(seed, flaw).run().then(() => false, () => true);
       if (isNoticed) return;
     }
-    throw new Error("nothing was noticed in 150 runs");
+    throw new Error("nothing was noticed in 200 runs");
   });
 }

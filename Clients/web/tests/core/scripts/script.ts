@@ -78,6 +78,8 @@ function describeWrite(write: SyncWrite): unknown[] {
       return ["discardAll"];
     case "settings":
       return ["settings", write.settings.readReceipts, write.settings.presence];
+    case "blocks":
+      return ["blocks", write.users, write.useq ?? null];
     case "listComplete":
       return ["listComplete", write.isComplete];
     case "syncCursor":

@@ -47,7 +47,7 @@ function created(conversationId: string, seq: number): Change {
 const welcome = (fields: Partial<Extract<FrameFromServer, { type: "welcome" }>> = {}) =>
   frame({
     ...{ type: "welcome", userId: "anna", sessionId: otherLog, serverTime: at, logId: log, useq: 3 },
-    ...{ heartbeatSeconds: 25, capabilities: [], conversations: [], more: false, ...fields },
+    ...{ heartbeatSeconds: 25, capabilities: [], conversations: [], more: false, blocked: [], ...fields },
   } as FrameFromServer);
 const frame = (frame: FrameFromServer): SyncEvent => ({ type: "frame", frame });
 const change = (id: string, seq: number) => frame({ type: "change", change: created(id, seq) });
@@ -164,7 +164,8 @@ export const scripts: Record<string, Sketch> = {
       body(3, page),
       body(4, conversation(C, 4)),
       body(5, { readReceipts: false, presence: true }),
-      body(6, { conversations: [conversation(A, 5), conversation(C, 4)] }),
+      body(6, { users: [{ userId: "ben", at }] }),
+      body(7, { conversations: [conversation(A, 5), conversation(C, 4)] }),
       secret(2_001, "settings.changed", { readReceipts: true, presence: true }),
     ),
   },
@@ -192,7 +193,8 @@ export const scripts: Record<string, Sketch> = {
       frame({ type: "reset" }),
       frame({ type: "reset" }),
       body(2, { readReceipts: true, presence: true }),
-      body(3, { conversations: [conversation(B, 2)] }),
+      body(3, { users: [{ userId: "ben", at }, { userId: "dora", at }] }),
+      body(4, { conversations: [conversation(B, 2)] }),
     ),
   },
   "joining": {
@@ -213,13 +215,32 @@ export const scripts: Record<string, Sketch> = {
       { type: "created", conversation: A },
     ),
   },
-  "blocks": {
+  "blocks-missed": {
     about:
-      "A conversation is asked for again when its window ends or begins with a block, also one that was taken out of the list",
+      "Private changes were missed: the list of blocks is asked for, until a session brings it; of a server without blocks there is none",
     position: known,
     events: timed(
       ...opening,
-      welcome(),
+      welcome({ useq: 2_000, blocked: ["ben"] }),
+      frame({ type: "reload", useq: 2_000 }),
+      { type: "closed" },
+      wake(500, 1_000),
+      { at: 2_001, event: { type: "token", token: "t2" } },
+      { type: "opened" },
+      welcome({ useq: 2_001, blocked: ["ben", "carla"] }),
+      // It was asked for before.
+      body(2, { users: [{ userId: "ben", at }] }),
+      frame({ type: "reload", useq: 2_002 }),
+      refused(4, 404, "notFound"),
+    ),
+  },
+  "blocks": {
+    about:
+      "The list of blocks comes with each session; a conversation is asked for again when its window ends or begins with a block, also one that was taken out of the list",
+    position: known,
+    events: timed(
+      ...opening,
+      welcome({ blocked: ["carla", "dora"] }),
       secret(4, "blocked", { conversationId: B, userId: "ben", blocked: true }),
       body(1, conversation(B, 9)),
       secret(5, "conversation.removed", { conversationId: B }),
@@ -228,6 +249,11 @@ export const scripts: Record<string, Sketch> = {
       body(2, conversation(B, 11)),
       secret(8, "blocked", { conversationId: D, userId: "dora", blocked: true }),
       refused(3, 404, "notFound"),
+      secret(9, "blocked", { conversationId: A, userId: "eve", blocked: true }),
+      secret(10, "blocked", { conversationId: A, userId: "eve", blocked: false }),
+      // Read before the block ended.
+      body(4, conversation(A, 5, { windows: [{ from: 1, to: 5 }] })),
+      body(5, conversation(A, 5, { windows: [{ from: 1, to: 5 }, { from: 6 }] })),
     ),
   },
   "list": {
@@ -298,7 +324,8 @@ export const scripts: Record<string, Sketch> = {
       frame({ type: "reload", useq: 2_000 }),
       body(2, { conversations: [conversation(B, 9)] }),
       body(3, { readReceipts: true, presence: true }),
-      body(4, { conversations: [conversation(A, 5), conversation(B, 9)] }),
+      body(4, { users: [] }),
+      body(5, { conversations: [conversation(A, 5), conversation(B, 9)] }),
     ),
   },
   "tokens": {
@@ -436,10 +463,11 @@ export const scripts: Record<string, Sketch> = {
       body(1, page),
       body(3, page),
       body(4, { readReceipts: false, presence: true }),
-      body(5, changes(A, [6, 7], 7, false)),
-      body(6, { conversations: [conversation(C, 4)], private: [], cursor: "c3", more: false }),
+      body(5, { users: [] }),
+      body(6, changes(A, [6, 7], 7, false)),
+      body(7, { conversations: [conversation(C, 4)], private: [], cursor: "c3", more: false }),
       { type: "catchUp" },
-      body(7, {
+      body(8, {
         ...{ conversations: [], cursor: "c4", more: false },
         private: [{ useq: 2_001, kind: "message.hidden", at, conversationId: A, messageId: messageOf(A, 2).id }],
       }),

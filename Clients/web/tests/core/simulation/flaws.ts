@@ -16,6 +16,7 @@ export const flaws = [
   "forgetsClearedHistories",
   "forgetsThatTheUserJoined",
   "forgetsPins",
+  "forgetsBlocks",
   "keepsWhatAResetTakes",
   /** A page counts for everything before it. */
   "believesPagesAreWhole",
@@ -34,7 +35,7 @@ export function alterStep(flaw: Flaw, step: SyncStep, random: Random): SyncStep 
   step.writes = step.writes.flatMap((write): SyncWrite[] => {
     const kind = write.write === "privateChange" ? write.change.kind : "";
     const forgotten = { forgetsHiddenMessages: "message.hidden", forgetsClearedHistories: "history.cleared" };
-    const others = { forgetsThatTheUserJoined: "conversation.joined", forgetsPins: "pinned" };
+    const others = { forgetsThatTheUserJoined: "conversation.joined", forgetsPins: "pinned", forgetsBlocks: "blocked" };
     const isForgotten = kind === { ...forgotten, ...others }[flaw as never];
     if (isForgotten && write.write === "privateChange") return [{ write: "privateStream", useq: write.change.useq }];
     if (flaw === "losesChanges" && write.write === "change" && write.movesCursor && random() < 0.05) {

@@ -25,6 +25,10 @@ export class ScriptedServer extends WritableServer {
     const parts = url.pathname.split("/").slice(2).map(decodeURIComponent);
     const fields = JSON.parse(JSON.stringify(body ?? {})) as Fields;
     if (parts[0] === "settings") return method === "GET" ? this.user(user).settings : this.setSettings(user, fields);
+    if (parts[0] === "blocks" && method === "GET") {
+      return { users: this.user(user).blocked.map((userId) => ({ userId, at: this.now })) };
+    }
+    if (parts[0] === "blocks") return this.blockOnce(user, idempotencyKey!, parts[1]!, method === "PUT");
     if (parts[0] === "sync") return this.sync(user, query.since);
     if (parts[0] === "messages:batch") return this.batch(user, fields.messages);
     if (parts.length === 1 && method === "GET") return this.page(user, query.before);
@@ -49,6 +53,13 @@ export class ScriptedServer extends WritableServer {
     return message && parts[2] === "messages" ? this.room(id!).messages[message]!.at(-1) : this.conversation(id!, user);
   }
 
+  private blockOnce(user: string, key: string, other: string, isBlocked: boolean): void {
+    const { outcomes } = this.user(user);
+    if (outcomes.includes(key)) return;
+    outcomes.push(key);
+    this.block(user, other, isBlocked);
+  }
+
   private mayWrite(user: string, id: string): void {
     if (!this.isMember(user, id)) throw new Refusal(403, "forbidden");
   }
@@ -61,17 +72,22 @@ export class ScriptedServer extends WritableServer {
     query: Record<string, string>,
     fields: Fields,
   ): unknown {
-    if (part === "history") return this.clear(id, Number(query.through), user);
-    if (part === "messages" && method === "DELETE" && query.scope === "me") return this.hide(id, about!, user);
     if (part === undefined && method === "DELETE") return this.removeFromList(user, id);
     if (["mute", "pin", "archive", "unread"].includes(part!)) {
       if (!this.isMember(user, id) && this.user(user).removed.includes(id)) throw new Refusal(409, "conflict");
       return this.mark(id, part!, user, method === "PUT" ? fields : null);
     }
     this.mayWrite(user, id);
+    if (part === "history") return this.clear(id, Number(query.through), user);
+    if (this.room(id).kind === "direct" && (part === undefined || part === "members")) {
+      throw new Refusal(409, "conflict");
+    }
     if (part === undefined) return this.rename(id, fields.title, user), this.conversation(id, user);
     if (part === "members" && method === "PUT") return this.addMember(id, about!, user);
     if (part === "members") return this.removeMember(id, about!, user);
+    if (method === "DELETE" && part === "messages" && what === undefined && query.scope === "me") {
+      return this.hide(id, about!, user);
+    }
     if (what === "tapback") return this.setTapback(id, about!, user, method === "PUT" ? fields.kind : null);
     if (method === "PATCH") return this.edit(id, about!, user, fields.text);
     return this.deleteForEveryone(id, about!, user);
@@ -182,7 +198,9 @@ export class ScriptedServer extends WritableServer {
     const { logId } = this.state;
     const more = listed.length > conversations.length;
     const useq = this.useq(user);
-    const welcome = { type: "welcome" as const, userId: user, serverTime: this.now, logId, useq, conversations, more };
+    const { blocked } = this.user(user);
+    const about = { serverTime: this.now, logId, useq, conversations, more, blocked };
+    const welcome = { type: "welcome" as const, userId: user, ...about };
     if (hello.logId !== undefined && hello.logId !== logId) return [welcome, { type: "reset" }];
     const cursors = Object.entries(hello.cursors).sort();
     return [

@@ -1,6 +1,8 @@
+import { accountOf } from "../../../core/copy/copy.ts";
+import { timeline } from "../../../core/copy/timeline.ts";
 import { outboxOf } from "../../../core/copy/outbox-rows.ts";
 import { digestOf } from "../../../core/copy/digest.ts";
-import { forEver } from "../../../core/model.ts";
+import { type Conversation, forEver, type Message } from "../../../core/model.ts";
 import type { Mark } from "../../../core/outbox/writes.ts";
 import type { Place } from "../../../core/sync/events.ts";
 import { SimulatedDevice } from "./device.ts";
@@ -50,6 +52,7 @@ export class Run {
       this.conversations.push(id);
       world.server.createGroup(id, "anna", ["ben"]);
     }
+    this.conversations.push(world.server.createDirect("anna", "ben"));
     world.server.announcements = [];
     for (const [index, user] of ["anna", "anna", "ben", "carla"].entries()) {
       const device = new SimulatedDevice(user, `${user} ${index}`, world);
@@ -94,7 +97,8 @@ export class Run {
     else if (dice < 96) {
       const places: Place[] = ["newest", { before: world.between(1, 30) }, { after: 0 }];
       device.post({ type: "look", conversation: id, place: world.pick(places)! });
-    } else device.start();
+    } else if (dice < 98) await this.block(device.user);
+    else device.start();
   }
 
   /** On one device or on all of the user's, one shortly after the other, while they may be asking for the list. */
@@ -105,6 +109,17 @@ export class Run {
     for (const device of devices) if (world.happens(30)) device.post({ type: "catchUp" });
     for (const device of world.happens(50) ? devices : devices.slice(-1)) {
       await device.write({ kind: "mark", mark: this.someMark(of, user, id), after: 0 }, id);
+      await world.run(world.between(0, 200));
+    }
+  }
+
+  /** The same. */
+  private async block(user: string): Promise<void> {
+    const { world } = this;
+    const devices = world.devices.filter((device) => device.user === user);
+    const other = world.pick(users.filter((each) => each !== user))!;
+    for (const device of world.happens(50) ? devices : devices.slice(-1)) {
+      await device.write({ kind: "block", user: other, isBlocked: world.happens(60), after: 0 });
       await world.run(world.between(0, 200));
     }
   }
@@ -213,6 +228,9 @@ export class Run {
       const heads = await device.memory.read((rows) => rows.all("conversations", { index: "activity" }));
       const [copied, told] = [heads.map(({ id }) => id).sort(), this.list(device).sort()];
       expect(`${copied}` === `${told}`, `${name} lists ${copied}, the server ${told}`);
+      const account = await device.memory.read(accountOf);
+      const blocked = this.world.server.user(user).blocked;
+      expect(`${account.blocked ?? []}` === `${blocked}`, `${name} blocks ${account.blocked}, the server ${blocked}`);
       for (const id of told) await this.checkConversation(device, id, user);
       await this.checkOutbox(device);
     }
@@ -223,6 +241,7 @@ export class Run {
     const { server } = this.world;
     const who = `${device.name}, in ${id},`;
     const { lastMessage: _, deliveredSeq: __, ...truth } = server.conversation(id, user);
+    truth.unreadCount = await this.checkShown(device, truth);
     const copy = await device.memory.read((rows) => rows.get("conversations", id));
     expect(copy, `${who} knows nothing`);
     const ranges = JSON.stringify(copy!.ranges);
@@ -241,6 +260,34 @@ export class Run {
       const [one, other] = [JSON.stringify(shown[name]), JSON.stringify(value)];
       expect(stays || one === other, `${who} has ${name} ${one}, the server ${other}`);
     }
+  }
+
+  /**
+   * What is shown is what the user has not blocked, with their own tapbacks and those of others whom they have not blocked.
+   * Returns how many unread messages those are.
+   */
+  private async checkShown(device: SimulatedDevice, truth: Omit<Conversation, "deliveredSeq">): Promise<number> {
+    const { server } = this.world;
+    const { id, kind, readSeq, clearedSeq } = truth;
+    const blocked = kind === "direct" ? [] : server.user(device.user).blocked;
+    const all = server.messages(id, device.user);
+    const shown = all.filter((message) => message.kind === "system" || !blocked.includes(message.senderId));
+    const page = await device.memory.read((rows) => timeline(rows, id, { at: "end", before: 1_000, after: 0 }));
+    const text = (messages: Message[], isTruth: boolean) =>
+      messages.map(({ seq, tapbacks, tapbackCounts }) => {
+        const left = tapbacks.filter(({ userId }) => !isTruth || !blocked.includes(userId));
+        const count = isTruth ? left.length : Object.values(tapbackCounts).reduce((sum, each) => sum + each, 0);
+        return `${seq}: ${left.map(({ userId, kind }) => `${userId} ${kind}`).sort()} ${count}`;
+      }).join("; ");
+    const stored = page.rows.filter(({ message }) => message.seq > 0 && message.seq <= truth.lastSeq);
+    const [one, other] = [text(stored.map(({ message }) => message), false), text(shown, true)];
+    expect(one === other, `${device.name} shows ${one} of ${id} instead of ${other}`);
+    const answers = page.rows.some(({ parent }) => parent?.senderId !== undefined && blocked.includes(parent.senderId));
+    expect(!answers, `${device.name} shows that somebody blocked is answered in ${id}`);
+    const unread = shown.filter(({ senderId, kind, deletedForEveryone, seq }) =>
+      senderId !== device.user && kind !== "system" && !deletedForEveryone && seq > Math.max(readSeq, clearedSeq)
+    );
+    return Math.min(100, unread.length);
   }
 
   private async checkOutbox(device: SimulatedDevice): Promise<void> {

@@ -31,6 +31,7 @@ export interface Entry {
 }
 
 export interface Room {
+  kind: string;
   createdAt: string;
   /** Position 1 is at index 0. */
   log: Entry[];
@@ -61,6 +62,7 @@ export interface User {
   settings: Settings;
   /** The keys of writes that were carried out. */
   outcomes: string[];
+  blocked: string[];
 }
 
 /** All that a server keeps, as JSON: a copy of it is a backup. */
@@ -86,7 +88,7 @@ export class ServerState {
 
   user(user: string): User {
     return this.state.users[user] ??= {
-      ...{ changes: [], marks: {}, hidden: {}, clearedSeq: {}, removed: [], outcomes: [] },
+      ...{ changes: [], marks: {}, hidden: {}, clearedSeq: {}, removed: [], outcomes: [], blocked: [] },
       settings: { readReceipts: true, presence: true },
     };
   }
@@ -102,7 +104,9 @@ export class ServerState {
     return last !== undefined && last.to === undefined;
   }
 
+  /** In a direct conversation also who has blocked the other, as that one sees it. */
   members(id: string): string[] {
+    if (this.room(id).kind === "direct") return Object.keys(this.room(id).stays).sort();
     return Object.keys(this.room(id).stays).filter((user) => this.isMember(user, id)).sort();
   }
 
@@ -145,11 +149,11 @@ export class ServerState {
     const { mutedUntil, pinOrder, archivedSeq, unreadSeq } = this.marks(user, id);
     const markedUnread = unreadSeq !== undefined && unreadSeq >= readSeq || undefined;
     return {
-      ...{ id, kind: "group", title: named?.title, createdAt: room.createdAt, lastSeq },
+      ...{ id, kind: room.kind, title: named?.title, createdAt: room.createdAt, lastSeq },
       ...{ mutedUntil, pinOrder, archivedSeq, markedUnread },
       lastActivityAt: this.activity(user, id),
       lastMessage: messages.at(-1),
-      memberCount: Object.values(room.stays).filter(isPresent).length,
+      memberCount: room.kind === "direct" ? 2 : Object.values(room.stays).filter(isPresent).length,
       role: room.roles[user] ?? "member",
       windows: room.stays[user]!,
       ...{ clearedSeq, readSeq, unreadCount: Math.min(100, unread.length), deliveredSeq: room.deliveredSeq[user] ?? 0 },
@@ -216,7 +220,7 @@ export class ServerState {
     if (kind === "conversation.renamed") change.title = title;
     if (kind === "conversation.created") {
       const memberCount = Object.values(room.stays).filter(([first]) => first!.from === 1).length;
-      change.conversation = { id, kind: "group", title, createdAt: room.createdAt, memberCount };
+      change.conversation = { id, kind: room.kind, title, createdAt: room.createdAt, memberCount };
     }
     const states = message === undefined ? undefined : room.messages[message];
     if (states && this.sees(user, states[0]!.seq, id)) {

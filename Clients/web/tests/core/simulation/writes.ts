@@ -21,10 +21,11 @@ interface NewMessage {
 }
 
 export class WritableServer extends ServerState {
-  createGroup(id: string, by: string, members: string[], title?: string): void {
+  createGroup(id: string, by: string, members: string[], title?: string, kind = "group"): void {
     this.state.clock += 1;
     const users = [by, ...members];
     this.state.rooms[id] = {
+      kind,
       createdAt: this.now,
       log: [{ kind: "conversation.created", at: this.now, actorId: by, title }],
       messages: {},
@@ -34,6 +35,41 @@ export class WritableServer extends ServerState {
     };
     for (const user of this.members(id)) this.tell(user, "conversation.joined", id, { lastSeq: 0 });
     this.announce(1, id);
+  }
+
+  createDirect(one: string, other: string): string {
+    const id = this.directId(one, other);
+    this.createGroup(id, one, [other], undefined, "direct");
+    return id;
+  }
+
+  private directId(one: string, other: string): string {
+    const pair = [...[one, other].sort().join("/")].map((letter) => letter.charCodeAt(0).toString(16)).join("");
+    return `00000000-0000-8000-8000-${pair.slice(0, 12)}`;
+  }
+
+  // Blocks.
+
+  block(user: string, other: string, isBlocked: boolean): void {
+    const account = this.user(user);
+    if (account.blocked.includes(other) === isBlocked) return;
+    this.state.clock += 1;
+    account.blocked = account.blocked.filter((each) => each !== other);
+    if (isBlocked) account.blocked = [...account.blocked, other].sort();
+    const id = this.directId(user, other);
+    if (this.windows(user, id)) this.setStay(id, user, !isBlocked);
+    this.tell(user, "blocked", id, { userId: other, blocked: isBlocked });
+  }
+
+  /** No change tells of it. A stay in which nothing has come is taken back. */
+  private setStay(id: string, user: string, isOpen: boolean): void {
+    const { log, stays } = this.room(id);
+    const before = stays[user]!;
+    const [last, others] = [before.at(-1)!, before.slice(0, -1)];
+    if (isOpen) {
+      stays[user] = [...before, { from: log.length + 1 }];
+      this.user(user).removed = this.user(user).removed.filter((each) => each !== id);
+    } else stays[user] = last.from > log.length ? others : [...others, { ...last, to: log.length }];
   }
 
   send(id: string, by: string, { id: message, text, replyTo, mentions, sentAt }: NewMessage): Message {
