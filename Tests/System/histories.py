@@ -494,7 +494,9 @@ class History:
 
     async def add(self, conversation: Conversation, actor: User):
         roles = conversation.world.roles
-        outside = [user for user in self.people if user.name not in roles and user.name not in self.erased]
+        # Who is added by somebody they block is no member to themselves: Tests/Contract/test_blocks.py.
+        blockers = {name for name, other in self.blocks if other == actor.name}
+        outside = [user for user in self.people if user.name not in {*roles, *self.erased, *blockers}]
         if conversation.kind == "direct" or not outside:
             return
         user = self.random.choice(outside)
