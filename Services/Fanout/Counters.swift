@@ -64,7 +64,10 @@ final class Counters {
             ("presence_dropped", "Presence frames dropped for congested sessions", { $0.presenceDropped }),
             ("presence_expired", "Users shown online by another fanout until it fell silent", { $0.presenceExpired }),
             ("profile_frames", "Frames about changed profiles sent to sessions", { $0.profileFrames }),
-            ("profiles_dropped", "Frames about changed profiles dropped for congested sessions", { $0.profilesDropped }),
+            (
+                "profiles_dropped", "Frames about changed profiles dropped for congested sessions",
+                { $0.profilesDropped }
+            ),
             ("typing_frames", "Typing frames sent to sessions", { $0.typingFrames }),
             ("typing_dropped", "Typing frames dropped under congestion", { $0.typingDropped }),
             ("typing_expired", "Members whose typing expired without a stop", { $0.typingExpired }),

@@ -175,10 +175,13 @@ final class StoreService {
         metrics.counter("parley_store_media_released_total", "Messages whose lost attachments media was told of") {
             [releases] in Double(releases.acknowledged)
         }
-        metrics.gauge("parley_store_profiles_waiting", "Users whose changed profiles open clients are yet to be told of") {
+        metrics.gauge(
+            "parley_store_profiles_waiting", "Users whose changed profiles open clients are yet to be told of"
+        ) {
             [profiles] in Double(profiles.waitingCount)
         }
-        metrics.counter("parley_store_profiles_untold_total", "Changes of profiles that open clients were not told of") {
+        metrics.counter("parley_store_profiles_untold_total", "Changes of profiles that open clients were not told of")
+        {
             [profiles] in Double(profiles.dropped)
         }
         metrics.gauge("parley_store_query_turns_waiting", "Queries that wait for their turn at a connection") {

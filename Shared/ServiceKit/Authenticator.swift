@@ -62,7 +62,9 @@ public final class Authenticator {
     }
 
     /// Whether the token is an administrator's, whomever the request is for.
-    public func isAdministrator(_ request: Request) throws(Problem) -> Bool { try identity(of: request).isAdministrator }
+    public func isAdministrator(_ request: Request) throws(Problem) -> Bool {
+        try identity(of: request).isAdministrator
+    }
 
     /// The token of a request whose body takes long, to be asked about again while it arrives.
     public func token(of request: Request) throws(Problem) -> Identity { try identity(of: request) }

@@ -18,7 +18,7 @@ SHARES = {
     "costPerSecond", "costBurst", "costInFlight", "bytesInFlight", "costs", "conversationsPerUser",
     "mediaBytesPerDay", "megapixels", "profileWriters",
 }  # fmt: skip
-"""Of one user, at a time or for a while, what is found in a file, and what is no number: they have tests of their own."""
+"""Of one user, at a time or for a while, what is found in a file, and what is no number: tested elsewhere."""
 
 PAGES = {
     "conversationsPerPage": "/v1/conversations?limit=",

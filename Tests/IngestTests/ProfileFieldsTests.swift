@@ -31,13 +31,16 @@ import Wire
 
     @Test(
         "names of all scripts, with emoji and marks",
-        arguments: ["Ben", "x", "Ünal Ö.", "宮本 武蔵", "דוד\u{200F}", "محمد", "🧗🏽‍♀️ Jo", "ᜊᜓ", String(repeating: "ä", count: 80)])
+        arguments: [
+            "Ben", "x", "Ünal Ö.", "宮本 武蔵", "דוד\u{200F}", "محمد", "🧗🏽‍♀️ Jo", "ᜊᜓ", String(repeating: "ä", count: 80),
+        ])
     func names(of value: String) throws { #expect(try name(value) == value) }
 
     @Test(
         "no name that is blank, breaks the line, or turns around what stands beside it",
         arguments: [
-            "", " ", #"\u00a0\u2003"#, #"a\nb"#, #"a\u0007"#, #"a\u0085b"#, #"a\u2028b"#, "a\u{2029}b", "a\u{202E}b", #"\u2066a"#,
+            "", " ", #"\u00a0\u2003"#, #"a\nb"#, #"a\u0007"#, #"a\u0085b"#, #"a\u2028b"#, "a\u{2029}b", "a\u{202E}b",
+            #"\u2066a"#,
             #"a\u202ab"#, #"a\u2069"#, "a\u{7F}",
         ])
     func badNames(of value: String) {
@@ -46,21 +49,28 @@ import Wire
 
     @Test(
         "addresses",
-        arguments: ["https://a", "https://a.example/b.png?c=d#e", "https://[2001:db8::1]:8443/a", "https://a/@b", "https://xn--bcher-kva.example/%C3%A9"])
+        arguments: [
+            "https://a", "https://a.example/b.png?c=d#e", "https://[2001:db8::1]:8443/a", "https://a/@b",
+            "https://xn--bcher-kva.example/%C3%A9",
+        ])
     func urls(of value: String) throws { #expect(try url(value) == value) }
 
     @Test(
         "no address of another scheme, without a host, with a user, or with what no URL has",
         arguments: [
-            "", "http://a/b", "HTTPS://a", "//a/b", "/b", "https:///b", "https://", "https://?a", "https://-a", "https://a@b/c",
-            "https://a:b@c", "https://a b", "https://a/é", #"https://a/\""#, #"https://a\\b"#, "javascript:alert(1)", "data:,a",
+            "", "http://a/b", "HTTPS://a", "//a/b", "/b", "https:///b", "https://", "https://?a", "https://-a",
+            "https://a@b/c",
+            "https://a:b@c", "https://a b", "https://a/é", #"https://a/\""#, #"https://a\\b"#, "javascript:alert(1)",
+            "data:,a",
             " https://a", #"https://a/\u0009"#,
         ])
     func badURLs(of value: String) {
         #expect { try url(value) } throws: { ($0 as? Problem)?.code == .invalid && "\($0)".contains("avatarUrl") }
     }
 
-    @Test("the application's own JSON is kept as it is written", arguments: ["{}", #"{ "a" : [1.50, -0, "]}\"\\"] }"#, nested(16)])
+    @Test(
+        "the application's own JSON is kept as it is written",
+        arguments: ["{}", #"{ "a" : [1.50, -0, "]}\"\\"] }"#, nested(16)])
     func extras(of value: String) throws { #expect(try extra(value) == value) }
 
     @Test("it is an object", arguments: ["[]", "1", "\"a\"", #"{"a":01}"#, #"{"a":"\u0000"}"#, #"{"a":"\ud800"}"#])

@@ -54,7 +54,9 @@ struct ProfileTests {
             #expect(await put("", of: "bob", store)?.field("version") as? Int == 0)
             let first = await put(
                 "Bob \"B\"", url: "https://a/b", extra: #"{"a": [1.50, "é"]}"#, of: "bob", store)
-            guard case .json(200, let text)? = first else { return #expect(Bool(false), "\(String(describing: first))") }
+            guard case .json(200, let text)? = first else {
+                return #expect(Bool(false), "\(String(describing: first))")
+            }
             #expect(
                 text
                     == #"{"userId":"bob","version":1,"displayName":"Bob \"B\"","avatarUrl":"https://a/b","extra":{"a": [1.50, "é"]}}"#
@@ -70,17 +72,28 @@ struct ProfileTests {
         }
     }
 
-    @Test("a client that names its versions gets what differs: nothing of strangers, whatever it names", arguments: [
-        Layout.plain, .partitions(8),
-    ])
+    @Test(
+        "a client that names its versions gets what differs: nothing of strangers, whatever it names",
+        arguments: [
+            Layout.plain, .partitions(8),
+        ])
     @Reactor func versions(layout: Layout) async throws {
         try await withStore(layout: layout) { store in
             for user in ["alice", "bob", "mallory"] { _ = await put("The \(user)", of: user, store) }
-            #expect(await read("mallory", "bob", "alice", "nobody", by: "alice", store) == ["bob 1 The bob", "alice 1 The alice"])
+            #expect(
+                await read("mallory", "bob", "alice", "nobody", by: "alice", store) == [
+                    "bob 1 The bob", "alice 1 The alice",
+                ])
             #expect(await read("bob", "mallory", versions: [1, 0], by: "alice", store) == [])
-            #expect(await read("bob", "mallory", "nobody", versions: [7, 1, 2], by: "alice", store) == ["bob 1 The bob", "mallory 0", "nobody 0"])
+            #expect(
+                await read("bob", "mallory", "nobody", versions: [7, 1, 2], by: "alice", store) == [
+                    "bob 1 The bob", "mallory 0", "nobody 0",
+                ])
             #expect(await read("alice", "bob", by: "mallory", store) == [])
-            #expect(await read("alice", "bob", by: "mallory", readsAll: true, store) == ["alice 1 The alice", "bob 1 The bob"])
+            #expect(
+                await read("alice", "bob", by: "mallory", readsAll: true, store) == [
+                    "alice 1 The alice", "bob 1 The bob",
+                ])
         }
     }
 

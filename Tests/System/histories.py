@@ -457,7 +457,8 @@ class History:
     async def put_profile(self, _: Conversation, __: User):
         """Whoever it is, wherever they are or were. Those who have a conversation with them open are told."""
         actor = self.random.choice([user for user in self.people if user.name not in self.erased])
-        profile = self.random.choice(({}, {"displayName": self.words()}, {"displayName": self.words(), "extra": {"a": []}}))
+        named = {"displayName": self.words()}
+        profile = self.random.choice(({}, named, named | {"extra": {"a": []}}))
         before = self.profiles.get(actor.name, {"userId": actor.name, "version": 0})
         is_new = before != profile | {"userId": actor.name, "version": before["version"]}
         shown = profile | {"userId": actor.name, "version": before["version"] + is_new}

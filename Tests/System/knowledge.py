@@ -279,7 +279,7 @@ class Knowledge:
         return sorted(filter(self.sees, self.world.messages.values()), key=lambda message: message.seq)
 
     def meets(self, other: str) -> bool:
-        """Whether somebody is or was here while they are or were; behind the last position, too, where a stay may begin."""
+        """Whether somebody was here while they were; behind the last position, too, where a stay may begin."""
         stays = self.now.stays.get(other, [])
         return any(
             self.covers(seq) and any(first <= seq <= last for first, last in stays)

@@ -40,7 +40,8 @@ struct ProfileFields {
             throw Problem(.tooLarge, "displayName: at most \(ContractLimits.displayNameCharacters) characters")
         }
         guard name.unicodeScalars.allSatisfy(\.mayStandInName) else {
-            throw Problem(.invalid, "displayName: must have no control characters and none that set the direction of text")
+            throw Problem(
+                .invalid, "displayName: must have no control characters and none that set the direction of text")
         }
         return name
     }
@@ -53,7 +54,8 @@ struct ProfileFields {
             throw Problem(.tooLarge, "avatarUrl: at most \(ContractLimits.avatarURLBytes) bytes")
         }
         guard isSecureURL(url) else {
-            throw Problem(.invalid, "avatarUrl: must be an absolute URL of the scheme https, in ASCII and without a user")
+            throw Problem(
+                .invalid, "avatarUrl: must be an absolute URL of the scheme https, in ASCII and without a user")
         }
         return url
     }

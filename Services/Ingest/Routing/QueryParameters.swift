@@ -100,7 +100,10 @@ struct QueryParameters {
         // Some clients encode the comma. A plus is a plus.
         guard let ids = percentDecoded(text)?.split(separator: ",", omittingEmptySubsequences: false),
             ids.count <= ContractLimits.profilesPerRequest
-        else { throw Problem(.invalid, "ids: at most \(ContractLimits.profilesPerRequest) user ids, with commas between them") }
+        else {
+            throw Problem(
+                .invalid, "ids: at most \(ContractLimits.profilesPerRequest) user ids, with commas between them")
+        }
         let versions = try self.versions() ?? Array(repeating: 0, count: ids.count)
         guard versions.count == ids.count else { throw Problem(.invalid, "versions: must be as many as ids") }
         return try zip(ids, versions).map { (id, version) throws(Problem) in

@@ -102,7 +102,8 @@ final class Queries {
         case .revocations: try prepare(revocations) { _ in .service }
         case .mayReadAttachment:
             try prepare(mayReadAttachment) { query in query.reader.map { .user($0) } ?? .service }
-        case .createConversation, .sendMessages, .sendWithAttachments, .write, .readMoved, .putSettings, .putProfile, .eraseUser,
+        case .createConversation, .sendMessages, .sendWithAttachments, .write, .readMoved, .putSettings, .putProfile,
+            .eraseUser,
             .eraseStep,
             .revokeTokens, .importRecords, .dropImport:
             preconditionFailure("commands go to the writer")
