@@ -94,6 +94,9 @@ def test_a_repetition_under_its_key_does_not_undo_what_came_since(anna):
     put(anna, displayName="Annika")
     assert put(anna, displayName="Anna", headers=key)["displayName"] == "Annika"
     assert problem(anna.http.put("/v1/settings", json={}, headers=key)) == (409, "conflict")
+    another = {"Idempotency-Key": new_id()}
+    assert anna.http.put("/v1/settings", json={}, headers=another).status_code == 200
+    assert problem(anna.http.put("/v1/profile", json={}, headers=another)) == (409, "conflict")
     assert anna.http.put("/v1/profile", json={}, headers={"Idempotency-Key": "x"}).status_code == 400
 
 
