@@ -27,6 +27,7 @@ final class BusReader {
         let digests: Digests
         let typing: TypingRelay
         let presence: Presence
+        let profiles: ChangedProfiles
         let supersession: Supersession
         let erased: ErasedUsers
         let revoked: RevokedTokens
@@ -188,6 +189,7 @@ final class BusReader {
                 listeners.supersession.superseded(user, device: device, age: age)
             case .presence(let list): listeners.presence.receive(list, from: frame.origin)
             case .alive: listeners.presence.recordActivity(of: frame.origin)
+            case .profile(let news): listeners.profiles.receive(news)
             case nil:
                 counters.entriesRefused += 1
                 bus.refuseEntry(of: frame)

@@ -30,6 +30,10 @@ final class Counters {
     var presenceDropped = 0
     /// Users shown online by another process until it fell silent.
     var presenceExpired = 0
+    /// Frames about changed profiles.
+    var profileFrames = 0
+    /// Those dropped because the session was congested.
+    var profilesDropped = 0
     var typingFrames = 0
     /// Typing frames dropped because the session or the process was congested.
     var typingDropped = 0
@@ -59,6 +63,11 @@ final class Counters {
             ("presence_frames", "Presence frames sent to sessions", { $0.presenceFrames }),
             ("presence_dropped", "Presence frames dropped for congested sessions", { $0.presenceDropped }),
             ("presence_expired", "Users shown online by another fanout until it fell silent", { $0.presenceExpired }),
+            ("profile_frames", "Frames about changed profiles sent to sessions", { $0.profileFrames }),
+            (
+                "profiles_dropped", "Frames about changed profiles dropped for congested sessions",
+                { $0.profilesDropped }
+            ),
             ("typing_frames", "Typing frames sent to sessions", { $0.typingFrames }),
             ("typing_dropped", "Typing frames dropped under congestion", { $0.typingDropped }),
             ("typing_expired", "Members whose typing expired without a stop", { $0.typingExpired }),

@@ -60,7 +60,8 @@ final class Fanout {
             bus: bus,
             listeners: BusReader.Listeners(
                 rooms: rooms, streams: streams, digests: digests, typing: typing, presence: presence,
-                supersession: supersession, erased: erased, revoked: revoked),
+                profiles: ChangedProfiles(rooms: rooms, counters: counters, turns: turns), supersession: supersession,
+                erased: erased, revoked: revoked),
             counters: counters)
     }
 

@@ -14,6 +14,7 @@ struct ClientLimits: Sendable {
     /// Enforced by the stores.
     var conversationsPerUser = ContractLimits.conversationsPerUser
     var replyToAttachments = false
+    var profileWriters = ProfileWriters.both
     /// Enforced by media.
     var media = MediaLimits()
     /// Enforced by fanout.
@@ -32,6 +33,7 @@ struct ClientLimits: Sendable {
             "PARLEY_MEMBERS_PER_REQUEST", default: membersPerRequest, in: 1...membersPerRequest)
         conversationsPerUser = try environment.conversationsPerUser()
         replyToAttachments = try environment.replyToAttachments()
+        profileWriters = try environment.profileWriters()
         media = try MediaLimits(environment: &environment)
         sessions = try SessionLimits(environment: &environment)
     }
@@ -47,6 +49,11 @@ struct ClientLimits: Sendable {
         buffer.append(key: "conversationsPerUser", json: conversationsPerUser)
         buffer.append(key: "pinnedConversations", json: ContractLimits.pinnedConversations)
         buffer.append(key: "blockedUsers", json: ContractLimits.blockedUsers)
+        buffer.append(key: "displayNameCharacters", json: ContractLimits.displayNameCharacters)
+        buffer.append(key: "avatarUrlBytes", json: ContractLimits.avatarURLBytes)
+        buffer.append(key: "profileExtraBytes", json: ContractLimits.profileExtraBytes)
+        buffer.append(key: "profilesPerRequest", json: ContractLimits.profilesPerRequest)
+        buffer.append(key: "profileWriters", json: profileWriters.name)
         buffer.append(key: "titleCharacters", json: ContractLimits.titleCharacters)
         buffer.append(key: "mentionsPerMessage", json: ContractLimits.mentionsPerMessage)
         buffer.append(key: "attachmentsPerMessage", json: ContractLimits.attachmentsPerMessage)
@@ -78,5 +85,13 @@ struct ClientLimits: Sendable {
         buffer.append(key: "costs")
         Call.writeCosts(to: &buffer)
         buffer.endObject()
+    }
+}
+
+extension Environment {
+    fileprivate mutating func profileWriters() throws(ConfigurationError) -> ProfileWriters {
+        try decode("PARLEY_PROFILE_WRITERS", default: ProfileWriters.both, must: "be users, backend or both") {
+            ProfileWriters(named: $0)
+        }
     }
 }

@@ -182,6 +182,8 @@ final class IngestService: HTTPHandler {
         case .blocks: blocks(user, exchange)
         case .block: try block(request, try route.user(), isBlocked: true, user, exchange)
         case .unblock: try block(request, try route.user(), isBlocked: false, user, exchange)
+        case .profiles: try profiles(request, query, user, exchange)
+        case .putProfile: try putProfile(request, user, exchange)
         case .conversation: try conversation(try route.conversation(), user, exchange)
         case .members: try members(try route.conversation(), query, user, exchange)
         case .send: try send(request.body, to: try route.conversation(), user, exchange)

@@ -38,6 +38,7 @@ enum Schema {
                 Migration(19, "search blocks", sql: PackageResources._0019_search_blocks_sql),
                 Migration(20, "marks", sql: PackageResources._0020_marks_sql),
                 Migration(21, "blocks", sql: PackageResources._0021_blocks_sql),
+                Migration(22, "profiles", sql: PackageResources._0022_profiles_sql),
             ], publishing: Publications.store)
     }
 }

@@ -15,6 +15,7 @@ extension SQLNames {
         // Numbers returned by a statement.
         .cases(of: SendVerdict.self), .cases(of: CreationObstacle.self), .cases(of: ImportVerdict.self),
         .number("PutSettings.number", PutSettings.number),
+        .number("PutProfile.number", PutProfile.number),
         .string("PutSettings.conversation", ConversationID(.zero).description),
         .contractNames(of: ChangeKind.self),
         .number("ConversationSettings.readReceipts", ConversationSettings.Detail.readReceipts),
@@ -47,6 +48,8 @@ extension SQLNames {
         .number("ExportStatements.textsPerMessage", ExportStatements.textsPerMessage),
         .number("ExportStatements.textBytesPerMessage", ExportStatements.textBytesPerMessage),
         .number("ExportStatements.positionsPerStep", ExportStatements.positionsPerStep),
+        .number("ProfileStatements.fewConversations", ProfileStatements.fewConversations),
+        .number("ProfileStatements.audienceLimit", ProfileStatements.audienceLimit),
         .number("RevocationStatements.rowsLimit", RevocationStatements.rowsLimit),
         .interval("RecentOutcomes.keptFor", RecentOutcomes.keptFor),
         .number("RecentOutcomes.rowsPerStep", RecentOutcomes.rowsPerStep),

@@ -24,6 +24,7 @@ final class StoreService {
     let trimmer: StreamTrimmer
     let revocations: Revocations
     let releases: MediaReleases
+    let profiles: ProfileAnnouncer
     let clock: ChangeClock
     private let bus: Bus
 
@@ -38,9 +39,10 @@ final class StoreService {
         revocations = Revocations(bus: bus, slots: slots, connection: queries.connection, log: log)
         trimmer = StreamTrimmer(writingInBackground)
         releases = MediaReleases(bus: bus, slots: slots, connection: writingInBackground, log: log)
+        profiles = ProfileAnnouncer(bus: bus, connection: queries.connection, log: log)
         let outcomes = CommandOutcomes(
             bus: bus, announcer: Announcer(bus: bus, slots: slots, trimmer: trimmer, log: log), queries: queries,
-            erasures: erasures, revocations: revocations, releases: releases)
+            erasures: erasures, revocations: revocations, releases: releases, profiles: profiles)
         writer = Writer(
             writing, bus: bus, outcomes: outcomes, conversationLimit: configuration.conversationLimit, log: log)
         writer.answersAttachments = configuration.answersAttachments
@@ -172,6 +174,15 @@ final class StoreService {
         }
         metrics.counter("parley_store_media_released_total", "Messages whose lost attachments media was told of") {
             [releases] in Double(releases.acknowledged)
+        }
+        metrics.gauge(
+            "parley_store_profiles_waiting", "Users whose changed profiles open clients are yet to be told of"
+        ) {
+            [profiles] in Double(profiles.waitingCount)
+        }
+        metrics.counter("parley_store_profiles_untold_total", "Changes of profiles that open clients were not told of")
+        {
+            [profiles] in Double(profiles.dropped)
         }
         metrics.gauge("parley_store_query_turns_waiting", "Queries that wait for their turn at a connection") {
             [queries] in Double(queries.connection.waitingCount)

@@ -19,6 +19,16 @@ public enum ContractLimits {
     public static let titleCharacters = 200
     public static let mentionsPerMessage = 100
 
+    // MARK: Profiles
+
+    /// The length of a display name in Unicode scalars, each of which has four bytes at most.
+    public static let displayNameCharacters = 80
+    public static let avatarURLBytes = 1_024
+    /// The application's own JSON in a profile.
+    public static let profileExtraBytes = 2 * 1024
+    /// The levels of arrays and objects in it, itself included.
+    public static let profileExtraDepth = 16
+
     // MARK: Attachments
 
     public static let attachmentsPerMessage = 10
@@ -64,6 +74,8 @@ public enum ContractLimits {
     public static let changesPerPage: Int64 = 1_000
     public static let pagesPerDigest: Int64 = 20
     public static let resultsPerPage: Int64 = 100
+    /// The profiles that one request may ask for.
+    public static let profilesPerRequest = 100
     /// The tapbacks that a message names, besides the reader's own. The rest are counted.
     public static let namedTapbacks = 20
 

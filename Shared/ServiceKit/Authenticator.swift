@@ -61,6 +61,11 @@ public final class Authenticator {
         return identity.user
     }
 
+    /// Whether the token is an administrator's, whomever the request is for.
+    public func isAdministrator(_ request: Request) throws(Problem) -> Bool {
+        try identity(of: request).isAdministrator
+    }
+
     /// The token of a request whose body takes long, to be asked about again while it arrives.
     public func token(of request: Request) throws(Problem) -> Identity { try identity(of: request) }
 

@@ -1,11 +1,11 @@
 import Bytes
 import Models
 
-/// fanout → fanout (topic `T`): events for open sessions only, never stored.
+/// fanout, store → fanout (topic `T`): events for open sessions only, never stored.
 ///
 /// Layout: kind 1 · fields. Kind 1, typing: conversation 16 · user name · active 1. Kind 2, superseded: user name ·
-/// length 4 · device, UTF-8 · age 8 (ms). Kind 3, presence: see `PresenceList`. Kind 4, alive: nothing. Numbers are
-/// retired, never reused.
+/// length 4 · device, UTF-8 · age 8 (ms). Kind 3, presence: see `PresenceList`. Kind 4, alive: nothing. Kind 5, profile, from
+/// the store: see `ProfileNews`. Numbers are retired, never reused.
 public enum EphemeralEntry: WireCodable, Hashable {
     /// A member started, continues or stopped typing. In the group of the conversation.
     case typing(ConversationID, UserID, isActive: Bool)
@@ -16,6 +16,8 @@ public enum EphemeralEntry: WireCodable, Hashable {
     case presence(PresenceList)
     /// A heartbeat of the sender, every two seconds: the users it shows as online still are. In the first group.
     case alive
+    /// A user's profile changed. In the group of the conversations.
+    case profile(ProfileNews)
 
     public init(from reader: inout ByteReader) throws(WireError) {
         let kind: UInt8 = try reader.number()
@@ -28,6 +30,7 @@ public enum EphemeralEntry: WireCodable, Hashable {
                 age: try reader.position())
         case 3: self = .presence(try PresenceList(from: &reader))
         case 4: self = .alive
+        case 5: self = .profile(try ProfileNews(from: &reader))
         default: throw .unknownValue(field: "ephemeral kind", UInt64(kind))
         }
     }
@@ -49,6 +52,9 @@ public enum EphemeralEntry: WireCodable, Hashable {
             list.write(to: &buffer)
         case .alive:
             buffer.append(UInt8(4))
+        case .profile(let news):
+            buffer.append(UInt8(5))
+            news.write(to: &buffer)
         }
     }
 }

@@ -30,7 +30,7 @@ extension Topic {
         case .response: role == .store || role == .receipt || role == .media
         case .change, .privateChange, .digest, .erasure, .revocation: role == .store
         case .status, .receiptDigest: role == .receipt
-        case .ephemeral: role == .fanout
+        case .ephemeral: role == .fanout || role == .store
         }
     }
 
@@ -50,13 +50,13 @@ extension StoreRequestKind: RequestKind {
     public var askers: Set<Role> {
         switch self {
         case .createConversation, .sendMessages, .sendWithAttachments, .write, .putSettings, .revokeTokens,
-            .importRecords, .dropImport,
+            .importRecords, .dropImport, .putProfile,
             .eraseUser:
             [.ingest]
         case .readMoved: [.receipt]
         case .eraseStep: [.store]
         case .listConversations, .conversation, .members, .history, .message, .changes, .revisions, .tapbacks, .sync,
-            .settings, .conversationSettings, .receipts, .search, .digest, .unreadTotal, .blocks,
+            .settings, .conversationSettings, .receipts, .search, .digest, .unreadTotal, .blocks, .profiles,
             .exportedConversations,
             .exportHead,
             .exportPage, .exportReceipts:

@@ -12,6 +12,7 @@ public enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case revokeTokens = 6
     case importRecords = 7
     case dropImport = 8
+    case putProfile = 9
     case eraseUser = 10
     case eraseStep = 11
     case sendWithAttachments = 12
@@ -33,6 +34,7 @@ public enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case digest = 78
     case unreadTotal = 79
     case blocks = 84
+    case profiles = 85
 
     // Queries of exports. The response has records in the layout of an import.
     case exportedConversations = 80

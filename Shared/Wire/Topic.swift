@@ -33,7 +33,7 @@ public enum Topic: Hashable, Sendable {
     case digest(SlotGroup)
     /// Status versions that moved, from a receipt service.
     case receiptDigest(SlotGroup)
-    /// Typing, presence and superseded sessions, from fanout to fanout. Never stored.
+    /// Typing, presence and superseded sessions, from fanout to fanout; changed profiles, from a store. Never stored.
     case ephemeral(SlotGroup)
     /// The number of erased users, from a store.
     case erasure(SlotGroup)

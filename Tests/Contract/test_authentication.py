@@ -133,6 +133,8 @@ CALLS = [
     ("GET", f"{MESSAGE}/tapbacks"),
     ("GET", f"{MESSAGE}/receipts"),
     ("PUT", f"{CONVERSATION}/settings"),
+    ("GET", "/v1/profiles"),
+    ("PUT", "/v1/profile"),
     *((method, f"{CONVERSATION}/{mark}") for mark in MARKS for method in ("PUT", "DELETE")),
 ]
 

@@ -51,6 +51,7 @@ def casting(system):
     revoked = datetime.fromtimestamp(now - 60, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     for person in cast.values():
         assert cast["admin"].post(f"/v1/users/{person.name}/revoke", {"before": revoked}).status_code == 204
+    assert cast["bystander"].http.put("/v1/profile", json={"displayName": "Bystander"}).status_code == 200
     yield SimpleNamespace(**cast)
     for person in cast.values():
         person.http.close()
@@ -136,6 +137,8 @@ def request(name: str, scene: Scene, who: str) -> tuple[str, str, dict]:
             | ({"conversationId": scene.conversation} if variant == "in the conversation" else {})
         },
         "PUT /v1/settings": {"json": {"presence": True}},
+        "PUT /v1/profile": {"json": {"displayName": "Somebody"}},
+        "GET /v1/profiles": {"params": {"ids": scene.cast.bystander.name}},
         "PATCH /v1/conversations/{conversationId}": {"json": {"title": "Title"}},
         "POST /v1/conversations/{conversationId}/messages": {"json": send},
         "POST /v1/messages:batch": {"json": {"messages": [send | {"conversationId": scene.conversation}]}},
@@ -157,6 +160,8 @@ def outcome(response) -> str:
     status = str(response.status_code)
     if response.request.url.path == "/v1/messages:batch" and status == "200":
         status += f":{response.json()['results'][0]['status']}"
+    if response.request.url.path == "/v1/profiles" and status == "200":
+        status += f":{len(response.json()['profiles'])}"
     return status
 
 

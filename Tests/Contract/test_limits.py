@@ -16,9 +16,9 @@ from people import new_id, open_socket
 SHARES = {
     "sessionsPerUser", "framesPerSecond", "frameBurst", "receiptsPerSecond",
     "costPerSecond", "costBurst", "costInFlight", "bytesInFlight", "costs", "conversationsPerUser",
-    "mediaBytesPerDay", "megapixels",
+    "mediaBytesPerDay", "megapixels", "profileWriters",
 }  # fmt: skip
-"""Of one user, at a time or for a while, and what is found in a file: they have tests of their own."""
+"""Of one user, at a time or for a while, what is found in a file, and what is no number: tested elsewhere."""
 
 PAGES = {
     "conversationsPerPage": "/v1/conversations?limit=",
@@ -87,6 +87,40 @@ def test_blocks(new_person, limits):
     assert [answer.status_code for answer in answers] == [204] * limits["blockedUsers"] + [409]
     assert blocker.http.delete(paths[0]).status_code == 204
     assert blocker.http.put(paths[-1]).status_code == 204
+
+
+def put_profile(person, **fields):
+    return person.http.put("/v1/profile", json=fields).status_code
+
+
+@beyond("displayNameCharacters")
+def test_a_display_name(anna, limits):
+    assert put_profile(anna, displayName="🧗" * limits["displayNameCharacters"]) == 200
+    assert put_profile(anna, displayName="a" * (limits["displayNameCharacters"] + 1)) == 413
+
+
+@beyond("avatarUrlBytes")
+def test_the_address_of_an_avatar(anna, limits):
+    url = "https://a.example/".ljust(limits["avatarUrlBytes"], "x")
+    assert put_profile(anna, avatarUrl=url) == 200
+    assert put_profile(anna, avatarUrl=url + "x") == 413
+
+
+@beyond("profileExtraBytes")
+def test_what_an_application_keeps_in_a_profile(anna, limits):
+    def put(size: int):
+        extra = padded({}, size).decode()
+        return anna.http.put("/v1/profile", content='{"extra": ' + extra + "}").status_code
+
+    assert put(limits["profileExtraBytes"]) == 200
+    assert put(limits["profileExtraBytes"] + 1) == 413
+
+
+@beyond("profilesPerRequest")
+def test_profiles_of_many(anna, limits):
+    ids = [f"user{number}" for number in range(limits["profilesPerRequest"] + 1)]
+    assert anna.get("/v1/profiles", params={"ids": ",".join(ids[1:])}).status_code == 200
+    assert anna.get("/v1/profiles", params={"ids": ",".join(ids)}).status_code == 400
 
 
 @beyond("pinnedConversations")

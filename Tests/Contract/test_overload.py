@@ -42,6 +42,8 @@ def calls(group):
         ("GET", f"{conversation}/settings", None),
         ("PUT", f"{conversation}/settings", {"readReceipts": True}),
         ("GET", "/v1/unread", None),
+        ("GET", "/v1/profiles?ids=nobody", None),
+        ("PUT", "/v1/profile", {"displayName": "Anna"}),
         ("GET", "/v1/blocks", None),
         ("PUT", "/v1/blocks/nobody", None),
         ("DELETE", "/v1/blocks/nobody", None),

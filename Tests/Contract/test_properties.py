@@ -54,6 +54,8 @@ BEYOND_SCHEMAS = (
     "Idempotency-Key: must be a UUID",  # not the nil UUID, which the generator takes in spite of `not`
     "Upload-Metadata: must be keys and values",
     "Upload-Checksum: must be an algorithm",  # for "0", which the generator takes in spite of the pattern
+    "versions: must be as many as ids",
+    "extra: at most",  # bytes, and levels
     "expected an integer",  # 1.0 is an integer to JSON Schema
     "U+0000",
     "half of a surrogate pair",

@@ -54,11 +54,14 @@ public enum SchemaTypes {
         "NewMessage": RequestBody.NewMessage.self,
         "NewMute": RequestBody.NewMute.self,
         "NewPin": RequestBody.NewPin.self,
+        "NewProfile": RequestBody.NewProfile.self,
         "NewSettings": RequestBody.NewSettings.self,
         "NewTapback": RequestBody.NewTapback.self,
         "PageDigest": HistoryDigest.Page.self,
         "PrivateChange": PrivateChange.self,
         "Problem": ProblemDetails.self,
+        "Profile": Profile.self,
+        "ProfileList": ProfileList.self,
         "Readiness": ServiceReadiness.self,
         "Receipt": RequestBody.Receipt.self,
         "ReceiptItem": FrameFromClient.ReceiptPosition.self,
@@ -87,12 +90,14 @@ public enum SchemaTypes {
     ]
 
     private static let values: [String: any (SchemaType).Type] = [
+        "AvatarURL": String.self,
         "ByeCode": Open<ByeCode>.self,
         "ChangeKind": Open<ChangeKind>.self,
         "ChosenID": MessageID.self,
         "ConversationKind": Open<ConversationKind>.self,
         "Cursor": String.self,
         "DeliveryStatus": Open<DeliveryStatus>.self,
+        "DisplayName": String.self,
         "ImportedChangeKind": ImportRecord.MemberChange.Change.self,
         "ImportedReceiptKind": ImportRecord.Receipt.Kind.self,
         "InheritedSetting": Open<InheritedSetting>.self,
@@ -102,6 +107,8 @@ public enum SchemaTypes {
         "PinOrder": Int64.self,
         "PrivateKind": Open<PrivateKind>.self,
         "ProblemCode": Open<Problem.Code>.self,
+        "ProfileExtra": [String: JSONValue].self,
+        "ProfileWriters": Open<ProfileWriters>.self,
         "Role": Open<MemberRole>.self,
         "SHA256": String.self,
         "Seq": Int64.self,
@@ -117,8 +124,8 @@ public enum SchemaTypes {
 
     private static let serverFrames: [String: any (SchemaType).Type] = Dictionary(
         uniqueKeysWithValues: [
-            "ByeFrame", "ChangeFrame", "PongFrame", "PresenceFrame", "PrivateFrame", "ReloadFrame", "ResetFrame",
-            "StatusFrame", "TokenExpiringFrame", "TypingNotice", "WelcomeFrame",
+            "ByeFrame", "ChangeFrame", "PongFrame", "PresenceFrame", "PrivateFrame", "ProfileFrame", "ReloadFrame",
+            "ResetFrame", "StatusFrame", "TokenExpiringFrame", "TypingNotice", "WelcomeFrame",
         ].map { ($0, FrameFromServer.self) })
 
     /// Those that a client only writes: `FrameFromClient`.
@@ -137,6 +144,7 @@ public enum SchemaTypes {
         "MessageKind": names(MessageKind.self),
         "PrivateKind": names(PrivateKind.self),
         "ProblemCode": names(Problem.Code.self),
+        "ProfileWriters": names(ProfileWriters.self),
         "Role": names(MemberRole.self),
         "SystemEventKind": names(SystemEventKind.self),
         "ThumbnailSize": names(ThumbnailSize.self),

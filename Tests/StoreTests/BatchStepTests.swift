@@ -40,6 +40,8 @@ struct Locked: CustomTestStringConvertible, Sendable {
             "keys users conversation new:alice,bob streams:alice,bob"),
         Locked(PutSettings(alice, key: key, readReceipts: .no, presence: .leave), "keys users new:alice streams:alice"),
         Locked(PutSettings(alice, key: nil, readReceipts: .no, presence: .leave), "users new:alice streams:alice"),
+        Locked(PutProfile(alice, key: key), "keys users new:alice streams:alice"),
+        Locked(PutProfile(alice, key: nil), "users new:alice streams:alice"),
         Locked(
             ImportStep(
                 conversation,

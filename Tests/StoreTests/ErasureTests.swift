@@ -44,6 +44,7 @@ struct ErasureTests {
             "store.memberships", "store.import_stays", "store.inbox", "store.tapbacks", "store.hidden",
             "store.early_deletions", "store.outcomes", "store.blocks", "store.shadows", "store.shadow_listings",
             "store.user_streams", "store.user_changes", "store.user_settings", "store.conversation_settings",
+            "store.profiles",
             "receipt.horizons", "receipt.receipt_runs",
         ]
         return try tables.filter { table in
@@ -76,6 +77,7 @@ struct ErasureTests {
             _ = await store.write(.setTapback(own.id, "laugh"), by: "alice", in: conversation)
             _ = await store.write(.deleteForEveryone(MessageID(.random)), by: "bob", in: conversation)
             try await store.signal(read: 4, by: "bob", in: conversation)
+            _ = await store.ask(.putProfile, in: bob.slot, PutProfile(bob, key: .random, displayName: "Bob"))
             let pair = ConversationID(.random)
             _ = await store.write(.block(UserID("dora")!, true), by: "bob", in: pair)
             // dora adds a shadow of bob, who is a member to others alone, and alice has bob on her list.
@@ -86,7 +88,7 @@ struct ErasureTests {
             let counts = try await erased(store)
             #expect(counts["messages"] == 2 && counts["revisions"] == 1 && counts["tapbacks"] == 2)
             #expect(counts["mentions"] == 1 && counts["memberships"] == 2 && counts["hidden"] == 1)
-            #expect(counts["receipts"] == 1 && counts["outcomes"] == 5)
+            #expect(counts["receipts"] == 1 && counts["outcomes"] == 6)
             #expect(try rows(of: "bob", in: store).isEmpty)
             for column in ["blocks WHERE blocked_id", "user_changes WHERE about_id"] {
                 #expect(try store.database.query("SELECT FROM store.\(column) = 'bob'").isEmpty)
@@ -156,6 +158,8 @@ struct ErasureTests {
             #expect(await store.write(add, by: "alice", in: conversation, key: .random)?.status == 409)
             let settings = PutSettings(bob, key: .random, readReceipts: .no, presence: .leave)
             #expect(await store.ask(.putSettings, in: bob.slot, settings)?.status == 401)
+            let profile = PutProfile(bob, key: .random, displayName: "Bob")
+            #expect(await store.ask(.putProfile, in: bob.slot, profile)?.status == 401)
             #expect(await store.write(.rename("x"), by: "bob", in: conversation, key: .random)?.status == 401)
             let list = ListConversations(reader: bob, limit: 10, before: .start)
             #expect(await store.ask(.listConversations, in: bob.slot, list)?.status == 401)

@@ -130,6 +130,12 @@ struct RepeatedRequestTests {
                 .putSettings, in: name("bob").slot,
                 PutSettings(name("bob"), key: nil, readReceipts: .no, presence: .leave)
             ) { _ = await store.put(readReceipts: .yes, by: "bob") },
+            Case(
+                .putProfile, in: name("bob").slot, PutProfile(name("bob"), key: nil, displayName: "Bob")
+            ) {
+                _ = await store.ask(
+                    .putProfile, in: name("bob").slot, PutProfile(name("bob"), key: nil, displayName: "Robert"))
+            },
             // A user without a stream.
             Case(
                 .putSettings, in: name("newcomer").slot,
@@ -181,7 +187,8 @@ struct RepeatedRequestTests {
         let tables = [
             "conversations", "memberships", "messages", "changes", "revisions", "tapbacks", "hidden", "early_deletions",
             "inbox", "user_streams", "user_changes", "user_settings", "conversation_settings", "outcomes",
-            "recent_outcomes", "blocks", "shadows", "shadow_listings", "revocations", "imports", "import_stays",
+            "recent_outcomes", "profiles", "blocks", "shadows", "shadow_listings", "revocations", "imports",
+            "import_stays",
             "import_events",
         ]
         return try tables.map { table in

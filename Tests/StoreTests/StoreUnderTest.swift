@@ -28,6 +28,8 @@ final class StoreUnderTest {
     private(set) var changes: [(conversation: ConversationID, seq: Int64, json: String)] = []
     private(set) var privateChanges: [(user: UserID, useq: Int64, json: String)] = []
     private(set) var digests: [DigestEntry] = []
+    /// What open clients are told of profiles.
+    private(set) var profileNews: [ProfileNews] = []
     /// What media, which the client plays, was told.
     private(set) var released: [ReleaseMedia] = []
     private(set) var mediaErased: [UserID] = []
@@ -121,6 +123,7 @@ final class StoreUnderTest {
             client.subscribe(.change(group))
             client.subscribe(.privateChange(group))
             client.subscribe(.digest(group))
+            client.subscribe(.ephemeral(group))
             client.subscribe(.mediaCommand(group))
         }
         client.onFrame = { [unowned self] frame in
@@ -157,6 +160,8 @@ final class StoreUnderTest {
         case .privateChange:
             guard let entry = try? PrivateEntry(from: &reader) else { return }
             privateChanges.append((entry.user, entry.useq, String(decoding: entry.json, as: UTF8.self)))
+        case .ephemeral:
+            if case .profile(let news)? = try? EphemeralEntry(from: &reader) { profileNews.append(news) }
         case .digest:
             if let entry = try? DigestEntry(from: &reader) { digests.append(entry) }
         default: break

@@ -75,6 +75,10 @@ class History:
         self.erased: set[str] = set()
         self.blocks: set[tuple[str, str]] = set()
         """Who blocks whom."""
+        self.profiles: dict[str, dict] = {}
+        """Of whom has or had one."""
+        self.profile_news: dict[str, set[tuple[str, int]]] = {user.name: set() for user in people}
+        """Whose profile everybody was told of while they were online, and which version."""
         self.texts: set[str] = set()
         """The one word of each text and name that no other has."""
         self.files: list[File] = []
@@ -159,7 +163,7 @@ class History:
             (self.send, 9), (self.open_file, 5), (self.reply, 7), (self.batch, 2), (self.edit, 5), (self.tap, 6),
             (self.untap, 2), (self.hide, 3), (self.clear, 1), (self.delete, 3), (self.delete_early, 1), (self.read, 9),
             (self.type, 2), (self.decide, 2), (self.add, 5), (self.remove, 4), (self.promote, 2), (self.rename, 2),
-            (self.mark, 6), (self.block, 4),
+            (self.mark, 6), (self.block, 4), (self.put_profile, 4),
         ]  # fmt: skip
         for _ in range(count):
             [action] = self.random.choices([action for action, _ in actions], [weight for _, weight in actions])
@@ -450,6 +454,28 @@ class History:
         if conversation.world.marks[actor.name] != before:
             await self.told(actor, kind, conversation, **conversation.known_to(actor).told(kind))
 
+    async def put_profile(self, _: Conversation, __: User):
+        """Whoever it is, wherever they are or were. Those who have a conversation with them open are told."""
+        actor = self.random.choice([user for user in self.people if user.name not in self.erased])
+        named = {"displayName": self.words()}
+        profile = self.random.choice(({}, named, named | {"extra": {"a": []}}))
+        before = self.profiles.get(actor.name, {"userId": actor.name, "version": 0})
+        is_new = before != profile | {"userId": actor.name, "version": before["version"]}
+        shown = profile | {"userId": actor.name, "version": before["version"] + is_new}
+        answer = await actor.request("PUT", "/v1/profile", profile, headers={"Idempotency-Key": new_id()})
+        assert (answer.status, answer.body) == (200, shown)
+        if not is_new:
+            return
+        self.profiles[actor.name] = shown
+        news = (actor.name, shown["version"])
+        await self.told(actor, "profile.changed", profileVersion=shown["version"])
+        with_actor = [some for some in self.conversations if actor.name in some.world.roles]
+        for user in {user.name: user for some in with_actor for user in self.members(some)}.values():
+            if user is not actor:
+                self.profile_news[user.name].add(news)
+                session = self.sessions[user.name]
+                await session.until(lambda session=session: news in profiles_told_by(session))
+
     async def block(self, _: Conversation, __: User):
         """One of those who have a direct conversation with the owner blocks them, or ends that."""
         conversation = self.random.choice([some for some in self.conversations if some.kind == "direct"])
@@ -469,7 +495,9 @@ class History:
 
     async def add(self, conversation: Conversation, actor: User):
         roles = conversation.world.roles
-        outside = [user for user in self.people if user.name not in roles and user.name not in self.erased]
+        # Who is added by somebody they block is no member to themselves: Tests/Contract/test_blocks.py.
+        blockers = {name for name, other in self.blocks if other == actor.name}
+        outside = [user for user in self.people if user.name not in {*roles, *self.erased, *blockers}]
         if conversation.kind == "direct" or not outside:
             return
         user = self.random.choice(outside)
@@ -540,6 +568,10 @@ def files_seen(conversation: Conversation, user: User) -> set[str]:
 
 def told_by(session: Session) -> list[dict]:
     return [frame for frame in session.of("private") if frame["kind"] != "read.moved"]
+
+
+def profiles_told_by(session: Session) -> set[tuple[str, int]]:
+    return {(frame["userId"], frame["version"]) for frame in session.of("profile")}
 
 
 def shown(id: str) -> Callable[[Knowledge], dict]:

@@ -229,6 +229,7 @@ class Knowledge:
     - Who blocks the other of two knows the conversation as it was then, until they end that, and nothing of what
       happened meanwhile. To the other they are a member who is away.
     - Receipts of a message are known to its sender, as far as the recipients show them.
+    - What somebody is called is known, as it is now, to everybody who ever was here while they were, as others see it.
     """
 
     def __init__(self, id: str, kind: str, facts: list[Fact], reader: str):
@@ -276,6 +277,14 @@ class Knowledge:
 
     def visible(self) -> list[Message]:
         return sorted(filter(self.sees, self.world.messages.values()), key=lambda message: message.seq)
+
+    def meets(self, other: str) -> bool:
+        """Whether somebody was here while they were; behind the last position, too, where a stay may begin."""
+        stays = self.now.stays.get(other, [])
+        return any(
+            self.covers(seq) and any(first <= seq <= last for first, last in stays)
+            for seq in range(1, self.now.last_seq + 2)
+        )
 
     def files(self) -> set[str]:
         """What is carried by what they see."""

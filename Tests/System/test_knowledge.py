@@ -12,7 +12,7 @@ import uuid
 import pytest
 from client import User, eventually, new_id, token
 from digests import Copy, digest
-from histories import WORD, Conversation, History, told_by
+from histories import WORD, Conversation, History, profiles_told_by, told_by
 from knowledge import FOR_EVER, Knowledge
 
 STEPS = int(os.environ.get("KNOWLEDGE_STEPS", "90"))
@@ -36,6 +36,7 @@ async def test_everybody_learns_what_they_may_know_and_nothing_else(single, peop
         if reader.name not in history.erased:
             await Reader(history, reader).expect_everything(administrator)
     await expect_files(history, [*insiders, stranger])
+    await expect_profiles(history, stranger, administrator)
     await expect_nothing_for(stranger, history)
     await expect_repetitions_answered(history)
     await expect_silence_after_leaving(history)
@@ -73,6 +74,7 @@ async def expect_heard(history: History):
         expect_equal(heard, history.typing[name], f"typing for {name}")
         if name not in history.erased:
             expect_equal(told_by(session), history.private[name], f"private changes for {name}")
+        expect_equal(profiles_told_by(session), history.profile_news[name], f"news of profiles for {name}")
         others = {frame["userId"] for frame in session.of("presence")}
         strangers = {other for other in others if (name, other) not in history.joint}
         expect_equal(strangers, set(), f"presence of people whom {name} never was with")
@@ -102,6 +104,7 @@ class Reader:
         await self.expect_private_stream()
         await self.expect_sessions()
         await self.expect_presence()
+        await self.expect_profiles()
         await self.expect_same_for_backend(administrator)
 
     # A conversation
@@ -274,6 +277,8 @@ class Reader:
                 frame |= self.history.settings_in(self.user, of)
             elif frame["kind"] == "settings.changed":
                 frame |= self.history.settings[self.user.name]
+            if frame["kind"] == "profile.changed":
+                frame["profileVersion"] = self.history.profiles[self.user.name]["version"]
             if frame["kind"] in ("muted", "pinned", "archived", "markedUnread"):
                 frame = {key: frame[key] for key in ("type", "kind", "conversationId", "useq", "at")}
                 frame |= self.known[frame["conversationId"]].told(frame["kind"])
@@ -370,10 +375,29 @@ class Reader:
         expect_equal(told, expected, f"presence for {self.user.name}")
         await session.close()
 
+    # What people are called
+
+    def may_read_profile(self, other: str) -> bool:
+        return other == self.user.name or any(known.meets(other) for known in self.known.values())
+
+    async def expect_profiles(self):
+        profiles = {name: some for name, some in self.history.profiles.items() if name not in self.history.erased}
+        names = sorted(self.history.by_name)
+        seen = {name for name in names if self.may_read_profile(name)}
+        shown = [profiles[name] for name in names if name in profiles and name in seen]
+        expect_equal(await profiles_of(self.user, names), shown, f"profiles for {self.user.name}")
+        # Who guesses a version learns nothing by that: it is the same answer as for somebody without a profile.
+        versions = [profiles.get(name, {"version": 7})["version"] for name in names]
+        gone = [{"userId": name, "version": 0} for name in names if name not in profiles or name not in seen]
+        expect_equal(await profiles_of(self.user, names, versions), gone, f"other versions for {self.user.name}")
+
     # The application's backend
 
     async def expect_same_for_backend(self, administrator: User):
         acting = {"headers": {"X-Parley-User": self.user.name}}
+        path = "/v1/profiles?ids=" + ",".join(self.history.by_name)
+        answer = await administrator.request("GET", path, **acting)
+        expect_equal(answer.body, await self.user.get(path), f"profiles for the backend as {self.user.name}")
         for known in self.known.values():
             for part in ("", "/members", "/messages", "/changes"):
                 path = f"/v1/conversations/{known.now.id}{part}"
@@ -392,6 +416,21 @@ async def expect_files(history: History, people: list[User]):
 def words_of(text: str | None, message: dict) -> list[str]:
     """What a message is found by."""
     return [text or "", *(file["name"] for file in message.get("attachments", []))]
+
+
+# What people are called
+
+
+async def profiles_of(user: User, names: list[str], versions: list[int] | None = None) -> list[dict]:
+    known = {"versions": ",".join(map(str, versions))} if versions else {}
+    return (await user.get("/v1/profiles", ids=",".join(names), **known))["profiles"]
+
+
+async def expect_profiles(history: History, stranger: User, administrator: User):
+    names = sorted(history.by_name)
+    expect_equal(await profiles_of(stranger, names), [], "profiles for a stranger")
+    all = [history.profiles[name] for name in names if name in history.profiles and name not in history.erased]
+    expect_equal(await profiles_of(administrator, names), all, "profiles for the backend")
 
 
 # Who knows nothing

@@ -106,6 +106,18 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
         "03626f62" + "00000000000000000000000000000000" + "02" + "00"
     ),
     (SettingsQuery(bob), "03626f62"),
+    (
+        PutProfile(bob, key: message.uuid, displayName: "Bé", avatarURL: "", extra: "{}"),
+        "03626f62" + "0189000000007000800000000000aaaa" + "000342c3a9" + "0000" + "00027b7d"
+    ),
+    (
+        ProfilesQuery(reader: bob, readsAll: true, [ProfilesQuery.Item(alice, version: 7)]),
+        "03626f62" + "01" + "0001" + "05616c696365" + "0000000000000007"
+    ),
+    (
+        EphemeralEntry.profile(ProfileNews(bob, version: 7, [conversation])),
+        "05" + "03626f62" + "0000000000000007" + "0001" + "018900000000700080000000000000c5"
+    ),
     (EraseUser(bob), "03626f62"),
     (DropImport(conversation, receiptsAreGone: false), "018900000000700080000000000000c5" + "00"),
     (DropImport(conversation, receiptsAreGone: true), "018900000000700080000000000000c5" + "01"),

@@ -16,6 +16,7 @@ import Wire
             revokeTokens          ingest
             importRecords         ingest
             dropImport            ingest
+            putProfile            ingest
             eraseUser             ingest
             eraseStep                             store
             sendWithAttachments   ingest
@@ -35,6 +36,7 @@ import Wire
             digest                ingest
             unreadTotal           ingest
             blocks                ingest
+            profiles              ingest
             exportedConversations ingest
             exportHead            ingest
             exportPage            ingest

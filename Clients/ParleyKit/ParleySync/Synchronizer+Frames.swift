@@ -23,7 +23,7 @@ extension Synchronizer {
         case .reset(let id): reset(id, now, &step)
         case .tokenExpiring: step.token = .fresh
         case .pong(let id): if let id { confirmDelivered(id, &step) }
-        case .welcome, .bye, .unknown: break
+        case .profile, .welcome, .bye, .unknown: break
         }
     }
 

@@ -103,6 +103,14 @@ enum ServerFrame {
         }
     }
 
+    /// The user's profile has changed.
+    static func profile(_ user: UserID, version: Int64) -> WebSocketFrame {
+        object(.profile) { frame in
+            frame.append(key: "userId", json: user)
+            frame.append(key: "version", json: version)
+        }
+    }
+
     static func pong(id: JSONString?) -> WebSocketFrame {
         object(.pong) { $0.append(key: "id", json: id) }
     }

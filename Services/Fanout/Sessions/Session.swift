@@ -39,6 +39,8 @@ final class Session {
     private(set) lazy var hash = BlockMarks.hash(user)
     /// See `Presence`.
     var presenceMark = 0
+    /// See `ChangedProfiles`.
+    var toldProfile: ChangedProfiles.Told?
     /// Private changes up to here are included in the bootstrap.
     var bootstrapUseq: Int64 = .max
     /// Whether the session has joined its streams. Clients may send frames before `welcome`.

@@ -37,6 +37,10 @@ extension Call {
         case .block, .unblock: CallCost()
         // A list of 1,000 names at most.
         case .blocks: CallCost(20)
+        // A search for a conversation that the two share, for each.
+        case .profiles: CallCost(perHundredItems: 50)
+        // What tells open clients of it.
+        case .putProfile: CallCost(5)
         case .eraseUser, .revokeTokens, .dropImport: CallCost()
         // Its records are background work of the stores, which take them as they have time.
         case .importRecords: CallCost(atOnce: 4)
@@ -69,6 +73,8 @@ extension Call {
         case .sync: "sync"
         case .unreadTotal: "countUnread"
         case .blocks: "listBlocks"
+        case .profiles: "readProfiles"
+        case .putProfile: "putProfile"
         case .search: "search"
         case .digest: "readDigest"
         case .importRecords: "importRecords"

@@ -94,6 +94,39 @@ struct QueryParameters {
         return user.name
     }
 
+    /// `ids`, user ids with commas between them, and `versions`, as many numbers: 0, as without `versions`, for none.
+    func profiles() throws(Problem) -> [ProfilesQuery.Item] {
+        guard let text = try value("ids") else { throw .missing("ids") }
+        // Some clients encode the comma. A plus is a plus.
+        guard let ids = percentDecoded(text)?.split(separator: ",", omittingEmptySubsequences: false),
+            ids.count <= ContractLimits.profilesPerRequest
+        else {
+            throw Problem(
+                .invalid, "ids: at most \(ContractLimits.profilesPerRequest) user ids, with commas between them")
+        }
+        let versions = try self.versions() ?? Array(repeating: 0, count: ids.count)
+        guard versions.count == ids.count else { throw Problem(.invalid, "versions: must be as many as ids") }
+        return try zip(ids, versions).map { (id, version) throws(Problem) in
+            guard let user = UserID(String(id)) else { throw Problem(.invalid, "ids: must be user ids") }
+            return ProfilesQuery.Item(user, version: version)
+        }
+    }
+
+    private func versions() throws(Problem) -> [Int64]? {
+        guard let text = try value("versions") else { return nil }
+        guard let decoded = percentDecoded(text) else { throw Self.versionsAreMalformed }
+        return try decoded.split(separator: ",", omittingEmptySubsequences: false).map { (digits) throws(Problem) in
+            var digits = String(digits)
+            guard let number = digits.withUTF8({ Self.number(UnsafeRawBufferPointer($0)) }),
+                number <= Self.maximumSeq
+            else { throw Self.versionsAreMalformed }
+            return number
+        }
+    }
+
+    private static let versionsAreMalformed = Problem(
+        .invalid, "versions: must be whole numbers with commas between them")
+
     func anchor() throws(Problem) -> HistoryQuery.Anchor {
         let before = try integer("before", in: 1...Self.maximumSeq)
         let after = try integer("after", in: 0...Self.maximumSeq)

@@ -11,6 +11,7 @@ enum Call: CaseIterable {
     case rename, unlist, putMember, removeMember, clearHistory
     case sync, search, unreadTotal
     case blocks, block, unblock
+    case profiles, putProfile
     case mute, unmute, pin, unpin, archive, unarchive, markUnread, unmarkUnread
     case settings, putSettings, conversationSettings, putConversationSettings
     case eraseUser, revokeTokens
@@ -115,6 +116,8 @@ extension Route {
         if name == "sync" { return get(method, Route(.sync)) }
         if name == "unread" { return get(method, Route(.unreadTotal)) }
         if name == "blocks" { return get(method, Route(.blocks)) }
+        if name == "profiles" { return get(method, Route(.profiles)) }
+        if name == "profile" { return put(method, Route(.putProfile)) }
         if name == "settings" { return getOrPut(method, Route(.settings), Route(.putSettings)) }
         if name == "import" { return post(method, Route(.importRecords)) }
         if name == "search" { return get(method, Route(.search)) }
@@ -211,6 +214,10 @@ extension Route {
 
     private static func delete(_ method: Method, _ route: Route) -> Result {
         method == .delete ? .route(route) : .methodNotAllowed(allowed: "DELETE")
+    }
+
+    private static func put(_ method: Method, _ route: Route) -> Result {
+        method == .put ? .route(route) : .methodNotAllowed(allowed: "PUT")
     }
 
     private static func putOrDelete(_ method: Method, _ put: Route, _ delete: Route) -> Result {

@@ -46,6 +46,7 @@ enum BatchSteps {
         .createConversation: CreateConversation.self,
         .write: ConversationWrite.self,
         .putSettings: PutSettings.self,
+        .putProfile: PutProfile.self,
         .eraseUser: EraseUser.self,
         .eraseStep: EraseStep.self,
         .revokeTokens: RevokeTokens.self,

@@ -14,6 +14,7 @@ final class CommandOutcomes {
     let erasures: Erasures
     let revocations: Revocations
     let releases: MediaReleases
+    let profiles: ProfileAnnouncer
     /// The maximum number of repeated messages that are read at a time. In a backlog most repetitions arrive after
     /// their response, and no requester waits for another one. Any that does is asked to retry later, which costs less
     /// than an immediate retry.
@@ -22,7 +23,7 @@ final class CommandOutcomes {
 
     init(
         bus: Bus, announcer: Announcer, queries: Queries, erasures: Erasures, revocations: Revocations,
-        releases: MediaReleases
+        releases: MediaReleases, profiles: ProfileAnnouncer
     ) {
         self.bus = bus
         self.announcer = announcer
@@ -30,6 +31,7 @@ final class CommandOutcomes {
         self.erasures = erasures
         self.revocations = revocations
         self.releases = releases
+        self.profiles = profiles
     }
 
     /// - Parameters:

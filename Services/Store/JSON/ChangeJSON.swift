@@ -105,6 +105,8 @@ struct PrivateChangeFields {
     var marks: Marks?
     /// `blocked`
     var block: Block?
+    /// `profile.changed`; nil: the user is erased.
+    var profileVersion: Int64?
     /// `conversation.joined`: the number of members. Not for clients.
     var memberCount = 0
     /// `conversation.joined`: no change begins the stay. Not for clients.
@@ -155,6 +157,7 @@ extension ByteBuffer {
         if let marks = change.marks { appendFields(marks) }
         append(key: "userId", json: change.block?.user)
         if let block = change.block { append(key: "blocked", json: block.isBlocked) }
+        append(key: "profileVersion", json: change.profileVersion)
         endObject()
     }
 }

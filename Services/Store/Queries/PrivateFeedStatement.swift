@@ -32,6 +32,7 @@ enum PrivateFeedStatement {
         let readSeq: Column<Int64?>
         let aboutId: Column<UserID?>
         let isBlocked: Column<Bool?>
+        let profileVersion: Column<Int64?>
     }
 
     static let statement = PreparedStatement<Input, Columns>(
@@ -77,6 +78,7 @@ extension PrivateChangeFields {
         settings = kind == .settingsChanged ? Settings(row, columns) : nil
         marks = Marks(row, columns, of: kind)
         joinsSilently = kind == .conversationJoined && row[columns.lastSeq] ?? 0 <= row[columns.seq] ?? 0
+        profileVersion = row[columns.profileVersion]
         if kind == .blocked {
             block = Block(
                 user: row[columns.aboutId], isBlocked: row[columns.isBlocked] ?? false, seq: row[columns.seq] ?? 0)

@@ -29,7 +29,7 @@ final class Queries {
             UnreadStatement.blocks.untyped, UnreadStatement.latest.untyped,
         ] + ConversationStatement.all + FeedStatement.queries + HistoryRows.statements + FormerReceipts.statements
         + ErasureStatements.queries + RevocationStatements.queries + ExportStatements.all
-        + MediaStatements.queries
+        + MediaStatements.queries + ProfileStatements.queries
 
     let connection: QueryConnections
     let searching: Search
@@ -87,6 +87,7 @@ final class Queries {
         case .settings: try prepare(settings) { .user($0.user) }
         case .unreadTotal: try prepare(unreadTotal) { .user($0.user) }
         case .blocks: try prepare(blocks) { .user($0.user) }
+        case .profiles: try prepare(profiles) { .user($0.reader) }
         case .conversationSettings: try prepare(conversationSettings) { .user($0.reader) }
         case .exportedConversations: try prepare(exportedConversations) { .user($0.user) }
         case .exportHead: try prepare(exportHead) { .conversation($0.conversation) }
@@ -101,7 +102,8 @@ final class Queries {
         case .revocations: try prepare(revocations) { _ in .service }
         case .mayReadAttachment:
             try prepare(mayReadAttachment) { query in query.reader.map { .user($0) } ?? .service }
-        case .createConversation, .sendMessages, .sendWithAttachments, .write, .readMoved, .putSettings, .eraseUser,
+        case .createConversation, .sendMessages, .sendWithAttachments, .write, .readMoved, .putSettings, .putProfile,
+            .eraseUser,
             .eraseStep,
             .revokeTokens, .importRecords, .dropImport:
             preconditionFailure("commands go to the writer")

@@ -68,7 +68,7 @@ public struct PrivateChange: Hashable, Sendable, Codable {
     public var useq: Int64
     public var kind: Open<PrivateKind>
     public var at: Timestamp
-    /// Set for all kinds except `settings.changed` of the user's own settings.
+    /// Set for all kinds except `profile.changed`, and `settings.changed` of the user's own settings.
     public var conversationId: ConversationID?
     /// The message of `message.hidden`.
     public var messageId: MessageID?
@@ -97,13 +97,15 @@ public struct PrivateChange: Hashable, Sendable, Codable {
     public var userId: UserID?
     /// Whether they are blocked, after `blocked`.
     public var blocked: Bool?
+    /// The version of the user's own profile after `profile.changed`; nil if there is none any more.
+    public var profileVersion: Int64?
 
     public init(
         useq: Int64, kind: PrivateKind, at: Timestamp, conversationId: ConversationID? = nil,
         messageId: MessageID? = nil, throughSeq: Int64? = nil, readSeq: Int64? = nil, lastSeq: Int64? = nil,
         readReceipts: Bool? = nil, presence: Bool? = nil, inherited: [InheritedSetting]? = nil,
         mutedUntil: Timestamp? = nil, pinOrder: Int64? = nil, archivedSeq: Int64? = nil, markedUnread: Bool? = nil,
-        userId: UserID? = nil, blocked: Bool? = nil
+        userId: UserID? = nil, blocked: Bool? = nil, profileVersion: Int64? = nil
     ) {
         self.useq = useq
         self.kind = .known(kind)
@@ -122,5 +124,6 @@ public struct PrivateChange: Hashable, Sendable, Codable {
         self.markedUnread = markedUnread
         self.userId = userId
         self.blocked = blocked
+        self.profileVersion = profileVersion
     }
 }

@@ -15,6 +15,16 @@ public struct Limits: Hashable, Sendable, Codable {
     public var pinnedConversations: Int?
     /// The users that one user may block. Absent from a server without blocks.
     public var blockedUsers: Int?
+    /// The length of a display name in Unicode scalars. Absent, like what follows up to `profileWriters`, from a server
+    /// without profiles.
+    public var displayNameCharacters: Int?
+    public var avatarUrlBytes: Int?
+    /// The size of a profile's `extra` in bytes.
+    public var profileExtraBytes: Int?
+    /// The profiles that one request may ask for.
+    public var profilesPerRequest: Int?
+    /// Who sets profiles.
+    public var profileWriters: Open<ProfileWriters>?
     /// The length of a title in Unicode scalars.
     public var titleCharacters: Int
     public var mentionsPerMessage: Int

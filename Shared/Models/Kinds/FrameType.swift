@@ -1,6 +1,6 @@
 /// The frames that the server sends on the WebSocket, by their `type`.
 public enum ServerFrameType: CaseIterable, ContractName {
-    case welcome, change, `private`, status, typing, presence, reload, reset, tokenExpiring, bye, pong
+    case welcome, change, `private`, status, typing, presence, profile, reload, reset, tokenExpiring, bye, pong
 
     public var name: StaticString {
         switch self {
@@ -10,6 +10,7 @@ public enum ServerFrameType: CaseIterable, ContractName {
         case .status: "status"
         case .typing: "typing"
         case .presence: "presence"
+        case .profile: "profile"
         case .reload: "reload"
         case .reset: "reset"
         case .tokenExpiring: "tokenExpiring"

@@ -12,6 +12,7 @@ public enum PrivateKind: UInt8, CaseIterable, ContractName {
     case archived = 10
     case markedUnread = 11
     case blocked = 12
+    case profileChanged = 13
 
     public var name: StaticString {
         switch self {
@@ -27,6 +28,7 @@ public enum PrivateKind: UInt8, CaseIterable, ContractName {
         case .archived: "archived"
         case .markedUnread: "markedUnread"
         case .blocked: "blocked"
+        case .profileChanged: "profile.changed"
         }
     }
 }

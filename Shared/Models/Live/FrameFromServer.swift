@@ -11,6 +11,8 @@ public enum FrameFromServer: Hashable, Sendable {
     case status(Status)
     case typing(Typing)
     case presence(Presence)
+    /// A user's profile has changed.
+    case profile(ChangedProfile)
     /// The gap is too long to replay. The session continues after it.
     case reload(Reload)
     /// The client has more than the server, whose database was restored. Discard the conversation, or everything, and
@@ -130,6 +132,18 @@ extension FrameFromServer {
         }
     }
 
+    /// The profile of somebody who shares an open conversation has this version now. Not every change is told: a client
+    /// reads again, by versions, what it shows.
+    public struct ChangedProfile: Hashable, Sendable, Codable {
+        public var userId: UserID
+        public var version: Int64
+
+        public init(userId: UserID, version: Int64) {
+            self.userId = userId
+            self.version = version
+        }
+    }
+
     /// A gap that is not replayed. For a conversation, page through its changes up to `lastSeq`. For the private
     /// stream, changes up to `useq` are no longer kept: reload the data they affect.
     public struct Reload: Hashable, Sendable, Codable {
@@ -175,6 +189,7 @@ extension FrameFromServer: Codable {
         case .known(.status): self = .status(try Status(from: decoder))
         case .known(.typing): self = .typing(try Typing(from: decoder))
         case .known(.presence): self = .presence(try Presence(from: decoder))
+        case .known(.profile): self = .profile(try ChangedProfile(from: decoder))
         case .known(.reload): self = .reload(try Reload(from: decoder))
         case .known(.reset):
             self = .reset(conversationId: try frame.decodeIfPresent(ConversationID.self, forKey: .conversationId))
@@ -195,6 +210,7 @@ extension FrameFromServer: Codable {
         case .status(let status): try status.encode(to: encoder)
         case .typing(let typing): try typing.encode(to: encoder)
         case .presence(let presence): try presence.encode(to: encoder)
+        case .profile(let profile): try profile.encode(to: encoder)
         case .reload(let reload): try reload.encode(to: encoder)
         case .reset(let conversation): try frame.encodeIfPresent(conversation, forKey: .conversationId)
         case .tokenExpiring(let time): try frame.encode(time, forKey: .at)
@@ -212,6 +228,7 @@ extension FrameFromServer: Codable {
         case .status: .known(.status)
         case .typing: .known(.typing)
         case .presence: .known(.presence)
+        case .profile: .known(.profile)
         case .reload: .known(.reload)
         case .reset: .known(.reset)
         case .tokenExpiring: .known(.tokenExpiring)

@@ -125,6 +125,19 @@ public enum RequestBody {
         }
     }
 
+    /// `PUT /v1/profile`. It replaces the profile: what is nil is there no more.
+    public struct NewProfile: Hashable, Sendable, Codable {
+        public var displayName: String?
+        public var avatarUrl: String?
+        public var extra: [String: JSONValue]?
+
+        public init(displayName: String? = nil, avatarUrl: String? = nil, extra: [String: JSONValue]? = nil) {
+            self.displayName = displayName
+            self.avatarUrl = avatarUrl
+            self.extra = extra
+        }
+    }
+
     /// `PUT /v1/conversations/{conversationId}/settings`. Nil leaves a setting unchanged.
     public struct NewSettingsInConversation: Hashable, Sendable, Codable {
         public var readReceipts: SettingChoice?

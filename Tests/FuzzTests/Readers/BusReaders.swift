@@ -59,7 +59,8 @@ extension Reader {
                 PresenceList(
                     conversation, asks: true, online: [bob],
                     departed: [PresenceList.Departure(alice, lastSeen: someTime)],
-                    blocked: [BlockMarks(bob, hashes: [7])]))),
+                    blocked: [BlockMarks(bob, hashes: [7])])),
+            .profile(ProfileNews(bob, version: 7, [conversation]))),
         layout(StreamPositions([StreamPosition(.user(bob), 4), StreamPosition(.conversation(conversation), 4)])),
         layout(ReplayQuery(conversation, after: 1, through: 3, limit: 1000)),
         layout(PrivateReplayQuery(bob, after: 2, limit: 5)),
@@ -84,6 +85,8 @@ extension Reader {
             SyncQuery(bob, since: nil)),
         layout(ReadPositions([ReadPositions.Entry(bob, conversation, readSeq: 9)])),
         layout(PutSettings(bob, key: nil, readReceipts: .no, presence: .leave)),
+        layout(PutProfile(bob, key: nil, displayName: "Bé", avatarURL: "https://a/b", extra: #"{"a":[1]}"#)),
+        layout(ProfilesQuery(reader: bob, readsAll: false, [ProfilesQuery.Item(alice, version: 7)])),
         layout(EraseStep(bob, .content(conversation, after: 7)), EraseStep(bob, .remains)),
         layout(
             ImportReceipts(

@@ -61,6 +61,17 @@ extension Reader {
         Reader("conversationSettings", #"{"readReceipts":null}"#) {
             (try? SettingsFields($0, areOfConversation: true)).map { _ in true }
         },
+        Reader(
+            "profile", #"{"displayName":"Bén 🧗","avatarUrl":"https://a.example/b.png?c","extra":{"a":[1,{"b":"]"}]}}"#,
+            #"{"displayName":null,"extra":null}"#
+        ) { bytes in
+            guard let fields = try? ProfileFields(bytes), let name = try? fields.checkedName(),
+                let url = try? fields.checkedURL(), let extra = try? fields.checkedExtra()
+            else { return nil }
+            return name.utf8.count <= 4 * ContractLimits.displayNameCharacters
+                && (url.isEmpty || url.hasPrefix("https://")) && (extra.isEmpty || extra.first == "{")
+                && extra.utf8.count <= ContractLimits.profileExtraBytes
+        },
         Reader("mute", #"{"until":"2026-03-08T07:00:00.000Z"}"#, "") {
             (try? MarkFields.mute($0)).map { (0...Timestamp.forever.milliseconds).contains($0.milliseconds) }
         },

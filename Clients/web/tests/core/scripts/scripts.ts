@@ -433,6 +433,19 @@ export const scripts: Record<string, Sketch> = {
       wake(500, 1_000),
     ),
   },
+  "profiles": {
+    about: "A client without profiles passes over what tells of them; the private stream moves on",
+    position: known,
+    events: timed(
+      ...opening,
+      welcome(),
+      frame({ type: "profile", userId: "ben", version: 3 } as unknown as FrameFromServer),
+      secret(4, "profile.changed", { profileVersion: 2 }),
+      frame({ type: "bye", code: "draining", reason: "" }),
+      { type: "closed" },
+      wake(500, 1_000),
+    ),
+  },
   "catching-up": {
     about: "Without a session the copy is brought up to date once",
     position: known,
