@@ -40,6 +40,8 @@ class File:
     content: bytes
     shown: dict
     messages: list[tuple[Conversation, str]] = field(default_factory=list)
+    is_awaited: bool = False
+    """By a message that was refused: it may still be sent, for a day."""
 
     @property
     def id(self) -> str:
@@ -47,8 +49,10 @@ class File:
 
     @property
     def is_gone(self) -> bool:
-        """No message carries it any more."""
-        return bool(self.messages) and all(c.world.messages[id].deleted_at for c, id in self.messages)
+        """No message carries it any more, and none is to."""
+        if self.is_awaited or not self.messages:
+            return False
+        return all(c.world.messages[id].deleted_at for c, id in self.messages)
 
 
 class History:
@@ -194,6 +198,8 @@ class History:
         answer = await actor.request("POST", conversation.path + "/messages", body)
         if parent and not self.may_reply(conversation, actor, parent):
             assert answer.status == 422, answer
+            for file in files:
+                file.is_awaited = True
             return
         assert answer.status == 201, answer
         await self.sent(conversation, actor, body, answer.body)

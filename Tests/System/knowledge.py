@@ -223,7 +223,7 @@ class Knowledge:
     - Whoever is or was a member knows what happened during their stays; of changes during their stays to a message from
       outside of them, that there was one and who made it.
     - A file can be read by whom it is from and by whoever sees a message that carries it, and by nobody once no message
-      does that did.
+      does that did. Its uploader can as long as a message that was refused may still come.
     - What they hid or cleared is in no answer about messages. (Changes say nothing about one reader.)
     - What they keep to themselves, whether they are a member or were, is in their answers and in no other.
     - Who blocks the other of two knows the conversation as it was then, until they end that, and nothing of what
