@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The tables in the documents that follow from the code: configuration, limits, costs of calls, metrics.
+"""The tables in the documents that follow from the code: configuration, limits, costs of calls, metrics,
+and how much a number of users needs.
 
     Tests/Documents/tables.py            says which of them differ from what is committed
     Tests/Documents/tables.py --write    writes them
@@ -29,6 +30,7 @@ from repository import EXECUTABLES, REPOSITORY, files, text
 
 sys.path.append(str(REPOSITORY / "Tests"))
 
+import capacity  # noqa: E402
 import services  # noqa: E402
 from services import SERVICES  # noqa: E402
 
@@ -297,6 +299,25 @@ def declared(service: str) -> dict[str, tuple[str, str, str]]:
     return families
 
 
+# MARK: What follows from what was measured
+
+
+def measured_table(_: str) -> str:
+    return table(["measured", "", "by"], capacity.figures_table(capacity.MEASURED))
+
+
+def assumed_table(_: str) -> str:
+    return table(["assumed", "", "because"], capacity.figures_table(capacity.ASSUMED))
+
+
+def capacity_table(_: str) -> str:
+    return table(["users", *capacity.SIZES], capacity.plan_table())
+
+
+def ends_table(_: str) -> str:
+    return table(["what ends", "at so many users"], capacity.ends_table())
+
+
 # MARK: The documents
 
 TABLES: dict[str, Callable[[str], str]] = {
@@ -306,6 +327,10 @@ TABLES: dict[str, Callable[[str], str]] = {
     "limits": limits_table,
     "costs": costs_table,
     "metrics": metrics_table,
+    "measured": measured_table,
+    "assumed": assumed_table,
+    "capacity": capacity_table,
+    "ends": ends_table,
 }
 
 
