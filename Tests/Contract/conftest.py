@@ -1,19 +1,25 @@
-"""One system for the whole run; fresh users for every test."""
+"""One system for each process that runs tests; fresh users for every test."""
 
 import secrets
 
 import pytest
 
+from contract import described
 from judged import JudgedSystem
 from people import Person
 
+ALL = 300
+"""From so many tests on, everything that the document describes has to be seen."""
+SEEN = pytest.StashKey[set[tuple[str, str]]]()
+
 
 @pytest.fixture(scope="session")
-def system():
+def system(request):
     system = JudgedSystem()
     try:
         system.up()
         yield system
+        request.config.stash[SEEN] |= system.contract.seen
     except AssertionError as failure:
         pytest.exit(str(failure), returncode=1)  # Said once, not by every test.
     finally:
@@ -66,6 +72,36 @@ def processes_stay_up(request):
     assert system.living() == before
 
 
-def pytest_collection_modifyitems(items):
-    """What asks whether everything was seen comes after everything."""
-    items.sort(key=lambda item: item.path.name == "test_coverage.py")
+# MARK: Was everything seen that the document describes?
+
+
+def pytest_configure(config):
+    config.stash[SEEN] = set()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    """What one of several processes has seen."""
+    node.config.stash[SEEN] |= set(map(tuple, getattr(node, "workeroutput", {}).get("seen", [])))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session):
+    config = session.config
+    if hasattr(config, "workeroutput"):
+        config.workeroutput["seen"] = sorted(map(list, config.stash[SEEN]))
+    elif unseen(config):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    for what, outcome in unseen(config):
+        terminalreporter.write_line(f"FAILED described and not seen: {what} {outcome}")
+
+
+def unseen(config) -> list[tuple[str, str]]:
+    """Of a run of all tests, whichever process ran them."""
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if len(reporter.stats.get("passed", [])) < ALL:
+        return []
+    return sorted(described() - config.stash[SEEN])

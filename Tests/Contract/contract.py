@@ -16,6 +16,21 @@ PATH = Path(__file__).parents[2] / "Services/Ingest/openapi.json"
 DOCUMENT = json.loads(PATH.read_text(encoding="utf-8"))
 PROBLEM = "application/problem+json"
 METHODS = ("get", "post", "put", "patch", "delete", "head", "options")
+# Only while the process ends, or has as many connections as it can hold.
+NOT_SEEN = {("openSocket", "503")}
+
+
+def described() -> set[tuple[str, str]]:
+    """What a run of all tests has to see: each status of each call, and each kind of frame."""
+    statuses = {
+        (operation["operationId"], status)
+        for item in DOCUMENT["paths"].values()
+        for operation in (item[method] for method in METHODS if method in item)
+        for status in operation["responses"]
+    }
+    frames = DOCUMENT["x-parley-websocket"]
+    kinds = {(side, kind) for side in ("clientFrames", "serverFrames") for kind in frames[side]}
+    return (statuses | kinds) - NOT_SEEN
 
 
 def server_of(path: str) -> str:

@@ -167,7 +167,7 @@ def test_two_authorizations_are_one_too_many(system, anna):
         {"exp": NOW + 10**9},
         {"dev": "phone"},
     ],
-    ids=str,
+    ids=" ".join,  # The moments are others in each process of pytest.
 )
 def test_a_good_token_is_a_user_whoever_it_is(new_person, claims):
     newcomer = new_person("newcomer", **claims)

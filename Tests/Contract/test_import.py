@@ -416,7 +416,7 @@ def test_a_request_that_ends_in_its_middle_is_continued(system, backend, ben, hi
         ('{"type":"end"}', 400, "conversationId"),
         ('{"type":"end","type":"end"}', 400, "type"),
         ('{"type":"end","conversationId":"nobody"}', 400, "conversationId"),
-        (json.dumps({"type": "end", "conversationId": new_id()}), 404, "conversationId"),
+        ('{"type":"end","conversationId":"018f0000-0000-7000-8000-000000000000"}', 404, "conversationId"),
         ('{"type":"end","padding":"' + "x" * 540_000 + '"}', 413, "line"),
         ("\x00", 400, ""),
         ("\ud800", 400, ""),

@@ -56,6 +56,7 @@ BEYOND_SCHEMAS = (
     "Upload-Checksum: must be an algorithm",  # for "0", which the generator takes in spite of the pattern
     "versions: must be as many as ids",
     "extra: at most",  # bytes, and levels
+    "must be a time from 1970 to 9999",
     "expected an integer",  # 1.0 is an integer to JSON Schema
     "U+0000",
     "half of a surrogate pair",
