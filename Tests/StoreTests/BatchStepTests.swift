@@ -74,7 +74,7 @@ struct Locked: CustomTestStringConvertible, Sendable {
         Locked(.removeTapback(message), ""), Locked(.removeMember(bob), " streams:bob"), Locked(.rename("title"), ""),
         Locked(.clearHistory(through: 0), " streams:alice"),
         Locked(.putSettings(readReceipts: .no), " streams:alice"), Locked(.unlist, " streams:alice"),
-        Locked(.mark(.pinned(order: 0)), " streams:alice"),
+        Locked(.mark(.pinned(order: 0)), " streams:alice"), Locked(.draft("text", replyTo: nil), " streams:alice"),
         Locked(
             ConversationWrite(Write(conversation, by: alice, key: nil, .block(bob, true))),
             "keys users conversation new:alice streams:alice"),

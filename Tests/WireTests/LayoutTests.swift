@@ -86,6 +86,11 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
             + "0189000000007000800000000000aaaa" + "046c696b65"
     ),
     (
+        Write(conversation, by: bob, key: nil, .draft("té", replyTo: message)),
+        "018900000000700080000000000000c5" + "03626f62" + "00000000000000000000000000000000" + "0f"
+            + "0189000000007000800000000000aaaa" + "74c3a9"
+    ),
+    (
         AfterUserQuery(MessageQuery(head, message: message), after: "bob", limit: 3),
         "018900000000700080000000000000c5" + "05616c696365" + "0189000000007000800000000000aaaa" + "03626f62" + "0003"
     ),
