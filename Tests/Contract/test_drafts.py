@@ -137,7 +137,10 @@ def test_a_draft_is_put_once_under_its_key(anna, group):
     put(anna, group, "Ten")
     remove(anna, group, headers=key)
     assert draft(anna, group) == {"text": "Ten"}
-    for refused in (put(anna, group, "", 400, {"Idempotency-Key": "x"}), remove(anna, group, 400, {"Idempotency-Key": "x"})):
+    for refused in (
+        put(anna, group, "", 400, {"Idempotency-Key": "x"}),
+        remove(anna, group, 400, {"Idempotency-Key": "x"}),
+    ):
         assert problem(refused) == (400, "invalid") and "Idempotency-Key" in refused.json()["detail"]
 
 
