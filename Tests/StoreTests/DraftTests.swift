@@ -29,7 +29,7 @@ struct DraftTests {
     }
 
     @Reactor private func put(
-        _ text: String, _ replyTo: MessageID? = nil, by user: String = "bob", _ store: StoreUnderTest
+        _ text: String, replyTo: MessageID? = nil, by user: String = "bob", _ store: StoreUnderTest
     ) async -> UInt16? {
         await store.write(.draft(text, replyTo: replyTo), by: user, in: conversation)?.status
     }
@@ -39,7 +39,7 @@ struct DraftTests {
         try await withStore { store in
             let row = "SELECT xmin::text, last_seq, last_at::text FROM store.conversations"
             let before = try store.database.query(row)
-            for text in ["one", "two", "two", "", ""] { #expect(await put(text, message, store) == 204) }
+            for text in ["one", "two", "two", "", ""] { #expect(await put(text, replyTo: message, store) == 204) }
             #expect(await put("three", store) == 204)
             #expect(await text(store) == "three")
             #expect(await text(of: "alice", store) == nil)
@@ -77,7 +77,7 @@ struct DraftTests {
     @Test("what a member wrote goes with the stay, and nothing of it is left in the table")
     @Reactor func stays() async throws {
         try await withStore { store in
-            for user in ["alice", "bob"] { #expect(await put("one", message, by: user, store) == 204) }
+            for user in ["alice", "bob"] { #expect(await put("one", replyTo: message, by: user, store) == 204) }
             _ = await store.write(.removeMember(UserID("bob")!), by: "alice", in: conversation)
             #expect(await text(of: "alice", store) == "one")
             let left = try store.database.query(
