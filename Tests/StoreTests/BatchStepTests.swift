@@ -15,7 +15,7 @@ private let actions: [Write.Action] = [
     .edit(message, text: "text"), .deleteForEveryone(message), .hide(message), .setTapback(message, "love"),
     .removeTapback(message), .putMember(bob, nil), .removeMember(bob), .rename("title"), .clearHistory(through: 0),
     .putSettings(readReceipts: .no), .unlist, .mark(.unread(true)),
-    .block(bob, true),
+    .block(bob, true), .draft("text", replyTo: nil),
 ]
 
 /// A command, and what it locks besides.
