@@ -48,6 +48,7 @@ struct ClientLimits: Sendable {
         buffer.append(key: "membersPerConversation", json: ContractLimits.membersPerConversation)
         buffer.append(key: "conversationsPerUser", json: conversationsPerUser)
         buffer.append(key: "pinnedConversations", json: ContractLimits.pinnedConversations)
+        buffer.append(key: "draftsPerUser", json: ContractLimits.draftsPerUser)
         buffer.append(key: "blockedUsers", json: ContractLimits.blockedUsers)
         buffer.append(key: "displayNameCharacters", json: ContractLimits.displayNameCharacters)
         buffer.append(key: "avatarUrlBytes", json: ContractLimits.avatarURLBytes)

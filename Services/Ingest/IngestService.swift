@@ -201,7 +201,7 @@ final class IngestService: HTTPHandler {
         case .conversationSettings: settings(in: try route.conversation(), user, exchange)
         case .rename, .unlist, .putMember, .removeMember, .clearHistory, .putConversationSettings, .edit, .delete,
             .setTapback, .removeTapback, .mute, .unmute, .pin, .unpin, .archive, .unarchive, .markUnread,
-            .unmarkUnread:
+            .unmarkUnread, .putDraft, .removeDraft:
             try write(request, route, query, user, exchange)
         }
     }

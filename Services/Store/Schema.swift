@@ -39,6 +39,7 @@ enum Schema {
                 Migration(20, "marks", sql: PackageResources._0020_marks_sql),
                 Migration(21, "blocks", sql: PackageResources._0021_blocks_sql),
                 Migration(22, "profiles", sql: PackageResources._0022_profiles_sql),
+                Migration(23, "drafts", sql: PackageResources._0023_drafts_sql),
             ], publishing: Publications.store)
     }
 }

@@ -23,6 +23,7 @@ extension SQLNames {
         // Limits.
         .number("ContractLimits.membersPerConversation", ContractLimits.membersPerConversation),
         .number("ContractLimits.pinnedConversations", ContractLimits.pinnedConversations),
+        .number("ContractLimits.draftsPerUser", ContractLimits.draftsPerUser),
         .number("ContractLimits.namedTapbacks", ContractLimits.namedTapbacks),
         .number("ContractLimits.blockedUsers", ContractLimits.blockedUsers),
         .interval("ContractLimits.editWindow", ContractLimits.editWindow),
@@ -141,11 +142,15 @@ extension SQLNames {
         .fragment("stay_of_user", PackageResources.stay_of_user_sql),
         .fragment("heir", PackageResources.heir_sql),
         .fragment("move", PackageResources.move_sql),
+        .fragment("drop_draft", PackageResources.drop_draft_sql),
         .fragment("take_out_member", PackageResources.take_out_member_sql),
         .fragment("keep_outcome", PackageResources.keep_outcome_sql),
         .fragment("show_in_history", PackageResources.show_in_history_sql),
         .fragment("tell_user", PackageResources.tell_user_sql),
-        .fragment("write_result", PackageResources.write_result_sql))
+        .fragment("write_result", PackageResources.write_result_sql),
+        // Writes of users about themselves
+        .fragment("outcome_of_user", PackageResources.outcome_of_user_sql),
+        .fragment("tell_of_change", PackageResources.tell_of_change_sql))
 }
 
 extension MessageKind: PostgresEnum {}

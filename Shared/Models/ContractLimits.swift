@@ -51,6 +51,8 @@ public enum ContractLimits {
     public static let conversationsPerUser = 20_000
     /// The conversations that one user may have pinned.
     public static let pinnedConversations = 100
+    /// The conversations in which one user may have a draft.
+    public static let draftsPerUser = 100
     /// The users that one user may block.
     public static let blockedUsers = 1_000
     /// In conversations with up to this many members, receipts name who has received and read, and members see who is

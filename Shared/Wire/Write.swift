@@ -48,7 +48,10 @@ public struct Write: WireCodable, Hashable {
         /// 204. In the direct conversation of the two, which need not exist. Fields: user name · 1: block, 0: no longer.
         case block(UserID, Bool)
 
-        /// Stored with outcomes: retired, never reused.
+        /// 204. Fields: the message that it replies to 16 (zero: none) · text to the end (empty: no draft).
+        case draft(String, replyTo: MessageID?)
+
+        /// Stored with outcomes, as is `PutProfile.number`: retired, never reused.
         public var number: UInt8 {
             switch self {
             case .edit: 1
@@ -64,6 +67,7 @@ public struct Write: WireCodable, Hashable {
             case .unlist: 11
             case .mark: 12
             case .block: 13
+            case .draft: 15
             }
         }
     }
@@ -102,6 +106,7 @@ extension Write.Action: WireCodable {
             case 11: .unlist
             case 12: .mark(try Mark(from: &reader))
             case 13: .block(try reader.user(), try reader.number(UInt8.self) == 1)
+            case 15: try reader.draft()
             default: throw .unknownValue(field: "action", UInt64(number))
             }
     }
@@ -133,10 +138,18 @@ extension Write.Action: WireCodable {
         case .block(let user, let isBlocked):
             buffer.append(user)
             buffer.append(isBlocked ? 1 : 0 as UInt8)
+        case .draft(let text, let replyTo):
+            buffer.append(replyTo)
+            buffer.append(utf8: text)
         }
     }
 }
 
 extension ByteReader {
     fileprivate mutating func rest() -> String { String(decoding: readRest(), as: UTF8.self) }
+
+    fileprivate mutating func draft() throws(WireError) -> Write.Action {
+        let replyTo = try optionalMessage()
+        return .draft(rest(), replyTo: replyTo)
+    }
 }

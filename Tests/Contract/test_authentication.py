@@ -135,7 +135,7 @@ CALLS = [
     ("PUT", f"{CONVERSATION}/settings"),
     ("GET", "/v1/profiles"),
     ("PUT", "/v1/profile"),
-    *((method, f"{CONVERSATION}/{mark}") for mark in MARKS for method in ("PUT", "DELETE")),
+    *((method, f"{CONVERSATION}/{mark}") for mark in (*MARKS, "draft") for method in ("PUT", "DELETE")),
 ]
 
 

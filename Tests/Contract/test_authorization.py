@@ -144,6 +144,7 @@ def request(name: str, scene: Scene, who: str) -> tuple[str, str, dict]:
         "POST /v1/messages:batch": {"json": {"messages": [send | {"conversationId": scene.conversation}]}},
         "POST /v1/conversations/{conversationId}/receipts": {"json": {"readSeq": 1}},
         "PUT /v1/conversations/{conversationId}/settings": {"json": {"readReceipts": True}},
+        "PUT /v1/conversations/{conversationId}/draft": {"json": {"text": "Hel"}},
         "PUT /v1/conversations/{conversationId}/messages/{messageId}/tapback": {"json": {"kind": "love"}},
         "PATCH /v1/conversations/{conversationId}/messages/{messageId}": {"json": {"text": "Hello!"}},
         "DELETE /v1/conversations/{conversationId}/messages/{messageId}": {

@@ -132,6 +132,18 @@ def test_pins(new_person, limits):
     assert answers[-1].json()["detail"].startswith("order: ")
 
 
+@beyond("draftsPerUser")
+def test_drafts(new_person, limits):
+    writer = new_person("writer")
+    paths = [f"/v1/conversations/{writer.group()}/draft" for _ in range(limits["draftsPerUser"] + 1)]
+    answers = [writer.http.put(path, json={"text": "Hel"}) for path in paths]
+    assert [answer.status_code for answer in answers] == [204] * limits["draftsPerUser"] + [409]
+    assert answers[-1].json()["detail"].startswith("text: ")
+    assert writer.http.put(paths[0], json={"text": "Hello"}).status_code == 204, "to go on writing takes no place"
+    assert writer.http.put(paths[0], json={"text": ""}).status_code == 204
+    assert writer.http.put(paths[-1], json={"text": "Hel"}).status_code == 204
+
+
 @beyond("titleCharacters")
 def test_the_title_of_a_group(anna, limits):
     for count, status in ((limits["titleCharacters"], 201), (limits["titleCharacters"] + 1, 413)):

@@ -41,6 +41,8 @@ def calls(group):
         ("GET", f"{conversation}/messages/{MESSAGE}/receipts", None),
         ("GET", f"{conversation}/settings", None),
         ("PUT", f"{conversation}/settings", {"readReceipts": True}),
+        ("PUT", f"{conversation}/draft", {"text": "Hel"}),
+        ("DELETE", f"{conversation}/draft", None),
         ("GET", "/v1/unread", None),
         ("GET", "/v1/profiles?ids=nobody", None),
         ("PUT", "/v1/profile", {"displayName": "Anna"}),

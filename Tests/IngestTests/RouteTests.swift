@@ -53,6 +53,8 @@ private let id = "0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90"
             (.delete, "/v1/conversations/\(id)/archive", "unarchive"),
             (.put, "/v1/conversations/\(id)/unread", "markUnread"),
             (.delete, "/v1/conversations/\(id)/unread", "unmarkUnread"),
+            (.put, "/v1/conversations/\(id)/draft", "putDraft"),
+            (.delete, "/v1/conversations/\(id)/draft", "removeDraft"),
             (.delete, "/v1/conversations/\(id)/messages/\(id)", "delete"),
             (.get, "/v1/conversations/\(id)/messages/\(id)/revisions", "revisions"),
             (.put, "/v1/conversations/\(id)/messages/\(id)/tapback", "setTapback"),

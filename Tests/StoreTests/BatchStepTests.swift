@@ -15,7 +15,7 @@ private let actions: [Write.Action] = [
     .edit(message, text: "text"), .deleteForEveryone(message), .hide(message), .setTapback(message, "love"),
     .removeTapback(message), .putMember(bob, nil), .removeMember(bob), .rename("title"), .clearHistory(through: 0),
     .putSettings(readReceipts: .no), .unlist, .mark(.unread(true)),
-    .block(bob, true),
+    .block(bob, true), .draft("text", replyTo: nil),
 ]
 
 /// A command, and what it locks besides.
@@ -74,7 +74,7 @@ struct Locked: CustomTestStringConvertible, Sendable {
         Locked(.removeTapback(message), ""), Locked(.removeMember(bob), " streams:bob"), Locked(.rename("title"), ""),
         Locked(.clearHistory(through: 0), " streams:alice"),
         Locked(.putSettings(readReceipts: .no), " streams:alice"), Locked(.unlist, " streams:alice"),
-        Locked(.mark(.pinned(order: 0)), " streams:alice"),
+        Locked(.mark(.pinned(order: 0)), " streams:alice"), Locked(.draft("text", replyTo: nil), " streams:alice"),
         Locked(
             ConversationWrite(Write(conversation, by: alice, key: nil, .block(bob, true))),
             "keys users conversation new:alice streams:alice"),

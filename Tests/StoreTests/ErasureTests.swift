@@ -71,6 +71,7 @@ struct ErasureTests {
             for action in [
                 Write.Action.edit(own.id, text: "second words"), .setTapback(own.id, "like"),
                 .setTapback(other.id, "love"), .hide(reply.id), .mark(.pinned(order: 1)),
+                .draft("third words", replyTo: own.id),
             ] {
                 _ = await store.write(action, by: "bob", in: conversation, key: .random)
             }
@@ -88,7 +89,7 @@ struct ErasureTests {
             let counts = try await erased(store)
             #expect(counts["messages"] == 2 && counts["revisions"] == 1 && counts["tapbacks"] == 2)
             #expect(counts["mentions"] == 1 && counts["memberships"] == 2 && counts["hidden"] == 1)
-            #expect(counts["receipts"] == 1 && counts["outcomes"] == 6)
+            #expect(counts["receipts"] == 1 && counts["outcomes"] == 7)
             #expect(try rows(of: "bob", in: store).isEmpty)
             for column in ["blocks WHERE blocked_id", "user_changes WHERE about_id"] {
                 #expect(try store.database.query("SELECT FROM store.\(column) = 'bob'").isEmpty)

@@ -95,6 +95,7 @@ struct RepeatedRequestTests {
             once(.removeTapback(message), by: "bob") { await write(.setTapback(message, "laugh"), by: "bob") },
             once(.putMember(name("dave"), nil)) { await write(.removeMember(name("dave"))) },
             once(.mark(.pinned(order: 1)), by: "bob") { await write(.mark(.pinned(order: nil)), by: "bob") },
+            once(.draft("first", replyTo: nil), by: "bob") { await write(.draft("second", replyTo: nil), by: "bob") },
             once(.block(name("erin"), true), by: "bob") { await write(.block(name("erin"), false), by: "bob") },
             // dave has left. Then he returns and leaves again.
             once(.unlist, by: "dave") {

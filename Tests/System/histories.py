@@ -167,7 +167,7 @@ class History:
             (self.send, 9), (self.open_file, 5), (self.reply, 7), (self.batch, 2), (self.edit, 5), (self.tap, 6),
             (self.untap, 2), (self.hide, 3), (self.clear, 1), (self.delete, 3), (self.delete_early, 1), (self.read, 9),
             (self.type, 2), (self.decide, 2), (self.add, 5), (self.remove, 4), (self.promote, 2), (self.rename, 2),
-            (self.mark, 6), (self.block, 4), (self.put_profile, 4),
+            (self.mark, 6), (self.draft, 6), (self.block, 4), (self.put_profile, 4),
         ]  # fmt: skip
         for _ in range(count):
             [action] = self.random.choices([action for action, _ in actions], [weight for _, weight in actions])
@@ -459,6 +459,21 @@ class History:
         conversation.facts.append(Fact("mark", actor.name, about={"kind": kind, "value": value}))
         if conversation.world.marks[actor.name] != before:
             await self.told(actor, kind, conversation, **conversation.known_to(actor).told(kind))
+
+    async def draft(self, conversation: Conversation, actor: User):
+        """A member writes, goes on, or lets it be."""
+        parent = self.some_message(conversation) if self.random.random() < 0.5 else None
+        body = {"text": self.text(), "replyTo": parent.id if parent else None}
+        if actor.name in conversation.world.drafts and self.random.random() < 0.4:
+            body["text"] = ""
+        if body["text"] or self.random.random() < 0.5:
+            await self.keyed(actor, conversation, "PUT", "/draft", body, None)
+        else:
+            await self.keyed(actor, conversation, "DELETE", "/draft", None, None)
+        await self.told(actor, "draft", conversation)
+        frame = self.private[actor.name][-1]
+        conversation.facts.append(Fact("draft", actor.name, frame["at"], about=body))
+        frame |= conversation.known_to(actor).draft()
 
     async def put_profile(self, _: Conversation, __: User):
         """Whoever it is, wherever they are or were. Those who have a conversation with them open are told."""

@@ -18,8 +18,8 @@ SHOWN_IN_HISTORY = {"member.added", "member.removed", "member.changed", "convers
 
 @dataclass
 class Fact:
-    """Something that happened. Changes have a position; `receipt`, `hide`, `clear`, `mark`, `block`, `unblock` and
-    `erased` have not."""
+    """Something that happened. Changes have a position; `receipt`, `hide`, `clear`, `mark`, `draft`, `block`, `unblock`
+    and `erased` have not."""
 
     kind: str
     actor: str
@@ -75,6 +75,8 @@ class World:
         self.cleared: dict[str, int] = {}
         self.marks: dict[str, dict] = {}
         """What users keep to themselves: `muted`, `pinned`, `archived`, `markedUnread` (how far they had read)."""
+        self.drafts: dict[str, dict] = {}
+        """What members have written and not sent."""
         self.changes: list[Fact] = []
         for fact in facts:
             self.take(fact)
@@ -112,6 +114,7 @@ class World:
 
     def _member_removed(self, fact: Fact):
         del self.roles[fact.about["userId"]]
+        self.drafts.pop(fact.about["userId"], None)
         self.stays[fact.about["userId"]][-1][1] = fact.seq
         if fact.about["userId"] not in self.closed:
             self.views[fact.about["userId"]][-1][1] = fact.seq
@@ -175,7 +178,13 @@ class World:
         if value is not None:
             marks[kind] = value
 
+    def _draft(self, fact: Fact):
+        self.drafts.pop(fact.actor, None)
+        if fact.about["text"]:
+            self.drafts[fact.actor] = {key: value for key, value in fact.about.items() if value} | {"at": fact.at}
+
     def _block(self, fact: Fact):
+        self.drafts.pop(fact.actor, None)
         views = self.views[fact.actor]
         if views[-1][0] > self.last_seq:
             views.pop()  # Nothing came since it was opened.
@@ -225,7 +234,8 @@ class Knowledge:
     - A file can be read by whom it is from and by whoever sees a message that carries it, and by nobody once no message
       does that did. Its uploader can as long as a message that was refused may still come.
     - What they hid or cleared is in no answer about messages. (Changes say nothing about one reader.)
-    - What they keep to themselves, whether they are a member or were, is in their answers and in no other.
+    - What they keep to themselves, whether they are a member or were, is in their answers and in no other. So is what a
+      member has written and not sent, which goes with their stay.
     - Who blocks the other of two knows the conversation as it was then, until they end that, and nothing of what
       happened meanwhile. To the other they are a member who is away.
     - Receipts of a message are known to its sender, as far as the recipients show them.
@@ -426,6 +436,7 @@ class Knowledge:
             | ({"title": world.title} if world.title else {})
             | ({"lastMessage": self.message(visible[-1])} if visible else {})
             | self.marks(visible, read)
+            | self.draft()
         )
 
     def marks(self, visible: list[Message], read: int) -> dict:
@@ -437,6 +448,10 @@ class Knowledge:
             | ({"archived": True} if "archived" in marks and (is_muted(marks) or latest <= marks["archived"]) else {})
             | ({"markedUnread": True} if marks.get("markedUnread", -1) >= read else {})
         )
+
+    def draft(self) -> dict:
+        drafts = self.now.drafts
+        return {"draft": drafts[self.reader]} if self.reader in drafts else {}
 
     def told(self, kind: str) -> dict:
         """What a private change about one of the marks says."""

@@ -266,7 +266,8 @@ class Reader:
     # The private stream
 
     def private(self) -> list[dict]:
-        """Replayed: a joining tells where the conversation is by now, a setting what is in force now."""
+        """Replayed: a joining tells where the conversation is by now, a setting what is in force now, and a draft comes
+        with the change that told of it as it is now."""
         told = []
         for frame in self.history.private[self.user.name]:
             frame = dict(frame)
@@ -282,6 +283,10 @@ class Reader:
             if frame["kind"] in ("muted", "pinned", "archived", "markedUnread"):
                 frame = {key: frame[key] for key in ("type", "kind", "conversationId", "useq", "at")}
                 frame |= self.known[frame["conversationId"]].told(frame["kind"])
+            if frame["kind"] == "draft":
+                now = self.known[frame["conversationId"]].draft()
+                if now != {"draft": frame.get("draft")}:
+                    frame.pop("draft", None)
             told.append(frame)
         return told
 

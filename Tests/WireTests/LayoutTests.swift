@@ -86,6 +86,11 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
             + "0189000000007000800000000000aaaa" + "046c696b65"
     ),
     (
+        Write(conversation, by: bob, key: nil, .draft("té", replyTo: message)),
+        "018900000000700080000000000000c5" + "03626f62" + "00000000000000000000000000000000" + "0f"
+            + "0189000000007000800000000000aaaa" + "74c3a9"
+    ),
+    (
         AfterUserQuery(MessageQuery(head, message: message), after: "bob", limit: 3),
         "018900000000700080000000000000c5" + "05616c696365" + "0189000000007000800000000000aaaa" + "03626f62" + "0003"
     ),
@@ -571,6 +576,7 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
             .mark(.muted(until: .forever)), .mark(.muted(until: nil)), .mark(.pinned(order: -3)),
             .mark(.pinned(order: nil)), .mark(.archived(through: .max)), .mark(.archived(through: nil)),
             .mark(.unread(true)), .mark(.unread(false)), .block(bob, true), .block(bob, false),
+            .draft("té", replyTo: message), .draft("", replyTo: nil),
         ]
         for action in actions {
             let write = Write(conversation, by: alice, key: message.uuid, action)

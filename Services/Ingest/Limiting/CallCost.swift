@@ -34,6 +34,9 @@ extension Call {
         case .createConversation: CallCost(perHundredItems: 100)
         case .rename, .putMember, .removeMember, .clearHistory, .unlist: CallCost()
         case .mute, .unmute, .pin, .unpin, .archive, .unarchive, .markUnread, .unmarkUnread: CallCost()
+        // Told to every device of the user, and a client puts as it likes while somebody types.
+        case .putDraft: CallCost(5)
+        case .removeDraft: CallCost()
         case .block, .unblock: CallCost()
         // A list of 1,000 names at most.
         case .blocks: CallCost(20)
@@ -75,6 +78,7 @@ extension Call {
         case .blocks: "listBlocks"
         case .profiles: "readProfiles"
         case .putProfile: "putProfile"
+        case .putDraft: "putDraft"
         case .search: "search"
         case .digest: "readDigest"
         case .importRecords: "importRecords"

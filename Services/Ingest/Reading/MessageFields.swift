@@ -68,12 +68,12 @@ struct MessageFields {
         }
     }
 
-    static func check(_ text: JSONString, _ limits: ClientLimits) throws(Problem) {
+    static func check(_ text: JSONString, _ limits: ClientLimits, mayBeBlank: Bool = false) throws(Problem) {
         try text.withBytes { (bytes) throws(Problem) in
             guard bytes.count <= limits.textBytes else {
                 throw Problem(.tooLarge, "text: at most \(limits.textBytes) bytes of UTF-8")
             }
-            guard !isBlank(bytes) else { throw Problem(.invalid, "text: must not be blank") }
+            guard mayBeBlank || !isBlank(bytes) else { throw Problem(.invalid, "text: must not be blank") }
         }
     }
 

@@ -13,6 +13,7 @@ enum Call: CaseIterable {
     case blocks, block, unblock
     case profiles, putProfile
     case mute, unmute, pin, unpin, archive, unarchive, markUnread, unmarkUnread
+    case putDraft, removeDraft
     case settings, putSettings, conversationSettings, putConversationSettings
     case eraseUser, revokeTokens
     case importRecords, dropImport, exportConversation, exportUser
@@ -159,14 +160,14 @@ extension Route {
                 Route(.putConversationSettings, conversation: identifier))
         }
         if part == "history" { return delete(method, Route(.clearHistory, conversation: identifier)) }
-        guard let mark = marks.first(where: { part == $0.name }) else { return .notFound }
+        guard let kept = keptToOneself.first(where: { part == $0.name }) else { return .notFound }
         return putOrDelete(
-            method, Route(mark.set, conversation: identifier), Route(mark.remove, conversation: identifier))
+            method, Route(kept.set, conversation: identifier), Route(kept.remove, conversation: identifier))
     }
 
-    private static let marks: [(name: StaticString, set: Call, remove: Call)] = [
+    private static let keptToOneself: [(name: StaticString, set: Call, remove: Call)] = [
         ("mute", .mute, .unmute), ("pin", .pin, .unpin), ("archive", .archive, .unarchive),
-        ("unread", .markUnread, .unmarkUnread),
+        ("unread", .markUnread, .unmarkUnread), ("draft", .putDraft, .removeDraft),
     ]
 
     /// `/v1/conversations/{c}/messages/{m}` and `/v1/conversations/{c}/members/{userId}`

@@ -107,6 +107,8 @@ struct PrivateChangeFields {
     var block: Block?
     /// `profile.changed`; nil: the user is erased.
     var profileVersion: Int64?
+    /// `draft`; nil: there is none, or a later change has it.
+    var draft: KeptDraft?
     /// `conversation.joined`: the number of members. Not for clients.
     var memberCount = 0
     /// `conversation.joined`: no change begins the stay. Not for clients.
@@ -158,6 +160,7 @@ extension ByteBuffer {
         append(key: "userId", json: change.block?.user)
         if let block = change.block { append(key: "blocked", json: block.isBlocked) }
         append(key: "profileVersion", json: change.profileVersion)
+        append(change.draft)
         endObject()
     }
 }

@@ -27,6 +27,7 @@ struct ConversationFields {
     /// Archived, and not back.
     var isArchived = false
     var isMuted = false
+    var draft: KeptDraft?
 }
 
 extension ConversationFields {
@@ -60,6 +61,7 @@ extension ByteBuffer {
         append(key: "archivedSeq", json: conversation.marks.archivedSeq)
         if conversation.isArchived { append(key: "archived", json: true) }
         if conversation.isMarkedUnread { append(key: "markedUnread", json: true) }
+        append(conversation.draft)
         endObject()
     }
 

@@ -30,6 +30,9 @@ enum ConversationStatement {
         let pinOrder: Column<Int64?>
         let archivedSeq: Column<Int64?>
         let markedUnreadSeq: Column<Int64?>
+        let draftText: Column<String?>
+        let draftReplyId: Column<MessageID?>
+        let draftAt: Column<Timestamp?>
         let unreadRest: Column<Int64?>
         let latestRest: Column<Int64?>
         let message: MessageWithParentColumns
@@ -132,5 +135,8 @@ extension ConversationFields {
         marks = Marks(
             mutedUntil: row[columns.mutedUntil], pinOrder: row[columns.pinOrder], archivedSeq: row[columns.archivedSeq],
             unread: row[columns.markedUnreadSeq].map { Marks.Unread(isMarked: $0 >= readSeq, readSeq: readSeq) })
+        if let text = row[columns.draftText], let at = row[columns.draftAt] {
+            draft = KeptDraft(text: text, replyTo: row[columns.draftReplyId], at: at)
+        }
     }
 }

@@ -33,6 +33,8 @@ enum PrivateFeedStatement {
         let aboutId: Column<UserID?>
         let isBlocked: Column<Bool?>
         let profileVersion: Column<Int64?>
+        let draftText: Column<String?>
+        let draftReplyId: Column<MessageID?>
     }
 
     static let statement = PreparedStatement<Input, Columns>(
@@ -79,6 +81,7 @@ extension PrivateChangeFields {
         marks = Marks(row, columns, of: kind)
         joinsSilently = kind == .conversationJoined && row[columns.lastSeq] ?? 0 <= row[columns.seq] ?? 0
         profileVersion = row[columns.profileVersion]
+        draft = row[columns.draftText].map { KeptDraft(text: $0, replyTo: row[columns.draftReplyId], at: at) }
         if kind == .blocked {
             block = Block(
                 user: row[columns.aboutId], isBlocked: row[columns.isBlocked] ?? false, seq: row[columns.seq] ?? 0)

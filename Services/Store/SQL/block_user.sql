@@ -82,6 +82,7 @@ taken_back AS (
     WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :actor AND s.left_seq IS NULL
       AND s.joined_seq > moved.last_seq AND :is_blocked
 ),
+{drop_draft(user => :actor, user_slot => :actor_slot, source => (SELECT FROM moved WHERE :is_blocked))},
 shadowed AS (
     INSERT INTO store.shadows (slot, conversation_id, user_id, joined_seq, role)
     SELECT :slot, :conversation, :actor, stay.joined_seq, stay.role FROM moved, stay

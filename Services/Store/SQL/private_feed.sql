@@ -26,6 +26,8 @@
 -- > about_id                   text           of a block, or NULL
 -- > is_blocked                 boolean        of a block, or NULL
 -- > profile_version            bigint         of the user's profile, or NULL
+-- > draft_text                 text           of the draft that this change has told of; NULL: there is none, or a later change has it
+-- > draft_reply_id             uuid           or NULL
 SELECT coalesce((SELECT u.last_useq FROM store.user_streams u WHERE u.user_slot = :user_slot AND u.user_id = :user), 0)
         AS last_useq,
     f.useq, f.kind, f.at, f.conversation_id, f.seq, least(f.last_seq, f.end_seq) AS last_seq, f.message_id,
@@ -48,7 +50,9 @@ SELECT coalesce((SELECT u.last_useq FROM store.user_streams u WHERE u.user_slot 
         WHERE h.slot = f.slot AND h.conversation_id = f.conversation_id AND h.user_id = :user), 0) END AS read_seq,
     f.about_id, f.is_blocked,
     CASE WHEN f.kind = {PrivateKind.profileChanged} THEN (
-        SELECT p.version FROM store.profiles p WHERE p.user_slot = :user_slot AND p.user_id = :user) END AS profile_version
+        SELECT p.version FROM store.profiles p WHERE p.user_slot = :user_slot AND p.user_id = :user) END AS profile_version,
+    CASE WHEN f.kind = {PrivateKind.draft} THEN i.draft_text END AS draft_text,
+    CASE WHEN f.kind = {PrivateKind.draft} THEN i.draft_reply_id END AS draft_reply_id
 FROM (VALUES (1)) one
 LEFT JOIN LATERAL (
     SELECT h.useq, h.kind, h.at, h.slot, h.conversation_id, h.seq, c.last_seq, c.member_count, h.message_id,
@@ -63,7 +67,8 @@ LEFT JOIN LATERAL (
 LEFT JOIN LATERAL (
     SELECT {marks_of_listing} FROM store.inbox i
     WHERE i.user_slot = :user_slot AND i.user_id = :user AND i.conversation_id = f.conversation_id
-      AND f.kind BETWEEN {PrivateKind.muted} AND {PrivateKind.markedUnread}
+      AND (f.kind BETWEEN {PrivateKind.muted} AND {PrivateKind.markedUnread}
+           OR f.kind = {PrivateKind.draft} AND f.useq = i.draft_useq)
     OFFSET 0
 ) i ON true
 ORDER BY f.useq

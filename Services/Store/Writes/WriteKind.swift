@@ -77,13 +77,14 @@ extension Write.Action {
         case .unlist: UnlistConversation()
         case .mark(let mark): MarkConversation(mark: mark)
         case .block(let user, let isBlocked): BlockUser(user: user, isBlocked: isBlocked)
+        case .draft(let text, let replyTo): PutDraft(text: text, replyTo: replyTo)
         }
     }
 
     static let kinds: [any WriteKind.Type] = [
         EditMessage.self, DeleteMessage.self, HideMessage.self, SetTapback.self, RemoveTapback.self, PutMember.self,
         RemoveMember.self, RenameConversation.self, ClearHistory.self, PutConversationSettings.self,
-        UnlistConversation.self, MarkConversation.self, BlockUser.self,
+        UnlistConversation.self, MarkConversation.self, BlockUser.self, PutDraft.self,
     ]
 }
 

@@ -36,13 +36,15 @@ public struct Conversation: Hashable, Sendable, Codable, Identifiable {
     public var archived: Bool?
     /// Marked as unread by the user, who has read nothing since. Nil: no.
     public var markedUnread: Bool?
+    /// What the user has written here and not sent, on whatever device.
+    public var draft: KeptDraft?
 
     public init(
         id: ConversationID, kind: ConversationKind, title: String? = nil, createdAt: Timestamp, lastSeq: Int64,
         lastActivityAt: Timestamp, lastMessage: Message? = nil, memberCount: Int, role: MemberRole,
         windows: [Window], clearedSeq: Int64 = 0, unreadCount: Int = 0, readSeq: Int64 = 0, deliveredSeq: Int64 = 0,
         mutedUntil: Timestamp? = nil, pinOrder: Int64? = nil, archivedSeq: Int64? = nil, archived: Bool? = nil,
-        markedUnread: Bool? = nil
+        markedUnread: Bool? = nil, draft: KeptDraft? = nil
     ) {
         self.id = id
         self.kind = .known(kind)
@@ -63,6 +65,7 @@ public struct Conversation: Hashable, Sendable, Codable, Identifiable {
         self.archivedSeq = archivedSeq
         self.archived = archived
         self.markedUnread = markedUnread
+        self.draft = draft
     }
 }
 

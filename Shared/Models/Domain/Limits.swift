@@ -13,6 +13,8 @@ public struct Limits: Hashable, Sendable, Codable {
     public var conversationsPerUser: Int
     /// Absent from a server without pins.
     public var pinnedConversations: Int?
+    /// The conversations in which one user may have a draft. Absent from a server without drafts.
+    public var draftsPerUser: Int?
     /// The users that one user may block. Absent from a server without blocks.
     public var blockedUsers: Int?
     /// The length of a display name in Unicode scalars. Absent, like what follows up to `profileWriters`, from a server

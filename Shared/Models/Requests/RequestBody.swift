@@ -166,6 +166,17 @@ public enum RequestBody {
         public init(throughSeq: Int64? = nil) { self.throughSeq = throughSeq }
     }
 
+    /// `PUT …/draft`. An empty text: there is none.
+    public struct NewDraft: Hashable, Sendable, Codable {
+        public var text: String
+        public var replyTo: MessageID?
+
+        public init(text: String, replyTo: MessageID? = nil) {
+            self.text = text
+            self.replyTo = replyTo
+        }
+    }
+
     /// A user's choice: yes, no, or the value that holds without a choice, which is `null` in JSON.
     public enum SettingChoice: Hashable, Sendable {
         case on, off, byDefault

@@ -82,6 +82,10 @@ extension Reader {
         Reader("text", #"{"text":"Sunday, ten?"}"#) {
             (try? WriteFields.text($0, limits)).map { !$0.utf8.contains(0) && $0.utf8.count <= 16384 }
         },
+        Reader("draft", #"{"text":" Sunday,","replyTo":"0198c2a5-0f3a-7b52-8d11-6c2f9e4a7b01"}"#, #"{"text":""}"#) {
+            guard case .draft(let text, _)? = try? DraftFields($0).checked(limits) else { return nil }
+            return !text.utf8.contains(0) && text.utf8.count <= ContractLimits.textBytes
+        },
         Reader("title", #"{"title":"Sünday"}"#) { (try? WriteFields.title($0, limits)).map { !$0.utf8.contains(0) } },
         Reader(
             "tapback", #"{"kind":"love"}"#, #"{"kind":"🧗🏽‍♀️"}"#, #"{"kind":"🏴󠁧󠁢󠁳󠁣󠁴󠁿"}"#, #"{"kind":"🇩🇪"}"#

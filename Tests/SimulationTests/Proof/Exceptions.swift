@@ -70,6 +70,7 @@ enum Exceptions {
         "search_add": "the model has no index of the search",
         "search_remove": "the model has no index of the search",
         "search_filter": "the model has no index of the search",
+        "put_draft": "its clients send what they write at once; the generated histories of Tests/System keep drafts",
         "put_profile": "nobody has a profile",
         "profiles": "nobody has a profile",
         "profile_audience": "nobody has a profile",

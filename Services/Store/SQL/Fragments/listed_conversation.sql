@@ -17,11 +17,14 @@
 -- > unread_count            integer
 -- > read_seq                bigint
 -- > delivered_seq           bigint
--- > muted_until             timestamptz  or NULL, like what follows up to marked_unread_seq
+-- > muted_until             timestamptz  or NULL, like what follows up to draft_at
 -- > is_muted                boolean      now
 -- > pin_order               bigint
 -- > archived_seq            bigint
 -- > marked_unread_seq       bigint
+-- > draft_text              text
+-- > draft_reply_id          uuid
+-- > draft_at                timestamptz
 -- > unread_rest             bigint       the lowest position looked at for the count, if there are earlier ones
 -- > latest_rest             bigint       the lowest position looked at for the latest message, if there are earlier ones
 -- > {message_with_parent}                the latest message
@@ -40,6 +43,7 @@ SELECT c.id AS conversation_id, c.kind AS conversation_kind,
     stay.role, stay.joined, stay.ended, stay.cleared_seq,
     unread.count::int AS unread_count, coalesce(h.read_seq, 0) AS read_seq, coalesce(h.delivered_seq, 0) AS delivered_seq,
     c.muted_until, c.muted_until > {ChangeTime.now} AS is_muted, c.pin_order, c.archived_seq, c.marked_unread_seq,
+    c.draft_text, c.draft_reply_id, c.draft_at,
     unread.rest AS unread_rest, latest.rest AS latest_rest,
     {message_with_parent(position => stay.last_seq)}
 FROM page c

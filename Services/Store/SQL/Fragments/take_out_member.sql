@@ -53,4 +53,5 @@ change AS (
 told AS (SELECT moved.announced_at FROM moved WHERE EXISTS (SELECT FROM departed)),
 {tell_user(
     kind => {PrivateKind.conversationLeft}, message => NULL::uuid, seq => (SELECT seq FROM removal), unlisted => 0,
-    source => told)}
+    source => told)},
+{drop_draft(source => told)}
