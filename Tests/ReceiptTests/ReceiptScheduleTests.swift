@@ -160,6 +160,7 @@ private final class ReceiptSchedule {
             for limit in [ContractLimits.namedMembers, 0] {
                 queries.recipientLimit = limit
                 try await compareHistory(for: user)
+                try await compareLone(of: user)
             }
             try await compareMembers(for: user)
         }
@@ -175,10 +176,28 @@ private final class ReceiptSchedule {
         for told in page["messages"] as! [[String: Any]] where told["senderId"] as! String == user {
             let message = (messagesWhenLeft[user] ?? messages).first { $0.seq == told["seq"] as! Int64 }!
             let expected = expectedStatus(of: message)
-            let found = ["status", "dateDelivered", "dateRead", "deliveredCount", "readCount", "recipientCount"].map {
-                told[$0].map { "\($0)" }
-            }
-            #expect(found == expected, "seed \(seed), message \(message.seq) of \(user), \(message.rows)")
+            #expect(status(told) == expected, "seed \(seed), message \(message.seq) of \(user), \(message.rows)")
+        }
+    }
+
+    /// Compares single messages, whose receipts are counted like those in lists.
+    private func compareLone(of user: String) async throws {
+        for message in (messagesWhenLeft[user] ?? messages).suffix(6) where message.sender == user {
+            let told = try json(await queries.message(MessageQuery(head(user), message: message.id)))
+            #expect(
+                status(told) == expectedStatus(of: message), "seed \(seed), message \(message.seq), \(message.rows)")
+        }
+        let last = (messagesWhenLeft[user] ?? messages).last
+        guard let last, last.sender == user else { return }
+        let listed = try json(await queries.conversation(head(user)))["lastMessage"] as? [String: Any] ?? [:]
+        // Who came later does not see it.
+        guard listed["seq"] as? Int64 == last.seq else { return }
+        #expect(status(listed) == expectedStatus(of: last), "seed \(seed), the last message, \(last.rows)")
+    }
+
+    private func status(_ message: [String: Any]) -> [String?] {
+        ["status", "dateDelivered", "dateRead", "deliveredCount", "readCount", "recipientCount"].map {
+            message[$0].map { "\($0)" }
         }
     }
 

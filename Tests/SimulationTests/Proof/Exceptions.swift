@@ -10,6 +10,8 @@ enum Exceptions {
         "lock_users": "as join",
         "list_conversations": "a client that has cursors does not read the list",
         "recipients": "the model counts no receipts",
+        "lone_receipts": "the model counts no receipts",
+        "lone_receipts_of_many": "the model counts no receipts",
         "receipt_counts": "the model counts no receipts",
         "former_end": "the model has no earlier states of receipts",
         "search_backlog": "the model has no index of the search",
