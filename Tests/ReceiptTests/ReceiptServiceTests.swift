@@ -140,7 +140,7 @@ import Wire
     }
 
     @Test("a service that ends commits at once what gathers, responds to it, and tells the store")
-    @Reactor func ending() async throws {
+    @Reactor func endingWhileGathering() async throws {
         try await withReceipt(window: 0) { receipt in
             let readers = (0..<20).map { "reader\($0)" }
             try receipt.create(conversation, members: ["ann"] + readers, lastSeq: 9)
