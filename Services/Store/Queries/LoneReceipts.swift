@@ -39,6 +39,14 @@ enum LoneReceipts {
     private static let large = PreparedStatement<Input, Columns>(
         "lone_receipts_of_many", PackageResources.lone_receipts_of_many_sql, .store)
 
+    /// Splits messages into those that are alone of their conversation, and the others. A single one is not worth these
+    /// statements, which take longer to start than those for one conversation.
+    static func split(_ indices: some Collection<Int>, of sent: [SentMessages]) -> (lone: [Int], others: [Int]) {
+        let lone = indices.filter { sent[$0].seqs.count == 1 }
+        guard lone.count > 1 else { return ([], Array(indices)) }
+        return (lone, indices.filter { sent[$0].seqs.count > 1 })
+    }
+
     // MARK: Small conversations
 
     /// The receipts of a message.
@@ -86,11 +94,6 @@ enum LoneReceipts {
         parameters.set(input.conversations, to: lone.lazy.map(\.conversation))
         parameters.set(input.seqs, to: lone.lazy.map { $0.seqs[0] })
     }
-}
-
-extension SentMessages {
-    /// Whether there is one message only.
-    var isLone: Bool { seqs.count == 1 }
 }
 
 extension Receipts {

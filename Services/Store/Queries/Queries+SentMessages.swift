@@ -54,7 +54,7 @@ extension Queries {
     private func countInSmallOnes(
         _ sent: [SentMessages], by sender: UserID
     ) async throws -> (receipts: [[Receipts]?], present: Set<Int>) {
-        let lone = sent.indices.filter { sent[$0].isLone }, others = sent.indices.filter { !sent[$0].isLone }
+        let (lone, others) = LoneReceipts.split(sent.indices, of: sent)
         var results = try await connection.transaction { batch in
             for index in others {
                 RecipientsStatement.add(sent[index].conversation, by: sender, limit: recipientLimit, to: &batch)
@@ -76,7 +76,7 @@ extension Queries {
     {
         let large = sent.indices.filter { receipts[$0] == nil }
         guard !large.isEmpty else { return }
-        let lone = large.filter { sent[$0].isLone }, others = large.filter { !sent[$0].isLone }
+        let (lone, others) = LoneReceipts.split(large, of: sent)
         var results = try await connection.transaction { batch in
             for messages in others.lazy.map({ sent[$0] }) {
                 ReceiptCounts.add(messages, by: sender, to: &batch)

@@ -4,22 +4,6 @@ import SimulationSupport
 
 // The statements of receipt.
 extension Database {
-    /// Nobody is counted. $4 positions
-    func loneReceipts(_ arguments: Arguments) -> [SimulatedRow] {
-        uncounted(arguments).map { [$0[0], SimulatedValue(true), SimulatedValue(true)] + $0.dropFirst() }
-    }
-
-    /// Nobody is counted. $4 positions
-    func loneReceiptsOfMany(_ arguments: Arguments) -> [SimulatedRow] { uncounted(arguments) }
-
-    private func uncounted(_ arguments: Arguments) -> [SimulatedRow] {
-        let seqs: [Int64] = arguments.array(3)
-        return seqs.indices.map { index in
-            [SimulatedValue(Int32(index + 1))] + Array(repeating: SimulatedValue(0 as Int32), count: 3)
-                + [null(Timestamp.self), null(Timestamp.self)]
-        }
-    }
-
     /// $1 slots · $2 conversations · per signal: $3 conversation, $4 user, $5 delivered, $6 read
     func advanceHorizons(_ arguments: Arguments) -> [SimulatedRow] {
         let conversations: [ConversationID] = arguments.array(1)

@@ -72,8 +72,6 @@ extension Database {
         "conversation_settings": { $0.conversationSettings($1) },
         "member": { $0.member($1) },
         "recipients": { _, _ in [] },
-        "lone_receipts": { $0.loneReceipts($1) },
-        "lone_receipts_of_many": { $0.loneReceiptsOfMany($1) },
         "receipt_counts": { _, _ in [] },
         "kept_dates": { _, _ in [] },
         "former_end": { _, _ in [] },
