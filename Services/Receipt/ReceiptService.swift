@@ -69,6 +69,7 @@ final class ReceiptService {
         while !writer.isIdle || !imports.isIdle || queries.responder.inFlight > 0 || lastSeen.responder.inFlight > 0 {
             await Reactor.sleep(for: .milliseconds(5))
         }
+        teller.hasten()
     }
 
     /// Ends both connections for good. Signals in flight get no response.

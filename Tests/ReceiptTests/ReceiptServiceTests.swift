@@ -139,6 +139,31 @@ import Wire
         }
     }
 
+    @Test("a service that ends commits at once what gathers, responds to it, and tells the store")
+    @Reactor func endingWhileGathering() async throws {
+        try await withReceipt(window: 0) { receipt in
+            let readers = (0..<20).map { "reader\($0)" }
+            try receipt.create(conversation, members: ["ann"] + readers, lastSeq: 9)
+            let service = receipt.services[0]
+            receipt.tellMovements(of: conversation)
+            await waitUntil { service.traffic.isFlowing }
+            // A batch, behind which the others gather.
+            _ = await receipt.signal(conversation, "ann", read: 1)
+            var responses: [UInt16?] = []
+            for reader in readers {
+                Reactor.spawn { responses.append(await receipt.signal(conversation, reader, read: 9)) }
+            }
+            await waitUntil { service.writer.metrics.signals == 21 }
+            receipt.movesOn = false
+            await service.finish()
+            #expect(service.writer.isIdle && receipt.requestsInFlight == 0)
+            await waitUntil { responses.count == 20 }
+            #expect(responses.allSatisfy { $0 == 202 })
+            for reader in readers { #expect(try receipt.horizons(conversation, reader)?.read == 9) }
+            await waitUntil { Set(receipt.told.map(\.user.name)).isSuperset(of: readers) }
+        }
+    }
+
     @Test("who sends no read receipts reads on, and the others see a delivery, if anything", arguments: [true, false])
     @Reactor func noReadReceipts(isForConversation: Bool) async throws {
         try await withReceipt(window: 0) { receipt in

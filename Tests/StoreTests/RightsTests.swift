@@ -24,7 +24,9 @@ import Testing
             """)
         #expect(
             try refusals(of: ServiceStatements.ofStore, to: "store", on: database.connect())
-                == ["kept_dates: permission denied for view published_completions"])
+                == ["kept_dates", "lone_receipts_of_many"].map {
+                    "\($0): permission denied for view published_completions"
+                })
         #expect(
             try refusals(of: ServiceStatements.ofReceipt, to: "receipt", on: database.connect())
                 == ["lock_positions", "advance_horizons", "import_receipts", "lock_erased_position"].map {

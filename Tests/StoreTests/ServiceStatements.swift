@@ -29,6 +29,17 @@ enum ServiceStatements {
         }
     }
 
+    /// Those of the connections that prepare statements.
+    static var configurations: [ConnectionConfiguration] {
+        get throws {
+            var environment = environment
+            let store = try StoreConfiguration(environment: &environment)
+            let receipt = try ReceiptConfiguration(environment: &environment)
+            return [store.writer, store.queries, store.search, store.indexer]
+                + [receipt.writer, receipt.queries, receipt.completions]
+        }
+    }
+
     private static var environment: Environment { Environment(["PARLEY_DATABASE_URL": "host=nowhere"]) }
 
     private static func ofOwner(_ schema: String) -> [Statement] {

@@ -8,7 +8,7 @@ import Wire
 
 /// Stores the receipts of imports, and takes away those of imports that are dropped. One request is in flight at a time,
 /// so that signals, which use the same connection, wait for one of them at most. Among messages they rest as signals do
-/// (`BatchPace`).
+/// (`BatchPace`); a request is a batch of its own, so nothing gathers.
 @Reactor
 final class ReceiptImports {
     /// Rows taken away at a time: some tens of milliseconds.
@@ -65,7 +65,7 @@ final class ReceiptImports {
 
     private func isRested() -> Bool {
         guard let since = waiting.first?.since,
-            let begin = pace.begin(since: since, inFlight: 0, amongMessages: traffic.isFlowing)
+            let begin = pace.begin(since: since, isFull: true, inFlight: 0, amongMessages: traffic.isFlowing)
         else { return false }
         guard begin > .now else { return true }
         restTimer =

@@ -113,7 +113,9 @@ final class HorizonWriter {
     private func nextBatch() -> [MergedSignal]? {
         if !retries.isEmpty { return inFlight < BatchPace.batchesInFlight ? retries.removeFirst() : nil }
         guard let since = merger.readySince,
-            let begin = pace.begin(since: since, inFlight: inFlight, amongMessages: traffic.isFlowing)
+            let begin = pace.begin(
+                since: since, isFull: merger.readyCount >= Self.batchLimit, inFlight: inFlight,
+                amongMessages: traffic.isFlowing)
         else { return nil }
         guard begin <= .now else {
             planBatch(at: begin)

@@ -19,22 +19,29 @@ final class ReadTeller {
     private var reads = UntoldReads()
     private var slotsUnderWay: Set<Slot> = []
     private var isFlushPlanned = false
-    private var timer: TimerID?
+    private var timer: (id: TimerID, time: MonotonicTime)?
 
     init(bus: Bus, traffic: MessageTraffic) {
         self.bus = bus
         self.traffic = traffic
     }
 
-    /// The number of positions that wait, are in flight or rest.
+    /// The number of positions that gather, wait, are in flight or rest.
     var count: Int { reads.count }
 
     /// Reports a committed position. If there is no room for it, it is dropped, and the search that must follow finds
     /// it again.
     func tell(_ key: HorizonKey, _ seq: Int64) {
-        if reads.add(key, seq) { return planFlush() }
+        if reads.add(key, seq, at: .now) { return planAdvance() }
         dropped += 1
         onDropped(key.conversation)
+    }
+
+    /// Reports what has gathered now, at the end of the process. Nothing depends on it: the next owner of the slots finds
+    /// what was not reported by the notes, but takes longer.
+    func hasten() {
+        reads.endGathering()
+        flush()
     }
 
     /// Whether everything known here of a conversation was reported.
@@ -70,19 +77,25 @@ final class ReadTeller {
         let isTold = outcome.isFinal
         if isTold { announced += keys.count }
         reads.rest(keys, isTold: isTold, at: .now)
-        planEnding()
+        planAdvance()
         planFlush()
     }
 
-    private func planEnding() {
-        guard timer == nil, let end = reads.nextEnd else { return }
-        timer = Reactor.after(end - .now) { [self] in
+    /// Plans for the next end of a rest or of the gathering, which may be earlier than the one planned for.
+    private func planAdvance() {
+        guard let end = reads.nextEnd else { return }
+        if let timer {
+            guard end < timer.time else { return }
+            Reactor.cancel(timer.id)
+        }
+        let id = Reactor.after(end - .now) { [self] in
             timer = nil
             reads.interval = traffic.isFlowing ? UntoldReads.intervalAmongMessages : UntoldReads.shortestInterval
-            reads.endRests(at: .now)
+            reads.advance(to: .now)
             planFlush()
-            planEnding()
+            planAdvance()
         }
+        timer = (id, end)
     }
 }
 

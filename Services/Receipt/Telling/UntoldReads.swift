@@ -1,11 +1,18 @@
 import Models
 import Reactor
+import Wire
 
-/// How far users have read, until the store has it for their other devices. Each user's position in a conversation is
-/// reported at most once per interval, the first at once. Positions that arrive meanwhile are merged.
+/// How far users have read, until the store has it for their other devices. Positions gather for a while, so that those
+/// of many users share a statement of the store. Each user's position in a conversation is reported at most once per
+/// interval; positions that arrive meanwhile are merged.
 ///
 /// Pure: time is a parameter.
 struct UntoldReads {
+    /// How long positions gather behind the first one that is to be reported. They are merged like all others, so that a
+    /// user who reads on at once is reported once.
+    static let gathering = Duration.milliseconds(250)
+    /// With so many, a whole batch of the store, nothing is gained by gathering more.
+    static let gatheringLimit = ReadPositions.limit
     /// The interval between two reports of one user in one conversation. A badge does not need more.
     static let shortestInterval = Duration.seconds(1)
     /// The interval while messages are being written, which have priority.
@@ -30,14 +37,21 @@ struct UntoldReads {
     private var readings: [HorizonKey: Reading] = [:]
     /// The number of keys of each conversation in `readings`.
     private var keyCounts: [ConversationID: Int] = [:]
+    /// Keys that are to be reported when `gatheringEnd` has come, each key once.
+    private var gathered: [HorizonKey] = []
+    private var gatheringEnd: MonotonicTime?
     /// Keys that may be reported, by the user's slot, each key once.
     private var ready: [Slot: [HorizonKey]] = [:]
     /// All rests have the same length at any time, so they end in the order in which they began.
     private var rests = FIFO<Rest>()
 
     var count: Int { readings.count }
-    /// The time at which `endRests` is due next.
-    var nextEnd: MonotonicTime? { rests.first.map { $0.begin + interval } }
+    /// The time at which `advance` is due next.
+    var nextEnd: MonotonicTime? {
+        let restEnd = rests.first.map { $0.begin + interval }
+        guard let gatheringEnd, let restEnd else { return gatheringEnd ?? restEnd }
+        return min(gatheringEnd, restEnd)
+    }
     /// Slots with something to report.
     var readySlots: [Slot] { Array(ready.keys) }
 
@@ -45,7 +59,7 @@ struct UntoldReads {
     func isTold(_ conversation: ConversationID) -> Bool { keyCounts[conversation] == nil }
 
     /// Adds a position. Returns false if there is no room.
-    mutating func add(_ key: HorizonKey, _ seq: Int64) -> Bool {
+    mutating func add(_ key: HorizonKey, _ seq: Int64, at now: MonotonicTime) -> Bool {
         if readings[key] != nil {
             readings[key]!.wait(seq)
             return true
@@ -53,7 +67,7 @@ struct UntoldReads {
         guard readings.count < Self.capacity else { return false }
         readings[key] = Reading(waiting: seq)
         keyCounts[key.conversation, default: 0] += 1
-        makeReady(key)
+        gather(key, at: now)
         return true
     }
 
@@ -72,12 +86,21 @@ struct UntoldReads {
         }
     }
 
-    /// Forgets keys with nothing left to report, and makes the others ready.
-    mutating func endRests(at now: MonotonicTime) {
+    /// Ends what is over by now: rests, behind which keys with nothing left to report are forgotten and the others
+    /// gather, and the gathering.
+    mutating func advance(to now: MonotonicTime) {
         while let rest = rests.first, rest.begin + interval <= now {
             _ = rests.popFirst()
-            if readings[rest.key]!.waiting == nil { forget(rest.key) } else { makeReady(rest.key) }
+            if readings[rest.key]!.waiting == nil { forget(rest.key) } else { gather(rest.key, at: now) }
         }
+        if let gatheringEnd, gatheringEnd <= now { endGathering() }
+    }
+
+    /// Makes ready what has gathered, before its time.
+    mutating func endGathering() {
+        for key in gathered { ready[key.user.slot, default: []].append(key) }
+        gathered = []
+        gatheringEnd = nil
     }
 
     private mutating func forget(_ key: HorizonKey) {
@@ -86,7 +109,10 @@ struct UntoldReads {
         keyCounts[key.conversation] = left == 0 ? nil : left
     }
 
-    private mutating func makeReady(_ key: HorizonKey) { ready[key.user.slot, default: []].append(key) }
+    private mutating func gather(_ key: HorizonKey, at now: MonotonicTime) {
+        gathered.append(key)
+        gatheringEnd = gathered.count < Self.gatheringLimit ? gatheringEnd ?? now + Self.gathering : now
+    }
 }
 
 extension UntoldReads.Reading {

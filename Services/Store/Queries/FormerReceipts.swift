@@ -90,8 +90,12 @@ enum FormerReceipts {
 // Conversations of any size, in two round trips.
 extension Queries {
     /// Fills in the counts that are still nil, if the sender has left.
-    func countForFormer(_ sent: [SentMessages], by sender: UserID, _ receipts: inout [[Receipts]?]) async throws {
-        let uncounted = sent.indices.filter { receipts[$0] == nil }
+    ///
+    /// - Parameter present: the indices of which it is known that the sender has not.
+    func countForFormer(
+        _ sent: [SentMessages], by sender: UserID, except present: Set<Int>, _ receipts: inout [[Receipts]?]
+    ) async throws {
+        let uncounted = sent.indices.filter { receipts[$0] == nil && !present.contains($0) }
         guard !uncounted.isEmpty else { return }
         let ends = try await connection.transaction { batch in
             for index in uncounted {

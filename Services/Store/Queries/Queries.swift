@@ -27,7 +27,8 @@ final class Queries {
             SenderCountsStatement.stays.untyped, SettingsStatement.ofUser.untyped, BlocksStatement.statement.untyped,
             SettingsStatement.inConversation.untyped,
             UnreadStatement.blocks.untyped, UnreadStatement.latest.untyped,
-        ] + ConversationStatement.all + FeedStatement.queries + HistoryRows.statements + FormerReceipts.statements
+        ] + ConversationStatement.all + LoneReceipts.statements + FeedStatement.queries + HistoryRows.statements
+        + FormerReceipts.statements
         + ErasureStatements.queries + RevocationStatements.queries + ExportStatements.all
         + MediaStatements.queries + ProfileStatements.queries
 

@@ -13,8 +13,12 @@
 SELECT s.joined_seq, coalesce(s.left_seq, {Int64.max}) AS left_seq, coalesce(h.delivered_seq, 0) AS delivered_seq,
     coalesce(h.shown_seq, 0) AS shown_seq
 FROM store.published_appearances s
-LEFT JOIN receipt.published_horizons h
-    ON h.slot = :slot AND h.conversation_id = :conversation AND h.user_id = s.user_id
+-- Each looked up on its own (OFFSET 0): the planner would read all horizons, those of former members, too.
+LEFT JOIN LATERAL (
+    SELECT h.delivered_seq, h.shown_seq FROM receipt.published_horizons h
+    WHERE h.slot = :slot AND h.conversation_id = :conversation AND h.user_id = s.user_id
+    OFFSET 0
+) h ON true
 WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id <> :sender
   AND (SELECT c.member_count <= :limit FROM store.conversations c WHERE c.slot = :slot AND c.id = :conversation)
   AND (SELECT true FROM store.memberships o

@@ -54,6 +54,8 @@ enum Exceptions {
         "latest_visible": "a client that has cursors does not synchronize",
         "members": "its clients list no members",
         "receipts": "its clients ask for no dates of receipts",
+        "lone_receipts": "its clients ask for receipts of one conversation at a time",
+        "lone_receipts_of_many": "its clients ask for receipts of one conversation at a time",
         "receipt_dates": "its clients ask for no dates of receipts",
         "former_receipt_dates": "its clients ask for no dates of receipts",
         "former_receipts": "its clients ask for no dates of receipts",

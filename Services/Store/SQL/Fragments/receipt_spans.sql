@@ -45,8 +45,12 @@ FROM (
         WHERE b.slot = :slot AND b.conversation_id = :conversation AND b.user_id = s.user_id AND b.joined_seq < s.joined_seq
         ORDER BY b.joined_seq DESC LIMIT 1) AS left_before
     FROM store.published_appearances s
-    LEFT JOIN receipt.published_horizons h
-        ON h.slot = :slot AND h.conversation_id = :conversation AND h.user_id = s.user_id
+    -- Each looked up on its own (OFFSET 0). The planner, expecting few, would compare each with all horizons.
+    LEFT JOIN LATERAL (
+        SELECT h.delivered_seq, h.shown_seq FROM receipt.published_horizons h
+        WHERE h.slot = :slot AND h.conversation_id = :conversation AND h.user_id = s.user_id
+        OFFSET 0
+    ) h ON true
     WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.joined_seq > (:seqs)[1]
 ) late
 UNION ALL
