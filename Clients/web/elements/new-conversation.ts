@@ -1,7 +1,7 @@
 import type { ParleyClient } from "../core/client.ts";
 import type { ConversationId, UserId } from "../core/model.ts";
 import { openDialog, reasonOf } from "./dialog.ts";
-import { iconOf, make, set } from "./dom.ts";
+import { Endings, iconOf, make, set } from "./dom.ts";
 
 const userId = /^[A-Za-z0-9._@:+-]{1,64}$/;
 
@@ -24,8 +24,13 @@ export function newConversation(owner: Element, client: ParleyClient, onopen: (i
     start.disabled = !people.chosen.length;
     title.hidden = people.chosen.length < 2;
   };
-  const forget = known.subscribe((view) => people.know(view.rows.flatMap((row) => row.others)));
-  dialog.addEventListener("close", () => (forget(), known.close()));
+  const endings = new Endings();
+  endings.add(
+    () => known.close(),
+    known.subscribe((view) => people.know(view.rows.flatMap((row) => row.others))),
+    client.names.subscribe(() => people.showNames()),
+  );
+  dialog.addEventListener("close", () => endings.end());
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     void begin();
@@ -86,9 +91,19 @@ class People {
   }
 
   /** Suggests these. */
-  know(names: UserId[]): void {
-    this.#known = [...new Set(names)];
+  know(users: UserId[]): void {
+    this.#known = [...new Set(users)];
+    this.showNames();
+  }
+
+  showNames(): void {
     this.#suggest();
+    if (this.chosen.length) this.#show();
+  }
+
+  /** Of somebody with whom there is no conversation yet, the server tells no name. */
+  #nameOf(user: UserId): string {
+    return this.#known.includes(user) ? this.#client.names.of(user) : user;
   }
 
   /** Whether what is written was a name, or nothing. */
@@ -120,10 +135,10 @@ class People {
         make(
           "button.chip",
           {
-            "aria-label": `Remove ${name}`,
+            "aria-label": `Remove ${this.#nameOf(name)}`,
             onclick: () => this.#remove(name),
           },
-          name,
+          make("bdi", this.#nameOf(name)),
           iconOf("close"),
         )
       ),
@@ -147,10 +162,20 @@ class People {
 
   #suggest(): void {
     const written = this.input.value.trim().toLowerCase();
-    const names = this.#known.filter((name) => !this.chosen.includes(name) && name.toLowerCase().startsWith(written))
+    const { names } = this.#client;
+    const fits = (text: string) => text.toLowerCase().startsWith(written);
+    const users = this.#known.filter((user) =>
+      !this.chosen.includes(user) && (fits(user) || fits(names.known(user) ?? ""))
+    )
       .slice(0, 8);
     this.suggestions.replaceChildren(
-      ...names.map((name) => make("button.suggestion", { onclick: () => (this.#add(name), this.input.focus()) }, name)),
+      ...users.map((user) =>
+        make(
+          "button.suggestion",
+          { title: user, onclick: () => (this.#add(user), this.input.focus()) },
+          make("bdi", names.of(user)),
+        )
+      ),
     );
   }
 }
