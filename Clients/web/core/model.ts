@@ -2,6 +2,7 @@
 // is unknown is passed over. Times stay texts: in the contract's form their order is the order of time.
 
 export type UserId = string;
+export const userIdPattern = /^[A-Za-z0-9._@:+-]{1,64}$/;
 export type ConversationId = string;
 export type MessageId = string;
 export type Time = string;

@@ -7,10 +7,11 @@ import { make } from "./dom.ts";
  * `ids` are of users, with their names, or a title. The pictures of profiles are not loaded: their hosts would learn who looks.
  */
 export function avatar(ids: string[], size: number, names?: UserNames): HTMLElement {
-  const faces = ids.length > 1 ? ids.slice(0, 2) : [ids[0] ?? "?"];
+  const faces = ids.slice(0, 2);
   const node = make("span", { class: faces.length > 1 ? "avatar pair" : "avatar", "aria-hidden": "true" });
   node.style.setProperty("--size", `${size}px`);
   for (const id of faces) node.append(face(id, names?.of(id) ?? id));
+  if (!faces.length) node.append(face("?", "?"));
   return node;
 }
 

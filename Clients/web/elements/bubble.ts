@@ -222,7 +222,9 @@ function labelOf(row: TimelineRow, { client: { names }, receipts, isGroup }: Bub
   const text = message.deletedForEveryone ? "Message deleted" : spokenText(message).slice(0, 500);
   const parts = [names.of(message.senderId), text, wholeTime(message.createdAt)];
   if (message.editedAt && !message.deletedForEveryone) parts.push("Edited");
-  if (row.parent?.preview) parts.push(`reply to ${names.of(row.parent.senderId ?? "")}: ${row.parent.preview}`);
+  if (row.parent?.preview && row.parent.senderId !== undefined) {
+    parts.push(`reply to ${names.of(row.parent.senderId)}: ${row.parent.preview}`);
+  }
   if (hasTapbacks(row)) parts.push(tapbackText(row));
   if (row.isOwn) parts.push(stateOf(row, receipts, isGroup));
   return parts.join(", ");

@@ -1,9 +1,7 @@
 import type { ParleyClient } from "../core/client.ts";
-import type { ConversationId, UserId } from "../core/model.ts";
+import { type ConversationId, type UserId, userIdPattern } from "../core/model.ts";
 import { openDialog, reasonOf } from "./dialog.ts";
 import { Endings, iconOf, make, set } from "./dom.ts";
-
-const userId = /^[A-Za-z0-9._@:+-]{1,64}$/;
 
 /** Asks whom to talk to: one person begins, or finds, a direct conversation; several a group. */
 export function newConversation(owner: Element, client: ParleyClient, onopen: (id: ConversationId) => void): void {
@@ -109,7 +107,7 @@ class People {
   /** Whether what is written was a name, or nothing. */
   take(): boolean {
     const name = this.input.value.replace(/[\s,;]+$/, "").trim();
-    const isName = !name || (userId.test(name) && name !== this.#client.userId.value);
+    const isName = !name || (userIdPattern.test(name) && name !== this.#client.userId.value);
     this.input.setCustomValidity(isName ? "" : "A name has up to 64 letters, digits and . _ - @ : +");
     if (!isName) return this.input.reportValidity(), false;
     if (name) this.#add(name);
@@ -152,7 +150,7 @@ class People {
   #onchangeWith(): void {
     const written = this.input.value.trim();
     this.onchange();
-    if (written && userId.test(written)) {
+    if (written && userIdPattern.test(written)) {
       const all = this.chosen;
       this.chosen = [...all, written];
       this.onchange();

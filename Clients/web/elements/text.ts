@@ -35,7 +35,7 @@ function withMentions(text: string, mentions: UserId[], names: UserNames): Node[
   const pieces = text.split(new RegExp(`(@(?:${ids.join("|")})(?![\\w@-]))`));
   return pieces.filter((piece) => piece).map((piece) =>
     pieces.length > 1 && piece.startsWith("@") && mentions.includes(piece.slice(1))
-      ? make("b.mention", { title: piece }, "@", make("bdi", names.of(piece.slice(1))))
+      ? make("b.mention", { title: piece }, make("bdi", `@${names.of(piece.slice(1))}`))
       : document.createTextNode(piece)
   );
 }

@@ -1,4 +1,4 @@
-import type { UserId } from "../model.ts";
+import { type UserId, userIdPattern } from "../model.ts";
 
 /** One request asks for so many, */
 const atOnce = 100;
@@ -25,7 +25,8 @@ export class ProfileQueue {
   private people = new Map<UserId, Person>();
 
   show(users: UserId[], now: number): void {
-    for (const user of users) {
+    // One that is no id would have the whole request refused.
+    for (const user of users.filter((user) => userIdPattern.test(user))) {
       const person = this.people.get(user) ?? { askedAt: -Infinity, dueAt: Infinity };
       if (person.askedAt + freshFor <= now) person.dueAt = Math.min(person.dueAt, now + gathering);
       this.people.delete(user);

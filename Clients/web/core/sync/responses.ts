@@ -52,8 +52,10 @@ export function takeResponse(
       return void step.writes.push({ write: "settings", settings: response.body as Bodies["settings"] });
     case "sync":
       return takeSync(sync, response.body as SyncPage, now, step);
-    case "profiles":
-      return void step.writes.push({ write: "profiles", profiles: (response.body as Bodies["profiles"]).profiles });
+    case "profiles": {
+      const { profiles } = response.body as Bodies["profiles"];
+      return profiles.length ? void step.writes.push({ write: "profiles", profiles }) : undefined;
+    }
     case "digest":
       return takeDigest(sync, response.body as DigestPage, call.conversation, step);
   }

@@ -14,7 +14,7 @@ const some = (count: number, first = 0) => Array.from({ length: count }, (_, ind
 Deno.test("those who are shown together are asked for together, and again only after some minutes", () => {
   const queue = new ProfileQueue();
   queue.show(["anna"], 0);
-  queue.show(["ben", "anna"], 50);
+  queue.show(["ben", "?", "", "anna"], 50);
   expectEqual(queue.next(50), []);
   expectEqual(queue.wakeAt, 100);
   expectEqual(queue.next(150), ["ben", "anna"]);
