@@ -18,15 +18,16 @@ const betweenDoubts = 30_000;
 
 /** One call. What comes back is never an exception. */
 export async function call(origin: string, request: HTTPRequest, token?: string): Promise<SyncResponse> {
-  const { method, path, body, idempotencyKey } = request;
+  const { method, path, body, idempotencyKey, isText } = request;
   const headers: Record<string, string> = {};
   if (token !== undefined) headers["Authorization"] = `Bearer ${token}`;
   if (idempotencyKey !== undefined) headers["Idempotency-Key"] = idempotencyKey;
   if (body !== undefined) headers["Content-Type"] = "application/json";
   try {
-    const text = body === undefined ? undefined : JSON.stringify(body);
+    const text = body === undefined || typeof body === "string" ? body : JSON.stringify(body);
     const signal = AbortSignal.timeout(patience);
     const response = await fetch(origin + path, { method, headers, body: text, signal, cache: "no-store" });
+    if (response.ok && isText) return { body: await response.text() };
     if (response.ok) return { body: response.status === 200 || response.status === 201 ? await response.json() : null };
     return { failure: await failureOf(response) };
   } catch {

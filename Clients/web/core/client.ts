@@ -30,6 +30,16 @@ export interface Watched<Value> {
   subscribe(listener: (value: Value) => void): () => void;
 }
 
+/** What people are called. */
+export interface UserNames {
+  /** Their name, or their id. Ask for it when it is shown: it is loaded, or loaded again, by that. */
+  of(user: UserId): string;
+  /** Their name, if the copy has one, of somebody who is not shown. */
+  known(user: UserId): string | undefined;
+  /** Told whenever a name may be another one. */
+  subscribe(listener: () => void): () => void;
+}
+
 /**
  * - `off`: not started, or signed out.
  * - `waiting`: the connection was lost; another attempt follows by itself.
@@ -211,6 +221,7 @@ export interface ParleyClient {
   /** Unread messages in all conversations that are neither muted nor archived, as far as the copy goes. */
   readonly unreadTotal: Watched<number>;
   readonly settings: Watched<Settings | null>;
+  readonly names: UserNames;
   /** By name. In groups nothing is shown of what they write and do. */
   readonly blockedUsers: Watched<UserId[]>;
   readonly limits: Watched<Limits | null>;
@@ -276,6 +287,11 @@ export interface ParleyClient {
   createGroup(members: UserId[], title?: string): Promise<ConversationId>;
   /** Needs a connection, as the server derives the id. */
   openDirect(user: UserId): Promise<ConversationId>;
+  /**
+   * What the user is called; empty: nothing. Needs a connection: a profile is replaced as a whole, so the rest of it is read
+   * just before and left as it is.
+   */
+  setName(name: string): Promise<void>;
   dismiss(key: number): Promise<void>;
   /** Tells the others that the user types, as often as one likes; `false` when the text was sent or emptied. */
   sayTyping(id: ConversationId, active: boolean): void;

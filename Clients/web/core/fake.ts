@@ -16,6 +16,7 @@ import type {
 } from "./client.ts";
 import { isArchived, isMuted } from "./copy/marks.ts";
 import type { Conversation, ConversationSettings, Limits, Member, Message, Settings, UserId } from "./model.ts";
+import { Names } from "./names.ts";
 import { Emitter } from "./watched.ts";
 import { newId } from "./uuid.ts";
 
@@ -26,6 +27,7 @@ export class FakeClient implements ParleyClient {
   readonly unreadTotal = new Emitter(3);
   readonly settings = new Emitter<Settings | null>({ readReceipts: true, presence: true });
   readonly blockedUsers = new Emitter<UserId[]>([]);
+  readonly names = new Names(() => {});
   readonly limits = new Emitter<Limits | null>({
     textBytes: 16_384,
     titleCharacters: 200,
@@ -235,6 +237,11 @@ export class FakeClient implements ParleyClient {
 
   openDirect(user: UserId) {
     return this.done(this.add(undefined, [user], 0));
+  }
+
+  setName(displayName: string) {
+    this.names.set([{ userId: "alice", version: 1, displayName }]);
+    return this.done();
   }
 
   draft(id: string) {

@@ -10,7 +10,10 @@ export interface HTTPRequest {
   method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** With its query, percent-encoded. */
   path: string;
+  /** A text is JSON already. */
   body?: unknown;
+  /** The response is wanted as it is written. */
+  isText?: true;
   idempotencyKey?: string;
 }
 
@@ -30,10 +33,14 @@ export function messagePath(id: string, message: string): string {
   return `${conversationPath(id)}/messages/${message}`;
 }
 
-export function syncRequest(call: SyncCall): HTTPRequest {
+/** `versions`: those of the profiles that the copy has. */
+export function syncRequest(call: SyncCall, versions?: number[]): HTTPRequest {
   if (call.call === "conversations") return get("/v1/conversations", { limit: 200, before: call.before });
   if (call.call === "settings") return get("/v1/settings");
   if (call.call === "blocks") return get("/v1/blocks");
+  if (call.call === "profiles") {
+    return get("/v1/profiles", { ids: `${call.users}`, versions: versions && `${versions}` });
+  }
   if (call.call === "sync") return get("/v1/sync", { since: call.since });
   const path = conversationPath(call.conversation);
   switch (call.call) {

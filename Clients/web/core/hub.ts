@@ -9,6 +9,7 @@ import { takesUploads, TusCalls } from "./media/tus.ts";
 import { Uploader, type UploadProgress } from "./media/uploader.ts";
 import type { Limits, Message } from "./model.ts";
 import { Moment } from "./moment.ts";
+import { Names } from "./names.ts";
 import { Session } from "./session.ts";
 import type { SyncNotice } from "./sync/events.ts";
 import { type TabMessage, Tabs } from "./tabs.ts";
@@ -30,6 +31,7 @@ export class Hub {
   readonly files: Files;
   readonly queries: LiveQueries;
   readonly moment = new Moment();
+  readonly names = new Names((users) => this.tell({ tell: "event", event: { type: "show", users } }));
   /** Told when another session can be asked. */
   readonly whenConnected = new Set<() => void>();
   readonly whenArrived = new Set<(message: Message) => void>();
@@ -47,6 +49,7 @@ export class Hub {
     this.tabs = new Tabs(name, (message) => this.take(message));
     this.tabs.lead(name, () => this.begin());
     this.tabs.tell({ tell: "hello" });
+    this.whenConnected.add(() => this.names.tellAgain());
   }
 
   // Leading and following.

@@ -2,6 +2,7 @@
 // is unknown is passed over. Times stay texts: in the contract's form their order is the order of time.
 
 export type UserId = string;
+export const userIdPattern = /^[A-Za-z0-9._@:+-]{1,64}$/;
 export type ConversationId = string;
 export type MessageId = string;
 export type Time = string;
@@ -163,6 +164,16 @@ export interface PrivateChange {
   markedUnread?: boolean;
   userId?: UserId;
   blocked?: boolean;
+  profileVersion?: number;
+}
+
+/** What a user is called, as far as the caller may read it. Its picture is not shown: whose host it is learns who looks. */
+export interface Profile {
+  userId: UserId;
+  /** 0: there is none. */
+  version: number;
+  displayName?: string;
+  avatarUrl?: string;
 }
 
 export interface Settings {
@@ -209,6 +220,8 @@ export interface Limits {
   socketUrl?: string;
   attachmentsPerMessage?: number;
   replyToAttachments?: boolean;
+  /** Absent from a server without profiles. */
+  profileWriters?: "users" | "backend" | "both" | string;
   /** Of one file, and of its name. */
   mediaBytes?: number;
   mediaNameBytes?: number;
@@ -321,6 +334,7 @@ export type FrameFromServer =
   | Status
   | { type: "typing"; conversationId: ConversationId; userId: UserId; active: boolean }
   | { type: "presence"; userId: UserId; online: boolean; lastSeen?: Time }
+  | { type: "profile"; userId: UserId; version: number }
   | { type: "reload"; conversationId?: ConversationId; lastSeq?: number; useq?: number }
   | { type: "reset"; conversationId?: ConversationId }
   | { type: "tokenExpiring"; at: Time }

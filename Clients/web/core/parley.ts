@@ -2,7 +2,7 @@ import * as kit from "./client.ts";
 import { storeAlone } from "./copy/apply.ts";
 import type { StoredPart } from "./copy/blobs.ts";
 import { accountOf, type Touched } from "./copy/copy.ts";
-import type { Reading } from "./copy/database.ts";
+import type { ProfileRecord, Reading } from "./copy/database.ts";
 import { eraseIndexedDB } from "./copy/indexeddb.ts";
 import { messagesBefore } from "./copy/messages.ts";
 import { membersOf, receiptsOf } from "./copy/receipts.ts";
@@ -57,6 +57,7 @@ class Parley extends Writing implements kit.ParleyClient {
     isAccount,
     async (rows) => (await accountOf(rows)).blocked ?? [],
   );
+  readonly names = this.hub.names;
   readonly settings = this.watch<model.Settings | null>(null, (to) => to.account || to.outbox, settingsOf);
   readonly unreadTotal = this.watch(
     0,
@@ -74,6 +75,8 @@ class Parley extends Writing implements kit.ParleyClient {
     readonly isOutdated: kit.Watched<boolean>,
   ) {
     super(hub);
+    const profiles = this.watch<ProfileRecord[]>([], (to) => to.profiles, (rows) => rows.all("profiles"));
+    profiles.subscribe((rows) => hub.names.set(rows));
     const { signal } = this.listening;
     this.blockedUsers.subscribe((users) => hub.moment.hide(users));
     globalThis.addEventListener("online", () => this.comeBack(), { signal });

@@ -6,7 +6,7 @@ import { compare } from "./copy/digest.ts";
 import { complete, markTried, refuse, sendable } from "./copy/outbox-rows.ts";
 import { syncPosition } from "./copy/position.ts";
 import { type HTTPRequest, outboxRequest, syncRequest } from "./http.ts";
-import type { FrameFromClient, FrameFromServer } from "./model.ts";
+import type { FrameFromClient, FrameFromServer, UserId } from "./model.ts";
 import { type OutboxResponse, OutboxSender } from "./outbox/sender.ts";
 import type { SyncEvent, SyncNotice, SyncResponse, SyncStep } from "./sync/events.ts";
 import { Synchronizer } from "./sync/synchronizer.ts";
@@ -183,13 +183,20 @@ export class Session {
     if (step.connection === "close") this.disconnect();
     for (const frame of step.frames) this.socket?.send(frame);
     for (const { id, call } of step.requests) {
-      this.request(syncRequest(call), (response) => this.post({ type: "response", id, response }));
+      const versions = call.call === "profiles" ? await this.versions(call.users) : undefined;
+      this.request(syncRequest(call, versions), (response) => this.post({ type: "response", id, response }));
     }
     if (step.token) this.needToken(step.token === "fresh");
     for (const notice of step.notices) {
       this.listener.notice(notice);
       if (notice.notice === "digest") await this.compare(notice);
     }
+  }
+
+  private versions(users: UserId[]): Promise<number[]> {
+    return this.database.read((rows) =>
+      Promise.all(users.map(async (user) => (await rows.get("profiles", user))?.version ?? 0))
+    );
   }
 
   private async compare({ conversation, digest }: Extract<SyncNotice, { notice: "digest" }>): Promise<void> {

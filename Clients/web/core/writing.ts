@@ -3,9 +3,12 @@ import { blobKey, unsentPrefix } from "./copy/blobs.ts";
 import { readThrough } from "./copy/blocks.ts";
 import { accountOf } from "./copy/copy.ts";
 import { shownMarks } from "./copy/marks.ts";
+import { storeProfiles } from "./copy/profiles.ts";
 import { discardUnsent, dismiss, enqueue, outboxOf, retry } from "./copy/outbox-rows.ts";
+import { get } from "./http.ts";
 import type { Hub } from "./hub.ts";
-import type { Conversation, ConversationId, MessageId, NewSettings, Time, UserId } from "./model.ts";
+import { objectText } from "./json.ts";
+import type { Conversation, ConversationId, MessageId, NewSettings, Profile, Time, UserId } from "./model.ts";
 import type { Mark, PendingFile, PendingWrite } from "./outbox/writes.ts";
 import { newId } from "./uuid.ts";
 
@@ -175,6 +178,18 @@ export class Writing {
     const { id } = await this.hub.ask<Conversation>({ method: "POST", path: "/v1/conversations", body });
     this.hub.tell({ tell: "event", event: { type: "created", conversation: id } });
     return id;
+  }
+
+  async setName(name: string): Promise<void> {
+    const { userId } = await this.hub.database.read(accountOf);
+    const told = await this.hub.ask<string>({ ...get("/v1/profiles", { ids: userId }), isText: true });
+    const [known] = (JSON.parse(told) as { profiles: Profile[] }).profiles;
+    const [displayName, avatarUrl] = [name || null, known?.avatarUrl ?? null].map((text) => JSON.stringify(text));
+    const extra = objectText(told, "extra", 3) ?? null;
+    const body = `{"displayName":${displayName},"avatarUrl":${avatarUrl},"extra":${extra}}`;
+    const idempotencyKey = newId();
+    const profile = await this.hub.ask<Profile>({ method: "PUT", path: "/v1/profile", body, idempotencyKey });
+    await this.hub.write((copy) => storeProfiles(copy, [profile]));
   }
 
   dismiss(key: number): Promise<void> {

@@ -1,7 +1,7 @@
 import type { ParleyClient } from "../core/client.ts";
 import type { ConversationId, Message } from "../core/model.ts";
 import { Endings, make } from "./dom.ts";
-import { previewOf } from "./words.ts";
+import { isolated, previewOf } from "./words.ts";
 
 const inFront = "parley in front";
 
@@ -20,7 +20,8 @@ export class Announcer extends HTMLElement {
   open(client: ParleyClient, onopen: (id: ConversationId) => void): void {
     this.append(this.#region);
     this.#endings.add(client.onArrival((message) => {
-      const text = `${message.senderId}: ${previewOf(message, client.userId.value)}`;
+      const { names, userId } = client;
+      const text = `${isolated(names, message.senderId)}: ${previewOf(message, userId.value, names)}`;
       if (isPageInFront()) this.#say(text);
       else void notify(message, text, onopen);
     }));

@@ -2,10 +2,10 @@ import type { ParleyClient, ReceiptsView, TimelineRow } from "../core/client.ts"
 import type { Attachment, Time, UserId } from "../core/model.ts";
 import { Attachments } from "./attachments.ts";
 import { avatar } from "./avatar.ts";
-import { arrange, type Child, iconOf, make, set } from "./dom.ts";
+import { arrange, type Child, iconOf, make, nodesOf, set } from "./dom.ts";
 import type { Place } from "./runs.ts";
 import { isLong, isOnlyEmoji, textNodes } from "./text.ts";
-import { eventText, signOf, spokenText, timeText, wholeTime } from "./words.ts";
+import { eventText, plain, signOf, spokenText, timeText, wholeTime } from "./words.ts";
 
 /** What a bubble can ask for. */
 export interface BubbleActions {
@@ -37,7 +37,7 @@ export interface BubbleContext {
 /** Shows a row in `article`, which is kept when the row changes, so that it keeps the focus. */
 export function showRow(article: HTMLElement, row: TimelineRow, context: BubbleContext): void {
   const { message } = row;
-  if (message.kind === "system") return showEvent(article, row, context.me);
+  if (message.kind === "system") return showEvent(article, row, context);
   const { place, isGroup } = context;
   const isGone = !!message.deletedForEveryone;
   const isLarge = !isGone && !row.parent && !message.attachments && isOnlyEmoji(message.text ?? "");
@@ -55,7 +55,9 @@ export function showRow(article: HTMLElement, row: TimelineRow, context: BubbleC
   });
   set(article, { "aria-label": labelOf(row, context) });
   arrange(article, [
-    ...(isGroup && !row.isOwn ? [make("div.face", place.endsRun ? avatar([message.senderId], 28) : null)] : []),
+    ...(isGroup && !row.isOwn
+      ? [make("div.face", place.endsRun ? avatar([message.senderId], 28, context.client.names) : null)]
+      : []),
     kept(article, "stack", row, (stack) => stackOf(row, stack, context)),
   ]);
 }
@@ -71,20 +73,20 @@ function kept(around: Element, name: string, row: TimelineRow, children: (node: 
   return node;
 }
 
-function showEvent(article: HTMLElement, row: TimelineRow, me: UserId | null): void {
-  const text = eventText(row.message, me);
+function showEvent(article: HTMLElement, row: TimelineRow, { me, client }: BubbleContext): void {
+  const text = eventText(row.message, me, client.names);
   article.className = "event";
-  set(article, { "aria-label": `${text}, ${wholeTime(row.message.createdAt)}` });
-  article.replaceChildren(make("span", { dir: "auto" }, text));
+  set(article, { "aria-label": `${plain(text)}, ${wholeTime(row.message.createdAt)}` });
+  article.replaceChildren(make("span", { dir: "auto" }, ...nodesOf(text)));
 }
 
 function stackOf(row: TimelineRow, stack: HTMLElement, context: BubbleContext): Child[] {
   const { message } = row;
-  const { actions } = context;
+  const { actions, client: { names } } = context;
   return [
     context.isGroup && !row.isOwn && context.place.startsRun &&
-    make("span.sender", { dir: "auto" }, message.senderId),
-    row.parent && quote(row.parent, actions),
+    make("span.sender", { dir: "auto", title: message.senderId }, names.of(message.senderId)),
+    row.parent && quote(row.parent, context),
     kept(stack, "line", row, (line) => [bubble(row, line, context), moreButton(row, actions)]),
     message.editedAt && !message.deletedForEveryone &&
     make("button.edited", { tabindex: "-1", onclick: () => actions.showRevisions(row) }, "Edited"),
@@ -100,7 +102,7 @@ function bubble(row: TimelineRow, line: HTMLElement, context: BubbleContext): HT
     return make("div.bubble", make("div.text", "Message deleted"));
   }
   const text = message.text ?? "";
-  const body = make("div.text", { dir: "auto" }, ...textNodes(text, message.mentions));
+  const body = make("div.text", { dir: "auto" }, ...textNodes(text, message.mentions, context.client.names));
   const node = kept(line, "bubble", row, (node) => [
     !!message.attachments?.length && files(row, node, context),
     (text || !message.attachments?.length) && body,
@@ -157,9 +159,9 @@ function tapbackText(row: TimelineRow): string {
   return counts.map(([kind, count]) => `${count} ${kind}`).join(", ");
 }
 
-function quote(parent: NonNullable<TimelineRow["parent"]>, actions: BubbleActions): HTMLElement {
+function quote(parent: NonNullable<TimelineRow["parent"]>, { actions, client }: BubbleContext): HTMLElement {
   // While the parent is loading there is its place, so that nothing moves when it comes.
-  const sender = parent.senderId ?? "…";
+  const sender = parent.senderId === undefined ? "…" : client.names.of(parent.senderId);
   const text = parent.preview ?? "…";
   return make(
     "blockquote.quote",
@@ -215,12 +217,14 @@ export function statusWord(receipts: ReceiptsView, isGroup: boolean): string {
 }
 
 /** What a screen reader says of it: sender, text, time, state. */
-function labelOf(row: TimelineRow, { receipts, isGroup }: BubbleContext): string {
+function labelOf(row: TimelineRow, { client: { names }, receipts, isGroup }: BubbleContext): string {
   const { message } = row;
   const text = message.deletedForEveryone ? "Message deleted" : spokenText(message).slice(0, 500);
-  const parts = [message.senderId, text, wholeTime(message.createdAt)];
+  const parts = [names.of(message.senderId), text, wholeTime(message.createdAt)];
   if (message.editedAt && !message.deletedForEveryone) parts.push("Edited");
-  if (row.parent?.preview) parts.push(`reply to ${row.parent.senderId}: ${row.parent.preview}`);
+  if (row.parent?.preview && row.parent.senderId !== undefined) {
+    parts.push(`reply to ${names.of(row.parent.senderId)}: ${row.parent.preview}`);
+  }
   if (hasTapbacks(row)) parts.push(tapbackText(row));
   if (row.isOwn) parts.push(stateOf(row, receipts, isGroup));
   return parts.join(", ");

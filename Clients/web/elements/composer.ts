@@ -58,7 +58,11 @@ export class Composer extends HTMLElement {
 
   async open(client: ParleyClient, id: ConversationId, host: ComposerHost): Promise<void> {
     [this.#client, this.#id, this.#host] = [client, id, host];
-    this.#mentions = new Mentions(this.#field, () => host.members().filter((member) => member !== client.userId.value));
+    this.#mentions = new Mentions(
+      this.#field,
+      () => host.members().filter((member) => member !== client.userId.value),
+      client.names,
+    );
     this.append(
       this.#bar,
       this.#notice,
@@ -106,8 +110,9 @@ export class Composer extends HTMLElement {
   reply(row: TimelineRow): void {
     this.#stopEditing();
     this.#replyTo = row.id;
-    const text = previewOf(row.message, null);
-    this.#showBar("reply", row.message.senderId, text, "Cancel reply", () => this.#cancelReply());
+    const { names } = this.#client;
+    const text = previewOf(row.message, null, names);
+    this.#showBar("reply", names.of(row.message.senderId), text, "Cancel reply", () => this.#cancelReply());
     this.#keepDraft();
     this.focusField();
   }
@@ -261,8 +266,8 @@ export class Composer extends HTMLElement {
     if (this.#replyTo !== parent) return;
     this.#showBar(
       "reply",
-      row?.message.senderId ?? "Reply",
-      row ? previewOf(row.message, null) : "",
+      row ? this.#client.names.of(row.message.senderId) : "Reply",
+      row ? previewOf(row.message, null, this.#client.names) : "",
       "Cancel reply",
       () => this.#cancelReply(),
     );

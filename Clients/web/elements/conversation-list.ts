@@ -2,9 +2,9 @@ import type { ConversationList, ConversationRow, Folder, ListView, ParleyClient 
 import { type ConversationId, forEver, type Time } from "../core/model.ts";
 import { avatar } from "./avatar.ts";
 import { setBlocked } from "./blocking.ts";
-import { arrange, Endings, make, set } from "./dom.ts";
+import { arrange, Endings, make, nodesOf, set } from "./dom.ts";
 import { ActionMenu } from "./menu.ts";
-import { briefTime, onNewDay, previewOf, titleOf, today } from "./words.ts";
+import { briefTime, isolated, onNewDay, plain, previewOf, titleOf, today } from "./words.ts";
 
 /** How long a conversation may be muted, in hours. */
 const mutes = [
@@ -47,7 +47,8 @@ export class Conversations extends HTMLElement {
     this.append(this.#list, this.#empty, this.#folderButton, this.#menu);
     this.#watch();
     this.#endings.add(() => this.#ending());
-    this.#endings.add(onNewDay(() => this.#update(this.#source.value)));
+    const update = () => this.#update(this.#source.value);
+    this.#endings.add(onNewDay(update), client.names.subscribe(update));
     this.#list.addEventListener("keydown", (event) => this.#pressed(event));
     this.#list.addEventListener("click", (event) => {
       const option = (event.target as Element).closest<HTMLElement>("[role=option]");
@@ -138,8 +139,9 @@ export class Conversations extends HTMLElement {
   }
 
   #node(row: ConversationRow): HTMLElement {
-    // The day decides how times are written.
-    const key = `${row.id === this.#selected} ${today()}`;
+    // The day decides how times are written, and names change without a row.
+    const texts = `${titleOf(row, this.#client.names)} ${this.#previewText(row)}`;
+    const key = `${row.id === this.#selected} ${today()} ${texts}`;
     const before = this.#shown.get(row.id);
     if (before && before.row === row && before.key === key) return before.node;
     const node = before?.node ?? make("div", { role: "option", tabindex: "-1", "data-id": row.id });
@@ -149,7 +151,8 @@ export class Conversations extends HTMLElement {
   }
 
   #show(node: HTMLElement, row: ConversationRow): void {
-    const title = titleOf(row);
+    const { names } = this.#client;
+    const title = titleOf(row, names);
     const unread = row.conversation.unreadCount;
     const isUnread = unread > 0 || row.conversation.markedUnread;
     const isPinned = row.conversation.pinOrder !== undefined;
@@ -164,7 +167,7 @@ export class Conversations extends HTMLElement {
         row.isBlocked ? "blocked" : "",
         this.#previewText(row),
         briefTime(time),
-      ].filter((part) => part).join(", "),
+      ].filter((part) => part).map(plain).join(", "),
       class: [isUnread ? "unread" : "", row.isMuted ? "muted" : ""].join(" ").trim() || null,
     });
     node.replaceChildren(
@@ -175,12 +178,13 @@ export class Conversations extends HTMLElement {
           ? [row.conversation.title]
           : row.others,
         44,
+        row.conversation.kind !== "direct" && row.conversation.title ? undefined : names,
       ),
       make(
         "div.summary",
         make(
           "div.top",
-          make("span.title", { dir: "auto" }, title),
+          make("span.title", { dir: "auto" }, ...nodesOf(title)),
           isPinned && make("span.sign", "📌"),
           row.isMuted && make("span.sign", "🔕"),
           row.isBlocked && make("span.sign", "🚫"),
@@ -199,18 +203,19 @@ export class Conversations extends HTMLElement {
     const node = make("span.preview", { dir: "auto" });
     if (row.previewState === "failed") node.append(make("b.danger", "Not sent "));
     else if (row.draft) node.append(make("b", "Draft "));
-    node.append(this.#previewText(row));
+    node.append(...nodesOf(this.#previewText(row)));
     return node;
   }
 
   #previewText(row: ConversationRow): string {
     if (row.draft) return row.draft.slice(0, 200);
     if (!row.preview) return "No messages yet";
-    const text = previewOf(row.preview, this.#client.userId.value).slice(0, 200);
+    const { names, userId } = this.#client;
+    const text = previewOf(row.preview, userId.value, names).slice(0, 300);
     const needsNoName = row.conversation.kind === "direct" || row.previewState === "failed";
     if (needsNoName || row.preview.kind === "system") return text;
     const sender = row.preview.senderId;
-    return `${sender === this.#client.userId.value ? "You" : sender}: ${text}`;
+    return `${sender === userId.value ? "You" : isolated(names, sender)}: ${text}`;
   }
 
   #extendNearEnd(): void {

@@ -13,13 +13,13 @@ import { blockButton } from "./blocking.ts";
 import type { BubbleActions } from "./bubble.ts";
 import { Composer } from "./composer.ts";
 import { openDetails } from "./details.ts";
-import { Endings, iconButton, make } from "./dom.ts";
+import { Endings, iconButton, make, nodesOf, set } from "./dom.ts";
 import { ActionMenu, type MenuItem } from "./menu.ts";
 import { showReceipts, showRevisions, showTapbacks } from "./message-dialogs.ts";
 import { saveFile } from "./file-views.ts";
 import { Timeline } from "./timeline.ts";
 import { openViewer } from "./viewer.ts";
-import { list, titleOf, wholeTime } from "./words.ts";
+import { isolated, list, plain, titleOf, wholeTime } from "./words.ts";
 
 const nobody: Pick<ReceiptPage, "read" | "delivered"> = { read: [], delivered: [] };
 
@@ -64,7 +64,11 @@ export class ConversationView extends HTMLElement {
         this.#memberIds = members.map(({ userId }) => userId);
         this.#composer.membersChanged();
       }),
-      client.typing(id).subscribe((names) => this.#showTyping(names)),
+      client.typing(id).subscribe((users) => this.#showTyping(users)),
+      client.names.subscribe(() => {
+        if (this.#row) this.#showHeading(this.#row);
+        this.#showTyping(client.typing(id).value);
+      }),
     );
     void this.#composer.open(client, id, {
       lastOwn: () => this.#editable(this.#timeline.lastOwn()),
@@ -124,14 +128,19 @@ export class ConversationView extends HTMLElement {
   }
 
   #showHeading(row: ConversationRow): void {
-    const title = titleOf(row);
+    const { names } = this.#client;
+    const title = titleOf(row, names);
     const isDirect = row.conversation.kind === "direct";
     const key = `${title} ${row.others} ${row.conversation.memberCount} ${row.isMember} ${row.isBlocked}`;
     if (key === this.#shownWith) return;
     this.#shownWith = key;
-    this.#heading.textContent = title;
+    this.#heading.replaceChildren(...nodesOf(title));
+    // Names are chosen by those who bear them, ids are not.
+    set(this.#heading, { title: isDirect ? row.others[0] : null });
     this.#face.replaceChildren(
-      avatar(isDirect ? row.others.slice(0, 1) : row.conversation.title ? [title] : row.others, 36),
+      !isDirect && row.conversation.title
+        ? avatar([title], 36)
+        : avatar(isDirect ? row.others.slice(0, 1) : row.others, 36, names),
     );
     this.#showWhetherOver(row);
     this.#presence.end();
@@ -147,7 +156,10 @@ export class ConversationView extends HTMLElement {
     this.#former.hidden = !isBlocked && isMember;
     this.#former.replaceChildren(
       ...isBlocked
-        ? [`You have blocked ${other}. `, blockButton(this, this.#client, other!)]
+        ? [
+          ...nodesOf(`You have blocked ${isolated(this.#client.names, other!)}. `),
+          blockButton(this, this.#client, other!),
+        ]
         : ["You are no longer in this conversation."],
     );
   }
@@ -157,12 +169,18 @@ export class ConversationView extends HTMLElement {
     this.#status.classList.toggle("online", online);
   }
 
-  #showTyping(names: UserId[]): void {
-    const verb = names.length === 1 ? "is" : "are";
-    const text = names.length ? `${list(names.slice(0, 3), names.length)} ${verb} typing…` : "";
-    if (this.#typing.textContent === text) return;
+  #showTyping(users: UserId[]): void {
+    const verb = users.length === 1 ? "is" : "are";
+    const names = users.slice(0, 3).map((user) => isolated(this.#client.names, user));
+    const text = users.length ? `${list(names, users.length)} ${verb} typing…` : "";
+    if (this.#typing.textContent === plain(text)) return;
     this.#typing.replaceChildren(
-      ...(text ? [make("span.dots", { "aria-hidden": "true" }, make("i"), make("i"), make("i")), text] : []),
+      ...(text
+        ? [
+          make("span.dots", { "aria-hidden": "true" }, make("i"), make("i"), make("i")),
+          make("span", ...nodesOf(text)),
+        ]
+        : []),
     );
   }
 

@@ -1,10 +1,10 @@
 import type { ConversationRow, ParleyClient } from "../core/client.ts";
 import type { ConversationId, Member, UserId } from "../core/model.ts";
-import { avatar } from "./avatar.ts";
+import { avatar, personOf } from "./avatar.ts";
 import { blockButton } from "./blocking.ts";
 import { confirm, openDialog, toggle } from "./dialog.ts";
-import { Endings, iconButton, make } from "./dom.ts";
-import { titleOf } from "./words.ts";
+import { Endings, iconButton, make, nodesOf } from "./dom.ts";
+import { isolated, titleOf } from "./words.ts";
 
 /** All about one conversation: its name, who is in it, and what one may change. */
 export function openDetails(owner: Element, client: ParleyClient, id: ConversationId, onleft: () => void): void {
@@ -19,17 +19,21 @@ export function openDetails(owner: Element, client: ParleyClient, id: Conversati
   let isOwner = false;
   let isGroup = false;
 
+  const conversation = client.conversation(id);
+  const { names } = client;
+  const show = (row: ConversationRow | null) => {
+    if (!row) return;
+    isGroup = row.conversation.kind !== "direct";
+    isOwner = row.conversation.role === "owner" && row.isMember;
+    if (!name.contains(dialog.querySelector(":focus"))) {
+      name.replaceChildren(isGroup && row.isMember ? nameForm(row) : heading(row));
+    }
+    showPeople();
+    actions.replaceChildren(...actionsOf(row));
+  };
   endings.add(
-    client.conversation(id).subscribe((row) => {
-      if (!row) return;
-      isGroup = row.conversation.kind !== "direct";
-      isOwner = row.conversation.role === "owner" && row.isMember;
-      if (!name.contains(dialog.querySelector(":focus"))) {
-        name.replaceChildren(isGroup && row.isMember ? nameForm(row) : heading(row));
-      }
-      showPeople();
-      actions.replaceChildren(...actionsOf(row));
-    }),
+    conversation.subscribe(show),
+    names.subscribe(() => show(conversation.value)),
     members.subscribe(showPeople),
     client.blockedUsers.subscribe(showPeople),
     client.conversationSettings(id).subscribe((value) => {
@@ -49,8 +53,8 @@ export function openDetails(owner: Element, client: ParleyClient, id: Conversati
   function heading(row: ConversationRow): HTMLElement {
     return make(
       "div.heading",
-      avatar(row.others.length ? row.others : [titleOf(row)], 64),
-      make("h3", { dir: "auto" }, titleOf(row)),
+      row.others.length ? avatar(row.others, 64, names) : avatar([titleOf(row, names)], 64),
+      make("h3", { dir: "auto" }, ...nodesOf(titleOf(row, names))),
     );
   }
 
@@ -85,11 +89,10 @@ export function openDetails(owner: Element, client: ParleyClient, id: Conversati
     const isSelf = userId === client.userId.value;
     return make(
       "li",
-      avatar([userId], 32),
-      make("span.name", { dir: "auto" }, isSelf ? `${userId} (you)` : userId),
+      ...personOf(names, userId, isSelf ? " (you)" : ""),
       make("span.detail", role === "owner" && isGroup ? "Owner" : ""),
       !isSelf && blockButton(owner, client, userId),
-      isOwner && isGroup && !isSelf && iconButton(`Remove ${userId}`, "close", () => void remove(userId)),
+      isOwner && isGroup && !isSelf && iconButton(`Remove ${names.of(userId)}`, "close", () => void remove(userId)),
     );
   }
 
@@ -111,7 +114,7 @@ export function openDetails(owner: Element, client: ParleyClient, id: Conversati
   }
 
   async function remove(user: UserId): Promise<void> {
-    if (await confirm(owner, `Remove ${user}?`, "They keep what they have seen so far.", "Remove")) {
+    if (await confirm(owner, `Remove ${isolated(names, user)}?`, "They keep what they have seen so far.", "Remove")) {
       await client.removeMember(id, user);
     }
   }

@@ -1,5 +1,5 @@
 import { ClientProblem } from "../core/client.ts";
-import { type Child, iconButton, make } from "./dom.ts";
+import { type Child, iconButton, make, nodesOf } from "./dom.ts";
 
 let latest = 0;
 
@@ -8,7 +8,11 @@ export function openDialog(owner: Element, title: string, ...content: Child[]): 
   const id = `dialog-${++latest}`;
   const dialog = make("dialog", { "aria-labelledby": id });
   dialog.append(
-    make("header", make("h2", { id, dir: "auto" }, title), iconButton("Close", "close", () => dialog.close())),
+    make(
+      "header",
+      make("h2", { id, dir: "auto" }, ...nodesOf(title)),
+      iconButton("Close", "close", () => dialog.close()),
+    ),
     make("div.content", ...content),
   );
   dialog.addEventListener("close", () => dialog.remove());

@@ -46,6 +46,13 @@ export function arrange(parent: Element, children: Node[]): void {
   }
 }
 
+/** A text in which names are isolated, with an element for each of them. */
+export function nodesOf(text: string): Node[] {
+  return text.split(/\u2068(.*?)\u2069/s).map((part, index) =>
+    index % 2 ? make("bdi", part) : document.createTextNode(part)
+  );
+}
+
 /** A button that shows an icon and is called `name`. */
 export function iconButton(name: string, icon: IconName, onclick: () => void, attributes: Attributes = {}) {
   return make(

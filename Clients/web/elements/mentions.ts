@@ -1,3 +1,4 @@
+import type { UserNames } from "../core/client.ts";
 import type { UserId } from "../core/model.ts";
 import { make, set } from "./dom.ts";
 
@@ -13,11 +14,13 @@ export class Mentions {
   });
   #field: HTMLTextAreaElement;
   #members: () => UserId[];
-  #names: UserId[] = [];
+  #names: UserNames;
+  #offered: UserId[] = [];
   #chosen = 0;
 
-  constructor(field: HTMLTextAreaElement, members: () => UserId[]) {
+  constructor(field: HTMLTextAreaElement, members: () => UserId[], names: UserNames) {
     this.#field = field;
+    this.#names = names;
     this.#members = members;
     set(field, { "aria-autocomplete": "list" });
     field.addEventListener("input", () => this.update());
@@ -36,7 +39,7 @@ export class Mentions {
         break;
       case "Enter":
       case "Tab":
-        this.#insert(this.#names[this.#chosen]!);
+        this.#insert(this.#offered[this.#chosen]!);
         break;
       case "Escape":
         this.#hide();
@@ -59,35 +62,42 @@ export class Mentions {
     if (!this.#field.matches(":focus")) return this.#hide();
     const written = this.#written();
     if (written === undefined) return this.#hide();
-    this.#names = this.#members().filter((name) => name.toLowerCase().startsWith(written)).slice(0, shownAtMost);
-    if (!this.#names.length) return this.#hide();
-    this.list.replaceChildren(...this.#names.map((name, index) => this.#option(name, index)));
+    const fits = (text: string) => text.toLowerCase().startsWith(written);
+    // Of all members only those who are offered are shown: nobody is asked for the names of the others.
+    this.#offered = this.#members().filter((user) => fits(user) || fits(this.#names.known(user) ?? "")).slice(
+      0,
+      shownAtMost,
+    );
+    if (!this.#offered.length) return this.#hide();
+    this.list.replaceChildren(...this.#offered.map((user, index) => this.#option(user, index)));
     this.list.hidden = false;
     set(this.#field, { "aria-controls": "mentions" });
     this.#choose(0);
   }
 
-  #option(name: UserId, index: number): HTMLElement {
-    const option = make("div", { role: "option", id: `mention-${index}`, dir: "auto" }, name);
+  #option(user: UserId, index: number): HTMLElement {
+    const name = this.#names.of(user);
+    const id = name !== user && make("span.id", user);
+    const option = make("div", { role: "option", id: `mention-${index}` }, make("bdi", name), id);
     option.addEventListener("pointerdown", (event) => {
       event.preventDefault(); // The field keeps the focus.
-      this.#insert(name);
+      this.#insert(user);
     });
     return option;
   }
 
   #choose(index: number): void {
-    this.#chosen = (index + this.#names.length) % this.#names.length;
+    this.#chosen = (index + this.#offered.length) % this.#offered.length;
     [...this.list.children].forEach((option, place) =>
       set(option, { "aria-selected": String(place === this.#chosen) })
     );
     set(this.#field, { "aria-activedescendant": `mention-${this.#chosen}` });
   }
 
-  #insert(name: UserId): void {
+  #insert(user: UserId): void {
     const { selectionStart: end, value } = this.#field;
     const start = value.lastIndexOf("@", end - 1 - (this.#written()?.length ?? 0));
-    this.#field.setRangeText(`@${name} `, start, end, "end");
+    this.#field.setRangeText(`@${user} `, start, end, "end");
     this.#hide();
     this.#field.dispatchEvent(new Event("input", { bubbles: true }));
   }

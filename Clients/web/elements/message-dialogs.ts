@@ -1,14 +1,14 @@
 import type { ParleyClient, TimelineRow } from "../core/client.ts";
 import type { ReceiptPage, TapbackPage, UserId } from "../core/model.ts";
-import { avatar } from "./avatar.ts";
+import { personOf } from "./avatar.ts";
 import { openDialog, reasonOf } from "./dialog.ts";
-import { make } from "./dom.ts";
+import { Endings, make } from "./dom.ts";
 import { signOf, wholeTime } from "./words.ts";
 
 // What one asks about a single message. It is loaded from the server when asked for.
 
 export function showRevisions(owner: Element, client: ParleyClient, row: TimelineRow): void {
-  const list = loading(owner, "Edits");
+  const { list } = loading(owner, "Edits");
   fill(list, async () => {
     const revisions = await client.revisions(row.message.conversationId, row.id);
     return revisions.map(({ text, at }) =>
@@ -18,7 +18,8 @@ export function showRevisions(owner: Element, client: ParleyClient, row: Timelin
 }
 
 export function showReceipts(owner: Element, client: ParleyClient, row: TimelineRow): void {
-  const list = loading(owner, "Read by");
+  const { list, endings } = loading(owner, "Read by");
+  const person = personIn(client, endings);
   pages(list, (after) => client.messageReceipts(row.message.conversationId, row.id, after), (page: ReceiptPage) => {
     const readers = new Set(page.read.map(({ userId }) => userId));
     const delivered = page.delivered.filter(({ userId }) => !readers.has(userId));
@@ -30,7 +31,8 @@ export function showReceipts(owner: Element, client: ParleyClient, row: Timeline
 }
 
 export function showTapbacks(owner: Element, client: ParleyClient, row: TimelineRow): void {
-  const list = loading(owner, "Tapbacks");
+  const { list, endings } = loading(owner, "Tapbacks");
+  const person = personIn(client, endings);
   pages(
     list,
     (after) => client.tapbacks(row.message.conversationId, row.id, after),
@@ -38,10 +40,11 @@ export function showTapbacks(owner: Element, client: ParleyClient, row: Timeline
   );
 }
 
-function loading(owner: Element, title: string): HTMLElement {
+function loading(owner: Element, title: string) {
   const list = make("ul.people", make("li.quiet", "Loading…"));
-  openDialog(owner, title, list);
-  return list;
+  const endings = new Endings();
+  openDialog(owner, title, list).addEventListener("close", () => endings.end());
+  return { list, endings };
 }
 
 /** Pages of people, with a button for the next. */
@@ -72,14 +75,17 @@ function fill(list: HTMLElement, load: () => Promise<HTMLElement[]>, item = list
   );
 }
 
-export function person(name: UserId, detail: string, spoken = detail): HTMLElement {
-  return make(
-    "li",
-    avatar([name], 32),
-    make("span.name", { dir: "auto" }, name),
-    make("span.detail", {
+/** Makes items of people, whose names may come later. */
+function personIn({ names }: ParleyClient, endings: Endings) {
+  return (user: UserId, detail: string, spoken = detail): HTMLElement => {
+    const item = make("li");
+    const about = make("span.detail", {
       "aria-label": spoken === detail ? null : spoken,
       role: spoken === detail ? null : "img",
-    }, detail),
-  );
+    }, detail);
+    const show = () => item.replaceChildren(...personOf(names, user), about);
+    endings.add(names.subscribe(show));
+    show();
+    return item;
+  };
 }

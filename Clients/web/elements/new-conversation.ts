@@ -1,9 +1,7 @@
 import type { ParleyClient } from "../core/client.ts";
-import type { ConversationId, UserId } from "../core/model.ts";
+import { type ConversationId, type UserId, userIdPattern } from "../core/model.ts";
 import { openDialog, reasonOf } from "./dialog.ts";
-import { iconOf, make, set } from "./dom.ts";
-
-const userId = /^[A-Za-z0-9._@:+-]{1,64}$/;
+import { Endings, iconOf, make, set } from "./dom.ts";
 
 /** Asks whom to talk to: one person begins, or finds, a direct conversation; several a group. */
 export function newConversation(owner: Element, client: ParleyClient, onopen: (id: ConversationId) => void): void {
@@ -24,8 +22,13 @@ export function newConversation(owner: Element, client: ParleyClient, onopen: (i
     start.disabled = !people.chosen.length;
     title.hidden = people.chosen.length < 2;
   };
-  const forget = known.subscribe((view) => people.know(view.rows.flatMap((row) => row.others)));
-  dialog.addEventListener("close", () => (forget(), known.close()));
+  const endings = new Endings();
+  endings.add(
+    () => known.close(),
+    known.subscribe((view) => people.know(view.rows.flatMap((row) => row.others))),
+    client.names.subscribe(() => people.showNames()),
+  );
+  dialog.addEventListener("close", () => endings.end());
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     void begin();
@@ -86,15 +89,25 @@ class People {
   }
 
   /** Suggests these. */
-  know(names: UserId[]): void {
-    this.#known = [...new Set(names)];
+  know(users: UserId[]): void {
+    this.#known = [...new Set(users)];
+    this.showNames();
+  }
+
+  showNames(): void {
     this.#suggest();
+    if (this.chosen.length) this.#show();
+  }
+
+  /** Of somebody with whom there is no conversation yet, the server tells no name. */
+  #nameOf(user: UserId): string {
+    return this.#known.includes(user) ? this.#client.names.of(user) : user;
   }
 
   /** Whether what is written was a name, or nothing. */
   take(): boolean {
     const name = this.input.value.replace(/[\s,;]+$/, "").trim();
-    const isName = !name || (userId.test(name) && name !== this.#client.userId.value);
+    const isName = !name || (userIdPattern.test(name) && name !== this.#client.userId.value);
     this.input.setCustomValidity(isName ? "" : "A name has up to 64 letters, digits and . _ - @ : +");
     if (!isName) return this.input.reportValidity(), false;
     if (name) this.#add(name);
@@ -120,10 +133,10 @@ class People {
         make(
           "button.chip",
           {
-            "aria-label": `Remove ${name}`,
+            "aria-label": `Remove ${this.#nameOf(name)}`,
             onclick: () => this.#remove(name),
           },
-          name,
+          make("bdi", this.#nameOf(name)),
           iconOf("close"),
         )
       ),
@@ -137,7 +150,7 @@ class People {
   #onchangeWith(): void {
     const written = this.input.value.trim();
     this.onchange();
-    if (written && userId.test(written)) {
+    if (written && userIdPattern.test(written)) {
       const all = this.chosen;
       this.chosen = [...all, written];
       this.onchange();
@@ -147,10 +160,20 @@ class People {
 
   #suggest(): void {
     const written = this.input.value.trim().toLowerCase();
-    const names = this.#known.filter((name) => !this.chosen.includes(name) && name.toLowerCase().startsWith(written))
+    const { names } = this.#client;
+    const fits = (text: string) => text.toLowerCase().startsWith(written);
+    const users = this.#known.filter((user) =>
+      !this.chosen.includes(user) && (fits(user) || fits(names.known(user) ?? ""))
+    )
       .slice(0, 8);
     this.suggestions.replaceChildren(
-      ...names.map((name) => make("button.suggestion", { onclick: () => (this.#add(name), this.input.focus()) }, name)),
+      ...users.map((user) =>
+        make(
+          "button.suggestion",
+          { title: user, onclick: () => (this.#add(user), this.input.focus()) },
+          make("bdi", names.of(user)),
+        )
+      ),
     );
   }
 }

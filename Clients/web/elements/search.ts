@@ -1,6 +1,6 @@
 import type { ParleyClient, SearchResult } from "../core/client.ts";
 import type { ConversationId, MessageId } from "../core/model.ts";
-import { Endings, gathered, make } from "./dom.ts";
+import { Endings, gathered, make, nodesOf } from "./dom.ts";
 import { reasonOf } from "./dialog.ts";
 import { briefTime, titleOf } from "./words.ts";
 
@@ -98,12 +98,17 @@ export class Search extends HTMLElement {
   }
 
   #item({ message, pieces }: SearchResult): HTMLElement {
-    const title = make("b", { dir: "auto" }, message.senderId);
-    this.#endings.add(
-      this.#client.conversation(message.conversationId).subscribe((row) => {
-        if (row) title.textContent = titleOf(row);
-      }),
-    );
+    const { names } = this.#client;
+    const title = make("b", { dir: "auto" });
+    const sender = make("bdi");
+    const conversation = this.#client.conversation(message.conversationId);
+    const show = () => {
+      const { value: row } = conversation;
+      sender.textContent = names.of(message.senderId);
+      title.replaceChildren(...row ? nodesOf(titleOf(row, names)) : [sender.cloneNode(true)]);
+    };
+    show();
+    this.#endings.add(conversation.subscribe(show), names.subscribe(show));
     const button = make(
       "button",
       { onclick: () => this.onfound(message.conversationId, message.id) },
@@ -111,7 +116,8 @@ export class Search extends HTMLElement {
       make(
         "span.snippet",
         { dir: "auto" },
-        `${message.senderId}: `,
+        sender,
+        ": ",
         ...pieces.map((piece, index) => index % 2 ? make("mark", piece) : piece),
       ),
     );

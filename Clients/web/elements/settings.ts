@@ -1,7 +1,8 @@
 import type { ParleyClient } from "../core/client.ts";
+import type { UserId } from "../core/model.ts";
 import { avatar } from "./avatar.ts";
 import { blockedPeople } from "./blocking.ts";
-import { confirm, openDialog, toggle } from "./dialog.ts";
+import { confirm, openDialog, reasonOf, toggle } from "./dialog.ts";
 import { Endings, make } from "./dom.ts";
 
 /** The user's own settings, and signing out. */
@@ -9,11 +10,15 @@ export function openSettings(owner: Element, client: ParleyClient): void {
   const endings = new Endings();
   const switches = make("div");
   const blocked = make("div");
-  const name = client.userId.value ?? "";
+  const self = client.userId.value ?? "";
+  const { names } = client;
+  const heading = make("div.heading");
+  const profile = make("div");
   const dialog = openDialog(
     owner,
     "Settings",
-    make("div.heading", avatar([name], 64), make("h3", { dir: "auto" }, name)),
+    heading,
+    profile,
     switches,
     notificationButton(),
     make("h3", "Blocked"),
@@ -21,7 +26,21 @@ export function openSettings(owner: Element, client: ParleyClient): void {
     make("div.actions", make("button.danger", { onclick: () => void signOut() }, "Sign out")),
   );
   dialog.addEventListener("close", () => endings.end());
-  endings.add(client.blockedUsers.subscribe(() => blocked.replaceChildren(blockedPeople(owner, client))));
+  const { form, showName } = nameForm(client, self);
+  const showPeople = () => {
+    heading.replaceChildren(avatar([self], 64, names), make("h3", { dir: "auto", title: self }, names.of(self)));
+    showName();
+    blocked.replaceChildren(blockedPeople(owner, client));
+  };
+  const showForm = () => {
+    const writers = client.limits.value?.profileWriters;
+    profile.replaceChildren(...writers === "users" || writers === "both" ? [form] : []);
+  };
+  endings.add(
+    client.limits.subscribe(showForm),
+    names.subscribe(showPeople),
+    client.blockedUsers.subscribe(showPeople),
+  );
   endings.add(client.settings.subscribe((settings) => {
     if (!settings) return;
     switches.replaceChildren(
@@ -36,6 +55,32 @@ export function openSettings(owner: Element, client: ParleyClient): void {
     dialog.close();
     await client.signOut();
   }
+}
+
+/** What the user is called by others. The server has the last word on what may be a name. */
+function nameForm(client: ParleyClient, self: UserId) {
+  const input = make("input", { type: "text", "aria-label": "Your name", placeholder: "Your name", dir: "auto" });
+  const button = make("button", { type: "submit" }, "Save name");
+  const problem = make("p.problem", { role: "alert", hidden: true });
+  const form = make("form", make("div.inline", input, button), problem);
+  const showProblem = (text: string) => {
+    problem.hidden = !text;
+    problem.textContent = text;
+  };
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    button.disabled = true;
+    await client.setName(input.value.trim()).then(() => showProblem(""), (error) => showProblem(reasonOf(error)));
+    button.disabled = false;
+  });
+  /** The present one, unless another one is being written. */
+  let shown = "";
+  const showName = () => {
+    const name = client.names.known(self) ?? "";
+    if (input.value === shown) input.value = name;
+    shown = name;
+  };
+  return { form, showName };
 }
 
 /** Browsers let a page ask only when the user has clicked something. */

@@ -1,3 +1,4 @@
+import type { UserNames } from "../core/client.ts";
 import { make } from "./dom.ts";
 import type { UserId } from "../core/model.ts";
 
@@ -8,17 +9,17 @@ const link = /\b(?:https?:\/\/|mailto:)[^\s<>"'“”\u061c\u200e\u200f\u202a-\u
 const allowed = new Set(["http:", "https:", "mailto:"]);
 
 /** The text as nodes; what looks like a link to somewhere else than a page or an address stays text. */
-export function textNodes(text: string, mentions: UserId[]): Node[] {
+export function textNodes(text: string, mentions: UserId[], names: UserNames): Node[] {
   const nodes: Node[] = [];
   let end = 0;
   for (const match of text.matchAll(link)) {
     const address = match[0].replace(/[.,:;!?)\]}]+$/, "");
     const node = linkTo(address);
     if (!node) continue;
-    nodes.push(...withMentions(text.slice(end, match.index), mentions), node);
+    nodes.push(...withMentions(text.slice(end, match.index), mentions, names), node);
     end = match.index + address.length;
   }
-  nodes.push(...withMentions(text.slice(end), mentions));
+  nodes.push(...withMentions(text.slice(end), mentions, names));
   return nodes;
 }
 
@@ -27,14 +28,14 @@ function linkTo(address: string): Node | undefined {
   return make("a", { href: address, rel: "noopener noreferrer", target: "_blank" }, address);
 }
 
-function withMentions(text: string, mentions: UserId[]): Node[] {
+function withMentions(text: string, mentions: UserId[], names: UserNames): Node[] {
   if (!mentions.length) return text ? [document.createTextNode(text)] : [];
   // The longest name first: "@ann" is not found in "@anna".
-  const names = [...mentions].sort((one, other) => other.length - one.length).map(escaped);
-  const pieces = text.split(new RegExp(`(@(?:${names.join("|")})(?![\\w@-]))`));
+  const ids = [...mentions].sort((one, other) => other.length - one.length).map(escaped);
+  const pieces = text.split(new RegExp(`(@(?:${ids.join("|")})(?![\\w@-]))`));
   return pieces.filter((piece) => piece).map((piece) =>
     pieces.length > 1 && piece.startsWith("@") && mentions.includes(piece.slice(1))
-      ? make("b.mention", piece)
+      ? make("b.mention", { title: piece }, make("bdi", `@${names.of(piece.slice(1))}`))
       : document.createTextNode(piece)
   );
 }

@@ -92,6 +92,7 @@ export class Timeline extends HTMLElement {
       client.receipts(id).subscribe((receipts) => this.#updateReceipts(receipts)),
       client.conversation(id).subscribe((row) => this.#updateUnread(row?.conversation.unreadCount ?? 0)),
       onNewDay(() => this.#show()),
+      client.names.subscribe(() => this.#showAgain()),
     );
     this.#watchScrolling();
     this.#keys.watch(this.#endings);
@@ -185,7 +186,7 @@ export class Timeline extends HTMLElement {
 
   #node(row: TimelineRow, place: Place, receipts: ReceiptsView | null, isNew: boolean): HTMLElement {
     const about = receipts ? JSON.stringify(receipts) : "";
-    const key = `${place.startsTime}${place.startsRun}${place.endsRun} ${today()} ${about}`;
+    const key = `${place.startsTime}${place.startsRun}${place.endsRun} ${today()} ${about} ${this.#namesIn(row)}`;
     const before = this.#shown.get(row.id);
     if (before && before.row === row && before.key === key) return before.node;
     const node = before?.node ?? make("article", { tabindex: "-1", "data-id": row.id });
@@ -200,6 +201,11 @@ export class Timeline extends HTMLElement {
     });
     this.#shown.set(row.id, { row, key, node });
     return node;
+  }
+
+  #namesIn({ message: { senderId, event, mentions }, parent }: TimelineRow): string {
+    const users = [senderId, event?.userId, parent?.senderId, ...mentions].filter((user) => user !== undefined);
+    return users.map((user) => this.#client.names.of(user)).join("\n");
   }
 
   #forget(id: MessageId): void {
@@ -222,6 +228,10 @@ export class Timeline extends HTMLElement {
 
   #updateReceipts(receipts: ReceiptsView | null): void {
     this.#receipts = receipts;
+    this.#showAgain();
+  }
+
+  #showAgain(): void {
     if (!this.#view.isLoaded) return;
     const anchor = this.#isFollowing ? null : this.#anchor();
     this.#show();

@@ -1,9 +1,9 @@
 import type { ParleyClient } from "../core/client.ts";
 import { kindOf } from "../core/media/kinds.ts";
 import type { Attachment, Message } from "../core/model.ts";
-import { iconButton, make, set } from "./dom.ts";
+import { iconButton, make, nodesOf, set } from "./dom.ts";
 import { saveFile, wholePart } from "./file-views.ts";
-import { nameOf, wholeTime } from "./words.ts";
+import { isolated, nameOf, wholeTime } from "./words.ts";
 
 /** A picture or video, and the message that carries it. */
 export interface Viewed {
@@ -86,7 +86,8 @@ class Viewer {
     const { attachment, message } = this.all[this.place]!;
     const count = this.all.length > 1 ? `${this.place + 1} of ${this.all.length}, ` : "";
     this.title.textContent = attachment.name;
-    this.about.textContent = `${count}${message.senderId}, ${wholeTime(message.createdAt)}`;
+    const sender = isolated(this.client.names, message.senderId);
+    this.about.replaceChildren(...nodesOf(`${count}${sender}, ${wholeTime(message.createdAt)}`));
     set(this.previous, { hidden: this.place === 0 });
     set(this.next, { hidden: this.place === this.all.length - 1 });
     const old = this.urls.splice(0);

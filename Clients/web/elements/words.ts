@@ -1,12 +1,24 @@
-import type { ConversationRow } from "../core/client.ts";
+import type { ConversationRow, UserNames } from "../core/client.ts";
 import { kindOf, shownText } from "../core/media/kinds.ts";
 import type { Attachment, Message, UserId } from "../core/model.ts";
 
 // What names, times and states are called.
 
-export function titleOf(row: ConversationRow): string {
+/** A name in a text between isolates, so that its direction turns nothing around it. It has none itself. */
+export function isolated(names: UserNames, user: UserId): string {
+  const name = names.of(user);
+  return name === user ? user : `\u2068${name}\u2069`;
+}
+
+/** The same text for attributes, which are read out and not seen. */
+export function plain(text: string): string {
+  return text.replace(/[\u2068\u2069]/g, "");
+}
+
+/** Names in it are isolated, as in all that is made here. */
+export function titleOf(row: ConversationRow, names: UserNames): string {
   if (row.conversation.title) return row.conversation.title;
-  if (row.others.length) return list(row.others, row.conversation.memberCount - 1);
+  if (row.others.length) return list(row.others.map((user) => isolated(names, user)), row.conversation.memberCount - 1);
   return row.conversation.kind === "direct" ? "Direct conversation" : "Conversation";
 }
 
@@ -19,14 +31,14 @@ export function list(names: string[], count = names.length): string {
 }
 
 /** One line for a list: what a message says. */
-export function previewOf(message: Message, me: UserId | null): string {
-  if (message.kind === "system") return eventText(message, me);
+export function previewOf(message: Message, me: UserId | null, names: UserNames): string {
+  if (message.kind === "system") return eventText(message, me, names);
   if (message.deletedForEveryone) return "Message deleted";
   return shownText(message);
 }
 
-export function eventText(message: Message, me: UserId | null): string {
-  const name = (user?: UserId) => user === me ? "You" : user ?? "Somebody";
+export function eventText(message: Message, me: UserId | null, names: UserNames): string {
+  const name = (user?: UserId) => user === me ? "You" : user === undefined ? "Somebody" : isolated(names, user);
   const actor = name(message.senderId);
   const event = message.event;
   switch (event?.kind) {

@@ -7,6 +7,7 @@ import type { ConversationRecord } from "./database.ts";
 import { within } from "./database.ts";
 import { takeMarks } from "./marks.ts";
 import { messagesAfter, storeMessage } from "./messages.ts";
+import { boundProfiles, storeProfiles } from "./profiles.ts";
 import { rangeAt, uncover } from "./ranges.ts";
 import { applyStatus, storeMembers } from "./receipts.ts";
 
@@ -20,7 +21,8 @@ async function apply(copy: CopyWriter, write: SyncWrite): Promise<void> {
   switch (write.write) {
     case "session": {
       const { userId, logId, useq } = write;
-      return copy.setAccount({ userId, logId, useq: copy.account.useq ?? useq });
+      copy.setAccount({ userId, logId, useq: copy.account.useq ?? useq });
+      return await boundProfiles(copy);
     }
     case "discardAll":
       return await copy.discardAll();
@@ -28,6 +30,8 @@ async function apply(copy: CopyWriter, write: SyncWrite): Promise<void> {
       return copy.setAccount({ settings: write.settings });
     case "blocks":
       return await storeBlocks(copy, write.users, write.useq);
+    case "profiles":
+      return await storeProfiles(copy, write.profiles);
     case "listComplete":
       return copy.setAccount({ isListComplete: write.isComplete });
     case "syncCursor":

@@ -23,6 +23,7 @@ export interface Touched {
   everything: boolean;
   account: boolean;
   outbox: boolean;
+  profiles: boolean;
   /** Messages of others that have just been written. */
   arrivals: Message[];
   /** What `releases` was given: content that nothing shows any more. */
@@ -31,7 +32,7 @@ export interface Touched {
 
 export function nothingTouched(): Touched {
   const lists = { conversations: [], receipts: [], members: [], arrivals: [], released: [] };
-  return { ...lists, everything: false, account: false, outbox: false };
+  return { ...lists, everything: false, account: false, outbox: false, profiles: false };
 }
 
 /**
@@ -125,6 +126,7 @@ export class CopyWriter {
     this.touched.everything = true;
     await this.rows.removeAll("conversations");
     for (const table of conversationTables) await this.rows.removeAll(table);
+    await this.rows.removeAll("profiles");
     for (const { key, write, state } of await this.rows.all("outbox")) {
       if (state === "waiting" && (write.kind === "read" || write.kind === "clear")) {
         await this.rows.remove("outbox", key);
@@ -148,6 +150,10 @@ export class CopyWriter {
 
   showEverything(): void {
     this.touched.everything = true;
+  }
+
+  showProfiles(): void {
+    this.touched.profiles = true;
   }
 
   showOutbox(): void {

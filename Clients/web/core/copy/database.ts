@@ -113,6 +113,13 @@ export interface ReceiptRecord {
   dateRead?: Time;
 }
 
+/** What a user is called, if anything. */
+export interface ProfileRecord {
+  userId: UserId;
+  version: number;
+  displayName?: string;
+}
+
 /** How far each other member has received and read; of large groups nobody is named. */
 export interface HorizonRecord {
   conversationId: ConversationId;
@@ -167,6 +174,7 @@ export interface Tables {
   members: MemberRecord;
   horizons: HorizonRecord;
   receipts: ReceiptRecord;
+  profiles: ProfileRecord;
   // These outlive the copy.
   drafts: { conversationId: ConversationId; text: string; replyTo?: MessageId; at: Time };
   outbox: OutboxRow;
@@ -191,6 +199,7 @@ export const schema: Record<
   members: { key: ["conversationId", "userId"] },
   horizons: { key: "conversationId" },
   receipts: { key: ["conversationId", "seq"] },
+  profiles: { key: "userId" },
   drafts: { key: "conversationId" },
   outbox: { key: "key", isNumbered: true, indexes: { conversation: "conversationId" } },
   releases: { key: "id" },

@@ -35,6 +35,9 @@ const migrations: ((database: IDBDatabase, transaction: IDBTransaction) => void)
     }
     if (database.objectStoreNames.contains("account")) reloadList(transaction.objectStore("account"));
   },
+  (database) => {
+    if (!database.objectStoreNames.contains("profiles")) database.createObjectStore("profiles", { keyPath: "userId" });
+  },
 ];
 
 /** An earlier version has passed over what the server told of marks: the list brings it. */

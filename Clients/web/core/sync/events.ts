@@ -13,6 +13,7 @@ import type {
   MessageId,
   PrivateChange,
   Problem,
+  Profile,
   Revision,
   Settings,
   Status,
@@ -48,6 +49,8 @@ export type SyncEvent =
   /** Somebody looks at a part of a conversation that is not in the copy. */
   | { type: "look"; conversation: ConversationId; place: Place }
   | { type: "lookAtMembers"; conversation: ConversationId }
+  /** People are shown. */
+  | { type: "show"; users: UserId[] }
   | { type: "lookAtRevisions"; conversation: ConversationId; message: MessageId }
   /** Bring the copy up to date once, without a WebSocket. */
   | { type: "catchUp" }
@@ -66,6 +69,8 @@ export type SyncCall =
   | { call: "revisions"; conversation: ConversationId; message: MessageId }
   | { call: "settings" }
   | { call: "blocks" }
+  /** With the versions that the copy has when it is made. */
+  | { call: "profiles"; users: UserId[] }
   | { call: "sync"; since?: string }
   | { call: "digest"; conversation: ConversationId; after: number };
 
@@ -94,6 +99,7 @@ export interface Bodies {
   revisions: { revisions: Revision[] };
   settings: Settings;
   blocks: { users: { userId: UserId }[] };
+  profiles: { profiles: Profile[] };
   sync: SyncPage;
   digest: DigestPage;
 }
@@ -107,6 +113,7 @@ export type SyncWrite =
   | { write: "settings"; settings: Settings }
   /** All whom the user has blocked, as of a position of the private stream; of a response that is not known. */
   | { write: "blocks"; users: UserId[]; useq?: number }
+  | { write: "profiles"; profiles: Profile[] }
   /** Whether the copy has every conversation of the user's list. */
   | { write: "listComplete"; isComplete: boolean }
   | { write: "syncCursor"; cursor: string }

@@ -17,7 +17,7 @@ function takeLive(sync: Synchronizer, frame: Exclude<FrameFromServer, Welcome>, 
       return takeChange(sync, frame.change, now, step);
     case "private": {
       const { type: _, ...change } = frame;
-      return takePrivate(sync, change, step);
+      return takePrivate(sync, change, now, step);
     }
     case "status":
       return takeStatus(sync, frame, step);
@@ -29,7 +29,11 @@ function takeLive(sync: Synchronizer, frame: Exclude<FrameFromServer, Welcome>, 
       const { userId: user, online, lastSeen } = frame;
       return void step.notices.push({ notice: "presence", user, online, lastSeen });
     }
+    case "profile":
+      return sync.profiles.changed(frame.userId, now);
     case "reload":
+      // One's own may be among what was missed.
+      sync.profiles.changed(sync.userId, now);
       return takeReload(sync, frame, step);
     case "reset":
       return reset(sync, frame.conversationId, now, step);
@@ -77,14 +81,16 @@ export function applyChange(sync: Synchronizer, change: Change, now: number, ste
 
 // The private stream.
 
-export function takePrivate(sync: Synchronizer, change: PrivateChange, step: SyncStep): void {
+export function takePrivate(sync: Synchronizer, change: PrivateChange, now: number, step: SyncStep): void {
   if (change.useq <= (sync.useq ?? 0)) return;
   if (change.useq === (sync.useq ?? 0) + 1) sync.useq = change.useq;
   step.writes.push({ write: "privateChange", change });
   const id = change.conversationId;
+  if (change.kind === "profile.changed") sync.profiles.changed(sync.userId, now);
   if (id === undefined) return;
   if (change.kind === "conversation.joined") {
     joined(sync, id, change.lastSeq ?? 0);
+    sync.profiles.allChanged(now);
   } else if (change.kind === "conversation.removed") {
     sync.forget(id);
     sync.removed.add(id);

@@ -29,6 +29,10 @@ export class RequestQueue {
     else this.waiting.set(text, call);
   }
 
+  has(call: SyncCall["call"]): boolean {
+    return [...this.waiting.values(), ...this.inFlight.values()].some((other) => other.call === call);
+  }
+
   next(now: number): { id: number; call: SyncCall }[] {
     if (this.awaitsToken || this.pausedUntil !== undefined && this.pausedUntil > now) return [];
     // Else the time that has passed would be announced again and again.

@@ -52,6 +52,10 @@ export function takeResponse(
       return void step.writes.push({ write: "settings", settings: response.body as Bodies["settings"] });
     case "sync":
       return takeSync(sync, response.body as SyncPage, now, step);
+    case "profiles": {
+      const { profiles } = response.body as Bodies["profiles"];
+      return profiles.length ? void step.writes.push({ write: "profiles", profiles }) : undefined;
+    }
     case "digest":
       return takeDigest(sync, response.body as DigestPage, call.conversation, step);
   }
@@ -187,7 +191,7 @@ function takeSync(sync: Synchronizer, page: SyncPage, now: number, step: SyncSte
     catchUpWith(sync, conversation);
     takeFollowed(sync, conversation, now, step);
   }
-  if (!page.reload) { for (const change of page.private) takePrivate(sync, change, step); }
+  if (!page.reload) { for (const change of page.private) takePrivate(sync, change, now, step); }
   step.writes.push({ write: "syncCursor", cursor: page.cursor });
   if (page.more) sync.requests.ask({ call: "sync", since: page.cursor });
   else if (sync.listed) sync.isListAtEnd = true;

@@ -110,6 +110,7 @@ export function begin(sync: Synchronizer, welcome: Welcome, now: number, step: S
     step.writes.push({ write: "blocks", users: welcome.blocked, useq });
     sync.requests.cancel(({ call }) => call === "blocks");
   }
+  sync.profiles.allChanged(now);
   if (!sync.isListComplete) sync.beginList();
   for (const conversation of welcome.conversations) takeListed(sync, conversation, now, step);
   if (!sync.isListComplete) {

@@ -3,6 +3,7 @@ import type { Change, ConversationId, Position, Time, UserId, Welcome } from "..
 import { takeResponse } from "./responses.ts";
 import { type Stream, type SyncEvent, type SyncPosition, SyncStep } from "./events.ts";
 import { takeFrame } from "./frames.ts";
+import { ProfileQueue } from "./profiles.ts";
 import { RequestQueue } from "./requests.ts";
 import * as session from "./session.ts";
 
@@ -70,6 +71,7 @@ export class Synchronizer {
   lastPing = 0;
 
   requests: RequestQueue;
+  profiles = new ProfileQueue();
 
   constructor(position: SyncPosition, random: Random) {
     this.userId = position.userId;
@@ -89,6 +91,7 @@ export class Synchronizer {
     this.take(event, now, step);
     this.finishList(step);
     this.finishCatchingUp(step);
+    this.askForProfiles(now);
     if (this.phase.is !== "ended") step.requests.push(...this.requests.next(now));
     return step;
   }
@@ -112,11 +115,13 @@ export class Synchronizer {
       case "response":
         return takeResponse(this, event.id, event.response, now, step);
       case "created":
-        return this.created(event.conversation);
+        return this.created(event.conversation, now);
       case "time":
         return session.passTime(this, now, step);
       case "look":
         return this.requests.ask({ call: "history", conversation: event.conversation, place: event.place }, true);
+      case "show":
+        return this.profiles.show(event.users, now);
       case "lookAtMembers":
         return this.requests.ask({ call: "members", conversation: event.conversation }, true);
       case "lookAtRevisions": {
@@ -144,15 +149,30 @@ export class Synchronizer {
       : phase.is === "live"
       ? this.deliverAt
       : undefined;
-    const times = [this.requests.wakeAt, own].filter((time) => time !== undefined);
+    const asking = this.asksForProfiles ? this.profiles.wakeAt : undefined;
+    const times = [this.requests.wakeAt, own, asking].filter((time) => time !== undefined);
     return times.length ? Math.min(...times) : undefined;
   }
 
   /** The stream tells of it, too, unless the server was restored in between. Without a session the next one asks. */
-  private created(id: ConversationId): void {
+  private created(id: ConversationId, now: number): void {
+    // Who was nobody's business before can be read now.
+    this.profiles.allChanged(now);
     if (this.streams.has(id)) return;
     this.unknown.add(id);
     if (this.phase.is === "live") this.requests.ask({ call: "conversation", conversation: id });
+  }
+
+  // What people are called.
+
+  /** One request at a time, and only while a session tells of changes. */
+  private get asksForProfiles(): boolean {
+    return this.phase.is === "live" && !this.requests.has("profiles");
+  }
+
+  private askForProfiles(now: number): void {
+    const users = this.asksForProfiles ? this.profiles.next(now) : [];
+    if (users.length) this.requests.ask({ call: "profiles", users });
   }
 
   // Following conversations.

@@ -242,7 +242,8 @@ export class SimulatedDevice implements Outside {
     this.later(this.lastArrival - world.now, () => {
       world.trace?.(`${world.now} ${this.name} ${text}`);
       const frame = JSON.parse(text) as FrameFromServer;
-      if (world.flaw !== "ignoresReloads" || frame.type !== "reload") socket?.frame(frame);
+      const ignored = { ignoresReloads: "reload", ignoresRenames: "profile" }[world.flaw as string];
+      if (frame.type !== ignored) socket?.frame(frame);
     });
   }
 }

@@ -17,6 +17,7 @@ export const flaws = [
   "forgetsThatTheUserJoined",
   "forgetsPins",
   "forgetsBlocks",
+  "ignoresRenames",
   "keepsWhatAResetTakes",
   /** A page counts for everything before it. */
   "believesPagesAreWhole",

@@ -29,6 +29,11 @@ export class ScriptedServer extends WritableServer {
       return { users: this.user(user).blocked.map((userId) => ({ userId, at: this.now })) };
     }
     if (parts[0] === "blocks") return this.blockOnce(user, idempotencyKey!, parts[1]!, method === "PUT");
+    if (parts[0] === "profiles") {
+      const versions = query.versions!.split(",").map(Number);
+      const all = query.ids!.split(",").map((of) => this.profile(of, user));
+      return { profiles: all.filter(({ version }, index) => version !== versions[index]) };
+    }
     if (parts[0] === "sync") return this.sync(user, query.since);
     if (parts[0] === "messages:batch") return this.batch(user, fields.messages);
     if (parts.length === 1 && method === "GET") return this.page(user, query.before);

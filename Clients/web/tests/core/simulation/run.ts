@@ -71,6 +71,7 @@ export class Run {
     const messages = world.server.state.rooms[id] ? world.server.messages(id, device.user) : [];
     const message = world.pick(messages);
     const dice = world.between(0, 99);
+    if (world.happens(10)) device.post({ type: "show", users });
     if (dice < 35) {
       for (let count = world.between(1, 4); count > 0; count--) await this.send(device, id, message?.id);
       if (world.happens(25)) await this.edit(device, id);
@@ -98,6 +99,7 @@ export class Run {
       const places: Place[] = ["newest", { before: world.between(1, 30) }, { after: 0 }];
       device.post({ type: "look", conversation: id, place: world.pick(places)! });
     } else if (dice < 98) await this.block(device.user);
+    else if (dice < 99) world.server.setName(device.user, `name ${world.between(0, 99)}`);
     else device.start();
   }
 
@@ -187,7 +189,7 @@ export class Run {
   private async settle(): Promise<void> {
     const { devices } = this.world;
     for (let round = 0; round < 6; round++) {
-      for (const device of devices) device.start();
+      for (const device of devices) device.start(), device.post({ type: "show", users });
       await this.world.run(200_000);
       if (round < 2) continue;
       for (const device of devices) await this.fill(device);
@@ -196,6 +198,27 @@ export class Run {
         for (const conversation of this.list(device)) device.post({ type: "compare", conversation });
         await this.world.run(30_000);
       }
+    }
+  }
+
+  /** Everybody has the names of all, and those who see somebody hear of a new one at once. */
+  private async checkNames(): Promise<void> {
+    const { devices, server } = this.world;
+    for (const device of devices) await this.checkNamesOf(device, users);
+    server.setName("ben", "another one");
+    this.world.announce();
+    await this.world.run(10_000);
+    for (const device of devices) {
+      if (["ben", ...server.whoSee("ben")].includes(device.user)) await this.checkNamesOf(device, ["ben"]);
+    }
+  }
+
+  private async checkNamesOf(device: SimulatedDevice, people: string[]): Promise<void> {
+    for (const person of people) {
+      const { version, displayName } = this.world.server.profile(person, device.user);
+      const known = await device.memory.read((rows) => rows.get("profiles", person));
+      const [one, other] = [`${known?.version ?? 0} ${known?.displayName}`, `${version} ${displayName}`];
+      expect(one === other, `${device.name} has ${one} as the name of ${person}, the server ${other}`);
     }
   }
 
@@ -235,6 +258,7 @@ export class Run {
       await this.checkOutbox(device);
     }
     await this.checkOrder();
+    await this.checkNames();
   }
 
   private async checkConversation(device: SimulatedDevice, id: string, user: string): Promise<void> {

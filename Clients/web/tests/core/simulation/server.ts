@@ -5,6 +5,7 @@ import type {
   Member,
   Message,
   PrivateChange,
+  Profile,
   Settings,
   Window,
 } from "../../../core/model.ts";
@@ -63,6 +64,7 @@ export interface User {
   /** The keys of writes that were carried out. */
   outcomes: string[];
   blocked: string[];
+  profile: Omit<Profile, "userId">;
 }
 
 /** All that a server keeps, as JSON: a copy of it is a backup. */
@@ -90,6 +92,7 @@ export class ServerState {
     return this.state.users[user] ??= {
       ...{ changes: [], marks: {}, hidden: {}, clearedSeq: {}, removed: [], outcomes: [], blocked: [] },
       settings: { readReceipts: true, presence: true },
+      profile: { version: 0 },
     };
   }
 
@@ -232,6 +235,22 @@ export class ServerState {
 
   async digest(id: string, user: string): Promise<string> {
     return await digestOf(this.messages(id, user));
+  }
+
+  /** Version 0 where it is not to be read. */
+  profile(of: string, reader: string): Profile {
+    const ids = Object.keys(this.state.rooms);
+    const mayRead = of === reader || ids.some((id) => this.haveMet(of, reader, id));
+    return { userId: of, ...mayRead ? this.user(of).profile : { version: 0 } };
+  }
+
+  /** Whether they were in a conversation at the same time. Who blocks is in the direct one for the other. */
+  private haveMet(one: string, other: string, id: string): boolean {
+    const { kind, stays } = this.room(id);
+    if (kind === "direct") return !!stays[one] && !!stays[other];
+    return !!stays[one]?.some(({ from, to = Infinity }) =>
+      stays[other]?.some((stay) => from <= (stay.to ?? Infinity) && stay.from <= to)
+    );
   }
 
   memberships(id: string): Member[] {

@@ -211,6 +211,23 @@ export class WritableServer extends ServerState {
     return { type: "status" as const, conversationId, statusVersion: version, delivered, read, at: this.now };
   }
 
+  /** Others are told where they have an open conversation with the user. */
+  setName(user: string, displayName: string): void {
+    const version = this.user(user).profile.version + 1;
+    this.user(user).profile = { version, displayName };
+    this.tell(user, "profile.changed", undefined, { profileVersion: version });
+    for (const other of this.whoSee(user)) {
+      this.announcements.push({ user: other, frame: { type: "profile", userId: user, version } });
+    }
+  }
+
+  /** Those who have an open conversation with somebody. */
+  whoSee(user: string): string[] {
+    const open = Object.keys(this.state.rooms).filter((id) => this.members(id).includes(user));
+    const others = new Set(open.flatMap((id) => this.members(id).filter((other) => this.isMember(other, id))));
+    return [...others].filter((other) => other !== user);
+  }
+
   rename(id: string, title: string, by: string): void {
     this.state.clock += 1;
     const seq = this.append(id, { kind: "conversation.renamed", at: this.now, actorId: by, title });
