@@ -1,33 +1,39 @@
-/// The layout of the big tables of a schema: whole, or partitioned by slot.
+/// The layout of the big tables of a schema: whole, partitioned by slot, or distributed by slot.
 ///
 /// Migrations describe plain tables. A layout is applied after them, to tables that are still empty, so it is chosen
 /// when a database is created. Tables that a later migration adds follow the layout of the others. The tables to
 /// partition are found by a rule that all tables keep: the primary key of a big table ends in its slot.
 public enum Layout: Equatable, Sendable {
+    /// As the tables are: of a new database, whole.
     case plain
     /// This number of range partitions of each table, from 1 to 256.
     case partitions(Int)
-    /// Distributed by slot over the workers of Citus, co-located.
-    case citus
+    /// Distributed over the workers of Citus, see `Distribution`: in this number of shards, from 1 to 256. Nil: as many as
+    /// there are, at first `Distribution.shards`.
+    case citus(shards: Int?)
 
-    /// Takes `--partitions N`, `--citus` or nothing. Nil for anything else.
+    /// Takes `--partitions N`, `--citus`, `--citus N` or nothing. Nil for anything else.
     public init?(arguments: ArraySlice<String>) {
-        switch (arguments.first, arguments.dropFirst().first, arguments.count) {
+        let count = arguments.dropFirst().first.flatMap { Int($0) }.flatMap { 1...256 ~= $0 ? $0 : nil }
+        switch (arguments.first, arguments.count, count) {
         case (nil, _, _): self = .plain
-        case ("--citus", _, 1): self = .citus
-        case ("--partitions", let count?, 2):
-            guard let count = Int(count), 1...256 ~= count else { return nil }
-            self = .partitions(count)
+        case ("--citus", 1, _): self = .citus(shards: nil)
+        case ("--citus", 2, let count?): self = .citus(shards: count)
+        case ("--partitions", 2, let count?): self = .partitions(count)
         default: return nil
         }
     }
 
-    /// The statements that give the tables of `schema` this layout.
-    func sql(schema: String) -> String {
+    /// Gives the tables of `schema` this layout. `isDistributed`: whether the database is, and whoever asks for nothing
+    /// else means that.
+    func apply(
+        to schema: String, in database: BlockingConnection, isDistributed: Bool
+    ) throws(DatabaseError) {
         switch self {
-        case .plain: Self.partitioning(of: schema, count: "NULL")
-        case .partitions(let count): Self.partitioning(of: schema, count: "\(count)")
-        case .citus: Self.distribution(of: schema)
+        case .citus(let shards): try Distribution(schema: schema).apply(shards: shards, in: database)
+        case .plain where isDistributed: try Distribution(schema: schema).apply(shards: nil, in: database)
+        case .plain: try database.execute(Self.partitioning(of: schema, count: "NULL"))
+        case .partitions(let count): try database.execute(Self.partitioning(of: schema, count: "\(count)"))
         }
     }
 
@@ -54,6 +60,10 @@ public enum Layout: Equatable, Sendable {
                 FROM (\(Self.wholeTables(of: schema))) plain
             ) whole
             """
+    }
+
+    static func isPartitioned(_ schema: String, in database: BlockingConnection) throws(DatabaseError) -> Bool {
+        try !database.query(presentCount(of: schema)).isEmpty
     }
 
     /// The number of partitions of the tables of `schema`; NULL if they are whole.
@@ -128,27 +138,6 @@ public enum Layout: Equatable, Sendable {
                     EXECUTE format('INSERT INTO \(schema).%I SELECT * FROM \(schema).filled', plain.name);
                     DROP TABLE \(schema).filled;
                 END IF;
-            END LOOP;
-        END $$
-        """
-    }
-
-    /// Citus moves the contents of a table by itself, and reports a table that is already distributed.
-    private static func distribution(of schema: String) -> String {
-        """
-        DO $$
-        DECLARE
-            first text := (
-                SELECT logicalrelid::text FROM pg_dist_partition WHERE partmethod = 'h' ORDER BY logicalrelid LIMIT 1);
-            plain record;
-        BEGIN
-            FOR plain IN
-                \(wholeTables(of: schema))
-                AND NOT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = c.oid)
-            LOOP
-                PERFORM create_distributed_table(
-                    format('\(schema).%I', plain.name), plain.slot, colocate_with => coalesce(first, 'none'));
-                first := coalesce(first, format('\(schema).%I', plain.name));
             END LOOP;
         END $$
         """

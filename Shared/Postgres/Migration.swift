@@ -62,6 +62,12 @@ public enum MigrationError: Error, Equatable {
     case unknownForm(statement: String)
     /// The server cannot lock that many partitions: the value of `max_locks_per_transaction`, and the value it needs.
     case tooFewLocks(present: Int64, needed: Int64)
+    /// The tables are already distributed, or partitioned, and a layout was asked for that is another.
+    case hasOtherLayout(String)
+    /// The database lacks the extension `citus`.
+    case hasNoCitus
+    /// The database is distributed: it can be migrated, and not served.
+    case databaseIsDistributed
     /// A published view of another service is missing, or this service's user may not read it.
     case notPublished(view: String, schema: String, reason: String)
 }
@@ -83,6 +89,11 @@ extension MigrationError: CustomStringConvertible {
             max_locks_per_transaction of the database is \(present) and must be at least \(needed) to make so many partitions: \
             set it in postgresql.conf, restart PostgreSQL and migrate again; no table was cut
             """
+        case .hasOtherLayout(let present):
+            "the tables are \(present): the layout of a database is chosen once, when it is new"
+        case .hasNoCitus: "the database has no extension citus: see docs/operations.md"
+        case .databaseIsDistributed:
+            "the tables are distributed over Citus, which this version migrates and does not serve: see docs/operations.md"
         case .notPublished(let view, let schema, let reason):
             """
             \(view) cannot be read: run `\(schema) migrate`, then grant what the files of deploy/database grant \

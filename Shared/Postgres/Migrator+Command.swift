@@ -4,11 +4,11 @@ extension Migrator {
     /// Runs `store migrate` or `receipt migrate`: applies what is missing, reports it, and ends the process. The exit
     /// code is 0 if the schema is up to date, and 1 if it could not be updated.
     ///
-    /// - Parameter arguments: the arguments after `migrate`: none, `--partitions N` or `--citus`.
+    /// - Parameter arguments: the arguments after `migrate`: none, `--partitions N`, `--citus` or `--citus N`.
     public func runAsCommand(databaseURL: String?, arguments: ArraySlice<String>) -> Never {
         guard let databaseURL else { Self.fail("PARLEY_DATABASE_URL must be set") }
         guard let layout = Layout(arguments: arguments) else {
-            Self.fail("usage: migrate [--partitions 1…256 | --citus]")
+            Self.fail("usage: migrate [--partitions 1…256 | --citus [1…256]]")
         }
         do {
             let applied = try apply(toDatabaseAt: databaseURL, layout: layout) {

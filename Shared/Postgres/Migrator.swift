@@ -35,6 +35,7 @@ public struct Migrator: Sendable {
     ) throws(MigrationError) -> [Migration] {
         let database = try connect(to: url)
         try prepare(database)
+        let isDistributed = try requirePossible(layout, in: database)
         var isTold = false
         func tell() {
             if !isTold { onLocked() }
@@ -43,9 +44,13 @@ public struct Migrator: Sendable {
         let applied = try appliedCount(in: database)
         let missing = migrations.suffix(from: applied.known)
         if missing.count == migrations.count { try requireLocks(for: layout, behind: missing, in: database) }
-        for migration in missing { try apply(migration, to: database, onLocked: tell) }
+        for migration in missing {
+            try apply(migration, to: database, isDistributed: isDistributed, onLocked: tell)
+        }
         try requireLocks(for: layout, in: database)
-        try repeating(onLocked: tell) { () throws(DatabaseError) in try database.execute(layout.sql(schema: schema)) }
+        try repeating(onLocked: tell) { () throws(DatabaseError) in
+            try layout.apply(to: schema, in: database, isDistributed: isDistributed)
+        }
         if !applied.hasNewer { try publish(in: database, onLocked: tell) }
         return Array(missing)
     }
@@ -75,10 +80,38 @@ public struct Migrator: Sendable {
     }
 
     /// Throws unless the database has the migrations of this build, and beyond them only those that this build works
-    /// with.
+    /// with, and a layout that services work with.
     public func requireVersion(ofDatabaseAt url: String) throws(MigrationError) {
-        let count = try appliedCount(in: connect(to: url)).known
+        let database = try connect(to: url)
+        let count = try appliedCount(in: database).known
         guard count == migrations.count else { throw .databaseIsOlder(missing: Int32(count + 1)) }
+        guard try !isDistributed(database) else { throw .databaseIsDistributed }
+    }
+
+    private func isDistributed(_ database: BlockingConnection) throws(MigrationError) -> Bool {
+        do throws(DatabaseError) {
+            return try Distribution.exists(in: database)
+        } catch {
+            throw .database(error)
+        }
+    }
+
+    /// Throws where the tables cannot get this layout because they have another, or because there is no Citus. Returns
+    /// whether the database is distributed.
+    private func requirePossible(_ layout: Layout, in database: BlockingConnection) throws(MigrationError) -> Bool {
+        let isDistributed = try isDistributed(database), isPartitioned: Bool, hasCitus: Bool
+        do throws(DatabaseError) {
+            isPartitioned = try Layout.isPartitioned(schema, in: database)
+            hasCitus = try Distribution.isPossible(in: database)
+        } catch {
+            throw .database(error)
+        }
+        switch layout {
+        case .partitions where isDistributed: throw .hasOtherLayout("distributed")
+        case .citus where isPartitioned: throw .hasOtherLayout("partitioned")
+        case .citus where !hasCitus: throw .hasNoCitus
+        default: return isDistributed
+        }
     }
 
     private func connect(to url: String) throws(MigrationError) -> BlockingConnection {
@@ -208,14 +241,18 @@ public struct Migrator: Sendable {
     }
 
     private func apply(
-        _ migration: Migration, to database: BlockingConnection, onLocked: () -> Void
+        _ migration: Migration, to database: BlockingConnection, isDistributed: Bool, onLocked: () -> Void
     ) throws(MigrationError) {
         guard migration.isTransactional else {
             return try applyByStatement(migration, to: database, onLocked: onLocked)
         }
         try repeating(onLocked: onLocked) { () throws(DatabaseError) in
             try database.transaction { () throws(DatabaseError) in
-                try database.execute(migration.sql)
+                if isDistributed {
+                    try Distribution.execute(migration.sql, in: database)
+                } else {
+                    try database.execute(migration.sql)
+                }
                 try note(migration, in: database)
             }
         }

@@ -149,7 +149,7 @@ def script(program: str, arguments: list[str]) -> list[str]:
     if not (REPOSITORY / program).stat().st_mode & 0o100:
         return [f"{program} cannot be run"]
     if program == "Tests/run":
-        stages = re.search(r"^all_stages=\(([^)]*)\)", text("Tests/run"), re.MULTILINE)[1].split()
+        stages = re.findall(r"^stage_(\w+)\(\)", text("Tests/run"), re.MULTILINE)
         return [f"Tests/run has no stage {stage}" for stage in arguments if stage not in stages]
     usage = python_help(program) if program.endswith(".py") else text(program)
     return unknown(program, arguments, usage)

@@ -159,17 +159,23 @@ import Testing
 
     @Test("without Citus a distributed database cannot be made, and nobody is told otherwise")
     func noCitus() throws {
-        #expect(throws: MigrationError.self) {
-            try Migrator(schema: "shop", [catalog]).apply(toDatabaseAt: database.url, layout: .citus)
+        #expect(throws: MigrationError.hasNoCitus) {
+            try Migrator(schema: "shop", [catalog]).apply(toDatabaseAt: database.url, layout: .citus(shards: nil))
         }
+        #expect(try database.query("SELECT FROM shop.migrations").isEmpty)
     }
 
     @Test("layouts are asked for on the command line")
     func arguments() {
         #expect(Layout(arguments: []) == .plain)
         #expect(Layout(arguments: ["--partitions", "16"]) == .partitions(16))
-        #expect(Layout(arguments: ["--citus"]) == .citus)
-        for wrong in [["--partitions"], ["--partitions", "0"], ["--partitions", "257"], ["--citus", "1"], ["more"]] {
+        #expect(Layout(arguments: ["--citus"]) == .citus(shards: nil))
+        #expect(Layout(arguments: ["--citus", "8"]) == .citus(shards: 8))
+        let wrong = [
+            ["--partitions"], ["--partitions", "0"], ["--partitions", "257"], ["--citus", "0"], ["--citus", "8", "8"],
+            ["more"],
+        ]
+        for wrong in wrong {
             #expect(Layout(arguments: wrong[...]) == nil)
         }
     }

@@ -32,12 +32,15 @@ _open = urllib.request.build_opener(urllib.request.ProxyHandler({})).open
 
 class System:
     """`instances` processes of every service, with a state directory and ports of their own, and with a PostgreSQL of
-    their own unless `database` names another."""
+    their own unless `database` names another; or none and a coordinator with `citus` workers."""
 
-    def __init__(self, instances: int = 1, database: str | None = None, partitions: int | None = None):
+    def __init__(
+        self, instances: int = 1, database: str | None = None, partitions: int | None = None, citus: int | None = None
+    ):
         self.instances = instances
         self.database = database
         self.partitions = partitions
+        self.citus = citus
         self.state = Path(tempfile.mkdtemp(prefix="parley-test-"))
         self.state.chmod(0o755)  # PostgreSQL's user has to get in
         self._reservation, self.http_port = _reserve_ports(instances)
@@ -64,6 +67,7 @@ class System:
             }
             | ({"PARLEY_DATABASE_URL": self.database} if self.database else {})
             | ({"PARLEY_PARTITIONS": str(self.partitions)} if self.partitions else {})
+            | ({"PARLEY_CITUS": str(self.citus)} if self.citus else {})
         )
 
     def up(self):

@@ -11,7 +11,7 @@ WHERE NOT EXISTS (SELECT FROM pg_database WHERE datname = 'parley') \gexec
 
 \connect parley
 
-GRANT CREATE ON DATABASE parley TO receipt, media;
+GRANT CREATE ON DATABASE parley TO store, receipt, media;
 
 -- What the two read of each other is granted by the files of ../database, which are run after the migrations. An older
 -- system may still allow them everything.

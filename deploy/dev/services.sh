@@ -68,10 +68,10 @@ require_executables() {
 # MARK: Migrating
 
 migrate_database() {
-    local service
+    local service layout=(${partitions:+--partitions "$partitions"})
+    ((citus == 0)) || layout=(--citus)
     for service in "${services_with_database[@]}"; do # receipt's tables refer to store's
-        PARLEY_DATABASE_URL=$(database_url "$service") "$executables/$service" migrate \
-            ${partitions:+--partitions "$partitions"} \
+        PARLEY_DATABASE_URL=$(database_url "$service") "$executables/$service" migrate "${layout[@]}" \
             >>"$logs/migrate.log" 2>&1 9>&- ||
             die "'$service migrate' failed. $logs/migrate.log ends:" "$(tail -n 8 "$logs/migrate.log")"
     done

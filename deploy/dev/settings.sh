@@ -46,6 +46,7 @@ front_port=$((http_port + 5)) # of the page, beside the ports of the services
 ws_port=$(number_setting PARLEY_WS_PORT 8081 1 65000)
 external_database=$(setting PARLEY_DATABASE_URL '')
 partitions=$(setting PARLEY_PARTITIONS '')
+citus=$(number_setting PARLEY_CITUS 0 0 9) # workers
 log_level=$(setting PARLEY_LOG_LEVEL info)
 web=$(setting PARLEY_WEB 1)
 socket_url=$(setting PARLEY_SOCKET_URL '')
@@ -55,6 +56,11 @@ instances[store]=$(number_setting PARLEY_STORES 1 0 20)
 instances[receipt]=$(number_setting PARLEY_RECEIPTS 1 0 20)
 instances[fanout]=$(number_setting PARLEY_FANOUTS 1 0 20)
 instances[media]=$(number_setting PARLEY_MEDIAS 1 0 20)
+if ((citus)); then
+    [[ -z $external_database$partitions ]] || die "PARLEY_CITUS goes with neither PARLEY_DATABASE_URL nor PARLEY_PARTITIONS."
+    # No service works with a distributed database yet: docs/operations.md, "Citus".
+    for name in "${!instances[@]}"; do instances[$name]=0; done
+fi
 
 # A directory with the executables. If set, it is used unchanged and nothing is built.
 executables=${PARLEY_EXECUTABLES:-$repository/.build/release}
@@ -70,6 +76,7 @@ remember_settings() {
 		PARLEY_WS_PORT=$ws_port
 		PARLEY_DATABASE_URL=$external_database
 		PARLEY_PARTITIONS=$partitions
+		PARLEY_CITUS=$citus
 		PARLEY_LOG_LEVEL=$log_level
 		PARLEY_WEB=$web
 		PARLEY_SOCKET_URL=$socket_url
@@ -103,7 +110,7 @@ as_database_user() {
 state_is_open_to_database_user() { as_database_user test -x "$state" 2>/dev/null; }
 
 # Determines the directory of the unix sockets: beside the pid files, unless the path is too long (the kernel allows 107
-# bytes, our longest name adds 24), needs quoting (endpoints and connection strings have none) or is inaccessible to the
+# bytes, our longest name adds 25), needs quoting (endpoints and connection strings have none) or is inaccessible to the
 # database's user.
 locate_sockets() {
     if ((${#run_directory} <= 80)) && [[ $run_directory =~ ^[A-Za-z0-9/._-]+$ ]] && state_is_open_to_database_user; then

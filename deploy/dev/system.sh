@@ -40,9 +40,6 @@ stop_system() {
 erase_system() {
     [[ -d $state ]] || return 0
     locate_sockets
-    if [[ -e $state/postgres ]]; then
-        locate_database
-        remove_cluster
-    fi
+    remove_database
     rm -rf "$state"
 }

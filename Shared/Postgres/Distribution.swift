@@ -1,0 +1,178 @@
+/// Distributes the tables of a schema over the workers of Citus.
+///
+/// Every table with a slot in its primary key is distributed by that slot, together with `placement.slots`: all rows of a
+/// slot, of all services, are on one node and move together. `placement.slots` is in a schema of its own, because a service
+/// may not look into the schemas of others. Its shards are cut so that each has the same number of slots: the ranges of hash
+/// values that Citus would choose differ by a factor of five. Other tables are copied to every node, except
+/// those that only the migrator, or the owners of slots, read and write.
+///
+/// Each step may be interrupted and is done by the next run.
+struct Distribution {
+    /// An identifier from the code.
+    let schema: String
+
+    /// The number of shards unless another is asked for: as many workers can be of use, and each takes 16 slots.
+    static let shards = 16
+
+    /// Whether tables of this database are distributed.
+    static func exists(in database: BlockingConnection) throws(DatabaseError) -> Bool {
+        try database.query("SELECT to_regclass('placement.slots') IS NOT NULL")[0][0]
+    }
+
+    static func isPossible(in database: BlockingConnection) throws(DatabaseError) -> Bool {
+        try !database.query("SELECT FROM pg_extension WHERE extname = 'citus'").isEmpty
+    }
+
+    func apply(shards: Int?, in database: BlockingConnection) throws(DatabaseError) {
+        try database.execute(Self.createPlacement)
+        try database.execute(Self.cutPlacement(into: shards))
+        // A transaction for each, which locks its shards alone.
+        for call in try calls(in: database) { try database.execute("SELECT \(call)") }
+        try database.execute(removeLocalRows)
+        try database.execute(bringOptionsToShards)
+    }
+
+    // MARK: Placement
+
+    /// All services come here, one at a time.
+    private static let lock = "PERFORM pg_advisory_xact_lock(hashtextextended('parley placement', 0));"
+
+    /// With one shard: Citus cuts no table in the transaction that distributes it.
+    private static let createPlacement = """
+        DO $$
+        BEGIN
+            \(lock)
+            IF to_regclass('placement.slots') IS NOT NULL THEN RETURN; END IF;
+            IF NOT EXISTS (
+                SELECT FROM pg_dist_node WHERE isactive AND shouldhaveshards AND noderole = 'primary') THEN
+                RAISE 'the cluster has no worker: citus_add_node adds one';
+            END IF;
+            CREATE SCHEMA placement;
+            GRANT USAGE ON SCHEMA placement TO PUBLIC;
+            CREATE TABLE placement.slots (slot smallint PRIMARY KEY CHECK (slot BETWEEN 0 AND 255));
+            PERFORM create_distributed_table('placement.slots', 'slot', colocate_with => 'none', shard_count => 1);
+        END $$
+        """
+
+    /// The slots in the order of their hash values are cut into equal parts, which the workers get in turn.
+    private static func cutPlacement(into shards: Int?) -> String {
+        """
+        DO $$
+        DECLARE
+            wanted integer := \(shards.map { "\($0)" } ?? "NULL");
+            present bigint[];
+            nodes integer[];
+        BEGIN
+            \(lock)
+            SELECT array_agg(shardid) INTO present FROM pg_dist_shard WHERE logicalrelid = 'placement.slots'::regclass;
+            IF cardinality(present) > 1 OR EXISTS (SELECT FROM placement.slots) THEN
+                IF wanted <> cardinality(present) THEN
+                    RAISE 'the slots are in % shards', cardinality(present);
+                END IF;
+                RETURN;
+            END IF;
+            wanted := coalesce(wanted, \(Self.shards));
+            SELECT array_agg(nodeid ORDER BY nodeid) INTO nodes FROM pg_dist_node
+            WHERE isactive AND shouldhaveshards AND noderole = 'primary';
+            IF wanted > 1 THEN
+                PERFORM citus_split_shard_by_split_points(
+                    present[1],
+                    (SELECT array_agg(hash::text ORDER BY hash) FROM (
+                        SELECT hash, row_number() OVER (ORDER BY hash) AS place
+                        FROM (SELECT worker_hash(slot::smallint) AS hash FROM generate_series(0, 255) slot) h) h
+                     WHERE place < 256 AND place * wanted / 256 > (place - 1) * wanted / 256),
+                    (SELECT array_agg(nodes[1 + n % cardinality(nodes)] ORDER BY n) FROM generate_series(0, wanted - 1) n),
+                    'block_writes');
+            END IF;
+            INSERT INTO placement.slots SELECT generate_series(0, 255);
+        END $$
+        """
+    }
+
+    // MARK: Tables
+
+    /// The calls that distribute what is not yet distributed. What others refer to comes first, as it was created first.
+    private func calls(in database: BlockingConnection) throws(DatabaseError) -> [String] {
+        try database.query(
+            """
+            SELECT CASE
+                WHEN a.attname IS NULL THEN format('create_reference_table(%L)', c.oid::regclass)
+                ELSE format('create_distributed_table(%L, %L, colocate_with => %L)', c.oid::regclass, a.attname, 'placement.slots')
+            END
+            FROM pg_class c
+            LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
+            LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = ANY (i.indkey) AND a.attname IN ('slot', 'user_slot')
+            WHERE c.relnamespace = '\(schema)'::regnamespace AND c.relkind = 'r'
+            AND c.relname NOT IN ('migrations', 'migrations_beside', 'services')
+            AND NOT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = c.oid)
+            ORDER BY c.oid
+            """
+        ).map { $0[0] }
+    }
+
+    /// Rows that were in a table before it was distributed stay on the coordinator, where nobody sees them.
+    private var removeLocalRows: String {
+        """
+        SELECT truncate_local_data_after_distributing_table(c.oid)
+        FROM pg_dist_partition JOIN pg_class c ON c.oid = logicalrelid
+        WHERE c.relnamespace = '\(schema)'::regnamespace AND pg_relation_size(c.oid) > 0
+        """
+    }
+
+    // MARK: Migrations
+
+    /// Runs the statements of a migration, in its transaction. Citus takes one at a time.
+    static func execute(_ sql: String, in database: BlockingConnection) throws(DatabaseError) {
+        for statement in SQLStatements.of(sql) {
+            if isLocal(statement) { try database.execute("SET LOCAL citus.enable_ddl_propagation = off") }
+            try database.execute(statement)
+            if isLocal(statement) { try database.execute("SET LOCAL citus.enable_ddl_propagation = on") }
+        }
+    }
+
+    /// Whether a statement changes what Citus refuses to change in shards: it runs on the coordinator alone, and
+    /// `bringOptionsToShards` follows.
+    private static func isLocal(_ statement: String) -> Bool {
+        let words = statement.uppercased()
+        return words.hasPrefix("ALTER TABLE") && (words.contains(" SET STATISTICS ") || words.contains(" SET STORAGE "))
+    }
+
+    /// Shards are to have no statistics either of columns that hold texts.
+    private var bringOptionsToShards: String {
+        """
+        DO $$
+        DECLARE
+            wanted record;
+            failure text;
+        BEGIN
+            FOR wanted IN
+                SELECT c.oid::regclass AS name, \(Self.options) AS list
+                FROM pg_dist_partition JOIN pg_class c ON c.oid = logicalrelid JOIN pg_attribute ON attrelid = c.oid
+                JOIN pg_type t ON t.oid = atttypid
+                WHERE c.relnamespace = '\(schema)'::regnamespace AND attnum > 0 AND NOT attisdropped AND \(Self.hasOption)
+                GROUP BY c.oid
+            LOOP
+                CONTINUE WHEN NOT EXISTS (
+                    SELECT FROM run_command_on_placements(wanted.name, $shard$
+                        SELECT \(Self.options.replacing("%", with: "%%")) FROM pg_attribute JOIN pg_type t ON t.oid = atttypid
+                        WHERE attrelid = '%s'::regclass AND attnum > 0 AND NOT attisdropped AND \(Self.hasOption)
+                    $shard$) WHERE NOT success OR result IS DISTINCT FROM wanted.list);
+                SELECT min(result) INTO failure
+                FROM run_command_on_placements(wanted.name, 'ALTER TABLE %s ' || wanted.list) WHERE NOT success;
+                IF failure IS NOT NULL THEN RAISE 'a shard of %: %', wanted.name, failure; END IF;
+            END LOOP;
+        END $$
+        """
+    }
+
+    private static let hasOption = "(attstattarget >= 0 OR attstorage <> typstorage)"
+
+    /// The options of a table's columns, as ALTER TABLE takes them.
+    private static let options = """
+        string_agg(concat_ws(', ',
+            CASE WHEN attstattarget >= 0 THEN format('ALTER COLUMN %I SET STATISTICS %s', attname, attstattarget) END,
+            CASE WHEN attstorage <> typstorage THEN format('ALTER COLUMN %I SET STORAGE %s', attname,
+                CASE attstorage WHEN 'p' THEN 'PLAIN' WHEN 'e' THEN 'EXTERNAL' WHEN 'm' THEN 'MAIN' ELSE 'EXTENDED' END) END
+            ), ', ' ORDER BY attname)
+        """
+}

@@ -1,0 +1,116 @@
+"""A coordinator and its workers, as `deploy/dev/up` starts them with PARLEY_CITUS."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).parents[1] / "System"))
+
+from system import EXECUTABLES, REPOSITORY, System  # noqa: E402
+
+SCHEMAS = ("store", "receipt", "media")
+KNOW_ROLE = """
+    CREATE SCHEMA AUTHORIZATION {role};
+    CREATE TABLE {role}.known (n integer);
+    ALTER TABLE {role}.known OWNER TO {role};
+    SELECT create_distributed_table('{role}.known', 'n');
+    DROP SCHEMA {role} CASCADE;
+"""
+"""Of a role that was made before the nodes of this database were joined, Citus does not know that all nodes have it:
+the superuser tells it, as an owner of tables cannot."""
+
+
+def missing() -> str | None:
+    """Why no cluster can be started here; nil where one can."""
+    if any(Path("/usr/share/postgresql").glob("*/extension/citus.control")):
+        return None
+    return "PostgreSQL has no extension citus"
+
+
+class Cluster:
+    """Node 0 is the coordinator. Everything is gone when it is removed, or when the test process ends."""
+
+    def __init__(self, workers: int = 2):
+        self.system = System(citus=workers)
+        self.system.up()
+        self.nodes = [self._socket(number) for number in range(workers + 1)]
+
+    def remove(self):
+        self.system.remove()
+
+    def url(self, user: str = "postgres", node: int = 0, database: str = "parley") -> str:
+        return f"host={self.nodes[node]} port=5432 dbname={database} user={user}"
+
+    def create_database(self, name: str, distributed: bool = True):
+        """Another database on every node."""
+        for node in range(len(self.nodes)):
+            self.sql(f"CREATE DATABASE {name}", node=node, database="postgres")
+            if distributed:
+                self.sql("CREATE EXTENSION citus", node=node, database=name)
+        if distributed:
+            self.sql(f"SELECT citus_set_coordinator_host('{self.nodes[0]}', 5432)", database=name)
+            for worker in self.nodes[1:]:
+                self.sql(f"SELECT citus_add_node('{worker}', 5432)", database=name)
+            for role in SCHEMAS:
+                self.sql(KNOW_ROLE.format(role=role), database=name)
+        self.sql(f"GRANT CREATE ON DATABASE {name} TO {', '.join(SCHEMAS)}", database=name)
+
+    def sql(self, sql: str, user: str = "postgres", node: int = 0, database: str = "parley") -> list[list[str]]:
+        """The rows of the last statement. Raises what psql says of an error."""
+        command = ["psql", "-XAtq", "--set=ON_ERROR_STOP=1", "--field-separator=\t", self.url(user, node, database)]
+        done = subprocess.run([*command, "--file=-"], input=sql, text=True, capture_output=True, timeout=240)
+        if done.returncode != 0:
+            raise RuntimeError(done.stderr.strip())
+        return [line.split("\t") for line in done.stdout.splitlines()]
+
+    def migrate(self, service: str, *options: str, database: str = "parley", node: int = 0) -> str:
+        """What `migrate` says. Raises that if it fails."""
+        return self.run(service, "migrate", *options, database=database, node=node, check=True)
+
+    def run(self, service: str, *arguments: str, database: str = "parley", node: int = 0, check=False) -> str:
+        done = subprocess.run(
+            [EXECUTABLES / service, *arguments],
+            env=self.system.environment | {"PARLEY_DATABASE_URL": self.url(service, node, database)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=240,
+        )
+        if check and done.returncode != 0:
+            raise RuntimeError(done.stdout)
+        return done.stdout
+
+    def _socket(self, number: int) -> str:
+        """The fifth line of the postmaster's file."""
+        node = f"postgres-{number}" if number else "postgres"
+        return (self.system.state / node / "postmaster.pid").read_text().splitlines()[4].strip()
+
+
+PRINTING = ("store", "media")
+"""The services with the command `statement`."""
+# Those that all services note their work by have other names than their files.
+FILES = {
+    "note_unindexed": "note",
+    "forget_unindexed": "forget_notes",
+    "noted_unindexed": "noted",
+    "unindexed_complete": "slots_with_all_noted",
+    "unindexed_completed": "all_is_noted",
+}
+
+
+def statements(service: str) -> dict[str, tuple[list[tuple[str, str]], str]]:
+    """Of each prepared statement the names and types of its parameters, and its text."""
+
+    def ask(*arguments: str) -> str:
+        command = [EXECUTABLES / service, "statement", *arguments]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+    return {name: (_parameters(service, name), ask(name)) for name in ask().split()}
+
+
+def _parameters(service: str, name: str) -> list[tuple[str, str]]:
+    """As the head of its file declares them."""
+    shared = REPOSITORY / f"Shared/Slots/SQL/{FILES.get(name)}.sql"
+    file = shared if name in FILES else REPOSITORY / f"Services/{service.capitalize()}/SQL/{name}.sql"
+    return re.findall(r"^-- :(\w+) +([a-z]+(?:\[\])?)", file.read_text(), re.MULTILINE)

@@ -1,0 +1,54 @@
+"""How Citus commits a transaction of a session straight to a worker that writes on another node too."""
+
+import subprocess
+
+import pytest
+from cluster import Cluster
+
+SLOTS = """
+    SELECT (SELECT min(slot) FROM placed WHERE groupid = 1), (SELECT min(slot) FROM placed WHERE groupid = 2)
+"""
+PLACED = """
+    WITH placed AS (
+        SELECT slot, groupid FROM generate_series(0, 255) slot JOIN pg_dist_placement
+        ON shardid = get_shard_id_for_distribution_column('placement.slots', slot::smallint))
+"""
+WRITE = """
+    SET citus.log_remote_commands = on;
+    BEGIN;
+    {before};
+    INSERT INTO store.early_deletions_{shard} (slot, conversation_id, message_id, user_id)
+    VALUES ({near}, gen_random_uuid(), gen_random_uuid(), 'alice');
+    INSERT INTO store.user_changes (user_slot, user_id, useq, kind, at)
+    VALUES ({far}, gen_random_uuid()::text, 1, 1, now());
+    COMMIT;
+"""
+
+
+@pytest.mark.parametrize(
+    "before, is_prepared",
+    [
+        # What it writes by the shard's name, Citus does not see: the other node commits first, whatever happens then.
+        ("", False),
+        ("SELECT FROM store.slots WHERE slot = {near} FOR SHARE", False),
+        ("UPDATE store.slots SET epoch = epoch WHERE slot = {near}", True),
+    ],
+)
+def test_both_nodes_commit_or_none_only_behind_a_write_that_citus_sees_here(cluster, before, is_prepared):
+    said = commit_on_two_nodes(cluster, before)
+    assert ("issuing PREPARE TRANSACTION" in said) == is_prepared
+    assert ("issuing COMMIT PREPARED" in said) == is_prepared
+    assert "issuing INSERT INTO store.user_changes" in said
+
+
+def commit_on_two_nodes(cluster: Cluster, before: str) -> str:
+    """What Citus tells of the commands that it sends to the other node."""
+    [[near, far]] = cluster.sql(PLACED + SLOTS)
+    [[shard]] = cluster.sql(f"SELECT get_shard_id_for_distribution_column('store.early_deletions', {near}::smallint)")
+    sql = WRITE.format(before=before.format(near=near), shard=shard, near=near, far=far)
+    done = subprocess.run(
+        ["psql", "-XAtq", "--set=ON_ERROR_STOP=1", cluster.url("store", 1), "-f", "-"],
+        input=sql, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
+    return done.stdout

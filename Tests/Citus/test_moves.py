@@ -1,0 +1,95 @@
+"""What a session straight to a worker has to do, so that nothing that it commits is lost when the shard moves away."""
+
+import subprocess
+import tempfile
+import time
+
+import pytest
+from cluster import Cluster
+
+SLOTS = """
+    SELECT min(slot) FROM generate_series(0, 255) slot
+    GROUP BY get_shard_id_for_distribution_column('placement.slots', slot::smallint) ORDER BY 1
+"""
+"""One of each shard."""
+WRITE = """
+    DO $$
+    BEGIN
+        LOOP
+            {guard}
+            INSERT INTO store.early_deletions_{shard} (slot, conversation_id, message_id, user_id)
+            VALUES ({slot}, gen_random_uuid(), gen_random_uuid(), 'alice');
+            COMMIT;
+            RAISE NOTICE 'written';
+            EXIT WHEN EXISTS (SELECT FROM public.ended);
+        END LOOP;
+    END $$
+"""
+GUARD = """
+    PERFORM lock_shard_metadata(5, ARRAY[{placement}]);  -- 5: shared
+    EXIT WHEN NOT EXISTS (
+        SELECT FROM pg_dist_placement
+        WHERE shardid = {placement} AND groupid = (SELECT groupid FROM pg_dist_local_group));
+"""
+PLACE = "SELECT nodename FROM pg_dist_placement JOIN pg_dist_node USING (groupid) WHERE shardid = {shard}"
+
+
+@pytest.fixture(scope="module")
+def moving(cluster):
+    cluster.create_database("moving")
+    cluster.migrate("store", "--citus", "4", database="moving")
+    for node in (1, 2):
+        sql = "CREATE TABLE public.ended (n integer); GRANT SELECT ON public.ended TO store"
+        cluster.sql(sql, node=node, database="moving")
+    return cluster
+
+
+def test_who_holds_the_metadata_of_the_shard_and_looks_where_it_is_loses_nothing(moving):
+    slot = slots(moving)[0]
+    written = move_while_writing(moving, slot, GUARD)
+    assert stored(moving, slot) == written > 0
+
+
+def test_who_does_not_writes_where_nobody_reads(moving):
+    """Why it is needed: the old shard takes rows until Citus removes it, a while after the move."""
+    slot = slots(moving)[1]
+    written = move_while_writing(moving, slot, "")
+    assert stored(moving, slot) < written
+
+
+def slots(cluster: Cluster) -> list[int]:
+    return [int(slot) for (slot,) in cluster.sql(SLOTS, database="moving")]
+
+
+def move_while_writing(cluster: Cluster, slot: int, guard: str) -> int:
+    """Moves the shard to the other worker, with all that belongs to it, and returns how many rows were committed."""
+    placement, shard = (shard_of(cluster, table, slot) for table in ("placement.slots", "store.early_deletions"))
+    here = cluster.nodes.index(place(cluster, placement))
+    there = 3 - here
+    with tempfile.TemporaryFile("w+") as said:
+        sql = WRITE.format(guard=guard.format(placement=placement), shard=shard, slot=slot)
+        command = ["psql", "-XAtq", "-c", sql, cluster.url("store", here, "moving")]
+        writer = subprocess.Popen(command, stderr=said)
+        nodes = ", ".join(f"'{cluster.nodes[node]}', 5432" for node in (here, there))
+        cluster.sql(f"SELECT citus_move_shard_placement({placement}, {nodes})", database="moving")
+        assert place(cluster, placement) == place(cluster, shard) == cluster.nodes[there]
+        time.sleep(0.2)  # Whoever has not noticed goes on writing.
+        cluster.sql("INSERT INTO public.ended VALUES (1)", node=here, database="moving")
+        writer.wait(timeout=60)
+        cluster.sql("TRUNCATE public.ended", node=here, database="moving")
+        said.seek(0)
+        return said.read().count("written")
+
+
+def shard_of(cluster: Cluster, table: str, slot: int) -> str:
+    sql = f"SELECT get_shard_id_for_distribution_column('{table}', {slot}::smallint)"
+    return cluster.sql(sql, database="moving")[0][0]
+
+
+def place(cluster: Cluster, shard: str) -> str:
+    return cluster.sql(PLACE.format(shard=shard), database="moving")[0][0]
+
+
+def stored(cluster: Cluster, slot: int) -> int:
+    sql = f"SELECT count(*) FROM store.early_deletions WHERE slot = {slot}"
+    return int(cluster.sql(sql, database="moving")[0][0])
