@@ -160,9 +160,9 @@ public struct Migrator: Sendable {
         defer { try? database.execute("ROLLBACK") }
         for migration in migrations {
             for statement in migration.isTransactional ? [migration.sql] : SQLStatements.of(migration.sql) {
-                // Other statements that run one by one keep no locks.
+                // Other statements that run one by one keep no locks. But an index may be of a column that one of them adds.
                 let index = migration.isTransactional ? nil : try ConcurrentIndex(statement: statement)
-                guard migration.isTransactional || index != nil else { continue }
+                guard migration.isTransactional || index != nil || statement.hasPrefix("ALTER TABLE") else { continue }
                 do throws(DatabaseError) {
                     try database.execute(index?.statementForEmptyTable ?? statement)
                 } catch {
