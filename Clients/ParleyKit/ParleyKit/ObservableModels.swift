@@ -60,11 +60,12 @@ public final class TalkModel {
     private func show(_ row: ConversationRow?) { info = row }
 }
 
-/// What the whole application shows: the connection, and what is unread.
+/// What the whole application shows: the connection, what is unread, and what people are called.
 @MainActor @Observable
 public final class ParleyModel {
     public private(set) var connection = ConnectionState.off
     public private(set) var unread = UnreadTotal(messages: 0, conversations: 0)
+    public private(set) var names = UserNames()
     private let parley: Parley
 
     public init(_ parley: Parley) { self.parley = parley }
@@ -73,9 +74,11 @@ public final class ParleyModel {
         await withTaskGroup { group in
             group.addTask { for await state in self.parley.connection { await self.show(state) } }
             group.addTask { for await total in self.parley.unread { await self.show(total) } }
+            group.addTask { for await names in self.parley.names { await self.show(names) } }
         }
     }
 
     private func show(_ state: ConnectionState) { connection = state }
     private func show(_ total: UnreadTotal) { unread = total }
+    private func show(_ names: UserNames) { self.names = names }
 }

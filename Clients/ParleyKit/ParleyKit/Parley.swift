@@ -155,6 +155,39 @@ public final class Parley: Sendable {
         }
     }
 
+    // MARK: What people are called
+
+    /// The names of people, as far as the copy knows them. It does so of those whom lists, timelines, members and searches
+    /// have shown, and asks for them again when the server says that they have changed, with each session, and after some
+    /// minutes. No row changes with a name.
+    public var names: Updates<UserNames> {
+        observation.updates(of: { $0 == .profiles }) { [reader] in
+            try await reader.read { store throws(StorageError) in try store.userNames() }
+        }
+    }
+
+    /// The profile of somebody; nil if there is none that the user may read. Whoever loads the picture tells its host.
+    public func profile(of user: UserID) -> Updates<Profile?> {
+        observation.updates(of: { $0 == .profiles }) { [observation] in
+            await observation.show([user])
+            return try await observation.reader.read { store throws(StorageError) in try store.profile(of: user) }
+        }
+    }
+
+    /// Says that people are on the screen whom no state of the client has shown, such as those far down in a list of members.
+    public func show(_ users: [UserID]) async { await observation.show(users) }
+
+    /// Replaces the user's profile: what is nil is there no more. It has to ask the server, which says what may be in it.
+    public func setProfile(
+        displayName: String?, avatarUrl: String? = nil, extra: [String: JSONValue]? = nil
+    ) async throws(ParleyError) {
+        try await engine.setProfile(.init(displayName: displayName, avatarUrl: avatarUrl, extra: extra))
+    }
+
+    /// Changes what the user is called; nil: nothing. The rest of the profile is read before and stays, with numbers in
+    /// `extra` as `JSONValue` holds them.
+    public func setDisplayName(_ name: String?) async throws(ParleyError) { try await engine.setDisplayName(name) }
+
     // MARK: What happens
 
     /// Whether the server can be heard.

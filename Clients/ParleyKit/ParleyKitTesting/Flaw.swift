@@ -22,6 +22,7 @@ package enum Flaw: CaseIterable, Sendable {
     case takesRefusalsForSuccess
     case forgetsWhatWaitsAtItsEnd
     case forgetsBlocks
+    case ignoresRenames
 }
 
 extension Flaw {

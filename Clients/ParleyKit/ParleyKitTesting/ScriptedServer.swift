@@ -54,6 +54,9 @@ package struct ScriptedServer: Sendable {
         var marks: [ConversationID: Marks] = [:]
         var settings = Settings(readReceipts: true, presence: true)
         var blocked: Set<UserID> = []
+        var profile = RequestBody.NewProfile()
+        /// 0: there was never anything in it.
+        var profileVersion: Int64 = 0
         /// What writes with an `Idempotency-Key` were about.
         var outcomes: Set<UUIDBytes> = []
 
@@ -616,6 +619,38 @@ extension ScriptedServer {
         rooms[id]!.stays[user] = stays
     }
 
+    // MARK: Profiles
+
+    /// Version 0 where it is not to be read.
+    package func profile(of user: UserID, for reader: UserID) -> Profile {
+        guard let account = accounts[user], user == reader || rooms.values.contains(where: { $0.haveMet(user, reader) })
+        else { return Profile(userId: user, version: 0) }
+        return account.profile(of: user)
+    }
+
+    /// Others are told where they have an open conversation with the user.
+    @discardableResult
+    package mutating func setProfile(_ new: RequestBody.NewProfile, of user: UserID) -> Profile {
+        var account = accounts[user] ?? Account()
+        guard account.profile != new else { return account.profile(of: user) }
+        account.profile = new
+        account.profileVersion += 1
+        accounts[user] = account
+        let version = account.profileVersion
+        tell(user, .profileChanged, nil) { $0.profileVersion = version }
+        for other in whoSees(user) where other != user {
+            announcements.append(
+                Announcement(user: other, frame: .profile(.init(userId: user, version: version))))
+        }
+        return account.profile(of: user)
+    }
+
+    /// Those who have an open conversation with somebody, with them.
+    package func whoSees(_ user: UserID) -> [UserID] {
+        let open = rooms.filter { $0.value.members.contains(user) }
+        return Set(open.flatMap { id, room in room.members.filter { isMember($0, id) } }).union([user]).sorted()
+    }
+
     private mutating func changeSettings(_ row: OutboxRow, by user: UserID) -> Result<WriteResponse, Problem> {
         guard case .settings(let new) = row.write else { preconditionFailure("only settings are of no conversation") }
         var account = accounts[user] ?? Account()
@@ -629,6 +664,25 @@ extension ScriptedServer {
             }
         }
         return .success(.settings(accounts[user]!.settings))
+    }
+}
+
+extension ScriptedServer.Account {
+    fileprivate func profile(of user: UserID) -> Profile {
+        Profile(
+            userId: user, version: profileVersion, displayName: profile.displayName, avatarUrl: profile.avatarUrl,
+            extra: profile.extra)
+    }
+}
+
+extension ScriptedServer.Room {
+    /// Whether they were here at the same time. Who blocks is in the direct conversation for the other.
+    fileprivate func haveMet(_ one: UserID, _ other: UserID) -> Bool {
+        guard let stays = stays[one], let others = self.stays[other] else { return false }
+        return kind == .direct
+            || stays.contains { stay in
+                others.contains { $0.from <= stay.to ?? .max && stay.from <= $0.to ?? .max }
+            }
     }
 }
 
@@ -672,6 +726,9 @@ extension ScriptedServer {
         case .blocks:
             let users = blocked(by: user).map { BlockedUser(userId: $0, at: now) }
             return .blocks(BlockList(users: users))
+        case .profiles(let users, let versions):
+            let all = zip(users, versions).filter { profile(of: $0, for: user).version != $1 }
+            return .profiles(ProfileList(profiles: all.map { profile(of: $0.0, for: user) }))
         case .sync(let since): return .sync(sync(user, since: since))
         case .digest(let id, _):
             let page = HistoryDigest.Page(
@@ -815,6 +872,14 @@ extension ScriptedServer {
         case .receipts(let id, let message, _): return receipts(of: message, in: id, for: user)
         case .settings: return .success(SettingsInConversation(readReceipts: true, inherited: [.readReceipts]))
         case .direct(let other): return .success(direct(user, other))
+        case .profile(let other):
+            let profile = profile(of: other, for: user)
+            return .success(ProfileList(profiles: profile.version == 0 ? [] : [profile]))
+        case .putProfile(let new, _):
+            guard new.displayName?.unicodeScalars.count ?? 0 <= ContractLimits.displayNameCharacters else {
+                return .failure(Problem(.tooLarge, "displayName: at most 80 characters"))
+            }
+            return .success(setProfile(new, of: user))
         case .limits: return .success(FileLimits(mediaBytes: 10_000_000, replyToAttachments: false))
         case .digest(let id, let after):
             guard case .digest(let digest) = response(to: SyncCall.digest(id, after: after), for: user) else {

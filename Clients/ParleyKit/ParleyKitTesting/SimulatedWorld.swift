@@ -142,6 +142,8 @@ package final class SimulatedDevice {
 
     package func look(_ id: ConversationID, _ place: HistoryPlace) throws { try handle(.look(id, place)) }
 
+    package func show(_ users: [UserID]) throws { try handle(.show(users)) }
+
     package func compare(_ id: ConversationID) throws { try handle(.compare(id)) }
 
     /// Ends the process at once, and starts it again: only what was committed is left.
@@ -306,6 +308,7 @@ package final class SimulatedDevice {
     private func arrive(_ frame: FrameFromServer) {
         lastArrival = max(lastArrival, world.now + world.delay(1...200))
         let (process, connection) = (process, connection)
+        if world.flaw == .ignoresRenames, case .profile = frame { return }
         world.after(lastArrival - world.now) { [self] in
             guard process == self.process, connection == self.connection else { return }
             try handle(.frame(frame))
@@ -315,6 +318,7 @@ package final class SimulatedDevice {
     // MARK: HTTP
 
     private func request(_ id: Int, _ call: SyncCall) {
+        let call = store.completed(call)
         let current = process
         var response = SyncResponse.failure(fault ?? .lost)
         let isLost = world.happens(8)

@@ -36,6 +36,12 @@ private func messagePath(_ id: ConversationID, _ message: MessageID) -> String {
     "/v1/conversations/\(id)/messages/\(message)"
 }
 
+private func profilesPath(_ users: [UserID], _ versions: [Int64]) -> String {
+    let path = "/v1/profiles?ids=" + encoded(users.map(\.name).joined(separator: ","))
+    guard !versions.isEmpty else { return path }
+    return path + "&versions=" + encoded(versions.map(String.init).joined(separator: ","))
+}
+
 /// Percent-encodes a part of a path or query: a user id may have `+`, a cursor may have anything.
 private func encoded(_ text: String) -> String {
     text.addingPercentEncoding(withAllowedCharacters: .unreserved) ?? ""
@@ -63,6 +69,7 @@ extension SyncCall {
         case .revisions(let id, let message): HTTPForm(.get, messagePath(id, message) + "/revisions")
         case .settings: HTTPForm(.get, "/v1/settings")
         case .blocks: HTTPForm(.get, "/v1/blocks")
+        case .profiles(let users, let versions): HTTPForm(.get, profilesPath(users, versions))
         case .sync(let since): HTTPForm(.get, "/v1/sync" + (since.map { "?since=\(encoded($0))" } ?? ""))
         case .digest(let id, let after): HTTPForm(.get, conversationPath(id) + "/digest?after=\(after)")
         }
@@ -80,6 +87,7 @@ extension SyncCall {
         case .revisions: .revisions(try decoder.decode(Revisions.self, from: body))
         case .settings: .settings(try decoder.decode(Settings.self, from: body))
         case .blocks: .blocks(try decoder.decode(BlockList.self, from: body))
+        case .profiles: .profiles(try decoder.decode(ProfileList.self, from: body))
         case .sync: .sync(try decoder.decode(SyncPage.self, from: body))
         case .digest: .digest(try decoder.decode(HistoryDigest.self, from: body))
         }
@@ -101,6 +109,8 @@ extension InquirySubject {
         case .settings(let id): HTTPForm(.get, conversationPath(id) + "/settings")
         case .digest(let id, let after): SyncCall.digest(id, after: after).form
         case .limits: HTTPForm(.get, "/v1/limits")
+        case .profile(let user): HTTPForm(.get, profilesPath([user], []))
+        case .putProfile(let new, let key): HTTPForm(.put, "/v1/profile", new, idempotencyKey: key)
         case .direct(let user): HTTPForm(.post, "/v1/conversations", RequestBody.NewConversation(directWith: user))
         }
     }

@@ -15,6 +15,9 @@ package enum InquirySubject: Hashable, Sendable {
     case settings(ConversationID)
     case digest(ConversationID, after: Int64)
     case limits
+    case profile(UserID)
+    /// Replaces the user's own.
+    case putProfile(RequestBody.NewProfile, key: UUIDBytes)
     /// Creates the direct conversation with a user, or finds it.
     case direct(UserID)
 }
@@ -65,4 +68,14 @@ extension Inquiry where Response == FileLimits {
 
 extension Inquiry where Response == Conversation {
     package static func direct(with user: UserID) -> Self { Self(.direct(user)) }
+}
+
+extension Inquiry where Response == ProfileList {
+    package static func profile(of user: UserID) -> Self { Self(.profile(user)) }
+}
+
+extension Inquiry where Response == Profile {
+    package static func putProfile(_ new: RequestBody.NewProfile, key: UUIDBytes) -> Self {
+        Self(.putProfile(new, key: key))
+    }
 }

@@ -21,6 +21,10 @@ struct RequestQueue: Sendable {
         if first { waiting.insert(call, at: 0) } else { waiting.append(call) }
     }
 
+    func contains(where isMeant: (SyncCall) -> Bool) -> Bool {
+        waiting.contains(where: isMeant) || inFlight.values.contains(where: isMeant)
+    }
+
     mutating func next(at now: Duration) -> [(id: Int, call: SyncCall)] {
         guard !awaitsToken, pausedUntil.map({ $0 <= now }) ?? true else { return [] }
         // Else the time that has passed would be announced again and again.

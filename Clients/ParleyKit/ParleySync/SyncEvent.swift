@@ -22,6 +22,8 @@ package enum SyncEvent: Sendable {
     case look(ConversationID, HistoryPlace)
     case lookAtMembers(ConversationID)
     case lookAtRevisions(ConversationID, MessageID)
+    /// People are shown.
+    case show([UserID])
     /// Bring the copy up to date once, without a WebSocket, such as when the application was woken in the background.
     case catchUp
     /// Ask for the server's digests of a conversation, to compare the copy with.
@@ -40,6 +42,8 @@ package enum SyncCall: Hashable, Sendable {
     case revisions(ConversationID, MessageID)
     case settings
     case blocks
+    /// `versions`: those that the copy has. Whoever makes the call knows them.
+    case profiles([UserID], versions: [Int64] = [])
     case sync(since: String?)
     case digest(ConversationID, after: Int64)
 
@@ -49,8 +53,16 @@ package enum SyncCall: Hashable, Sendable {
         case .conversation(let id), .changes(let id, _), .history(let id, _), .members(let id, _),
             .revisions(let id, _), .digest(let id, _):
             id
-        case .conversations, .settings, .blocks, .sync: nil
+        case .conversations, .settings, .blocks, .profiles, .sync: nil
         }
+    }
+}
+
+extension LocalStore {
+    /// The call with what the copy has at the time when it is made.
+    package func completed(_ call: SyncCall) -> SyncCall {
+        guard case .profiles(let users, _) = call, let versions = try? profileVersions(of: users) else { return call }
+        return .profiles(users, versions: versions)
     }
 }
 
@@ -63,6 +75,7 @@ package enum SyncResponse: Sendable {
     case revisions(Revisions)
     case settings(Settings)
     case blocks(BlockList)
+    case profiles(ProfileList)
     case sync(SyncPage)
     case digest(HistoryDigest)
     case failure(CallFailure)

@@ -15,15 +15,19 @@ extension Synchronizer {
     private mutating func takeLive(_ frame: FrameFromServer, _ now: Duration, _ step: inout SyncStep) {
         switch frame {
         case .change(let change): take(change, now, &step)
-        case .private(let change): take(change, &step)
+        case .private(let change): take(change, now, &step)
         case .status(let status): take(status, &step)
         case .typing(let typing): step.notices.append(.typing(typing))
         case .presence(let presence): step.notices.append(.presence(presence))
-        case .reload(let reload): take(reload, &step)
+        case .profile(let profile): profiles.changed(profile.userId, at: now)
+        case .reload(let reload):
+            // One's own may be among what was missed.
+            profiles.changed(userId, at: now)
+            take(reload, &step)
         case .reset(let id): reset(id, now, &step)
         case .tokenExpiring: step.token = .fresh
         case .pong(let id): if let id { confirmDelivered(id, &step) }
-        case .profile, .welcome, .bye, .unknown: break
+        case .welcome, .bye, .unknown: break
         }
     }
 
@@ -78,13 +82,16 @@ extension Synchronizer {
 
     // MARK: The private stream
 
-    mutating func take(_ change: PrivateChange, _ step: inout SyncStep) {
+    mutating func take(_ change: PrivateChange, _ now: Duration, _ step: inout SyncStep) {
         guard change.useq > useq ?? 0 else { return }
         if change.useq == (useq ?? 0) + 1 { useq = change.useq }
         step.writes.append(.privateChange(change))
+        if change.kind == .profileChanged { profiles.changed(userId, at: now) }
         guard let id = change.conversationId else { return }
         switch change.kind {
-        case .known(.conversationJoined): joined(id, lastSeq: change.lastSeq ?? 0)
+        case .known(.conversationJoined):
+            joined(id, lastSeq: change.lastSeq ?? 0)
+            profiles.allChanged(at: now)
         case .known(.conversationRemoved):
             forget(id)
             removed.insert(id)

@@ -19,6 +19,8 @@ extension Synchronizer {
             step.writes.append(.revisions(id, message, list.revisions))
         case (.settings, .settings(let settings)): step.writes.append(.settings(settings))
         case (.blocks, .blocks(let list)): step.writes.append(.blocks(list.users.map(\.userId), useq: nil))
+        case (.profiles, .profiles(let list)):
+            if !list.profiles.isEmpty { step.writes.append(.profiles(list.profiles)) }
         case (.sync, .sync(let page)): take(page, now, &step)
         case (.digest(let id, _), .digest(let page)): take(page, of: id, &step)
         default: preconditionFailure("a response must be of its call's kind")
@@ -49,7 +51,7 @@ extension Synchronizer {
         case .sync:
             isCatchingUp = false
             listed = nil
-        case .history, .members, .revisions, .settings, .blocks, .digest: break
+        case .history, .members, .revisions, .settings, .blocks, .profiles, .digest: break
         }
     }
 
@@ -179,7 +181,7 @@ extension Synchronizer {
             catchUp(conversation)
             takeFollowed(conversation, now, &step)
         }
-        if !page.reload { for change in page.private { take(change, &step) } }
+        if !page.reload { for change in page.private { take(change, now, &step) } }
         step.writes.append(.syncCursor(page.cursor))
         if page.more {
             requests.ask(.sync(since: page.cursor))

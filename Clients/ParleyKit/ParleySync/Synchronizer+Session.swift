@@ -96,6 +96,7 @@ extension Synchronizer {
             step.writes.append(.blocks(blocked, useq: welcome.useq))
             requests.cancel { $0 == .blocks }
         }
+        profiles.allChanged(at: now)
         if !isListComplete { beginList() }
         for conversation in welcome.conversations { takeListed(conversation, now, &step) }
         if !isListComplete {

@@ -87,6 +87,7 @@ package struct Synchronizer: Sendable {
     var deliveries: [String: [FrameFromClient.ReceiptPosition]] = [:]
 
     var requests = RequestQueue()
+    var profiles = ProfileQueue()
     var random: SeededGenerator
 
     /// A larger `hello` could be refused; the remaining conversations are looked after by paging.
@@ -126,17 +127,19 @@ package struct Synchronizer: Sendable {
         case .frame(let frame): take(frame, now, &step)
         case .closed: closed(now, &step)
         case .response(let id, let response): take(response, for: id, now, &step)
-        case .created(let id): created(id)
+        case .created(let id): created(id, now)
         case .time: passTime(now, &step)
         case .look(let id, let place): requests.ask(.history(id, place), first: true)
         case .lookAtMembers(let id): requests.ask(.members(id, after: nil), first: true)
         case .lookAtRevisions(let id, let message): requests.ask(.revisions(id, message), first: true)
+        case .show(let users): show(users, at: now)
         case .catchUp: catchUp(&step)
         case .compare(let id): requests.ask(.digest(id, after: 0))
         case .differs(let id, let range): repair(id, range, &step)
         }
         finishList(&step)
         finishCatchingUp(&step)
+        askForProfiles(now)
         if phase != .ended { step.requests += requests.next(at: now) }
         return step
     }
@@ -146,7 +149,7 @@ package struct Synchronizer: Sendable {
         var times = [requests.wakeAt]
         switch phase {
         case .pausing(let until), .greeting(let until): times.append(until)
-        case .live: times.append(deliverAt)
+        case .live: times += [deliverAt, asksForProfiles ? profiles.wakeAt : nil]
         case .off, .needsToken, .connecting, .ended: break
         }
         return times.compactMap(\.self).min()
@@ -165,10 +168,28 @@ package struct Synchronizer: Sendable {
     }
 
     /// The stream tells of it, too, unless the server was restored in between. Without a session the next one asks.
-    private mutating func created(_ id: ConversationID) {
+    private mutating func created(_ id: ConversationID, _ now: Duration) {
+        // Who was nobody's business before can be read now.
+        profiles.allChanged(at: now)
         guard streams[id] == nil else { return }
         unknown.insert(id)
         if phase == .live { requests.ask(.conversation(id)) }
+    }
+
+    // MARK: What people are called
+
+    /// People are shown. Nothing is asked by that: a time for it is planned.
+    package mutating func show(_ users: [UserID], at now: Duration) { profiles.show(users, at: now) }
+
+    /// One request at a time, and only while a session tells of changes.
+    private var asksForProfiles: Bool {
+        phase == .live && !requests.contains { if case .profiles = $0 { true } else { false } }
+    }
+
+    private mutating func askForProfiles(_ now: Duration) {
+        guard asksForProfiles else { return }
+        let users = profiles.next(at: now)
+        if !users.isEmpty { requests.ask(.profiles(users)) }
     }
 
     // MARK: Bringing a copy up to date without a session

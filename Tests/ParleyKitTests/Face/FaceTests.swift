@@ -498,4 +498,44 @@ import Testing
         #expect(await first(talk.timeline()) { $0.texts == ["before", "after"] } != nil)
         await parley.close()
     }
+
+    @Test("who is shown has the name that they give themselves, and has another one as soon as they change it")
+    func names() async throws {
+        let world = try FaceWorld()
+        world.write("hello", 1)
+        world.network.withServer { _ = $0.setProfile(.init(displayName: "Ben B."), of: ben) }
+        let parley = try await world.connected()
+        #expect(await first(parley.names) { _ in true }?[ben] == "ben")
+        // Nobody is asked for who is not shown.
+        let timeline = parley.conversation(world.group).timeline()
+        #expect(await first(timeline) { $0.texts == ["hello"] } != nil)
+        #expect(await first(parley.names) { $0[ben] == "Ben B." } != nil)
+        let other = try await world.connected(ben)
+        try await other.setDisplayName("Benjamin")
+        #expect(await first(parley.names) { $0[ben] == "Benjamin" } != nil)
+        #expect(await first(other.names) { $0[ben] == "Benjamin" } != nil)
+        #expect((await first(parley.profile(of: ben)) { $0 != nil } ?? nil)?.version == 2)
+        await parley.close()
+        await other.close()
+    }
+
+    @Test("a new name leaves the rest of a profile, and what the server refuses is thrown")
+    func setsNames() async throws {
+        let world = try FaceWorld()
+        let parley = try await world.connected()
+        let picture = "https://pictures.example/anna.png"
+        try await parley.setProfile(displayName: "Anna", avatarUrl: picture, extra: ["team": .string("blue")])
+        try await parley.setDisplayName("Anna A.")
+        let profile = await first(parley.profile(of: anna)) { $0?.version == 2 } ?? nil
+        let expected = Profile(
+            userId: anna, version: 2, displayName: "Anna A.", avatarUrl: picture, extra: ["team": .string("blue")])
+        #expect(profile == expected)
+        await #expect(throws: ParleyError.self) {
+            try await parley.setDisplayName(String(repeating: "x", count: 81))
+        }
+        #expect(await first(parley.names) { _ in true }?[anna] == "Anna A.")
+        world.network.isReachable = false
+        await #expect(throws: ParleyError.self) { try await parley.setDisplayName("away") }
+        await parley.close()
+    }
 }

@@ -8,7 +8,7 @@ import Testing
     private static let fixtures = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().appendingPathComponent("Fixtures")
 
-    @Test("a database of every earlier version opens with all that it had", arguments: [1, 2, 3, 4, 5])
+    @Test("a database of every earlier version opens with all that it had", arguments: [1, 2, 3, 4, 5, 6])
     func migration(version: Int) throws {
         let folder = try TemporaryFolder()
         let path = folder.file("copy.db")
@@ -33,6 +33,10 @@ import Testing
         #expect(try store.blockedUsers().isEmpty)
         try store.apply([.blocks([ben], useq: 9)])
         #expect(try store.texts() == ["edited", "Yes!"])
+        // Nobody has a name until they are asked for.
+        #expect(try store.userNames() == UserNames())
+        try store.apply([.profiles([Profile(userId: ben, version: 2, displayName: "Ben")])])
+        #expect(try store.userNames()[ben] == "Ben")
         let check = try store.connection.all("PRAGMA integrity_check") { $0.text(0) }
         #expect(check == ["ok"])
     }

@@ -96,6 +96,7 @@ private struct ScriptPlayer {
         case "lookAtMembers": .lookAtMembers(json["conversation"].conversation)
         case "lookAtRevisions":
             .lookAtRevisions(json["conversation"].conversation, try json["message"].decoded(MessageID.self))
+        case "show": .show(json["users"].list.map { UserID($0.string!)! })
         case "compare": .compare(json["conversation"].conversation)
         case "differs":
             .differs(
@@ -151,6 +152,7 @@ private struct ScriptPlayer {
         case .discardAll: ["discardAll"]
         case .settings(let settings): ["settings", settings.readReceipts, settings.presence]
         case .blocks(let users, let useq): ["blocks", users.map(\.name), useq ?? NSNull()]
+        case .profiles(let profiles): ["profiles", profiles.map { [$0.userId.name, $0.version] as [Any] }]
         case .listComplete(let isComplete): ["listComplete", isComplete]
         case .syncCursor(let cursor): ["syncCursor", cursor]
         case .conversation(let head, let follows): ["conversation", head.id.description, head.lastSeq, follows]

@@ -112,6 +112,7 @@ private final class Run {
         let device = world.devices[index]
         guard let id = conversations.randomElement(using: &world.random) else { return }
         let message = world.server.messages(of: id, for: device.user).randomElement(using: &world.random)
+        if world.happens(10) { try device.show([anna, ben, carla]) }
         switch Int.random(in: 0..<100, using: &world.random) {
         case 0..<35:
             for _ in 0..<Int.random(in: 1...4, using: &world.random) {
@@ -128,6 +129,7 @@ private final class Run {
         case 55..<60: if let message { try device.write(.read(seq: message.seq), in: id) }
         case 88..<91: try mark(id, by: device.user)
         case 96..<98: try block(by: device.user)
+        case 98..<99: world.server.setProfile(.init(displayName: "name \(world.random.next() % 100)"), of: device.user)
         case 60..<61: if let message { try device.write(.clearHistory(through: message.seq), in: id) }
         case 61..<65: try device.write(.rename(title: "title \(world.random.next() % 100)"), in: id)
         case 65..<71:
@@ -234,12 +236,35 @@ private final class Run {
             for device in world.devices {
                 try device.start()
                 try device.pump()
+                try device.show([anna, ben, carla])
             }
             try world.run(for: .seconds(200))
             guard round > 2 else { continue }
             for device in world.devices { try fill(device) }
             for device in world.devices { try compare(device) }
-            do { return try check() } catch { if round == 6 { throw error } }
+            do {
+                try check()
+                return try checkNames()
+            } catch { if round == 6 { throw error } }
+        }
+    }
+
+    /// Everybody has the names of all, and those who see somebody hear of a new one at once.
+    private func checkNames() throws {
+        for device in world.devices { try checkNames(device, [anna, ben, carla]) }
+        world.server.setProfile(.init(displayName: "another one \(world.random.next())"), of: ben)
+        world.announce()
+        try world.run(for: .seconds(10))
+        for device in world.devices where world.server.whoSees(ben).contains(device.user) {
+            try checkNames(device, [ben])
+        }
+    }
+
+    private func checkNames(_ device: SimulatedDevice, _ people: [UserID]) throws {
+        for person in people {
+            let truth = world.server.profile(of: person, for: device.user)
+            let known = try device.store.profile(of: person) ?? Profile(userId: person, version: 0)
+            guard known == truth else { throw Mismatch("a device of \(device.user) has \(known), the server \(truth)") }
         }
     }
 

@@ -10,6 +10,7 @@ extension Engine {
     // MARK: Synchronisation
 
     func request(_ id: Int, _ call: SyncCall) {
+        let call = store?.completed(call) ?? call
         start { server, token in
             guard let token else { return { $0.take(SyncResponse.failure(Self.noToken), for: id) } }
             let response = await server.ask(call, token: token)

@@ -86,6 +86,22 @@ extension Engine {
         try write(.block(user, isBlocked, after: 0), in: nil)
     }
 
+    // MARK: Profiles
+
+    /// Asks the server, as a profile is replaced as a whole: one that waited for days would put back what is old.
+    func setProfile(_ new: RequestBody.NewProfile) async throws(ParleyError) {
+        let profile = try await ask(.putProfile(new, key: identifiers.key()))
+        try keep([.profiles([profile])])
+    }
+
+    /// The rest of the profile is read just before, and stays.
+    func setDisplayName(_ name: String?) async throws(ParleyError) {
+        guard let store else { throw .closed }
+        guard let own = (try? store.userId()) ?? nil else { throw .unreachable }
+        let known = try await ask(.profile(of: own)).profiles.first
+        try await setProfile(.init(displayName: name, avatarUrl: known?.avatarUrl, extra: known?.extra))
+    }
+
     func setDraft(_ draft: Draft?, in id: ConversationID) throws(ParleyError) {
         try change([.draft(id)]) { (store, now) throws(StorageError) in try store.setDraft(draft, in: id, at: now) }
     }

@@ -159,6 +159,13 @@ package actor Engine {
         if isActive { handle([look.event]) } else { lookedAt.insert(look) }
     }
 
+    /// People are on the screen: their profiles are asked for when that is due, as long as there is a session.
+    func show(_ users: Set<UserID>) {
+        guard store != nil, !users.isEmpty else { return }
+        sync.show(users.sorted(), at: clock.now)
+        scheduleWake()
+    }
+
     func close() {
         guard store != nil else { return }
         disconnect()

@@ -60,6 +60,7 @@ public final class ConversationList: AsyncSequence, Sendable {
         for row in rows where row.conversation.kind == .direct && row.counterpart == nil && known[row.id] == nil {
             await observation.engine.look(.members(row.id))
         }
+        await observation.show(rows.flatMap(\.people))
         let difference = ListDifference(from: last?.rows ?? [], to: rows)
         guard let last else { return Element(rows: rows, difference: difference, hasMore: hasMore) }
         guard !difference.isEmpty || last.hasMore != hasMore else { return nil }
@@ -84,4 +85,9 @@ public struct ConversationListUpdate: Hashable, Sendable {
         }
         return rows
     }
+}
+
+extension ConversationRow {
+    /// Those whom a list shows with it.
+    var people: [UserID?] { [counterpart, preview?.message.senderId, preview?.message.event?.userId] }
 }

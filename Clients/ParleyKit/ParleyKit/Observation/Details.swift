@@ -20,6 +20,7 @@ extension MembersUpdate {
                 // Asked again only when the members have changed: the server may see other ones than the count says.
                 let mayAsk = topics.contains(.view) || update != last
                 if !update.isComplete, mayAsk { await observation.engine.look(.members(id)) }
+                await observation.show(update.members.map(\.userId))
                 return update == last ? nil : update
             }
             return { await observer.next() }

@@ -38,6 +38,7 @@ extension SearchUpdate {
                 case nil:
                     signal.raise([.view])
                     let hits = (try? await observation.hits(words, id, limit)) ?? []
+                    await observation.show(hits.map(\.message.senderId))
                     return Self(hits: hits, progress: .local)
                 case .local:
                     let update = await observation.wholeSearch(words, id, limit, after: last!.hits)
@@ -83,6 +84,7 @@ extension ObservationContext {
             let found = try await shown(page.results)
             let known = Set(page.results.map(\.message.id))
             let hits = (found + local.filter { !known.contains($0.id) }).sorted { $0.isNewer(than: $1) }
+            await show(hits.map(\.message.senderId))
             return SearchUpdate(hits: Array(hits.prefix(limit)), progress: .complete)
         } catch {
             return SearchUpdate(hits: local, progress: .serverUnreachable)

@@ -103,6 +103,7 @@ public final class Timeline: AsyncSequence, Sendable {
         if let gap = page.gap, state.withLock({ $0.gaps.isWorthAsking(gap) }) {
             await observation.engine.look(.history(conversation, gap))
         }
+        await observation.show(page.rows.flatMap(\.people))
         let firstUnread = page.first(in: state.withLock { $0.unread }, notBy: user)
         let update = Element(
             page, after: last, firstUnread: firstUnread, isLoading: page.gap != nil || isUnknown)
@@ -205,5 +206,12 @@ public struct TimelineUpdate: Hashable, Sendable {
         guard let last else { return true }
         return !difference.isEmpty || hasMoreBefore != last.hasMoreBefore || hasMoreAfter != last.hasMoreAfter
             || isLoading != last.isLoading || firstUnread != last.firstUnread
+    }
+}
+
+extension TimelineRow {
+    /// Those whom a timeline shows with it.
+    fileprivate var people: [UserID?] {
+        [message.senderId, parent?.senderId, message.event?.userId] + message.mentions
     }
 }

@@ -15,6 +15,8 @@ enum Topic: Hashable, Sendable {
     case problems
     case connection
     case presence
+    /// What people are called, or look like.
+    case profiles
     case typing(ConversationID)
     /// How far its files are.
     case uploads(ConversationID)
@@ -45,6 +47,7 @@ extension SyncWrite {
         switch self {
         case .session, .discardAll, .blocks: topics.insert(.everything)
         case .settings: topics.insert(.settings(nil))
+        case .profiles: topics.insert(.profiles)
         case .listComplete, .syncCursor, .delivered, .privateStream: break
         case .conversation(let head, _): topics.formUnion([.conversation(head.id), .members(head.id)])
         case .discard(let id): topics.formUnion([.conversation(id), .members(id), .receipts(id)])

@@ -26,6 +26,14 @@ struct ObservationContext: Sendable {
     let hub: Hub
     let clock: any EngineClock
 
+    /// Those whom a state shows: their profiles are asked for when that is due. Of many only the first ones: the application
+    /// says whom it shows of the others.
+    func show(_ users: some Sequence<UserID?>) async {
+        await engine.show(Set(users.lazy.compactMap(\.self).prefix(Self.mostShown)))
+    }
+
+    private static let mostShown = 400
+
     /// States that `read` finds, each time it differs from the one before.
     ///
     /// - Parameter gathering: how long to wait after something has changed for what changes with it.

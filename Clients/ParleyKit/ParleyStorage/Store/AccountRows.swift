@@ -76,12 +76,14 @@ extension LocalStore {
     func beginSession(userId: UserID, logId: UUIDBytes, useq: Int64) throws(StorageError) {
         try connection.run(
             "UPDATE account SET user_id = ?1, log_id = ?2, useq = coalesce(useq, ?3)", userId, logId, useq)
+        try boundProfiles()
     }
 
     /// Takes the copy away, except drafts and outbox. What waits there to be read or cleared is a position of a history
     /// that is gone: in another one it could stand for messages that the user never saw.
     func discardAll() throws(StorageError) {
         try connection.run("DELETE FROM conversations")
+        try connection.run("DELETE FROM profiles")
         try connection.run("DELETE FROM outbox WHERE kind IN ('read', 'clear') AND state = 0")
         try connection.run(
             """

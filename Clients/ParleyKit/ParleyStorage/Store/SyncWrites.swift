@@ -26,6 +26,7 @@ extension LocalStore {
             try connection.run(
                 "UPDATE account SET read_receipts = ?1, presence = ?2", settings.readReceipts, settings.presence)
         case .blocks(let users, let useq): try storeBlocks(users, at: useq)
+        case .profiles(let profiles): try storeProfiles(profiles)
         case .listComplete(let isComplete): try connection.run("UPDATE account SET is_list_complete = ?1", isComplete)
         case .syncCursor(let cursor): try connection.run("UPDATE account SET sync_cursor = ?1", cursor)
         case .conversation(let head, let follows):
