@@ -28,6 +28,7 @@ enum ChatUpdate {
     case settings(Settings?)
     /// Whom the user has blocked, by name.
     case blocked([UserID])
+    case names(UserNames)
     case settingsHere(ConversationID, SettingsInConversation?)
     case revisions(MessageID, [Revision])
     /// To be told to the user.
@@ -94,6 +95,8 @@ enum ChatEffect: Equatable {
     case set(readReceipts: Bool?, presence: Bool?)
     /// Blocks a user, or ends that.
     case block(UserID, Bool)
+    /// What the user is called; nil: by their id.
+    case setName(String?)
     /// In this conversation; nil as in the user's settings.
     case setReadReceiptsHere(Bool?)
     /// To be told of, until something else is watched or another conversation is opened.

@@ -195,6 +195,9 @@ package final class ChatProgram {
                 for await users in parley.blockedUsers { apply(.blocked(users)) }
             },
             Reactor.spawn { [self] in
+                for await names in parley.names { apply(.names(names)) }
+            },
+            Reactor.spawn { [self] in
                 for await refused in parley.refusedWrites { apply(.notice(refused.sentence)) }
             },
             Reactor.spawn { [self] in
@@ -302,6 +305,10 @@ package final class ChatProgram {
                 await attempt { [parley] () throws(ParleyError) in
                     if isBlocked { try await parley.block(user) } else { try await parley.unblock(user) }
                 }
+            }
+        case .setName(let name):
+            act.yield { [self] in
+                await attempt { [parley] () throws(ParleyError) in try await parley.setDisplayName(name) }
             }
         case .watchSettingsHere:
             watch { [self] talk in for await settings in talk.settings { apply(.settingsHere(talk.id, settings)) } }

@@ -192,14 +192,16 @@ extension ChatScreen {
         switch panel.step {
         case .looking, .title: Line(" Members", .bold)
         case .adding(let editor): fieldLine("Add", editor, isActive: true)
-        case .removing(let user): Line(" Remove \(user.name) from the group?  y yes  Esc no", .warning)
+        case .removing(let user): Line(" Remove \(called(user)) from the group?  y yes  Esc no", .warning)
         case .leaving: Line(" Leave the group?  y yes  Esc no", .warning)
         }
     }
 
     private func line(of member: Membership, isMarked: Bool) -> Line {
         var left = Line(isMarked ? "▌" : " ", .own)
-        left.append(member.userId.name, isMarked ? .bold : .plain)
+        left.append(called(member.userId), isMarked ? .bold : .plain)
+        // Names are chosen by those who bear them, ids are not.
+        if called(member.userId) != member.userId.name { left.append("  " + member.userId.name, .dim) }
         let isOnline = connection == .online && online.contains(member.userId)
         let remarks = [
             member.userId == user ? "you" : nil, member.role == .owner ? "owner" : nil, isOnline ? "● online" : nil,
@@ -221,7 +223,9 @@ extension ChatScreen {
 
     mutating func press(_ key: Key, in panel: SettingsPanel) -> [ChatEffect] {
         var panel = panel
+        if panel.name != nil { return write(key, &panel) }
         switch key {
+        case .text("e"): panel.name = TextEditor(names.name(of: user).map { HarmlessText.line($0) } ?? "")
         case .escape, .tab:
             leavePanel()
             return []
@@ -240,17 +244,47 @@ extension ChatScreen {
         return []
     }
 
+    /// The user's own name is being written.
+    private mutating func write(_ key: Key, _ panel: inout SettingsPanel) -> [ChatEffect] {
+        var effects: [ChatEffect] = []
+        switch key {
+        case .escape: panel.name = nil
+        case .enter:
+            let name = panel.name.map { HarmlessText.line($0.text) } ?? ""
+            if name != names.name(of: user) ?? "" { effects = [.setName(name.isEmpty ? nil : name)] }
+            panel.name = nil
+        default: _ = panel.name?.edit(key)
+        }
+        focus = .settings(panel)
+        return effects
+    }
+
+    func keys(of panel: SettingsPanel) -> String {
+        panel.name == nil ? "↑ ↓ choose  Enter changes  e your name  Esc back" : "Enter sets your name  Esc back"
+    }
+
+    private static let nameRow = 2
+
+    private func nameLine(_ panel: SettingsPanel) -> Line {
+        if let editor = panel.name { return fieldLine("Name", editor, isActive: true) }
+        return fieldLine("Name", TextEditor(names.name(of: user) == nil ? "none" : called(user)), isActive: false)
+    }
+
+    func cursor(in panel: SettingsPanel, left: Int) -> Frame.Position? {
+        panel.name.map { field($0, row: Self.nameRow, left: left) }
+    }
+
     func lines(of panel: SettingsPanel) -> [Line] {
         let head = Line(" Settings of \(user.name)", .bar).fitted(to: talkWidth, filling: .bar)
         guard let settings else {
-            return [head, Line(), Line(" They are not known before the server is heard.", .dim)]
+            return [head, Line(), nameLine(panel), Line(" They are not known before the server is heard.", .dim)]
         }
         let rows: [(name: String, isOn: Bool, meaning: String)] = [
             ("Read receipts", settings.readReceipts, "Others see how far you have read."),
             ("Presence", settings.presence, "Others see when you are online, and you see it of them."),
         ]
         let choices =
-            [head, Line()]
+            [head, Line(), nameLine(panel), Line()]
             + rows.enumerated().flatMap { index, row in
                 let isMarked = index == panel.index
                 var line = Line(isMarked ? "▌" : " ", .own)
@@ -271,7 +305,8 @@ extension ChatScreen {
         return [head]
             + users.map { index, user in
                 var line = Line(index == number ? "▌" : " ", .own)
-                line.append(user.name, index == number ? .bold : .plain)
+                line.append(called(user), index == number ? .bold : .plain)
+                if called(user) != user.name { line.append("  " + user.name, .dim) }
                 return line
             }
     }

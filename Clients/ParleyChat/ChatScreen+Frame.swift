@@ -32,7 +32,7 @@ extension ChatScreen {
 
     private func topBar() -> Line {
         if let banner { return Line(" " + banner, .banner).fitted(to: size.columns, filling: .banner) }
-        let left = Line(" Parley · \(user.name)" + (unread > 0 ? " · \(unread) unread" : ""), .bar)
+        let left = Line(" Parley · \(called(user))" + (unread > 0 ? " · \(unread) unread" : ""), .bar)
         let right = Line(connection == .online ? "online " : "connecting… ", .bar)
         return Line.between(left, right, width: size.columns, filling: .bar)
     }
@@ -66,7 +66,7 @@ extension ChatScreen {
         case .beginning: "Tab next field  Enter begin  Esc back"
         case .help: "any key goes back"
         case .details(let panel): keys(of: panel)
-        case .settings: "↑ ↓ choose  Enter changes  Esc back"
+        case .settings(let panel): keys(of: panel)
         case .revisions: "↑ ↓ PgUp PgDn scroll  Esc back"
         case .attaching: "Enter sends the file  Esc back"
         case .saving(let panel): "Enter saves" + (panel.files.count > 1 ? "  Tab next file" : "") + "  Esc back"
@@ -149,9 +149,9 @@ extension ChatScreen {
     func name(of entry: ListEntry) -> String {
         let conversation = entry.conversation
         if let title = conversation.title.map({ HarmlessText.line($0) }), !title.isEmpty { return title }
-        if let other = entry.other { return other.name }
+        if let other = entry.other { return called(other) }
         if conversation.id == talk?.id, let members = talk?.members, !members.isEmpty, members.count <= 5 {
-            return members.map(\.userId).filter { $0 != user }.map(\.name).joined(separator: ", ")
+            return members.map(\.userId).filter { $0 != user }.map(called).joined(separator: ", ")
         }
         return conversation.kind == .direct ? "Direct conversation" : "Group of \(conversation.memberCount)"
     }
@@ -219,7 +219,7 @@ extension ChatScreen {
         if others.isEmpty { return entry.map { "\($0.conversation.memberCount) members" } ?? "" }
         if let entry, entry.conversation.kind == .direct, let other = others.first { return self.presence(of: other) }
         if others.count > 8 { return "\(others.count + 1) members" }
-        return others.map { online.contains($0) ? "\($0.name) ●" : $0.name }.joined(separator: ", ")
+        return others.map { called($0) + (online.contains($0) ? " ●" : "") }.joined(separator: ", ")
     }
 
     private func presence(of user: UserID) -> String {
@@ -240,8 +240,8 @@ extension ChatScreen {
     private func typingText(_ users: [UserID]) -> String {
         switch users.count {
         case 0: ""
-        case 1: " \(users[0].name) is typing…"
-        case 2: " \(users[0].name) and \(users[1].name) are typing…"
+        case 1: " \(called(users[0])) is typing…"
+        case 2: " \(called(users[0])) and \(called(users[1])) are typing…"
         default: " \(users.count) people are typing…"
         }
     }
@@ -297,9 +297,10 @@ extension ChatScreen {
         case .beginning(let panel):
             return panel.isAtTitle ? field(panel.title, row: 4, left: left) : field(panel.names, row: 2, left: left)
         case .details(let panel): return cursor(in: panel, left: left)
+        case .settings(let panel): return cursor(in: panel, left: left)
         case .attaching(let panel): return field(panel.path, row: Self.fileRow, left: left)
         case .saving(let panel): return field(panel.path, row: Self.fileRow, left: left)
-        case .list, .messages, .tapback, .deletion, .help, .settings, .revisions: return nil
+        case .list, .messages, .tapback, .deletion, .help, .revisions: return nil
         }
     }
 
@@ -351,7 +352,7 @@ extension ChatScreen {
 
     private func lines(of message: Message, isSelected: Bool) -> [Line] {
         let place = entry(of: message.conversationId).map(name) ?? "…"
-        let head = Line(" \(message.senderId == user ? "You" : message.senderId.name) in \(place)", .bold)
+        let head = Line(" \(message.senderId == user ? "You" : called(message.senderId)) in \(place)", .bold)
         let time = Line(" \(maker.times.brief(message.createdAt, now: now)) ", .dim)
         let text = Line("   " + HarmlessText.line(message.previewText ?? "", limit: talkWidth))
         return [Line.between(head, time, width: talkWidth), text].map {

@@ -96,8 +96,8 @@ extension ChatScreen {
         let blocks = !blocked.contains(other)
         notice =
             blocks
-            ? "\(other.name) is blocked, and does not learn of it. b again ends that."
-            : "\(other.name) is not blocked any more."
+            ? "\(called(other)) is blocked, and does not learn of it. b again ends that."
+            : "\(called(other)) is not blocked any more."
         return [.block(other, blocks)]
     }
 
@@ -279,11 +279,13 @@ extension ChatScreen {
         guard row.message.seq > 0 else { return nil }
         let time = "\(maker.times.dayName(row.message.createdAt, now: now)) \(maker.times.time(row.message.createdAt))"
         let others = talk?.members.filter { $0.userId != row.message.senderId && $0.joinedSeq <= row.message.seq } ?? []
-        let readers = others.filter { $0.readSeq >= row.message.seq }.map(\.userId.name)
+        let readers = others.filter { $0.readSeq >= row.message.seq }.map { called($0.userId) }
         let receivers = others.filter { $0.readSeq < row.message.seq && $0.deliveredSeq >= row.message.seq }
         var parts = [time]
         if !readers.isEmpty { parts.append("read by \(readers.joined(separator: ", "))") }
-        if !receivers.isEmpty { parts.append("delivered to \(receivers.map(\.userId.name).joined(separator: ", "))") }
+        if !receivers.isEmpty {
+            parts.append("delivered to \(receivers.map { called($0.userId) }.joined(separator: ", "))")
+        }
         return parts.joined(separator: " · ")
     }
 

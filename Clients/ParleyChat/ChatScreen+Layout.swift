@@ -61,6 +61,7 @@ extension ChatScreen {
 
     func layout(of talk: OpenConversation) -> TimelineLayout {
         var layout = TimelineLayout(bubbles: talk.bubbles, width: talkWidth, times: maker.times, memory: memory)
+        layout.name = called
         layout.selected = focus == .composer || focus == .list ? nil : talk.selected
         layout.tapped = talk.tapped
         layout.isOnline = connection == .online
@@ -73,7 +74,7 @@ extension ChatScreen {
     var modeLine: Line? {
         switch talk?.mode {
         case .reply(_, let sender, let preview):
-            let whom = sender.map { $0 == user ? "yourself" : $0.name } ?? "an earlier message"
+            let whom = sender.map { $0 == user ? "yourself" : called($0) } ?? "an earlier message"
             var line = Line(" ↳ Reply to \(whom)" + (preview == nil ? "" : ": "), .bold)
             line.append(preview ?? "", .dim)
             return Line.between(line, Line(" Esc cancels ", .dim), width: talkWidth)

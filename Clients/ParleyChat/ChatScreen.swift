@@ -54,7 +54,9 @@ struct ChatScreen {
     /// To be shown in the conversation that is being opened.
     private var targetOfOpening: MessageID?
     var now = Timestamp(milliseconds: 0)
-    let maker: BubbleMaker
+    /// What people are called, as they wrote it.
+    private(set) var names = UserNames()
+    private(set) var maker: BubbleMaker
     let memory = LayoutMemory()
 
     init(user: UserID, times: LocalTimes = LocalTimes()) {
@@ -100,6 +102,7 @@ struct ChatScreen {
             focus = .search(panel)
         case .settings(let settings): self.settings = settings
         case .blocked(let users): blocked = users
+        case .names(let names): take(names)
         case .settingsHere(let id, let settings) where id == talk?.id:
             guard case .details(var panel) = focus else { break }
             panel.settings = settings
@@ -114,6 +117,22 @@ struct ChatScreen {
         case .info, .timeline, .receipts, .members, .typing, .draft, .uploads, .settingsHere: break
         }
         return []
+    }
+
+    private mutating func take(_ names: UserNames) {
+        self.names = names
+        maker.name = { Self.called($0, names) }
+        makeBubbles()
+    }
+
+    /// What somebody is called, without what could disturb the terminal.
+    func called(_ user: UserID) -> String { Self.called(user, names) }
+
+    private static func called(_ user: UserID, _ names: UserNames) -> String {
+        guard let name = names.name(of: user).map({ HarmlessText.line($0, limit: 40) }), !name.isEmpty else {
+            return user.name
+        }
+        return name
     }
 
     private mutating func take(_ entries: [ListEntry], _ hasMore: Bool) {

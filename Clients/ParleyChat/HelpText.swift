@@ -16,6 +16,6 @@ package enum HelpText {
         Members      a add, e title, o make an owner or a member, x remove, b block, l leave,
                      r read receipts here, d take a conversation off the list that has ended for you,
                      Esc back
-        Settings     ↑ ↓ choose, Enter changes one, or ends the block of somebody
+        Settings     ↑ ↓ choose, Enter changes one, or ends the block of somebody, e what you are called
         """
 }

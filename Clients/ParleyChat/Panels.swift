@@ -67,6 +67,8 @@ struct DetailsPanel: Equatable {
 /// The user's own settings.
 struct SettingsPanel: Equatable {
     var index = 0
+    /// The user's own name, while it is being written.
+    var name: TextEditor?
 
     /// Behind them come those whom the user has blocked.
     static let choices = 2

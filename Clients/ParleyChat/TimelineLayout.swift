@@ -18,6 +18,8 @@ struct TimelineLayout {
     var selected: MessageID?
     var tapped: Set<MessageID> = []
     var isOnline = true
+    /// What somebody is called.
+    var name: (UserID) -> String = \.name
     var uploads: [MessageID: UploadProgress] = [:]
     /// A line above it says that what follows is new.
     var firstUnread: MessageID?
@@ -193,7 +195,7 @@ struct TimelineLayout {
         let time = times.time(bubble.row.message.createdAt)
         if bubble.isOwn { return Line(time, .dim) }
         let sender = bubble.row.message.senderId
-        var line = Line(sender.name, Style(color: sender.color, isBold: true))
+        var line = Line(name(sender), Style(color: sender.color, isBold: true))
         line.append("  " + time, .dim)
         return line
     }
@@ -214,7 +216,7 @@ struct TimelineLayout {
 
     private func quote(_ reference: ReplyReference, width: Int) -> Line {
         var line = Line("│ ", .dim)
-        if let sender = reference.sender { line.append("\(sender.name): ", Style(color: sender.color, isDim: true)) }
+        if let sender = reference.sender { line.append("\(name(sender)): ", Style(color: sender.color, isDim: true)) }
         line.append(reference.preview ?? "…", .dim)
         return line.width <= width ? line : line.fitted(to: width)
     }

@@ -189,6 +189,48 @@ import Testing
         #expect(device.screen.focus == .list)
     }
 
+    @Test("names stand in list, head, bubbles and details, beside the id there, and change where they are shown")
+    func names() {
+        var device = group()
+        #expect(device.shows("ben"))
+        device.apply(.names(UserNames([ben: "Ben\u{1B}[2J \u{202E}B.", anna: "Anna A."])))
+        #expect(device.text.contains { $0.contains("Ben[2J B.") && $0.contains("  ben") })
+        device.press(.escape)
+        var direct = entry(2, title: nil, kind: .direct)
+        direct.other = ben
+        direct.latest = row(1)
+        device.apply(.list([entry(), direct], hasMore: false))
+        var reply = row(2, by: cleo)
+        reply.parent = .init(id: messageId(1), senderId: ben, preview: "text 1")
+        device.show([row(1), reply])
+        device.apply(.typing(talkId(), [ben]))
+        #expect(device.text[0].contains("Parley · Anna A."))
+        #expect(device.text.contains { $0.hasPrefix(" Ben[2J B.") })
+        #expect(device.shows("Ben[2J B.: text 1") && device.shows("Ben[2J B. is typing…"))
+        device.apply(.names(UserNames([ben: "Benjamin"])))
+        #expect(device.shows("Benjamin: text 1") && !device.shows("Ben[2J"))
+        #expect(device.text[0].contains("Parley · anna"))
+    }
+
+    @Test("e in the settings writes the user's own name; nothing is done when it stays, or is given up")
+    func ownName() {
+        var device = Device()
+        device.apply(.settings(Settings(readReceipts: true, presence: true)))
+        device.apply(.names(UserNames([anna: "Anna"])))
+        device.press(.text("s"), .text("e"), .enter, .text("e"), .text("x"), .escape)
+        #expect(device.deeds().isEmpty)
+        device.press(.text("e"), .text(" "), .text("A"))
+        #expect(device.shows("Anna A") && device.screen.frame().cursor != nil)
+        device.press(.enter)
+        #expect(device.deeds() == [.setName("Anna A")])
+        device.press(.text("e"))
+        for _ in 0..<9 { device.press(.backspace) }
+        device.press(.enter)
+        #expect(device.deeds() == [.setName(nil)])
+        device.press(.escape)
+        #expect(device.screen.focus == .list)
+    }
+
     @Test("an edited message shows what it said before, oldest first; others say that they were not edited")
     func revisions() {
         var edited = said(2, by: anna, "ten")

@@ -25,6 +25,8 @@ import Testing
             listed.draft = text
             device.apply(.list([listed], hasMore: false))
             expectWhole(device)
+            device.apply(.names(UserNames([ben: text, anna: text])))
+            expectWhole(device)
             for keys in [[.text(text)], [.up], [.enter], [.up, .enter], [.text("t")], [.escape, .text("r")]] as [[Key]]
             {
                 for key in keys { device.press(key) }

@@ -202,6 +202,31 @@ def test_somebody_is_blocked_in_the_list_and_among_members_and_comes_back(single
     assert is_whole(alice)
 
 
+def test_a_new_name_shows_at_once_where_somebody_is_shown(single, terminals, names):
+    alice_name, bob_name, _ = names
+    alice, bob = terminals(single, alice_name), terminals(single, bob_name)
+    bob.wait("online")
+    begin(alice, bob_name)
+    alice.say("Sunday?")
+    bob.wait("1 unread", alice_name)
+    bob.press("enter")
+    bob.wait("Sunday?", "Enter send")
+    alice.press("settings")
+    alice.wait("e your name")
+    alice.press("e")
+    alice.type("Alice Liddell")
+    alice.press("enter")
+    alice.wait("Parley · Alice Liddell")
+    bob.wait("Alice Liddell")
+    bob.press("details")
+    bob.wait("Members", f"Alice Liddell  {alice_name}")
+    alice.press("e")
+    alice.type("x" * 80)
+    alice.press("enter")
+    alice.wait("The server refused this", "Parley · Alice Liddell")
+    assert is_whole(bob)
+
+
 async def test_what_the_server_refuses_is_told_in_plain_words(single, terminals, people):
     [alice, bob, gone] = people(single, 3)
     await bob.create_group(alice, gone, title="Refused")

@@ -150,19 +150,25 @@ public final class Parley: Sendable {
 
     /// Whom the user has blocked, in the order of their names' bytes.
     public var blockedUsers: Updates<[UserID]> {
-        observation.updates(of: { _ in false }) { [reader] in
-            try await reader.read { store throws(StorageError) in try store.blockedUsers() }
+        observation.updates(of: { _ in false }) { [observation] in
+            let users = try await observation.reader.read { store throws(StorageError) in try store.blockedUsers() }
+            await observation.show(users)
+            return users
         }
     }
 
     // MARK: What people are called
 
-    /// The names of people, as far as the copy knows them. It does so of those whom lists, timelines, members and searches
-    /// have shown, and asks for them again when the server says that they have changed, with each session, and after some
+    /// The names of people, as far as the copy knows them: of the user, and of those whom lists, timelines, members and
+    /// searches have shown. It asks for them again when the server says that they have changed, with each session, and after some
     /// minutes. No row changes with a name.
     public var names: Updates<UserNames> {
-        observation.updates(of: { $0 == .profiles }) { [reader] in
-            try await reader.read { store throws(StorageError) in try store.userNames() }
+        observation.updates(of: { $0 == .profiles }) { [observation] in
+            let (own, names) = try await observation.reader.read { store throws(StorageError) in
+                (try store.userId(), try store.userNames())
+            }
+            await observation.show([own])
+            return names
         }
     }
 
