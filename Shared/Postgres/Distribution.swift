@@ -1,10 +1,10 @@
 /// Distributes the tables of a schema over the workers of Citus.
 ///
 /// Every table with a slot in its primary key is distributed by that slot, together with `placement.slots`: all rows of a
-/// slot, of all services, are on one node and move together. `placement.slots` is in a schema of its own, because a service
-/// may not look into the schemas of others. Its shards are cut so that each has the same number of slots: the ranges of hash
-/// values that Citus would choose differ by a factor of five. Other tables are copied to every node, except
-/// those that only the migrator, or the owners of slots, read and write.
+/// slot, of all services, are on one node and move together. `placement.slots` is in a schema of its own, because a
+/// service may not look into the schemas of others. Its shards are cut so that each has as many slots as the others; the
+/// ranges of hash values that Citus would choose have from 9 to 21. Other tables are copied to every node, except those
+/// that only the migrator, or the owners of slots, read and write.
 ///
 /// Each step may be interrupted and is done by the next run.
 struct Distribution {
@@ -50,6 +50,7 @@ struct Distribution {
             CREATE SCHEMA placement;
             GRANT USAGE ON SCHEMA placement TO PUBLIC;
             CREATE TABLE placement.slots (slot smallint PRIMARY KEY CHECK (slot BETWEEN 0 AND 255));
+            GRANT SELECT ON placement.slots TO PUBLIC;
             PERFORM create_distributed_table('placement.slots', 'slot', colocate_with => 'none', shard_count => 1);
         END $$
         """

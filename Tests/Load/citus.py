@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What a send costs in each way in which Citus can hold the tables, beside one PostgreSQL.
 
-    PARLEY_EXECUTABLES=… Tests/Load/citus.py [--rounds 5] [--transactions 100]
+    PARLEY_EXECUTABLES=… Tests/Load/citus.py [--rounds 5] [--transactions 100] [--ways 'plain|by name']
 
 The statements are those of the store, with its settings, on one connection: locks, messages and commit in one round
 trip. The ways take turns; medians of the rounds, in milliseconds for a transaction. What Citus refuses is told. Files
@@ -57,12 +57,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--transactions", type=int, default=100, help="of each kind in a round")
+    parser.add_argument("--ways", default="", help="a pattern of those to measure")
     options = parser.parse_args()
     if reason := missing():
         sys.exit(f"skipped: {reason}")
     cluster = Cluster()
     try:
-        Measurement(cluster).run(options.rounds, options.transactions)
+        Measurement(cluster).run(options.ways, options.rounds, options.transactions)
     finally:
         cluster.remove()
 
@@ -93,12 +94,12 @@ class Measurement:
         for database, node in (("plain", 1), ("schemas", 0), ("parley", 0)):
             cluster.sql(f"{FILL}; VACUUM ANALYZE", database=database, node=node)
 
-    def run(self, rounds: int, transactions: int):
+    def run(self, ways: str, rounds: int, transactions: int):
         times: dict[tuple[str, str], list[float]] = {}
         refused: dict[tuple[str, str], str] = {}
         for _ in range(rounds):
             for way, kind, where, preparation, transaction in self.cases():
-                if (way, kind) in refused:
+                if (way, kind) in refused or not re.search(ways, way):
                     continue
                 try:
                     time = self.time(where, preparation, transaction, transactions)
@@ -154,11 +155,10 @@ class Measurement:
         kind = "two slots, two nodes"
 
         def transaction(update: str = "") -> list[str]:
-            number = self.next()
             return [
                 update,
                 f"EXECUTE change ({slot}, '{uuid.uuid4()}')",
-                f"EXECUTE private_change ({self.far}, 'u{number}')",
+                f"EXECUTE private_change ({self.far}, '{uuid.uuid4()}')",
             ]
 
         change = """
@@ -249,11 +249,6 @@ class Measurement:
             "SELECT DISTINCT nodename FROM citus_shards WHERE citus_table_type = 'schema'", database="schemas"
         )
         return self.cluster.nodes.index(node[0][0])
-
-    numbers = iter(range(1_000_000_000))
-
-    def next(self) -> int:
-        return next(self.numbers)
 
 
 def renamed(sql: str, names: dict[str, str]) -> str:
