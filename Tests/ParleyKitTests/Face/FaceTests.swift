@@ -447,8 +447,16 @@ import Testing
         _ = await first(talk.info) { $0 != nil }
         let presence = FrameFromServer.presence(.init(userId: ben, online: true))
         let typing = FrameFromServer.typing(.init(conversationId: world.group, userId: ben, active: true))
-        for frame in [presence, typing] { world.network.push(frame, to: anna) }
+        world.network.push(presence, to: anna)
         #expect(await first(parley.presence) { $0[ben] != nil } != nil)
+        // Again and again, as somebody types who is not blocked yet: by this clock it is over after 120 ms.
+        let pushing = Task { [network = world.network] in
+            while !Task.isCancelled {
+                network.push(typing, to: anna)
+                try await Task.sleep(for: .milliseconds(20))
+            }
+        }
+        defer { pushing.cancel() }
         #expect(await first(talk.typing) { $0 == [ben] } != nil)
         try await parley.block(ben)
         #expect(await first(parley.presence) { _ in true } == [:])
