@@ -44,7 +44,7 @@ NAMES = """
 """
 
 
-# What keeps a session straight to a worker from writing to a shard that has moved away: decision 0060.
+# What keeps a session straight to a worker from writing to a shard that has moved away: decision 0059.
 GUARD = """
     PREPARE hold AS SELECT lock_shard_metadata(5, ARRAY[{placement}]);
     PREPARE look AS SELECT FROM pg_dist_placement
