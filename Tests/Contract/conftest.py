@@ -26,6 +26,11 @@ def system(request):
         system.remove()
 
 
+@pytest.fixture(scope="session")
+def limits(system) -> dict:
+    return system.http().get("/v1/limits").json()
+
+
 @pytest.fixture
 def new_person(system):
     """Makes users that nobody else has: their conversations are theirs alone."""

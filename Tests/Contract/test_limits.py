@@ -36,11 +36,6 @@ def beyond(limit: str):
     return lambda test: test
 
 
-@pytest.fixture(scope="module")
-def limits(system) -> dict:
-    return system.http().get("/v1/limits").json()
-
-
 @pytest.fixture
 def group(anna, ben) -> str:
     return anna.group(ben)

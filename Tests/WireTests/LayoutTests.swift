@@ -86,9 +86,10 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
             + "0189000000007000800000000000aaaa" + "046c696b65"
     ),
     (
-        Write(conversation, by: bob, key: nil, .draft("té", replyTo: message)),
+        // Without a text, which extends to the end: a shorter one is one, too.
+        Write(conversation, by: bob, key: nil, .draft("", replyTo: message)),
         "018900000000700080000000000000c5" + "03626f62" + "00000000000000000000000000000000" + "0f"
-            + "0189000000007000800000000000aaaa" + "74c3a9"
+            + "0189000000007000800000000000aaaa"
     ),
     (
         AfterUserQuery(MessageQuery(head, message: message), after: "bob", limit: 3),
