@@ -1,5 +1,6 @@
 import Foundation
 import ParleyTransport
+import Synchronization
 
 #if canImport(FoundationNetworking)
     import FoundationNetworking
@@ -28,7 +29,7 @@ public struct URLSessionHTTP: HTTPTransport {
     }
 
     public func send(_ request: TransportRequest) async throws -> TransportResponse {
-        let (body, response) = try await session.data(for: try urlRequest(request))
+        let (body, response) = try await data(for: try urlRequest(request))
         guard let response = response as? HTTPURLResponse else { throw TransportFailure("no HTTP response") }
         return TransportResponse(
             status: response.statusCode,
@@ -37,6 +38,26 @@ public struct URLSessionHTTP: HTTPTransport {
                 response.allHeaderFields.map { ("\($0)".lowercased(), "\($1)") },
                 uniquingKeysWith: { first, _ in first }),
             body: body)
+    }
+
+    /// What `URLSession.data(for:)` does, except that a cancellation waits for nothing. On Linux (Swift 6.3) that one waits for the
+    /// session's queue with the task's lock, for which a response on this queue may be waiting.
+    private func data(for request: URLRequest) async throws -> (Data, URLResponse) {
+        let exchange = Exchange()
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                exchange.begin(
+                    session.dataTask(with: request) { data, response, error in
+                        if let data, let response {
+                            continuation.resume(returning: (data, response))
+                        } else {
+                            continuation.resume(throwing: error ?? URLError(.unknown))
+                        }
+                    })
+            }
+        } onCancel: {
+            exchange.cancel()
+        }
     }
 
     private func urlRequest(_ request: TransportRequest) throws -> URLRequest {
@@ -49,5 +70,31 @@ public struct URLSessionHTTP: HTTPTransport {
         result.httpBody = request.body
         for (name, value) in request.headers { result.setValue(value, forHTTPHeaderField: name) }
         return result
+    }
+}
+
+/// A request on its way, which may be cancelled before it begins.
+private final class Exchange: Sendable {
+    private let state = Mutex<(task: URLSessionTask?, isCancelled: Bool)>((nil, false))
+
+    func begin(_ task: URLSessionTask) {
+        task.resume()
+        let isCancelled = state.withLock { state in
+            state.task = task
+            return state.isCancelled
+        }
+        if isCancelled { Self.cancel(task) }
+    }
+
+    func cancel() {
+        let task = state.withLock { state in
+            state.isCancelled = true
+            return state.task
+        }
+        if let task { Self.cancel(task) }
+    }
+
+    private static func cancel(_ task: URLSessionTask) {
+        DispatchQueue.global().async { task.cancel() }
     }
 }
