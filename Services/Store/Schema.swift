@@ -39,6 +39,8 @@ enum Schema {
                 Migration(20, "marks", sql: PackageResources._0020_marks_sql),
                 Migration(21, "blocks", sql: PackageResources._0021_blocks_sql),
                 Migration(22, "profiles", sql: PackageResources._0022_profiles_sql),
+                Migration(23, "reserved", sql: PackageResources._0023_reserved_sql),
+                Migration(24, "requests", sql: PackageResources._0024_requests_sql),
             ], publishing: Publications.store)
     }
 }

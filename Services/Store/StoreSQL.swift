@@ -145,6 +145,8 @@ extension SQLNames {
         .fragment("keep_outcome", PackageResources.keep_outcome_sql),
         .fragment("show_in_history", PackageResources.show_in_history_sql),
         .fragment("tell_user", PackageResources.tell_user_sql),
+        .fragment("asks", PackageResources.asks_sql),
+        .fragment("has_room_for_request", PackageResources.has_room_for_request_sql),
         .fragment("write_result", PackageResources.write_result_sql))
 }
 

@@ -53,6 +53,8 @@ public enum ContractLimits {
     public static let pinnedConversations = 100
     /// The users that one user may block.
     public static let blockedUsers = 1_000
+    /// The requests of direct conversations that may wait for a user, and as many of groups.
+    public static let waitingRequests = 50
     /// In conversations with up to this many members, receipts name who has received and read, and members see who is
     /// online. In larger ones receipts are counted and presence is not shown, because somebody always comes or goes.
     public static let namedMembers = 50

@@ -187,7 +187,7 @@ struct RepeatedRequestTests {
         let tables = [
             "conversations", "memberships", "messages", "changes", "revisions", "tapbacks", "hidden", "early_deletions",
             "inbox", "user_streams", "user_changes", "user_settings", "conversation_settings", "outcomes",
-            "recent_outcomes", "profiles", "blocks", "shadows", "shadow_listings", "revocations", "imports",
+            "recent_outcomes", "profiles", "blocks", "shadows", "shadow_listings", "requests", "revocations", "imports",
             "import_stays",
             "import_events",
         ]

@@ -570,7 +570,8 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
             .clearHistory(through: 7), .putSettings(readReceipts: .inherit), .putSettings(readReceipts: .no), .unlist,
             .mark(.muted(until: .forever)), .mark(.muted(until: nil)), .mark(.pinned(order: -3)),
             .mark(.pinned(order: nil)), .mark(.archived(through: .max)), .mark(.archived(through: nil)),
-            .mark(.unread(true)), .mark(.unread(false)), .block(bob, true), .block(bob, false),
+            .mark(.unread(true)), .mark(.unread(false)), .block(bob, true), .block(bob, false), .acceptRequest,
+            .declineRequest,
         ]
         for action in actions {
             let write = Write(conversation, by: alice, key: message.uuid, action)

@@ -36,6 +36,7 @@ import Wire
             digest                ingest
             unreadTotal           ingest
             blocks                ingest
+            requests              ingest
             profiles              ingest
             exportedConversations ingest
             exportHead            ingest

@@ -32,6 +32,8 @@ extension IngestService {
         case .delete: try query.isForEveryone() ? .deleteForEveryone(try route.message()) : .hide(try route.message())
         case .setTapback: .setTapback(try route.message(), try WriteFields.tapback(body))
         case .removeTapback: .removeTapback(try route.message())
+        case .acceptRequest: .acceptRequest
+        case .declineRequest: .declineRequest
         default: .mark(try mark(route, body))
         }
     }

@@ -2,6 +2,9 @@
 /// memory.
 struct ConversationLimit: Sendable {
     let ofUser: Int32
+    /// The number of requests of a kind that may wait for a user: of direct conversations, and of groups. Nil: nobody is asked
+    /// before a stranger brings them into a conversation.
+    var requests: Int32?
 
     /// The last tenth is reserved for the user's own conversations, so a user whose list others have filled can still
     /// create some.

@@ -107,8 +107,12 @@ struct PrivateChangeFields {
     var block: Block?
     /// `profile.changed`; nil: the user is erased.
     var profileVersion: Int64?
+    /// `request`: whether it waits.
+    var isWaiting: Bool?
     /// `conversation.joined`: the number of members. Not for clients.
     var memberCount = 0
+    /// `conversation.joined`: the position before the stay, where that is not `lastSeq`. Not for clients.
+    var start: Int64?
     /// `conversation.joined`: no change begins the stay. Not for clients.
     var joinsSilently = false
 
@@ -158,6 +162,7 @@ extension ByteBuffer {
         append(key: "userId", json: change.block?.user)
         if let block = change.block { append(key: "blocked", json: block.isBlocked) }
         append(key: "profileVersion", json: change.profileVersion)
+        if let isWaiting = change.isWaiting { append(key: "waiting", json: isWaiting) }
         endObject()
     }
 }

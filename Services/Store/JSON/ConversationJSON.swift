@@ -27,6 +27,8 @@ struct ConversationFields {
     /// Archived, and not back.
     var isArchived = false
     var isMuted = false
+    /// A request that waits.
+    var isRequest = false
 }
 
 extension ConversationFields {
@@ -60,6 +62,7 @@ extension ByteBuffer {
         append(key: "archivedSeq", json: conversation.marks.archivedSeq)
         if conversation.isArchived { append(key: "archived", json: true) }
         if conversation.isMarkedUnread { append(key: "markedUnread", json: true) }
+        if conversation.isRequest { append(key: "request", json: true) }
         endObject()
     }
 

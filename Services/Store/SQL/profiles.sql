@@ -40,11 +40,19 @@ CROSS JOIN LATERAL (
             ) theirs
             CROSS JOIN LATERAL (
                 SELECT i.slot, i.conversation_id FROM store.inbox i
-                WHERE i.user_slot = :user_slot AND i.user_id = :user AND i.conversation_id = theirs.conversation_id LIMIT 1
+                WHERE i.user_slot = :user_slot AND i.user_id = :user AND i.conversation_id = theirs.conversation_id
+                UNION ALL
+                SELECT q.slot, q.conversation_id FROM store.requests q
+                WHERE q.user_slot = :user_slot AND q.user_id = :user AND q.conversation_id = theirs.conversation_id
+                  AND q.is_waiting
+                LIMIT 1
             ) mine
             UNION ALL
             SELECT i.slot, i.conversation_id FROM store.inbox i
             WHERE NOT size.has_few AND i.user_slot = :user_slot AND i.user_id = :user
+            UNION ALL
+            SELECT q.slot, q.conversation_id FROM store.requests q
+            WHERE NOT size.has_few AND q.user_slot = :user_slot AND q.user_id = :user AND q.is_waiting
         ) shared
         CROSS JOIN LATERAL (
             SELECT FROM store.memberships r

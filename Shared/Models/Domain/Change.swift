@@ -99,13 +99,15 @@ public struct PrivateChange: Hashable, Sendable, Codable {
     public var blocked: Bool?
     /// The version of the user's own profile after `profile.changed`; nil if there is none any more.
     public var profileVersion: Int64?
+    /// Whether a request waits, after `request`.
+    public var waiting: Bool?
 
     public init(
         useq: Int64, kind: PrivateKind, at: Timestamp, conversationId: ConversationID? = nil,
         messageId: MessageID? = nil, throughSeq: Int64? = nil, readSeq: Int64? = nil, lastSeq: Int64? = nil,
         readReceipts: Bool? = nil, presence: Bool? = nil, inherited: [InheritedSetting]? = nil,
         mutedUntil: Timestamp? = nil, pinOrder: Int64? = nil, archivedSeq: Int64? = nil, markedUnread: Bool? = nil,
-        userId: UserID? = nil, blocked: Bool? = nil, profileVersion: Int64? = nil
+        userId: UserID? = nil, blocked: Bool? = nil, profileVersion: Int64? = nil, waiting: Bool? = nil
     ) {
         self.useq = useq
         self.kind = .known(kind)
@@ -125,5 +127,6 @@ public struct PrivateChange: Hashable, Sendable, Codable {
         self.userId = userId
         self.blocked = blocked
         self.profileVersion = profileVersion
+        self.waiting = waiting
     }
 }

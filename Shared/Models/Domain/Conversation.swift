@@ -36,13 +36,15 @@ public struct Conversation: Hashable, Sendable, Codable, Identifiable {
     public var archived: Bool?
     /// Marked as unread by the user, who has read nothing since. Nil: no.
     public var markedUnread: Bool?
+    /// A request that waits: the user reads it, and is no member. Nil: no.
+    public var request: Bool?
 
     public init(
         id: ConversationID, kind: ConversationKind, title: String? = nil, createdAt: Timestamp, lastSeq: Int64,
         lastActivityAt: Timestamp, lastMessage: Message? = nil, memberCount: Int, role: MemberRole,
         windows: [Window], clearedSeq: Int64 = 0, unreadCount: Int = 0, readSeq: Int64 = 0, deliveredSeq: Int64 = 0,
         mutedUntil: Timestamp? = nil, pinOrder: Int64? = nil, archivedSeq: Int64? = nil, archived: Bool? = nil,
-        markedUnread: Bool? = nil
+        markedUnread: Bool? = nil, request: Bool? = nil
     ) {
         self.id = id
         self.kind = .known(kind)
@@ -63,12 +65,13 @@ public struct Conversation: Hashable, Sendable, Codable, Identifiable {
         self.archivedSeq = archivedSeq
         self.archived = archived
         self.markedUnread = markedUnread
+        self.request = request
     }
 }
 
 extension Conversation {
     /// Whether the user is a member now. A former member reads their windows and writes nothing.
-    public var isMember: Bool { windows.last.map { $0.to == nil } ?? false }
+    public var isMember: Bool { request != true && windows.last.map { $0.to == nil } ?? false }
 
     public func isMuted(at now: Timestamp) -> Bool { mutedUntil.map { $0 > now } ?? false }
 

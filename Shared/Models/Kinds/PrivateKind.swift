@@ -13,6 +13,7 @@ public enum PrivateKind: UInt8, CaseIterable, ContractName {
     case markedUnread = 11
     case blocked = 12
     case profileChanged = 13
+    case request = 15
 
     public var name: StaticString {
         switch self {
@@ -29,6 +30,7 @@ public enum PrivateKind: UInt8, CaseIterable, ContractName {
         case .markedUnread: "markedUnread"
         case .blocked: "blocked"
         case .profileChanged: "profile.changed"
+        case .request: "request"
         }
     }
 }

@@ -19,8 +19,13 @@ removal AS (
 ),
 departed AS (
     UPDATE store.memberships s SET left_seq = removal.seq FROM removal
-    WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :user AND s.left_seq IS NULL
+    WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :user
+      AND (s.left_seq IS NULL OR s.left_seq = {Int64.max})  -- A request ends, too.
     RETURNING s.user_id
+),
+no_request AS (
+    DELETE FROM store.requests r USING removal
+    WHERE r.user_slot = :user_slot AND r.user_id = :user AND r.conversation_id = :conversation
 ),
 departed_shadow AS (
     UPDATE store.shadows s SET left_seq = removal.seq FROM removal
@@ -28,7 +33,8 @@ departed_shadow AS (
 ),
 inherited AS (
     UPDATE store.memberships s SET role = {MemberRole.owner} FROM heir, moved
-    WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = heir.user_id AND s.left_seq IS NULL
+    WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = heir.user_id
+      AND (s.left_seq IS NULL OR s.left_seq = {Int64.max})
 ),
 inherited_shadow AS (
     UPDATE store.shadows s SET role = {MemberRole.owner} FROM heir, moved
