@@ -108,9 +108,11 @@ def test_two_processes_do_not_write_one_upload(system, anna, uploader):
         first.sendall(head.encode())
         assert first.recv(1000).startswith(b"HTTP/1.1 100 ")
         with Uploader(anna, port_of_other) as other:
-            # The first process has the file from a moment after it has taken the request.
-            while (answer := other.patch(file, 0, b"")).status_code == 204:
-                pass
+            # The other process may not have connected to the database yet, and the first one has the file only from a
+            # moment after it has taken the request.
+            deadline = time.monotonic() + PATIENCE
+            while (answer := other.patch(file, 0, b"")).status_code in (204, 503):
+                assert time.monotonic() < deadline, answer.text
             assert problem(answer) == (423, "conflict") and answer.headers["Retry-After"]
         first.sendall(b"abcdef")
         first.recv(1000)
