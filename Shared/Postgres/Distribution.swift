@@ -122,13 +122,13 @@ struct Distribution {
 
     // MARK: Migrations
 
-    /// Runs the statements of a migration, in its transaction. Citus takes one at a time.
-    static func execute(_ sql: String, in database: BlockingConnection) throws(DatabaseError) {
-        for statement in SQLStatements.of(sql) {
-            if isLocal(statement) { try database.execute("SET LOCAL citus.enable_ddl_propagation = off") }
-            try database.execute(statement)
-            if isLocal(statement) { try database.execute("SET LOCAL citus.enable_ddl_propagation = on") }
-        }
+    /// Runs a statement of a migration, in a transaction or outside of one.
+    static func execute(statement: String, in database: BlockingConnection) throws(DatabaseError) {
+        guard isLocal(statement) else { return try database.execute(statement) }
+        // If the statement fails it is repeated, or the session ends.
+        try database.execute("SET citus.enable_ddl_propagation = off")
+        try database.execute(statement)
+        try database.execute("SET citus.enable_ddl_propagation = on")
     }
 
     /// Whether a statement changes what Citus refuses to change in shards: it runs on the coordinator alone, and

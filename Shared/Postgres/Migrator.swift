@@ -244,12 +244,15 @@ public struct Migrator: Sendable {
         _ migration: Migration, to database: BlockingConnection, isDistributed: Bool, onLocked: () -> Void
     ) throws(MigrationError) {
         guard migration.isTransactional else {
-            return try applyByStatement(migration, to: database, onLocked: onLocked)
+            return try applyByStatement(migration, to: database, isDistributed: isDistributed, onLocked: onLocked)
         }
         try repeating(onLocked: onLocked) { () throws(DatabaseError) in
             try database.transaction { () throws(DatabaseError) in
                 if isDistributed {
-                    try Distribution.execute(migration.sql, in: database)
+                    // Citus takes one at a time.
+                    for statement in SQLStatements.of(migration.sql) {
+                        try Distribution.execute(statement: statement, in: database)
+                    }
                 } else {
                     try database.execute(migration.sql)
                 }
@@ -259,12 +262,18 @@ public struct Migrator: Sendable {
     }
 
     private func applyByStatement(
-        _ migration: Migration, to database: BlockingConnection, onLocked: () -> Void
+        _ migration: Migration, to database: BlockingConnection, isDistributed: Bool, onLocked: () -> Void
     ) throws(MigrationError) {
         for statement in SQLStatements.of(migration.sql) {
             let index = try ConcurrentIndex(statement: statement)
             try repeating(onLocked: onLocked) { () throws(DatabaseError) in
-                if let index { try index.build(in: database) } else { try database.execute(statement) }
+                if let index {
+                    try index.build(in: database)
+                } else if isDistributed {
+                    try Distribution.execute(statement: statement, in: database)
+                } else {
+                    try database.execute(statement)
+                }
             }
         }
         do throws(DatabaseError) {
