@@ -7,6 +7,7 @@ that is answered but not described fails the test.
 import copy
 import json
 import re
+from functools import cache
 from pathlib import Path
 
 import httpx
@@ -45,14 +46,10 @@ def server_of(path: str) -> str:
 class Contract:
     """Judges responses and frames, and remembers which of the described outcomes were seen."""
 
-    def __init__(self, document=DOCUMENT):
-        self.document = document
+    def __init__(self):
         # Is given every value of a named schema that was found good.
         self.on_good = lambda schema, value: None
         self.seen: set[tuple[str, str]] = set()
-        self._validators: dict[str, Draft202012Validator] = {}
-        self._registry = Registry([("urn:api", _closed(document))])
-        self._paths = [(_path_pattern(path), item) for path, item in document["paths"].items()]
 
     def saw(self, what: str, outcome: str | int):
         """An operation with a status, or a side with a type of frame."""
@@ -80,7 +77,7 @@ class Contract:
 
     def _check_edge_refusal(self, response: httpx.Response):
         """The path or the method is unknown, or HTTP itself was broken."""
-        refusals = self.document["x-parley-edge-refusals"]["statuses"]
+        refusals = DOCUMENT["x-parley-edge-refusals"]["statuses"]
         assert str(response.status_code) in refusals, (
             f"undocumented status {response.status_code}: {response.text[:300]}"
         )
@@ -118,11 +115,11 @@ class Contract:
             self.validate_schema(header["schema"], int(value) if is_number else value)
 
     def _path_item(self, path: str):
-        return next((item for pattern, item in self._paths if pattern.fullmatch(path)), None)
+        return next((item for pattern, item in _paths() if pattern.fullmatch(path)), None)
 
     def _resolve(self, node: dict) -> dict:
         while "$ref" in node:
-            target = self.document
+            target = DOCUMENT
             for part in node["$ref"].removeprefix("#/").split("/"):
                 target = target[part]
             node = target
@@ -133,7 +130,7 @@ class Contract:
     def check_frame(self, side: str, text: str) -> dict:
         """`side` is `clientFrames` or `serverFrames`. Returns the frame."""
         frame = _strict_json(text)
-        described = self.document["x-parley-websocket"][side]
+        described = DOCUMENT["x-parley-websocket"][side]
         kind = frame.get("type")
         assert kind in described, f"a frame of the undocumented type {kind!r}: {text[:300]}"
         self.validate(described[kind]["$ref"], frame)
@@ -146,11 +143,7 @@ class Contract:
         self.validate_schema({"$ref": reference}, value)
 
     def validate_schema(self, schema: dict, value):
-        key = json.dumps(schema, sort_keys=True)
-        if key not in self._validators:
-            closed = _rebased(_closed_use(copy.deepcopy(schema), self.document))
-            self._validators[key] = Draft202012Validator(closed, registry=self._registry)
-        errors = sorted(self._validators[key].iter_errors(value), key=lambda error: str(error.instance_path))
+        errors = sorted(_validator(json.dumps(schema)).iter_errors(value), key=lambda error: str(error.instance_path))
         assert not errors, "\n".join(f"{error.instance_path}: {error.message[:300]}" for error in errors[:5])
         if "$ref" in schema:
             self.on_good(schema["$ref"].rpartition("/")[2], value)
@@ -158,8 +151,13 @@ class Contract:
 
 def is_valid(reference: str, value) -> bool:
     """Whether the value has the schema's form, unknown fields allowed: what a client's generated code would accept."""
+    return _open_validator(reference).is_valid(value)
+
+
+@cache
+def _open_validator(reference: str) -> Draft202012Validator:
     registry = Registry([("urn:api", DOCUMENT)])
-    return Draft202012Validator({"$ref": f"urn:api{reference}"}, registry=registry).is_valid(value)
+    return Draft202012Validator({"$ref": f"urn:api{reference}"}, registry=registry)
 
 
 def _strict_json(text: str | bytes):
@@ -178,6 +176,11 @@ def _strict_json(text: str | bytes):
     return json.loads(text, object_pairs_hook=unique, parse_constant=refuse)
 
 
+@cache
+def _paths() -> list[tuple[re.Pattern, dict]]:
+    return [(_path_pattern(path), item) for path, item in DOCUMENT["paths"].items()]
+
+
 def _path_pattern(path: str) -> re.Pattern:
     return re.compile("[^/]+".join(re.escape(part) for part in re.split(r"\{[^}]+\}", path)))
 
@@ -188,40 +191,46 @@ def _path_pattern(path: str) -> re.Pattern:
 # one condition among several and has to stay open.
 
 
-def _closed(document: dict) -> dict:
-    document = copy.deepcopy(document)
+@cache
+def _validator(schema: str) -> Draft202012Validator:
+    return Draft202012Validator(_rebased(_closed_use(json.loads(schema))), registry=_closed_registry())
+
+
+@cache
+def _closed_registry() -> Registry:
+    document = copy.deepcopy(DOCUMENT)
     for schema in document["components"]["schemas"].values():
-        _close_below(schema, document)
-    return document
+        _close_below(schema)
+    return Registry([("urn:api", document)])
 
 
-def _close_below(schema, document: dict):
+def _close_below(schema):
     for keyword, value in schema.items():
         if keyword in ("properties", "patternProperties"):
             for name in value:
-                value[name] = _closed_use(value[name], document)
+                value[name] = _closed_use(value[name])
         elif keyword in ("items", "additionalProperties"):
-            schema[keyword] = _closed_use(value, document)
+            schema[keyword] = _closed_use(value)
         elif keyword == "allOf":
             for part in value:
-                _close_below(part, document)
+                _close_below(part)
 
 
-def _closed_use(schema, document: dict):
+def _closed_use(schema):
     if not isinstance(schema, dict):
         return schema
-    _close_below(schema, document)
-    if _describes_object(schema, document) and "additionalProperties" not in schema:
+    _close_below(schema)
+    if _describes_object(schema) and "additionalProperties" not in schema:
         schema["unevaluatedProperties"] = False
     return schema
 
 
-def _describes_object(schema: dict, document: dict) -> bool:
-    if "properties" in schema or any(_describes_object(part, document) for part in schema.get("allOf", [])):
+def _describes_object(schema: dict) -> bool:
+    if "properties" in schema or any(_describes_object(part) for part in schema.get("allOf", [])):
         return True
     name = schema.get("$ref", "").removeprefix("#/components/schemas/")
-    target = document["components"]["schemas"].get(name)
-    return target is not None and _describes_object(target, document)
+    target = DOCUMENT["components"]["schemas"].get(name)
+    return target is not None and _describes_object(target)
 
 
 def _rebased(schema):

@@ -298,7 +298,7 @@ def room(first: int, later: int, messages: int) -> list[dict]:
     return [*records, {"type": "end"} | of]
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_a_room_of_thousands_comes_back_byte_for_byte(backend, other):
     brought = room(1_000, 2_500, 1_200)
     bring_pieces(backend, brought)
