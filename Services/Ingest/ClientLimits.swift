@@ -15,6 +15,8 @@ struct ClientLimits: Sendable {
     var conversationsPerUser = ContractLimits.conversationsPerUser
     var replyToAttachments = false
     var profileWriters = ProfileWriters.both
+    /// Enforced by the stores.
+    var messageRequests = MessageRequests.off
     /// Enforced by media.
     var media = MediaLimits()
     /// Enforced by fanout.
@@ -34,6 +36,7 @@ struct ClientLimits: Sendable {
         conversationsPerUser = try environment.conversationsPerUser()
         replyToAttachments = try environment.replyToAttachments()
         profileWriters = try environment.profileWriters()
+        messageRequests = try environment.messageRequests()
         media = try MediaLimits(environment: &environment)
         sessions = try SessionLimits(environment: &environment)
     }
@@ -50,6 +53,8 @@ struct ClientLimits: Sendable {
         buffer.append(key: "pinnedConversations", json: ContractLimits.pinnedConversations)
         buffer.append(key: "draftsPerUser", json: ContractLimits.draftsPerUser)
         buffer.append(key: "blockedUsers", json: ContractLimits.blockedUsers)
+        buffer.append(key: "waitingRequests", json: ContractLimits.waitingRequests)
+        buffer.append(key: "messageRequests", json: messageRequests.name)
         buffer.append(key: "displayNameCharacters", json: ContractLimits.displayNameCharacters)
         buffer.append(key: "avatarUrlBytes", json: ContractLimits.avatarURLBytes)
         buffer.append(key: "profileExtraBytes", json: ContractLimits.profileExtraBytes)

@@ -182,6 +182,7 @@ final class IngestService: HTTPHandler {
         case .blocks: blocks(user, exchange)
         case .block: try block(request, try route.user(), isBlocked: true, user, exchange)
         case .unblock: try block(request, try route.user(), isBlocked: false, user, exchange)
+        case .requests: requests(user, exchange)
         case .profiles: try profiles(request, query, user, exchange)
         case .putProfile: try putProfile(request, user, exchange)
         case .conversation: try conversation(try route.conversation(), user, exchange)
@@ -201,7 +202,7 @@ final class IngestService: HTTPHandler {
         case .conversationSettings: settings(in: try route.conversation(), user, exchange)
         case .rename, .unlist, .putMember, .removeMember, .clearHistory, .putConversationSettings, .edit, .delete,
             .setTapback, .removeTapback, .mute, .unmute, .pin, .unpin, .archive, .unarchive, .markUnread,
-            .unmarkUnread, .putDraft, .removeDraft:
+            .unmarkUnread, .putDraft, .removeDraft, .acceptRequest, .declineRequest:
             try write(request, route, query, user, exchange)
         }
     }

@@ -55,7 +55,7 @@ final class Announcer {
     /// - Parameter slot: the slot of the command that caused it.
     func announce(_ change: PrivateChangeFields, to user: UserID, causedIn slot: Slot) {
         bus.append(to: .privateChange(user.slot.group)) { buffer in
-            change.write(to: &buffer, of: user, joinedAfter: change.lastSeq)
+            change.write(to: &buffer, of: user, joinedAfter: change.start ?? change.lastSeq)
         }
         slots.note(StreamPosition(.user(user), change.useq), in: slot)
         trimmer.moved(user, to: change.useq)

@@ -40,6 +40,7 @@ enum Schema {
                 Migration(21, "blocks", sql: PackageResources._0021_blocks_sql),
                 Migration(22, "profiles", sql: PackageResources._0022_profiles_sql),
                 Migration(23, "drafts", sql: PackageResources._0023_drafts_sql),
+                Migration(24, "requests", sql: PackageResources._0024_requests_sql),
             ], publishing: Publications.store)
     }
 }

@@ -1,3 +1,4 @@
+import Models
 import Postgres
 import ServiceKit
 
@@ -20,7 +21,9 @@ struct StoreConfiguration: Sendable {
         bus = try BusConfiguration(.store, environment: &environment)
         queryConnections = try environment.integer("PARLEY_QUERY_CONNECTIONS", default: 2, in: 1...16)
         answersAttachments = try environment.replyToAttachments()
-        conversationLimit = ConversationLimit(ofUser: Int32(try environment.conversationsPerUser()))
+        conversationLimit = ConversationLimit(
+            ofUser: Int32(try environment.conversationsPerUser()),
+            asksStrangers: try environment.messageRequests() == .strangers)
     }
 
     /// Batch statements are written for index lookups, whatever the planner estimates for the size of an array. They

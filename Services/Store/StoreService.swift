@@ -45,6 +45,7 @@ final class StoreService {
             erasures: erasures, revocations: revocations, releases: releases, profiles: profiles)
         writer = Writer(
             writing, bus: bus, outcomes: outcomes, conversationLimit: configuration.conversationLimit, log: log)
+        outcomes.again = { [unowned writer] in writer.add($0) }
         writer.answersAttachments = configuration.answersAttachments
         backgroundWriter = Writer(
             writingInBackground, bus: bus, outcomes: outcomes, conversationLimit: configuration.conversationLimit,

@@ -55,6 +55,10 @@ public enum ContractLimits {
     public static let draftsPerUser = 100
     /// The users that one user may block.
     public static let blockedUsers = 1_000
+    /// The requests of direct conversations that a user is shown and told of, and as many of groups.
+    public static let waitingRequests = 50
+    /// The groups about which one user may ask another who does not know them, for as long as the other has not accepted.
+    public static let requestsPerStranger = 5
     /// In conversations with up to this many members, receipts name who has received and read, and members see who is
     /// online. In larger ones receipts are counted and presence is not shown, because somebody always comes or goes.
     public static let namedMembers = 50

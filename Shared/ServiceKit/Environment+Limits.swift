@@ -12,6 +12,13 @@ extension Environment {
     public mutating func replyToAttachments() throws(ConfigurationError) -> Bool {
         try flag("PARLEY_REPLY_TO_ATTACHMENTS", default: false)
     }
+
+    /// Who has to ask before they reach a user: `store` enforces it, `ingest` publishes it.
+    public mutating func messageRequests() throws(ConfigurationError) -> MessageRequests {
+        try decode("PARLEY_MESSAGE_REQUESTS", default: MessageRequests.off, must: "be off or strangers") {
+            MessageRequests(named: $0)
+        }
+    }
 }
 
 /// The limits of uploads: `media` enforces them, `ingest` publishes them.

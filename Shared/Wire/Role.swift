@@ -56,7 +56,7 @@ extension StoreRequestKind: RequestKind {
         case .readMoved: [.receipt]
         case .eraseStep: [.store]
         case .listConversations, .conversation, .members, .history, .message, .changes, .revisions, .tapbacks, .sync,
-            .settings, .conversationSettings, .receipts, .search, .digest, .unreadTotal, .blocks, .profiles,
+            .settings, .conversationSettings, .receipts, .search, .digest, .unreadTotal, .blocks, .profiles, .requests,
             .exportedConversations,
             .exportHead,
             .exportPage, .exportReceipts:

@@ -47,6 +47,10 @@ public struct Write: WireCodable, Hashable {
         case mark(Mark)
         /// 204. In the direct conversation of the two, which need not exist. Fields: user name · 1: block, 0: no longer.
         case block(UserID, Bool)
+        /// 204. No fields.
+        case acceptRequest
+        /// 204. No fields.
+        case declineRequest
 
         /// 204. Fields: the message that it replies to 16 (zero: none) · text to the end (empty: no draft).
         case draft(String, replyTo: MessageID?)
@@ -68,6 +72,8 @@ public struct Write: WireCodable, Hashable {
             case .mark: 12
             case .block: 13
             case .draft: 15
+            case .acceptRequest: 16
+            case .declineRequest: 17
             }
         }
     }
@@ -107,6 +113,8 @@ extension Write.Action: WireCodable {
             case 12: .mark(try Mark(from: &reader))
             case 13: .block(try reader.user(), try reader.number(UInt8.self) == 1)
             case 15: try reader.draft()
+            case 16: .acceptRequest
+            case 17: .declineRequest
             default: throw .unknownValue(field: "action", UInt64(number))
             }
     }
@@ -133,7 +141,7 @@ extension Write.Action: WireCodable {
             buffer.append(bigEndian: through)
         case .putSettings(let readReceipts):
             buffer.append(readReceipts.rawValue)
-        case .unlist: break
+        case .unlist, .acceptRequest, .declineRequest: break
         case .mark(let mark): mark.write(to: &buffer)
         case .block(let user, let isBlocked):
             buffer.append(user)

@@ -31,6 +31,14 @@ def limits(system) -> dict:
     return system.http().get("/v1/limits").json()
 
 
+@pytest.fixture(scope="module")
+def asking(system):
+    """The system asks whom strangers bring into conversations, for all tests of a module."""
+    system.choose(PARLEY_MESSAGE_REQUESTS="strangers")
+    yield
+    system.choose(PARLEY_MESSAGE_REQUESTS="off")
+
+
 @pytest.fixture
 def new_person(system):
     """Makes users that nobody else has: their conversations are theirs alone."""

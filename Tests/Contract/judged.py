@@ -59,6 +59,14 @@ class JudgedSystem(PatientSystem):
         inherited = Path(f"/proc/{self.pid(service)}/environ").read_bytes().decode()
         return dict(variable.split("=", 1) for variable in inherited.split("\0") if variable)
 
+    def choose(self, **settings: str):
+        """Starts `store` and `ingest` again, configured otherwise from now on."""
+        for service in ("store", "ingest"):
+            self.change(service, **settings)
+        for service in SERVICES:
+            while not self.is_ready(service):
+                time.sleep(0.02)
+
     @contextmanager
     def sibling(self, service: str, awaiting="/readyz", **settings: str):
         """One more process beside the first of its kind, configured otherwise; yields its port."""

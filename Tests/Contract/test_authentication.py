@@ -202,7 +202,7 @@ def test_nobody_else_acts_for_another(new_person, anna, adm):
 @pytest.mark.parametrize("user", ["", "a b", "a" * 65, "a,b", "ä"])
 def test_an_administrator_has_to_name_a_possible_user(new_person, user):
     backend = new_person("backend", adm=True)
-    for path in ("/v1/conversations", "/v1/settings", "/v1/blocks"):
+    for path in ("/v1/conversations", "/v1/settings", "/v1/blocks", "/v1/requests"):
         assert backend.get(path, headers={"X-Parley-User": user.encode()}).status_code == 400
 
 

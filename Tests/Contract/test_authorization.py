@@ -41,16 +41,23 @@ def test_every_call_and_every_frame_of_the_document_has_its_line():
     assert {name.split()[0] for name in FRAMES} == set(DOCUMENT["x-parley-websocket"]["clientFrames"])
 
 
+pytestmark = pytest.mark.usefixtures("asking")
+
+
 @contextmanager
 def casting(system):
     """Everybody in the table who has a token of their own, and `bystander`, a member to whom things are done."""
-    names = ("stranger", "former", "returned", "member", "sender", "owner", "bystander")
+    names = ("stranger", "former", "requested", "returned", "member", "sender", "owner", "bystander")
     now = int(time.time())
     cast = {name: Person(system, f"{name}-{new_id()[-8:]}", iat=now) for name in names}
     cast["admin"] = Person(system, f"backend-{new_id()[-8:]}", adm=True, iat=now)
     revoked = datetime.fromtimestamp(now - 60, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     for person in cast.values():
         assert cast["admin"].post(f"/v1/users/{person.name}/revoke", {"before": revoked}).status_code == 204
+    # They know the owner, who is therefore not asked for any of them.
+    for name in ("former", "returned", "member", "sender", "bystander"):
+        opened = cast[name].post("/v1/conversations", {"kind": "direct", "members": [cast["owner"].name]})
+        assert opened.status_code == 201, opened.text
     assert cast["bystander"].http.put("/v1/profile", json={"displayName": "Bystander"}).status_code == 200
     yield SimpleNamespace(**cast)
     for person in cast.values():
@@ -80,7 +87,12 @@ class Scene:
 
     def renew(self):
         cast = self.cast
-        self.conversation = cast.owner.group(cast.member, cast.sender, cast.former, cast.returned, cast.bystander)
+        for waiting in cast.requested.get("/v1/requests").json()["requests"]:
+            # Of one stranger only so many may wait.
+            accept = f"/v1/conversations/{waiting['conversation']['id']}/acceptance"
+            assert cast.requested.http.put(accept).status_code == 204
+        others = (cast.member, cast.sender, cast.former, cast.requested, cast.returned, cast.bystander)
+        self.conversation = cast.owner.group(*others)
         attached = {}
         if self.with_file:
             with Uploader(cast.sender) as uploader:

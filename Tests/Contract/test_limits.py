@@ -17,6 +17,7 @@ SHARES = {
     "sessionsPerUser", "framesPerSecond", "frameBurst", "receiptsPerSecond",
     "costPerSecond", "costBurst", "costInFlight", "bytesInFlight", "costs", "conversationsPerUser",
     "mediaBytesPerDay", "megapixels", "profileWriters",
+    "messageRequests", "waitingRequests",
 }  # fmt: skip
 """Of one user, at a time or for a while, what is found in a file, and what is no number: tested elsewhere."""
 

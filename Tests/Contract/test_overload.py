@@ -49,6 +49,9 @@ def calls(group):
         ("GET", "/v1/blocks", None),
         ("PUT", "/v1/blocks/nobody", None),
         ("DELETE", "/v1/blocks/nobody", None),
+        ("GET", "/v1/requests", None),
+        ("PUT", f"{conversation}/acceptance", None),
+        ("DELETE", f"{conversation}/acceptance", None),
         *((method, f"{conversation}/{mark}", None) for mark in MARKS for method in ("PUT", "DELETE")),
     ]
 

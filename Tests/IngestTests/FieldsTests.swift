@@ -1,5 +1,6 @@
 import Bytes
 import Models
+import ServiceKit
 import TestSupport
 import Testing
 import Wire

@@ -1,6 +1,7 @@
 import Bytes
 import JSON
 import Models
+import ServiceKit
 import TestSupport
 import Testing
 import Wire

@@ -47,6 +47,8 @@ private let id = "0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90"
             (.get, "/v1/unread", "unreadTotal"), (.get, "/v1/blocks", "blocks"),
             (.get, "/v1/profiles", "profiles"), (.put, "/v1/profile", "putProfile"),
             (.put, "/v1/blocks/ben", "block"), (.delete, "/v1/blocks/ben", "unblock"),
+            (.get, "/v1/requests", "requests"), (.put, "/v1/conversations/\(id)/acceptance", "acceptRequest"),
+            (.delete, "/v1/conversations/\(id)/acceptance", "declineRequest"),
             (.put, "/v1/conversations/\(id)/mute", "mute"), (.delete, "/v1/conversations/\(id)/mute", "unmute"),
             (.put, "/v1/conversations/\(id)/pin", "pin"), (.delete, "/v1/conversations/\(id)/pin", "unpin"),
             (.put, "/v1/conversations/\(id)/archive", "archive"),

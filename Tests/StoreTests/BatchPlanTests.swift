@@ -74,6 +74,22 @@ extension Run: Equatable {
         #expect(plan.runs == [.send(0..<1), .create(1), .send(1..<2), .create(3)])
     }
 
+    @Test("what accepts a request stands behind the acceptance, in its place between the others")
+    func answering() {
+        let conversation = ConversationID(UUIDBytes(high: 1, low: 2))
+        let answer = AnswerRequest(of: conversation, by: UserID("alice")!, reopens: false)
+        let plan = BatchPlan([
+            send(1, message(1)), .answering(answer, send(2, message(2), message(3))), .answering(answer, create(3)),
+        ])
+        #expect(
+            plan.runs == [
+                .send(0..<1), .step(answer, of: 1), .send(1..<3), .step(answer, of: 2), .create(2),
+            ])
+        #expect(plan.items.map(\.command) == [0, 1, 1])
+        #expect(plan.locks.conversations.map(\.uuid.low).sorted() == [1, 2, 3])
+        #expect(plan.locks.newStreams == [UserID("alice")!])
+    }
+
     @Test("read positions are one run behind all others: the highest of each user and conversation, in their order")
     func readPositions() {
         let entry = { (user: String, conversation: UInt64, seq: Int64) in

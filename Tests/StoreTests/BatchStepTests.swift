@@ -15,7 +15,7 @@ private let actions: [Write.Action] = [
     .edit(message, text: "text"), .deleteForEveryone(message), .hide(message), .setTapback(message, "love"),
     .removeTapback(message), .putMember(bob, nil), .removeMember(bob), .rename("title"), .clearHistory(through: 0),
     .putSettings(readReceipts: .no), .unlist, .mark(.unread(true)),
-    .block(bob, true), .draft("text", replyTo: nil),
+    .block(bob, true), .draft("text", replyTo: nil), .acceptRequest, .declineRequest,
 ]
 
 /// A command, and what it locks besides.
@@ -79,6 +79,14 @@ struct Locked: CustomTestStringConvertible, Sendable {
             ConversationWrite(Write(conversation, by: alice, key: nil, .block(bob, true))),
             "keys users conversation new:alice streams:alice"),
         Locked(
+            ConversationWrite(Write(conversation, by: alice, key: nil, .acceptRequest)),
+            "users conversation new:alice streams:alice"),
+        Locked(
+            ConversationWrite(Write(conversation, by: alice, key: nil, .declineRequest)),
+            "users conversation new:alice streams:alice"),
+        Locked(
+            AnswerRequest(of: conversation, by: alice, reopens: false), "users conversation new:alice streams:alice"),
+        Locked(
             ConversationWrite(Write(conversation, by: alice, key: nil, .putMember(bob, nil))),
             "users conversation new:bob streams:bob"),
     ]
@@ -97,7 +105,7 @@ struct Locked: CustomTestStringConvertible, Sendable {
     @Test("every kind of write is in the list by which its statement is prepared")
     func writes() {
         #expect(Set(actions.map(\.number)).count == actions.count)
-        let types = actions.map { ObjectIdentifier(type(of: $0.kind)) }
+        let types = actions.map { ObjectIdentifier(type(of: Write(conversation, by: alice, key: nil, $0).kind)) }
         #expect(Set(types).count == types.count)
         #expect(Set(types) == Set(Write.Action.kinds.map { ObjectIdentifier($0) }))
     }

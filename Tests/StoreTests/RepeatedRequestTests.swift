@@ -3,6 +3,7 @@ import Foundation
 import Models
 import Postgres
 import Reactor
+import ServiceKit
 import TestSupport
 import Testing
 import Wire
@@ -183,14 +184,53 @@ struct RepeatedRequestTests {
         ]
     }
 
+    /// The same of users whom strangers bring in, and who decide about it.
+    ///
+    /// - Parameter conversation: alice's. bob, carol, dave and erin are asked.
+    @Reactor private static func decisions(
+        _ store: StoreUnderTest, _ conversation: ConversationID, _ message: MessageID
+    ) async -> [Case] {
+        func write(_ action: Write.Action, by actor: String, in other: ConversationID? = nil) async {
+            _ = await store.write(action, by: actor, in: other ?? conversation)
+        }
+        func once(
+            _ action: Write.Action, by actor: String, behind: @escaping @Reactor () async -> Void
+        ) -> Case {
+            Case(
+                .write, in: conversation.slot, Write(conversation, by: name(actor), key: nil, action), behind: behind)
+        }
+        func opening(_ direct: ConversationID, by one: UserID, with other: UserID) -> CreateConversation {
+            CreateConversation(conversation: direct, kind: .direct, creator: one, title: "", members: [other])
+        }
+        let fresh = ConversationID(.random), direct = DirectConversation.id(name("alice"), name("grace"))
+        _ = await store.ask(
+            .createConversation, in: direct.slot, opening(direct, by: name("grace"), with: name("alice")))
+        return [
+            once(.acceptRequest, by: "bob") { await write(.removeMember(name("bob")), by: "bob") },
+            once(.declineRequest, by: "carol") { await write(.acceptRequest, by: "carol") },
+            Case(sending: [MessageID(.random)], by: name("dave"), to: conversation) {
+                await write(.removeMember(name("dave")), by: "dave")
+            },
+            once(.setTapback(message, "love"), by: "erin") { await write(.removeTapback(message), by: "erin") },
+            Case(
+                .createConversation, in: fresh.slot,
+                CreateConversation(
+                    conversation: fresh, kind: .group, creator: name("alice"), title: "", members: [name("bob")])
+            ) { await write(.declineRequest, by: "bob", in: fresh) },
+            // Asked, alice opens it as well.
+            Case(
+                .createConversation, in: direct.slot, opening(direct, by: name("alice"), with: name("grace"))
+            ) { await write(.draft("text", replyTo: nil), by: "alice", in: direct) },
+        ]
+    }
+
     /// Returns everything that repetitions could change.
     @Reactor private func contents(of store: StoreUnderTest) throws -> [String] {
         let tables = [
             "conversations", "memberships", "messages", "changes", "revisions", "tapbacks", "hidden", "early_deletions",
             "inbox", "user_streams", "user_changes", "user_settings", "conversation_settings", "outcomes",
-            "recent_outcomes", "profiles", "blocks", "shadows", "shadow_listings", "revocations", "imports",
-            "import_stays",
-            "import_events",
+            "recent_outcomes", "profiles", "blocks", "shadows", "shadow_listings", "requests", "revocations", "imports",
+            "import_stays", "import_events",
         ]
         return try tables.map { table in
             let row = try store.database.query(
@@ -200,14 +240,19 @@ struct RepeatedRequestTests {
     }
 
     @Reactor private func withConversation(
-        layout: Layout = .plain, _ body: (StoreUnderTest, [Case]) async throws -> Void
+        layout: Layout = .plain, asks: Bool, _ body: (StoreUnderTest, [Case]) async throws -> Void
     ) async throws {
-        let store = try await StoreUnderTest(layout: layout)
+        let store = try await StoreUnderTest(
+            layout: layout, settings: ["PARLEY_MESSAGE_REQUESTS": asks ? "strangers" : "off"])
         defer { store.close() }
         let conversation = ConversationID(.random), draft = StoreUnderTest.Draft()
-        _ = await store.create(conversation, by: "alice", with: ["bob", "carol", "zoe"])
+        let members = asks ? ["bob", "carol", "dave", "erin"] : ["bob", "carol", "zoe"]
+        _ = await store.create(conversation, by: "alice", with: members)
         #expect(await store.send(draft, from: "alice", to: conversation).first?.status == 201)
-        try await body(store, Self.cases(store, conversation, draft.id))
+        let cases =
+            asks
+            ? await Self.decisions(store, conversation, draft.id) : Self.cases(store, conversation, draft.id)
+        try await body(store, cases)
     }
 
     @Reactor private func publish(_ item: Case, _ number: Int, times: Int = 1, to store: StoreUnderTest) async {
@@ -217,9 +262,11 @@ struct RepeatedRequestTests {
         await store.settle()
     }
 
-    @Test("a command that comes again, with its first copy or behind its answer, is carried out once")
-    @Reactor func behindTheAnswer() async throws {
-        try await withConversation { store, cases in
+    @Test(
+        "a command that comes again, with its first copy or behind its answer, is carried out once",
+        arguments: [false, true])
+    @Reactor func behindTheAnswer(asks: Bool) async throws {
+        try await withConversation(asks: asks) { store, cases in
             for (number, item) in cases.enumerated() {
                 await publish(item, number, times: 2, to: store)
                 await item.behind()
@@ -230,9 +277,10 @@ struct RepeatedRequestTests {
         }
     }
 
-    @Test("and so it is by the store that took the slot over", arguments: [Layout.plain, .partitions(8)])
-    @Reactor func afterTakeOver(layout: Layout) async throws {
-        try await withConversation(layout: layout) { store, cases in
+    @Test(
+        "and so it is by the store that took the slot over", arguments: [Layout.plain, .partitions(8)], [false, true])
+    @Reactor func afterTakeOver(layout: Layout, asks: Bool) async throws {
+        try await withConversation(layout: layout, asks: asks) { store, cases in
             for (number, item) in cases.enumerated() {
                 await publish(item, number, to: store)
                 await item.behind()

@@ -5,7 +5,7 @@ import pytest
 from client import User
 from system import System, is_alive
 
-SYSTEMS = {"single", "double", "system"}
+SYSTEMS = {"single", "double", "system", "asking"}
 
 
 # Modules whose tests share what their module starts, or take less time than it takes to hand them out.
@@ -25,6 +25,19 @@ def pytest_collection_modifyitems(items):
 def single():
     """A system with one process of every service."""
     yield from _running(System(instances=1))
+
+
+class Asking(System):
+    """Whom strangers bring into something is asked first."""
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return super().environment | {"PARLEY_MESSAGE_REQUESTS": "strangers"}
+
+
+@pytest.fixture(scope="session")
+def asking():
+    yield from _running(Asking(instances=1))
 
 
 @pytest.fixture(scope="session")

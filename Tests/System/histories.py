@@ -58,7 +58,9 @@ class File:
 class History:
     """What happened, and what the sessions heard that everybody has open all the time."""
 
-    def __init__(self, seed: int, people: list[User]):
+    def __init__(self, seed: int, people: list[User], asks: bool = False):
+        """`asks`: whom strangers bring into something is asked first."""
+        self.asks = asks
         self.random = random.Random(seed)
         self.people = people
         self.owner = people[0]
@@ -98,7 +100,18 @@ class History:
     def members(self, conversation: Conversation) -> list[User]:
         """Who can do something in it, and hears of it."""
         world = conversation.world
-        return [self.by_name[name] for name in sorted(world.roles) if name not in world.closed]
+        return [self.by_name[name] for name in sorted(world.roles) if name not in {*world.closed, *world.asked}]
+
+    def is_asked(self, user: User, adder: User, conversation: Conversation | None = None) -> bool:
+        """Whether somebody who is brought into a conversation is asked: they were not in it, and there is no direct
+        conversation of the two in their list."""
+        pair = {user.name, adder.name}
+        direct = (
+            some for some in self.conversations
+            if some.kind == "direct" and {some.facts[0].actor, *some.facts[0].about["members"]} == pair
+        )  # fmt: skip
+        known = [some for some in (conversation, *direct) if some and user.name in some.world.taken]
+        return self.asks and not known
 
     def text(self) -> str:
         return f"{self.words()} " + "\N{FAMILY}é " * self.random.randrange(40)
@@ -131,10 +144,14 @@ class History:
         await self.created(Conversation(answer.body["id"], "direct"), self.owner, [other], None)
 
     async def created(self, conversation: Conversation, creator: User, members: list[User], title: str | None):
-        self.conversations.append(conversation)
         names = [member.name for member in members]
-        await self.happened(conversation, "conversation.created", creator, title=title, members=names)
+        asked = [member.name for member in members if self.is_asked(member, creator)]
+        self.conversations.append(conversation)
+        await self.happened(conversation, "conversation.created", creator, title=title, members=names, asked=asked)
         for user in [creator, *members]:
+            if user.name in asked:
+                await self.told(user, "request", conversation, waiting=True)
+                continue
             await self.told(user, "conversation.joined", conversation, lastSeq=0)
             await self.sessions[user.name].reach(conversation.id, 1)
 
@@ -168,6 +185,7 @@ class History:
             (self.untap, 2), (self.hide, 3), (self.clear, 1), (self.delete, 3), (self.delete_early, 1), (self.read, 9),
             (self.type, 2), (self.decide, 2), (self.add, 5), (self.remove, 4), (self.promote, 2), (self.rename, 2),
             (self.mark, 6), (self.draft, 6), (self.block, 4), (self.put_profile, 4),
+            (self.answer_request, 9 if self.asks else 0),
         ]  # fmt: skip
         for _ in range(count):
             [action] = self.random.choices([action for action, _ in actions], [weight for _, weight in actions])
@@ -440,7 +458,7 @@ class History:
     async def mark(self, conversation: Conversation, actor: User):
         """Whoever is or was a member keeps something to themselves."""
         world = conversation.world
-        former = [name for name in sorted(world.stays) if name not in world.roles and name not in self.erased]
+        former = [name for name in sorted(world.taken) if name not in world.roles and name not in self.erased]
         actor = self.by_name[self.random.choice(former)] if former and self.random.random() < 0.3 else actor
         through = self.random.choice((None, self.random.randrange(1, world.last_seq + 1)))
         until, order = self.random.choice((FOR_EVER, LONG_AGO)), self.random.randrange(-3, 4)
@@ -500,7 +518,10 @@ class History:
     async def block(self, _: Conversation, __: User):
         """One of those who have a direct conversation with the owner blocks them, or ends that."""
         conversation = self.random.choice([some for some in self.conversations if some.kind == "direct"])
-        names = [name for name in sorted(conversation.world.roles) if name not in (self.owner.name, *self.erased)]
+        world = conversation.world
+        names = [
+            name for name in sorted(world.taken) if name in world.roles and name not in (self.owner.name, *self.erased)
+        ]
         if not names:
             return
         actor = self.by_name[names[0]]
@@ -514,6 +535,43 @@ class History:
         at = self.private[actor.name][-1]["at"]
         conversation.facts.append(Fact("block" if is_blocked else "unblock", actor.name, at))
 
+    async def answer_request(self, _: Conversation, __: User):
+        """Somebody who is asked, or has declined, decides, or writes something."""
+        choices = []
+        for some in self.conversations:
+            world = some.world
+            blockers = {user for user, _ in self.blocks} if some.kind == "direct" else set()
+            choices += [(some, name) for name in sorted({*world.asked, *world.closed} & {*world.roles} - blockers)]
+        if not choices:
+            return
+        conversation, name = self.random.choice(choices)
+        world, actor = conversation.world, self.by_name[name]
+        if name not in world.asked:
+            await self.accept(conversation, actor)
+            return
+        how = self.random.choice(("accept", "decline", "send"))
+        if how == "decline":
+            await self.keyed(actor, conversation, "DELETE", "/acceptance", None, None)
+            await self.told(actor, "request", conversation, waiting=False)
+            conversation.facts.append(Fact("decline", name, self.private[name][-1]["at"]))
+        elif how == "accept":
+            await self.accept(conversation, actor)
+        else:
+            body = {"id": new_id(), "text": self.text(), "mentions": []}
+            answer = await actor.request("POST", conversation.path + "/messages", body)
+            assert answer.status == 201, answer
+            await self.accepted(conversation, actor)
+            await self.sent(conversation, actor, body, answer.body)
+
+    async def accept(self, conversation: Conversation, actor: User):
+        await self.keyed(actor, conversation, "PUT", "/acceptance", None, None)
+        await self.accepted(conversation, actor)
+
+    async def accepted(self, conversation: Conversation, actor: User):
+        """What came before is history."""
+        await self.told(actor, "conversation.joined", conversation, lastSeq=conversation.world.last_seq)
+        conversation.facts.append(Fact("accept", actor.name, self.private[actor.name][-1]["at"]))
+
     async def add(self, conversation: Conversation, actor: User):
         roles = conversation.world.roles
         # Who is added by somebody they block is no member to themselves: Tests/Contract/test_blocks.py.
@@ -524,7 +582,12 @@ class History:
         user = self.random.choice(outside)
         path = f"/members/{user.name}"
         await self.keyed(actor, conversation, "PUT", path, {}, member(user.name))
-        fact = await self.happened(conversation, "member.added", actor, userId=user.name, role="member")
+        asked, has_declined = self.is_asked(user, actor, conversation), user.name in conversation.world.closed
+        fact = await self.happened(conversation, "member.added", actor, userId=user.name, role="member", asked=asked)
+        if asked:
+            if not has_declined:
+                await self.told(user, "request", conversation, waiting=True)
+            return
         await self.told(user, "conversation.joined", conversation, lastSeq=fact.seq - 1)
         await self.sessions[user.name].reach(conversation.id, fact.seq)
 
@@ -534,10 +597,11 @@ class History:
         leaver = self.by_name[self.random.choice(others)] if roles[actor.name] == "owner" and others else actor
         if conversation.kind == "direct" or leaver is self.owner:
             return
-        role = roles[leaver.name]
+        role, has_declined = roles[leaver.name], leaver.name in conversation.world.closed
         await self.keyed(actor, conversation, "DELETE", f"/members/{leaver.name}", None, None)
         await self.happened(conversation, "member.removed", actor, userId=leaver.name, role=role)
-        await self.told(leaver, "conversation.left", conversation)
+        if not has_declined:
+            await self.told(leaver, "conversation.left", conversation)
 
     async def promote(self, conversation: Conversation, actor: User):
         roles = conversation.world.roles

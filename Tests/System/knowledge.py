@@ -18,8 +18,8 @@ SHOWN_IN_HISTORY = {"member.added", "member.removed", "member.changed", "convers
 
 @dataclass
 class Fact:
-    """Something that happened. Changes have a position; `receipt`, `hide`, `clear`, `mark`, `draft`, `block`, `unblock`
-    and `erased` have not."""
+    """Something that happened. Changes have a position; `receipt`, `hide`, `clear`, `mark`, `draft`, `block`,
+    `unblock`, `accept`, `decline` and `erased` have not."""
 
     kind: str
     actor: str
@@ -66,6 +66,10 @@ class World:
         """Whose view is closed, and when it was."""
         self.reopened: dict[str, Fact] = {}
         """When it was closed before it was opened again."""
+        self.asked: set[str] = set()
+        """Who is asked about it: a member to everybody else, who reads and nothing more."""
+        self.taken: set[str] = set()
+        """In whose list it is or was."""
         self.last_roles: dict[str, str] = {}
         """Of everybody who ever was a member."""
         self.messages: dict[str, Message] = {}
@@ -96,18 +100,23 @@ class World:
     def _conversation_created(self, fact: Fact):
         self.created_at, self.title = fact.at, fact.about["title"]
         for user in [fact.actor, *fact.about["members"]]:
-            self._join(user, 1, "owner" if user == fact.actor or self.kind == "direct" else "member")
+            role = "owner" if user == fact.actor or self.kind == "direct" else "member"
+            self._join(user, 1, role, user in fact.about["asked"])
 
-    def _join(self, user: str, seq: int, role: str):
+    def _join(self, user: str, seq: int, role: str, is_asked: bool):
         self.roles[user] = self.last_roles[user] = role
-        for stays in (self.stays, self.views):
-            stays.setdefault(user, []).append([seq, EVERYTHING])
+        self.stays.setdefault(user, []).append([seq, EVERYTHING])
+        if is_asked and user in self.closed:
+            return  # They had declined, and were taken out: no stranger asks again.
+        self.closed.pop(user, None)
+        (self.asked if is_asked else self.taken).add(user)
+        self.views.setdefault(user, []).append([seq, EVERYTHING])
 
     def _conversation_renamed(self, fact: Fact):
         self.title = fact.about["title"]
 
     def _member_added(self, fact: Fact):
-        self._join(fact.about["userId"], fact.seq, fact.about["role"])
+        self._join(fact.about["userId"], fact.seq, fact.about["role"], fact.about["asked"])
 
     def _member_changed(self, fact: Fact):
         self.roles[fact.about["userId"]] = self.last_roles[fact.about["userId"]] = fact.about["role"]
@@ -118,6 +127,7 @@ class World:
         self.stays[fact.about["userId"]][-1][1] = fact.seq
         if fact.about["userId"] not in self.closed:
             self.views[fact.about["userId"]][-1][1] = fact.seq
+        self.asked.discard(fact.about["userId"])
 
     def _message_created(self, fact: Fact):
         about = fact.about
@@ -198,6 +208,22 @@ class World:
         self.reopened[fact.actor] = self.closed.pop(fact.actor)
         self.views[fact.actor].append([self.last_seq + 1, EVERYTHING])
 
+    def _accept(self, fact: Fact):
+        self.taken.add(fact.actor)
+        if fact.actor in self.asked:
+            self.asked.remove(fact.actor)
+        else:
+            del self.closed[fact.actor]
+            views, [first, _] = self.views[fact.actor], self.stays[fact.actor][-1]
+            if views[-1][0] < first:
+                views.append([first, EVERYTHING])  # They had declined an earlier stay.
+            views[-1][1] = EVERYTHING
+
+    def _decline(self, fact: Fact):
+        self.asked.remove(fact.actor)
+        self.views[fact.actor][-1][1] = self.last_seq
+        self.closed[fact.actor] = fact
+
     def _erased(self, fact: Fact):
         """Nobody is shown any more that they were here, but for their name where they did something."""
         user = fact.actor
@@ -238,6 +264,9 @@ class Knowledge:
       member has written and not sent, which goes with their stay.
     - Who blocks the other of two knows the conversation as it was then, until they end that, and nothing of what
       happened meanwhile. To the other they are a member who is away.
+    - Who is asked about it knows what a member knows who came when they did, and hears of nothing live. To all others
+      they are a member who is away, and still are when they decline. Then they know it as it was when they did, until
+      they accept.
     - Receipts of a message are known to its sender, as far as the recipients show them.
     - What somebody is called is known, as it is now, to everybody who ever was here while they were, as others see it.
     """
@@ -248,7 +277,9 @@ class Knowledge:
         self.is_reader = reader in self.now.views
         if not self.is_reader:
             return
-        self.is_member = reader in self.now.roles and reader not in self.now.closed
+        self.is_asked = reader in self.now.asked
+        self.is_listed = reader in self.now.taken
+        self.is_member = reader in self.now.roles and reader not in self.now.closed and not self.is_asked
         self.end = self.now.views[reader][-1][1]
         self.closing = self.now.closed.get(reader)
         then = [n for n, fact in enumerate(facts) if fact is self.closing or not self.closing and fact.seq == self.end]
@@ -437,6 +468,7 @@ class Knowledge:
             | ({"lastMessage": self.message(visible[-1])} if visible else {})
             | self.marks(visible, read)
             | self.draft()
+            | ({"request": True} if self.is_asked else {})
         )
 
     def marks(self, visible: list[Message], read: int) -> dict:
@@ -510,7 +542,10 @@ class Knowledge:
         told = []
         for n, fact in enumerate(self.facts):
             if fact.kind in CHANGES and fact.seq > after and self.covers(fact.seq):
-                told.append(self.change(fact, World(self.now.id, self.now.kind, self.facts[: n + 1])))
+                then = World(self.now.id, self.now.kind, self.facts[: n + 1])
+                before = World(self.now.id, self.now.kind, self.facts[:n])
+                if not any(self.reader in {*world.asked, *world.closed} for world in (before, then)):
+                    told.append(self.change(fact, then))
         return told
 
     def replayed(self, after: int) -> list[dict]:

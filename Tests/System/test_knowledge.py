@@ -26,10 +26,20 @@ SEEDS = (
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.timeout(300)
 async def test_everybody_learns_what_they_may_know_and_nothing_else(single, people, seed):
+    await expect_knowledge(single, people, seed)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.timeout(300)
+async def test_and_so_they_do_where_strangers_have_to_ask(asking, people, seed):
+    await expect_knowledge(asking, people, seed, asks=True)
+
+
+async def expect_knowledge(system, people, seed: int, asks: bool = False):
     print(f"KNOWLEDGE_SEED={seed}")
-    *insiders, stranger, administrator = people(single, 9)
+    *insiders, stranger, administrator = people(system, 9)
     administrator.token = token(administrator.name, adm=True)
-    history = await made(seed, insiders, administrator)
+    history = await made(seed, insiders, administrator, asks)
     await history.settle()
     await expect_heard(history)
     for reader in insiders:
@@ -42,8 +52,8 @@ async def test_everybody_learns_what_they_may_know_and_nothing_else(single, peop
     await expect_silence_after_leaving(history)
 
 
-async def made(seed: int, people: list[User], administrator: User) -> History:
-    history = History(seed, people)
+async def made(seed: int, people: list[User], administrator: User, asks: bool) -> History:
+    history = History(seed, people, asks)
     await history.begin()
     owner, *others = people
     await history.create_group(others[:3], "Plans")
@@ -90,6 +100,7 @@ class Reader:
             known = conversation.known_to(user)
             if known.is_reader:
                 self.known[conversation.id] = known
+        self.listed = {id: known for id, known in self.known.items() if known.is_listed}
 
     def where(self, what: str) -> str:
         return f"{what} for {self.user.name},"
@@ -203,6 +214,10 @@ class Reader:
     # Searching
 
     async def expect_found(self, conversation: Conversation, known: Knowledge):
+        if not known.is_listed:
+            answer = await self.user.request("GET", "/v1/search", params={"q": WORD, "conversationId": conversation.id})
+            expect_equal(answer.status, 404, f"search for {self.user.name}, who is asked")
+            return
         found = await self.pages(
             "/v1/search", "results", limit=4, cursor="cursor", q=WORD, conversationId=conversation.id
         )
@@ -231,7 +246,12 @@ class Reader:
     # Lists
 
     async def expect_lists(self):
-        expected = [known.conversation() for known in self.known.values()]
+        requests = (await self.user.get("/v1/requests"))["requests"]
+        waiting = {id: known.conversation() for id, known in self.known.items() if known.is_asked}
+        expect_equal(
+            {each["conversation"]["id"]: plain(each["conversation"]) for each in requests}, waiting, "requests"
+        )
+        expected = [known.conversation() for known in self.listed.values()]
         expected.sort(key=lambda shown: (shown["lastActivityAt"], uuid.UUID(shown["id"]).bytes), reverse=True)
         listed = await self.pages("/v1/conversations", "conversations", limit=1, cursor="before")
         expect_equal(plain(listed), expected, f"list for {self.user.name}")
@@ -246,7 +266,7 @@ class Reader:
         listed = sorted(plain(synchronised["conversations"]), key=lambda shown: shown["id"])
         expect_equal(listed, sorted(expected, key=lambda shown: shown["id"]), f"sync for {self.user.name}")
         found = await self.pages("/v1/search", "results", limit=50, cursor="cursor", q=WORD)
-        everywhere = [message for known in self.known.values() for message in self.findable(known)]
+        everywhere = [message for known in self.listed.values() for message in self.findable(known)]
         expect_equal(
             sorted((result["message"] for result in found), key=lambda message: message["id"]),
             sorted(everywhere, key=lambda message: message["id"]),
@@ -314,13 +334,13 @@ class Reader:
     async def expect_sessions(self):
         new = await self.user.connect()
         await new.quiet()
-        expected = [known.conversation() for known in self.known.values()]
+        expected = [known.conversation() for known in self.listed.values()]
         welcomed = sorted(plain(new.welcome["conversations"]), key=lambda shown: shown["id"])
         expect_equal(welcomed, sorted(expected, key=lambda shown: shown["id"]), f"welcome for {self.user.name}")
         expect_equal([frame for frame in new.frames if frame["type"] not in ("welcome", "pong", "presence")], [])
-        await self.expect_replay({id: 0 for id in self.known})
+        await self.expect_replay({id: 0 for id in self.listed})
         await self.expect_replay(
-            {id: self.history.random.randrange(known.world.last_seq) for id, known in self.known.items()}
+            {id: self.history.random.randrange(known.world.last_seq) for id, known in self.listed.items()}
         )
 
     async def expect_replay(self, cursors: dict[str, int]):
@@ -364,7 +384,10 @@ class Reader:
             if other not in (self.user.name, *self.history.erased)
             and settings[other]["presence"]
             and settings[self.user.name]["presence"]
-            and any(known.is_member and other in known.world.roles for known in self.known.values())
+            and any(
+                known.is_member and other in known.world.roles and other not in {*known.now.asked, *known.now.closed}
+                for known in self.known.values()
+            )
             and not {(self.user.name, other), (other, self.user.name)} & self.history.blocks
         }
         session = await self.user.connect()
@@ -383,7 +406,9 @@ class Reader:
     # What people are called
 
     def may_read_profile(self, other: str) -> bool:
-        return other == self.user.name or any(known.meets(other) for known in self.known.values())
+        return other == self.user.name or any(
+            known.meets(other) for known in self.known.values() if known.is_listed or known.is_asked
+        )
 
     async def expect_profiles(self):
         profiles = {name: some for name, some in self.history.profiles.items() if name not in self.history.erased}
@@ -523,7 +548,7 @@ async def expect_silence_after_leaving(history: History):
         former = [
             user for user in history.people
             if user.name not in history.erased
-            and (known := conversation.known_to(user)).is_reader and not known.is_member
+            and (known := conversation.known_to(user)).is_reader and not known.is_member and known.is_listed
         ]  # fmt: skip
         heard = {user.name: len(history.sessions[user.name].frames) for user in former}
         before = {user.name: await user.get("/v1/conversations") for user in former}

@@ -577,7 +577,7 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
             .mark(.muted(until: .forever)), .mark(.muted(until: nil)), .mark(.pinned(order: -3)),
             .mark(.pinned(order: nil)), .mark(.archived(through: .max)), .mark(.archived(through: nil)),
             .mark(.unread(true)), .mark(.unread(false)), .block(bob, true), .block(bob, false),
-            .draft("té", replyTo: message), .draft("", replyTo: nil),
+            .draft("té", replyTo: message), .draft("", replyTo: nil), .acceptRequest, .declineRequest,
         ]
         for action in actions {
             let write = Write(conversation, by: alice, key: message.uuid, action)

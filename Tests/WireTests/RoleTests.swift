@@ -37,6 +37,7 @@ import Wire
             unreadTotal           ingest
             blocks                ingest
             profiles              ingest
+            requests              ingest
             exportedConversations ingest
             exportHead            ingest
             exportPage            ingest

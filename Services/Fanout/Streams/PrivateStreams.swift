@@ -66,6 +66,8 @@ struct Block {
 struct Joining {
     let conversation: ConversationID
     /// The last position before the stay.
+    let start: Int64
+    /// The session is sent what comes after it: where no change begins the stay, what came before is history.
     let lastSeq: Int64
     let memberCount: Int
     /// The position at which `memberCount` was counted: that of the joining or, when the change was sent later, the
@@ -78,15 +80,17 @@ struct Joining {
 
     init(_ entry: PrivateEntry) {
         conversation = entry.conversation
-        lastSeq = entry.seq
+        start = entry.seq
         memberCount = entry.detail & ~PrivateEntry.joinsSilently
         isChange = entry.detail & PrivateEntry.joinsSilently == 0
         countedAt = max(entry.seq + (isChange ? 1 : 0), (try? Self.announcedLastSeq(entry.json)) ?? 0)
+        lastSeq = isChange ? start : countedAt
     }
 
     /// A direct conversation that is open again.
     init(_ block: Block) {
         conversation = block.conversation
+        start = block.seq
         lastSeq = block.seq
         memberCount = 2
         isChange = false
@@ -228,8 +232,8 @@ final class PrivateStreams {
         let conversation = joining.conversation, lastSeq = joining.lastSeq
         let room = rooms.open(conversation, lastSeq: lastSeq, statusVersion: 0)
         room.learn(memberCount: joining.memberCount, at: joining.countedAt)
-        session.windows.open(conversation, at: lastSeq + 1, isMember: session.isIn(room))
-        room.join(session, after: lastSeq, Stays([.init(from: lastSeq + 1, through: nil)]))
+        session.windows.open(conversation, at: joining.start + 1, isMember: session.isIn(room))
+        room.join(session, after: lastSeq, Stays([.init(from: joining.start + 1, through: nil)]))
         // The change that began the stay exists, and others may have been announced before there was a room.
         room.learn(joining.isChange ? lastSeq + 1 : joining.countedAt)
         joined(session, room)

@@ -1,12 +1,18 @@
 import Edge
 import Models
+import ServiceKit
 import Wire
 
-/// Whom a user has blocked. Whether there is a user of a name is no part of any response.
+/// Whom a user has blocked, and what they are asked about. Whether there is a user of a name is no part of any response.
 extension IngestService {
     func blocks(_ user: UserID, _ exchange: Exchange) {
         let query = SettingsQuery(user)
         forward(.blocks, in: user.slot, exchange) { query.write(to: &$0) }
+    }
+
+    func requests(_ user: UserID, _ exchange: Exchange) {
+        let query = SettingsQuery(user)
+        forward(.requests, in: user.slot, exchange) { query.write(to: &$0) }
     }
 
     /// A write to the direct conversation of the two, which it closes, or opens again.

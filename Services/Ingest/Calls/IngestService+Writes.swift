@@ -34,6 +34,8 @@ extension IngestService {
         case .removeTapback: .removeTapback(try route.message())
         case .putDraft: try DraftFields(body).checked(limits)
         case .removeDraft: .draft("", replyTo: nil)
+        case .acceptRequest: .acceptRequest
+        case .declineRequest: .declineRequest
         default: .mark(try mark(route, body))
         }
     }

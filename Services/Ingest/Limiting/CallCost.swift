@@ -37,7 +37,7 @@ extension Call {
         // Told to every device of the user, and a client puts as it likes while somebody types.
         case .putDraft: CallCost(5)
         case .removeDraft: CallCost()
-        case .block, .unblock: CallCost()
+        case .block, .unblock, .acceptRequest, .declineRequest: CallCost()
         // A list of 1,000 names at most.
         case .blocks: CallCost(20)
         // A search for a conversation that the two share, for each.
@@ -57,6 +57,8 @@ extension Call {
         case .sync: CallCost(10, atOnce: 8)
         // The longest page of the list.
         case .unreadTotal: CallCost(20, atOnce: 8)
+        // Half of it at most.
+        case .requests: CallCost(20)
         case .search: CallCost(20, atOnce: 8)
         case .digest: CallCost(0, perHundredItems: 500, atOnce: 4)
         }
@@ -76,6 +78,7 @@ extension Call {
         case .sync: "sync"
         case .unreadTotal: "countUnread"
         case .blocks: "listBlocks"
+        case .requests: "listRequests"
         case .profiles: "readProfiles"
         case .putProfile: "putProfile"
         case .putDraft: "putDraft"

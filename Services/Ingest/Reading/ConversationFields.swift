@@ -1,5 +1,6 @@
 import JSON
 import Models
+import ServiceKit
 import Wire
 
 /// A conversation as a client creates it: `{id, kind: "group", members, title?}` or `{kind: "direct", members}`.

@@ -1,6 +1,7 @@
 import Bytes
 import JSON
 import Models
+import ServiceKit
 import Wire
 
 /// A line of an import, validated as far as the line alone shows.

@@ -11,6 +11,7 @@ enum Call: CaseIterable {
     case rename, unlist, putMember, removeMember, clearHistory
     case sync, search, unreadTotal
     case blocks, block, unblock
+    case requests, acceptRequest, declineRequest
     case profiles, putProfile
     case mute, unmute, pin, unpin, archive, unarchive, markUnread, unmarkUnread
     case putDraft, removeDraft
@@ -117,6 +118,7 @@ extension Route {
         if name == "sync" { return get(method, Route(.sync)) }
         if name == "unread" { return get(method, Route(.unreadTotal)) }
         if name == "blocks" { return get(method, Route(.blocks)) }
+        if name == "requests" { return get(method, Route(.requests)) }
         if name == "profiles" { return get(method, Route(.profiles)) }
         if name == "profile" { return put(method, Route(.putProfile)) }
         if name == "settings" { return getOrPut(method, Route(.settings), Route(.putSettings)) }
@@ -158,6 +160,11 @@ extension Route {
             return getOrPut(
                 method, Route(.conversationSettings, conversation: identifier),
                 Route(.putConversationSettings, conversation: identifier))
+        }
+        if part == "acceptance" {
+            return putOrDelete(
+                method, Route(.acceptRequest, conversation: identifier),
+                Route(.declineRequest, conversation: identifier))
         }
         if part == "history" { return delete(method, Route(.clearHistory, conversation: identifier)) }
         guard let kept = keptToOneself.first(where: { part == $0.name }) else { return .notFound }

@@ -51,12 +51,18 @@ struct BatchPlan {
             for message in send.messages {
                 add(SendItem(command: index, conversation: send.conversation, sender: send.sender, message: message))
             }
-        case .step(let step):
-            endRun()
-            runs.append(.step(step, of: index))
-            step.lock(&locks)
+        case .step(let step): add(step, at: index)
+        case .answering(let answer, let action):
+            add(answer, at: index)
+            add(action, at: index)
         case .read(let positions): reads.append(positions, of: index)
         }
+    }
+
+    private mutating func add(_ step: any BatchStep, at index: Int) {
+        endRun()
+        runs.append(.step(step, of: index))
+        step.lock(&locks)
     }
 
     private mutating func add(_ item: SendItem) {

@@ -12,6 +12,8 @@ struct Command {
         case read(ReadPositions)
         /// Everything else.
         case step(any BatchStep)
+        /// What its user may do once a request is accepted, after this.
+        indirect case answering(AnswerRequest, Action)
     }
 
     struct Send {
@@ -23,7 +25,7 @@ struct Command {
     let request: RequestKey
     let slot: Slot
     let trace: TraceContext?
-    let action: Action
+    private(set) var action: Action
     /// Keeps the bytes that `action` borrows alive.
     private let frame: FrameSlice
 
@@ -42,6 +44,14 @@ struct Command {
             }
     }
 
+    /// The same after its user has accepted a request. Nil: so it is already.
+    func answering(_ answer: AnswerRequest) -> Command? {
+        if case .answering = action { return nil }
+        var command = self
+        command.action = .answering(answer, action)
+        return command
+    }
+
     /// The size of the frame that it keeps alive.
     var keptBytes: Int { frame.keptBytes }
 
@@ -51,7 +61,7 @@ struct Command {
     /// Whether it may take long and no client waits for it, so that it is committed apart from messages.
     var isBackgroundWork: Bool {
         switch action {
-        case .send: false
+        case .send, .answering: false
         case .read: true
         case .step(let step): type(of: step).isBackgroundWork
         }
@@ -60,11 +70,16 @@ struct Command {
     var isImport: Bool { if case .step(let step) = action { type(of: step).isImport } else { false } }
 
     /// The number of rows it adds to a batch.
-    var rowCount: Int {
-        switch action {
+    var rowCount: Int { action.rowCount }
+}
+
+extension Command.Action {
+    fileprivate var rowCount: Int {
+        switch self {
         case .send(let send): send.messages.count
         case .read(let positions): positions.entries.count
         case .step(let step): step.rowCount
+        case .answering(let answer, let action): answer.rowCount + action.rowCount
         }
     }
 }

@@ -20,6 +20,8 @@ final class CommandOutcomes {
     /// than an immediate retry.
     private static let repeatedLimit = 8_192
     private var repeatedCount = 0
+    /// Takes a command that is to be carried out again. Returns false if there is no room for it.
+    var again: @Reactor (Command) -> Bool = { _ in false }
 
     init(
         bus: Bus, announcer: Announcer, queries: Queries, erasures: Erasures, revocations: Revocations,
@@ -54,6 +56,22 @@ final class CommandOutcomes {
         respondToSends(commands, plan.items, sent)
     }
 
+    /// A user was refused as no member. If that is because they are asked about the conversation, what they did accepts it: the
+    /// command comes again behind that. Neither a send nor its statement looks for a request: few are refused.
+    ///
+    /// - Returns: false when it has come again already. Then the refusal is the response.
+    func isAnswered(
+        _ command: Command, of conversation: ConversationID, by user: UserID, reopens: Bool = false
+    ) -> Bool {
+        guard let command = command.answering(AnswerRequest(of: conversation, by: user, reopens: reopens)) else {
+            return false
+        }
+        if !again(command) {
+            bus.respond(to: command.request, Problem(.overloaded, "too many requests are in flight"))
+        }
+        return true
+    }
+
     // MARK: Messages
 
     /// Announces messages in the order of the items, which is the order of `seq` within each conversation.
@@ -81,7 +99,9 @@ final class CommandOutcomes {
     private func respond(
         to command: Command, _ items: ArraySlice<SendItem>, _ outcomes: ArraySlice<SendStatement.Outcome?>
     ) {
-        let hasRepetition = outcomes.contains { if case .repeated = $0 { true } else { false } }
+        let areNew = outcomes.allSatisfy { if case .created = $0 { true } else { false } }
+        if !areNew, isRefusedAnswer(command, items, outcomes) { return }
+        let hasRepetition = !areNew && outcomes.contains { if case .repeated = $0 { true } else { false } }
         if hasRepetition {
             respondToRepetition(command.request, items, outcomes)
         } else {
@@ -89,6 +109,17 @@ final class CommandOutcomes {
                 for index in items.indices { append(items[index], outcomes[index], to: &buffer) }
             }
         }
+    }
+
+    /// Whether these messages come again, because their sender is no member and may be asked about the conversation.
+    private func isRefusedAnswer(
+        _ command: Command, _ items: ArraySlice<SendItem>, _ outcomes: ArraySlice<SendStatement.Outcome?>
+    ) -> Bool {
+        let isOfNoMember = outcomes.contains {
+            if case .refused(let problem) = $0 { problem.code == .forbidden } else { false }
+        }
+        guard isOfNoMember, let item = items.first else { return false }
+        return isAnswered(command, of: item.conversation, by: item.sender)
     }
 
     private func append(_ item: SendItem, _ outcome: SendStatement.Outcome?, to buffer: inout ByteBuffer) {

@@ -2,6 +2,8 @@
 /// memory.
 struct ConversationLimit: Sendable {
     let ofUser: Int32
+    /// Whether users are asked before a stranger brings them into a conversation. Then it is not in their list.
+    var asksStrangers = false
 
     /// The last tenth is reserved for the user's own conversations, so a user whose list others have filled can still
     /// create some.

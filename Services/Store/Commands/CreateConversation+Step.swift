@@ -2,6 +2,7 @@ import Bus
 import Models
 import Postgres
 import Reactor
+import ServiceKit
 import Slots
 import Wire
 
@@ -10,6 +11,9 @@ extension CreateConversation: BatchStep {
     static var statements: [Statement] { [CreateStatement.statement.untyped] }
 
     private var everybody: [UserID] { members + [creator] }
+
+    /// Of each, the direct conversation with the creator. (Their own is none.)
+    private var directs: [ConversationID] { everybody.map { DirectConversation.id($0, creator) } }
 
     var rowCount: Int { members.count + 1 }
 
@@ -35,11 +39,16 @@ extension CreateConversation: BatchStep {
             parameters.set(input.memberSlots, to: everybody.lazy.map(\.slot))
             parameters.set(input.limit, to: limit.ofUser)
             parameters.set(input.limitWhenAdded, to: limit.whenAddedByOthers)
+            parameters.set(input.directs, to: limit.asksStrangers ? directs : [])
+            parameters.set(input.asksStrangers, to: limit.asksStrangers)
         }
     }
 
     func finish(_ command: Command, _ rows: StepRows, _ outcomes: CommandOutcomes) {
         let (joined, obstacle) = CreateStatement.decode(rows[0])
+        if obstacle == .isRequested, outcomes.isAnswered(command, of: conversation, by: creator, reopens: true) {
+            return
+        }
         if let at = joined.first?.at { announce(at: at, joined, command.trace, outcomes.announcer) }
         let queries = outcomes.queries
         Reactor.spawn { await respond(to: command.request, obstacle, queries) }
@@ -50,11 +59,14 @@ extension CreateConversation: BatchStep {
     ) {
         // First, so that a session that joins here receives its first change like any other.
         for member in joined {
-            announcer.announce(
-                PrivateChangeFields(
-                    useq: member.useq, kind: .conversationJoined, at: member.at, conversation: conversation, lastSeq: 0,
-                    memberCount: everybody.count),
-                to: member.user, causedIn: conversation.slot)
+            var change = PrivateChangeFields(
+                useq: member.useq, kind: .conversationJoined, at: member.at, conversation: conversation, lastSeq: 0,
+                memberCount: everybody.count)
+            if member.isRequest {
+                change = PrivateChangeFields(
+                    useq: member.useq, kind: .request, at: member.at, conversation: conversation, isWaiting: true)
+            }
+            announcer.announce(change, to: member.user, causedIn: conversation.slot)
         }
         let content = ChangeFields.Content.conversation(
             kind: kind, title: title.isEmpty ? nil : title, createdAt: at, memberCount: everybody.count)
@@ -90,12 +102,15 @@ enum CreateStatement {
         let memberSlots: Parameter<[Slot]>
         let limit: Parameter<Int32>
         let limitWhenAdded: Parameter<Int32>
+        let directs: Parameter<[ConversationID]>
+        let asksStrangers: Parameter<Bool>
     }
 
     struct Columns: NamedFields {
         let member: Column<UserID?>
         let useq: Column<Int64?>
         let at: Column<Timestamp?>
+        let isRequest: Column<Bool?>
         let obstacle: Column<CreationObstacle?>
     }
 
@@ -106,6 +121,7 @@ enum CreateStatement {
         let user: UserID
         let useq: Int64
         let at: Timestamp
+        let isRequest: Bool
 
         /// Nil for an obstacle.
         init?(_ row: Row, _ columns: Columns) {
@@ -115,6 +131,7 @@ enum CreateStatement {
             self.user = user
             self.useq = useq
             self.at = at
+            isRequest = row[columns.isRequest] ?? false
         }
     }
 
@@ -132,11 +149,14 @@ enum CreationObstacle: Int16, PostgresEnum {
     case creatorHasTooMany = 2
     case memberHasTooMany = 3
     case memberIsBlocked = 4
+    /// The creator is asked about it, and says yes by this.
+    case isRequested = 5
 
     /// The text says whose list is full only if it is the creator's own.
     fileprivate var problem: Problem {
         switch self {
-        case .idIsTaken, .memberIsErased: Problem(.conflict, "another conversation has this id, or a member was erased")
+        case .idIsTaken, .memberIsErased, .isRequested:
+            Problem(.conflict, "another conversation has this id, or a member was erased")
         case .creatorHasTooMany: Problem(.conflict, "you are in as many conversations as a user may be")
         case .memberHasTooMany: Problem(.conflict, "members: one of them is in too many conversations")
         case .memberIsBlocked: Problem(.conflict, "members: you have blocked this user")

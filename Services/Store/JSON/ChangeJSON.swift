@@ -109,8 +109,12 @@ struct PrivateChangeFields {
     var profileVersion: Int64?
     /// `draft`; nil: there is none, or a later change has it.
     var draft: KeptDraft?
+    /// `request`: whether it waits.
+    var isWaiting: Bool?
     /// `conversation.joined`: the number of members. Not for clients.
     var memberCount = 0
+    /// `conversation.joined`: the position before the stay, where that is not `lastSeq`. Not for clients.
+    var start: Int64?
     /// `conversation.joined`: no change begins the stay. Not for clients.
     var joinsSilently = false
 
@@ -161,6 +165,7 @@ extension ByteBuffer {
         if let block = change.block { append(key: "blocked", json: block.isBlocked) }
         append(key: "profileVersion", json: change.profileVersion)
         append(change.draft)
+        if let isWaiting = change.isWaiting { append(key: "waiting", json: isWaiting) }
         endObject()
     }
 }

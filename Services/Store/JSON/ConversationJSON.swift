@@ -28,6 +28,8 @@ struct ConversationFields {
     var isArchived = false
     var isMuted = false
     var draft: KeptDraft?
+    /// A request that waits.
+    var isRequest = false
 }
 
 extension ConversationFields {
@@ -62,6 +64,7 @@ extension ByteBuffer {
         if conversation.isArchived { append(key: "archived", json: true) }
         if conversation.isMarkedUnread { append(key: "markedUnread", json: true) }
         append(conversation.draft)
+        if conversation.isRequest { append(key: "request", json: true) }
         endObject()
     }
 

@@ -126,7 +126,11 @@ extension ConversationFields {
         lastActivityAt = row[columns.shownAt]
         memberCount = Int(row[columns.memberCount])
         role = row[columns.role]
-        windows = zip(row[columns.joined], row[columns.ended]).map { Window(from: $0, through: $1 == 0 ? nil : $1) }
+        let ended = row[columns.ended]
+        isRequest = ended.last == RequestsStatement.end
+        windows = zip(row[columns.joined], ended).map {
+            Window(from: $0, through: $1 == 0 || $1 == RequestsStatement.end ? nil : $1)
+        }
         clearedSeq = row[columns.clearedSeq]
         unreadCount = Int(row[columns.unreadCount])
         readSeq = row[columns.readSeq]

@@ -32,6 +32,7 @@ enum PrivateFeedStatement {
         let readSeq: Column<Int64?>
         let aboutId: Column<UserID?>
         let isBlocked: Column<Bool?>
+        let isWaiting: Column<Bool?>
         let profileVersion: Column<Int64?>
         let draftText: Column<String?>
         let draftReplyId: Column<MessageID?>
@@ -82,6 +83,7 @@ extension PrivateChangeFields {
         joinsSilently = kind == .conversationJoined && row[columns.lastSeq] ?? 0 <= row[columns.seq] ?? 0
         profileVersion = row[columns.profileVersion]
         draft = row[columns.draftText].map { KeptDraft(text: $0, replyTo: row[columns.draftReplyId], at: at) }
+        isWaiting = row[columns.isWaiting]
         if kind == .blocked {
             block = Block(
                 user: row[columns.aboutId], isBlocked: row[columns.isBlocked] ?? false, seq: row[columns.seq] ?? 0)

@@ -93,14 +93,14 @@ extension Queries {
         }
     }
 
-    private func conversations(_ ids: [ConversationID], of reader: UserID) async throws -> Rows {
+    func conversations(_ ids: [ConversationID], of reader: UserID) async throws -> Rows {
         try await connection.query(ConversationStatement.byID) { parameters, input in
             ConversationStatement.set(ids, for: reader, of: input, in: &parameters)
         }
     }
 
     /// Adds what lies too far back for the statements.
-    private func completed(_ listed: [ListedConversation], of reader: UserID) async throws -> [ListedConversation] {
+    func completed(_ listed: [ListedConversation], of reader: UserID) async throws -> [ListedConversation] {
         var listed = listed
         var budget = UnreadWalk.Budget()
         try await countUnread(&listed, of: reader, &budget)
@@ -172,7 +172,7 @@ extension Queries {
 }
 
 /// A row of the list. The texts of its message live as long as the row, or the rows that it was later found in.
-private struct ListedConversation {
+struct ListedConversation {
     var conversation: ConversationFields
     private(set) var message: MessageFields?
     private(set) var parent: ParentView
@@ -211,7 +211,7 @@ private struct ListedConversation {
 }
 
 extension ByteBuffer {
-    fileprivate mutating func append(_ listed: ListedConversation, _ receipts: [Queries.MessageKey: Receipts]) {
+    mutating func append(_ listed: ListedConversation, _ receipts: [Queries.MessageKey: Receipts]) {
         append(
             listed.conversation,
             lastMessage: listed.message.map { message in

@@ -25,6 +25,7 @@ final class Queries {
             RevisionsStatement.statement.untyped, TapbacksStatement.statement.untyped,
             ReceiptsStatement.statement.untyped, SyncStatement.position.untyped, SenderCountsStatement.recent.untyped,
             SenderCountsStatement.stays.untyped, SettingsStatement.ofUser.untyped, BlocksStatement.statement.untyped,
+            RequestsStatement.statement.untyped,
             SettingsStatement.inConversation.untyped,
             UnreadStatement.blocks.untyped, UnreadStatement.latest.untyped,
         ] + ConversationStatement.all + LoneReceipts.statements + FeedStatement.queries + HistoryRows.statements
@@ -88,6 +89,7 @@ final class Queries {
         case .settings: try prepare(settings) { .user($0.user) }
         case .unreadTotal: try prepare(unreadTotal) { .user($0.user) }
         case .blocks: try prepare(blocks) { .user($0.user) }
+        case .requests: try prepare(requests) { .user($0.user) }
         case .profiles: try prepare(profiles) { .user($0.reader) }
         case .conversationSettings: try prepare(conversationSettings) { .user($0.reader) }
         case .exportedConversations: try prepare(exportedConversations) { .user($0.user) }

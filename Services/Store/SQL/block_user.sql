@@ -2,6 +2,9 @@
 -- or a new one begins behind it. To the other one stay goes on (`shadows`): nothing takes a position, and the conversation's row
 -- does not change, so that not even `sync` tells.
 --
+-- What the actor was asked about goes with the block, and they do not see it any more. Whoever they have not taken into their list
+-- has to ask again when the block ends ({asks}).
+--
 -- What was opened again and has nothing in it is taken back. An erased user cannot be blocked, which is no problem: there is
 -- nothing left to block.
 --
@@ -19,6 +22,7 @@
 -- :user         text
 -- :user_slot    smallint
 -- :is_blocked   boolean    from now on
+-- :asks_strangers boolean  whoever does not know somebody is asked first
 --
 -- > {write_result}
 WITH {prior_outcome},
@@ -37,6 +41,12 @@ stay AS MATERIALIZED (
 shadow AS MATERIALIZED (
     SELECT s.role FROM store.shadows s
     WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :actor AND s.left_seq IS NULL
+),
+own AS MATERIALIZED (
+    SELECT EXISTS (
+            SELECT FROM store.requests r
+            WHERE r.user_slot = :actor_slot AND r.user_id = :actor AND r.conversation_id = :conversation) AS has_request,
+        {asks(user_slot => :actor_slot, user => :actor, direct => :conversation)} AS asks
 ),
 verdict AS MATERIALIZED (
     SELECT d.problem, d.is_repeat,
@@ -88,10 +98,31 @@ shadowed AS (
     SELECT :slot, :conversation, :actor, stay.joined_seq, stay.role FROM moved, stay
     WHERE :is_blocked AND NOT EXISTS (SELECT FROM shadow)
 ),
+no_request AS (
+    DELETE FROM store.requests r USING moved
+    WHERE r.user_slot = :actor_slot AND r.user_id = :actor AND r.conversation_id = :conversation AND :is_blocked
+),
+no_reading AS (
+    DELETE FROM store.memberships s USING moved, own
+    WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :actor AND :is_blocked AND own.has_request
+),
+opening AS MATERIALIZED (
+    SELECT moved.last_seq + 1 AS joined_seq, shadow.role, moved.announced_at, own.asks FROM moved, shadow, own
+    WHERE NOT :is_blocked AND NOT EXISTS (SELECT FROM stay) AND NOT own.has_request
+),
+request AS (
+    INSERT INTO store.requests (
+        user_slot, user_id, conversation_id, slot, is_direct, direct_id, is_waiting, is_declined, at)
+    SELECT :actor_slot, :actor, :conversation, :slot, true, :conversation, true, false, o.announced_at
+    FROM opening o WHERE o.asks
+),
+reader AS (
+    INSERT INTO store.memberships (slot, conversation_id, user_id, joined_seq, left_seq, role, is_shadowed)
+    SELECT :slot, :conversation, :actor, o.joined_seq, {Int64.max}, o.role, true FROM opening o WHERE o.asks
+),
 opened AS (
     INSERT INTO store.memberships (slot, conversation_id, user_id, joined_seq, role, is_shadowed)
-    SELECT :slot, :conversation, :actor, moved.last_seq + 1, shadow.role, true FROM moved, shadow
-    WHERE NOT :is_blocked AND NOT EXISTS (SELECT FROM stay)
+    SELECT :slot, :conversation, :actor, o.joined_seq, o.role, true FROM opening o WHERE NOT o.asks
     RETURNING joined_seq
 ),
 listing AS MATERIALIZED (
@@ -117,6 +148,7 @@ stream AS (
 ),
 position AS MATERIALIZED (
     SELECT CASE WHEN EXISTS (SELECT FROM stay) = :is_blocked AND (:is_blocked OR EXISTS (SELECT FROM shadow))
+            AND (:is_blocked OR EXISTS (SELECT FROM opening o WHERE NOT o.asks))
         THEN moved.last_seq ELSE 0 END AS seq
     FROM moved
 ),

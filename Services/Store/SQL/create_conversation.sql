@@ -1,5 +1,6 @@
 -- Creates a conversation with its first members and reports it on each member's private stream. Who has blocked the creator is
--- a member to the others alone (`shadows`), and is told nothing. Returns one row per member who is told. If nothing is created, it
+-- a member to the others alone (`shadows`), and is told nothing. So is whoever does not know the creator, and has a request instead:
+-- a stay for reading alone, beside the list ({asks}). Returns one row per member who is told. If nothing is created, it
 -- returns one row with the obstacle alone.
 --
 -- Locks: the conversation's id (lock_keys), so two creations of it do not meet here; the members' slots (lock_users), so
@@ -16,10 +17,13 @@
 -- :member_slots         smallint[]
 -- :limit                integer    how many conversations a user may have
 -- :limit_when_added     integer    how many of these others may make
+-- :directs              uuid[]     of each member the direct conversation with the creator
+-- :asks_strangers       boolean    whoever does not know the creator is asked first
 --
 -- > member     text         NULL with an obstacle
 -- > useq       bigint       NULL with an obstacle
 -- > at         timestamptz  NULL with an obstacle
+-- > is_request boolean
 -- > obstacle   smallint     CreationObstacle, or NULL
 WITH joining AS MATERIALIZED (
     SELECT u.user_id, u.user_slot, {conversation_count(user_slot => u.user_slot, user => u.user_id)} AS count,
@@ -28,8 +32,20 @@ WITH joining AS MATERIALIZED (
         (SELECT true FROM store.blocks b
          WHERE b.user_slot = u.user_slot AND b.user_id = u.user_id AND b.blocked_id = :creator) IS NOT NULL AS blocks_creator,
         (SELECT true FROM store.blocks b
-         WHERE b.user_slot = :creator_slot AND b.user_id = :creator AND b.blocked_id = u.user_id) IS NOT NULL AS is_blocked
-    FROM unnest(:members, :member_slots) AS u(user_id, user_slot)
+         WHERE b.user_slot = :creator_slot AND b.user_id = :creator AND b.blocked_id = u.user_id) IS NOT NULL AS is_blocked,
+        u.user_id <> :creator AND {asks(
+            user_slot => u.user_slot, user => u.user_id, conversation => :conversation, direct => u.direct_id)} AS asks,
+        u.direct_id
+    FROM unnest(:members, :member_slots, :directs) AS u(user_id, user_slot, direct_id)
+),
+asked AS MATERIALIZED (
+    SELECT j.user_slot, j.user_id, j.count, j.direct_id,
+        {may_ask(
+            user_slot => j.user_slot, user => j.user_id, direct => j.direct_id,
+            is_direct => :kind = {ConversationKind.direct})} AS waits,
+        {is_told_of_request(
+            user_slot => j.user_slot, user => j.user_id, is_direct => :kind = {ConversationKind.direct})} AS is_told
+    FROM joining j WHERE j.asks AND NOT j.blocks_creator
 ),
 verdict AS MATERIALIZED (
     SELECT CASE
@@ -58,35 +74,63 @@ member AS (
     SELECT f.slot, f.id, j.user_id, 1,
         CASE WHEN j.user_id = :creator OR :kind = {ConversationKind.direct} THEN {MemberRole.owner}
             ELSE {MemberRole.member} END
-    FROM fresh f, joining j WHERE NOT j.blocks_creator
+    FROM fresh f, joining j WHERE NOT (j.blocks_creator OR j.asks)
+),
+request AS (
+    INSERT INTO store.requests (
+        user_slot, user_id, conversation_id, slot, is_direct, direct_id, is_waiting, is_declined, at)
+    SELECT a.user_slot, a.user_id, f.id, f.slot, :kind = {ConversationKind.direct}, a.direct_id, a.waits, NOT a.waits,
+        f.created_at
+    FROM fresh f, asked a
+),
+reader AS (
+    INSERT INTO store.memberships (slot, conversation_id, user_id, joined_seq, left_seq, role, is_shadowed)
+    SELECT f.slot, f.id, a.user_id, 1, {Int64.max},
+        CASE WHEN :kind = {ConversationKind.direct} THEN {MemberRole.owner} ELSE {MemberRole.member} END, true
+    FROM fresh f, asked a WHERE a.waits
 ),
 shadow AS (
     INSERT INTO store.shadows (slot, conversation_id, user_id, joined_seq, role)
     SELECT f.slot, f.id, j.user_id, 1,
         CASE WHEN :kind = {ConversationKind.direct} THEN {MemberRole.owner} ELSE {MemberRole.member} END
-    FROM fresh f, joining j WHERE j.blocks_creator
+    FROM fresh f, joining j WHERE j.blocks_creator OR j.asks
 ),
 shadow_listed AS (
     INSERT INTO store.shadow_listings (user_slot, user_id, conversation_id)
-    SELECT j.user_slot, j.user_id, f.id FROM fresh f, joining j WHERE j.blocks_creator
+    SELECT j.user_slot, j.user_id, f.id FROM fresh f, joining j WHERE j.blocks_creator OR j.asks
 ),
 listed AS (
     INSERT INTO store.inbox (user_slot, user_id, conversation_id, slot)
-    SELECT j.user_slot, j.user_id, f.id, f.slot FROM fresh f, joining j WHERE NOT j.blocks_creator
+    SELECT j.user_slot, j.user_id, f.id, f.slot FROM fresh f, joining j WHERE NOT (j.blocks_creator OR j.asks)
+),
+told AS (
+    SELECT j.user_slot, j.user_id, j.count + 1 AS count, false AS is_request
+    FROM joining j WHERE NOT (j.blocks_creator OR j.asks)
+    UNION ALL
+    SELECT a.user_slot, a.user_id, a.count, true FROM asked a WHERE a.waits AND a.is_told
 ),
 stream AS (
     INSERT INTO store.user_streams AS s (user_slot, user_id, last_useq, conversation_count)
-    SELECT j.user_slot, j.user_id, 1, j.count + 1 FROM fresh f, joining j WHERE NOT j.blocks_creator
+    SELECT t.user_slot, t.user_id, 1, t.count FROM fresh f, told t
     ON CONFLICT (user_id, user_slot)
     DO UPDATE SET last_useq = s.last_useq + 1, conversation_count = excluded.conversation_count
     RETURNING user_slot, user_id, last_useq
 ),
 private_change AS (
-    INSERT INTO store.user_changes (user_slot, user_id, useq, kind, at, slot, conversation_id, seq)
-    SELECT s.user_slot, s.user_id, s.last_useq, {PrivateKind.conversationJoined}, f.created_at, f.slot, f.id, 0
-    FROM stream s, fresh f
+    INSERT INTO store.user_changes (user_slot, user_id, useq, kind, at, slot, conversation_id, seq, is_waiting)
+    SELECT s.user_slot, s.user_id, s.last_useq,
+        CASE WHEN t.is_request THEN {PrivateKind.request} ELSE {PrivateKind.conversationJoined} END,
+        f.created_at, f.slot, f.id, 0, CASE WHEN t.is_request THEN true END
+    FROM stream s JOIN told t ON t.user_id = s.user_id CROSS JOIN fresh f
 )
-SELECT s.user_id AS member, s.last_useq AS useq, f.created_at AS at, NULL::smallint AS obstacle FROM stream s, fresh f
+SELECT s.user_id AS member, s.last_useq AS useq, f.created_at AS at, t.is_request, NULL::smallint AS obstacle
+FROM stream s JOIN told t ON t.user_id = s.user_id CROSS JOIN fresh f
 UNION ALL
-SELECT NULL, NULL, NULL, coalesce(v.obstacle, {CreationObstacle.idIsTaken})::smallint
+SELECT NULL, NULL, NULL, NULL, coalesce(v.obstacle, CASE
+    -- Who opens it as well says yes to it.
+    WHEN EXISTS (
+        SELECT FROM store.requests r
+        WHERE r.user_slot = :creator_slot AND r.user_id = :creator AND r.conversation_id = :conversation
+    ) THEN {CreationObstacle.isRequested}
+    ELSE {CreationObstacle.idIsTaken} END)::smallint
 FROM verdict v WHERE NOT EXISTS (SELECT FROM fresh)

@@ -1,4 +1,4 @@
--- Removes a conversation from the list of a user.
+-- Removes a conversation from the list of a user, or from what the user is asked about.
 --
 -- :user_slot    smallint
 -- :user         text
@@ -10,5 +10,8 @@ WITH unlisted AS (
 ), no_shadow AS (
     DELETE FROM store.shadow_listings l
     WHERE l.user_slot = :user_slot AND l.user_id = :user AND l.conversation_id = :conversation
+), no_request AS (
+    DELETE FROM store.requests r
+    WHERE r.user_slot = :user_slot AND r.user_id = :user AND r.conversation_id = :conversation
 )
 SELECT 0::bigint AS next

@@ -57,10 +57,10 @@ verdict AS MATERIALIZED (
         SELECT p.problem IS NOT NULL AS is_repeat, CASE
             {problems_of_actor}
             -- What is not in the user's list has no place in it.
-            WHEN NOT standing.is_member AND (
+            WHEN NOT standing.is_member AND coalesce((
                 SELECT i.is_removed FROM store.inbox i
                 WHERE i.user_slot = :actor_slot AND i.user_id = :actor AND i.conversation_id = :conversation
-            ) THEN {Problem.conflict}
+            ), true) THEN {Problem.conflict}
             WHEN :kind = {PrivateKind.pinned} AND :number IS NOT NULL AND (SELECT p.pin_order IS NULL FROM present p) AND (
                 SELECT count(*) FROM store.inbox i
                 WHERE i.user_slot = :actor_slot AND i.user_id = :actor AND i.pin_order IS NOT NULL

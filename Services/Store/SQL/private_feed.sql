@@ -25,6 +25,7 @@
 -- > read_seq                   bigint         how far the user has read, of a mark as unread
 -- > about_id                   text           of a block, or NULL
 -- > is_blocked                 boolean        of a block, or NULL
+-- > is_waiting                 boolean        of a request, or NULL
 -- > profile_version            bigint         of the user's profile, or NULL
 -- > draft_text                 text           of the draft that this change has told of; NULL: there is none, or a later change has it
 -- > draft_reply_id             uuid           or NULL
@@ -48,7 +49,7 @@ SELECT coalesce((SELECT u.last_useq FROM store.user_streams u WHERE u.user_slot 
     CASE WHEN f.kind = {PrivateKind.markedUnread} THEN coalesce((
         SELECT h.read_seq FROM receipt.published_horizons h
         WHERE h.slot = f.slot AND h.conversation_id = f.conversation_id AND h.user_id = :user), 0) END AS read_seq,
-    f.about_id, f.is_blocked,
+    f.about_id, f.is_blocked, f.is_waiting,
     CASE WHEN f.kind = {PrivateKind.profileChanged} THEN (
         SELECT p.version FROM store.profiles p WHERE p.user_slot = :user_slot AND p.user_id = :user) END AS profile_version,
     CASE WHEN f.kind = {PrivateKind.draft} THEN i.draft_text END AS draft_text,
@@ -56,7 +57,7 @@ SELECT coalesce((SELECT u.last_useq FROM store.user_streams u WHERE u.user_slot 
 FROM (VALUES (1)) one
 LEFT JOIN LATERAL (
     SELECT h.useq, h.kind, h.at, h.slot, h.conversation_id, h.seq, c.last_seq, c.member_count, h.message_id,
-        h.about_id, h.is_blocked,
+        h.about_id, h.is_blocked, h.is_waiting,
         CASE WHEN h.kind = {PrivateKind.conversationJoined}
             THEN {end_of_view(slot => h.slot, conversation => h.conversation_id, reader => :user)} END AS end_seq
     FROM store.user_changes h

@@ -26,6 +26,8 @@ FROM unnest(:user_slots, :users, :versions) WITH ORDINALITY AS u(user_slot, user
 CROSS JOIN LATERAL (
     SELECT count(*) < {ProfileStatements.fewConversations} AS has_few FROM (
         SELECT FROM store.inbox i WHERE i.user_slot = u.user_slot AND i.user_id = u.user_id
+        UNION ALL
+        SELECT FROM store.shadow_listings l WHERE l.user_slot = u.user_slot AND l.user_id = u.user_id
         LIMIT {ProfileStatements.fewConversations}) i
 ) size
 CROSS JOIN LATERAL (
@@ -40,11 +42,18 @@ CROSS JOIN LATERAL (
             ) theirs
             CROSS JOIN LATERAL (
                 SELECT i.slot, i.conversation_id FROM store.inbox i
-                WHERE i.user_slot = :user_slot AND i.user_id = :user AND i.conversation_id = theirs.conversation_id LIMIT 1
+                WHERE i.user_slot = :user_slot AND i.user_id = :user AND i.conversation_id = theirs.conversation_id
+                UNION ALL
+                SELECT q.slot, q.conversation_id FROM store.requests q
+                WHERE q.user_slot = :user_slot AND q.user_id = :user AND q.conversation_id = theirs.conversation_id
+                  AND q.is_waiting
+                LIMIT 1
             ) mine
             UNION ALL
             SELECT i.slot, i.conversation_id FROM store.inbox i
             WHERE NOT size.has_few AND i.user_slot = :user_slot AND i.user_id = :user
+            UNION ALL
+            SELECT q.slot, q.conversation_id FROM ({shown_requests}) q WHERE NOT size.has_few
         ) shared
         CROSS JOIN LATERAL (
             SELECT FROM store.memberships r

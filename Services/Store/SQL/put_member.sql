@@ -5,6 +5,10 @@
 -- and is added by somebody they have not blocked, becomes one to themselves, too: that takes no position (`opens`), for to the
 -- others they are one already.
 --
+-- A user who is asked first ({asks}) becomes a member to the others, too, and has a request: a stay for reading alone, beside the
+-- list, of which `detail` is negative. Whoever has a request or has declined one decides: adding them again changes nothing, and asks
+-- nobody who has declined, not even when they were taken out meanwhile.
+--
 -- Locks: the user's stream (lock_streams), so the list and the number of conversations in it stand until the commit; the
 -- user's slot (lock_users), so nobody becomes erased meanwhile.
 --
@@ -19,6 +23,8 @@
 -- :user_slot    smallint
 -- :role         smallint   MemberRole, or NULL: as it is, or a member
 -- :limit        integer    how many conversations others may put into a user's list
+-- :direct       uuid       the direct conversation of the two
+-- :asks_strangers boolean  whoever does not know the actor is asked first
 --
 -- > {write_result}
 WITH {prior_outcome},
@@ -31,7 +37,16 @@ own AS MATERIALIZED (
             WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :user AND s.left_seq IS NULL) AS has_stay,
         EXISTS (
             SELECT FROM store.blocks b
-            WHERE b.user_slot = :user_slot AND b.user_id = :user AND b.blocked_id = :actor) AS blocks_actor
+            WHERE b.user_slot = :user_slot AND b.user_id = :user AND b.blocked_id = :actor) AS blocks_actor,
+        {asks} AS asks,
+        EXISTS (
+            SELECT FROM store.requests r
+            WHERE r.user_slot = :user_slot AND r.user_id = :user AND r.conversation_id = :conversation
+              AND (r.is_waiting OR r.is_declined)) AS has_request
+),
+asked AS MATERIALIZED (
+    SELECT {may_ask(is_direct => false)} AS waits, {is_told_of_request(is_direct => false)} AS is_told
+    FROM own WHERE own.asks AND NOT own.blocks_actor AND NOT own.has_request
 ),
 listing AS MATERIALIZED (
     SELECT {conversation_count(user_slot => :user_slot, user => :user)} AS count,
@@ -44,7 +59,7 @@ verdict AS MATERIALIZED (
         d.is_allowed AND d.opens AND NOT d.takes_position AS opens
     FROM (SELECT d.*, d.problem = {Problem.none} AND NOT d.is_repeat AS is_allowed,
         NOT coalesce((SELECT s.role = coalesce(:role, s.role) FROM stay s), false) AS takes_position,
-        EXISTS (SELECT FROM stay) AND (SELECT NOT o.has_stay AND NOT o.blocks_actor FROM own o)
+        EXISTS (SELECT FROM stay) AND (SELECT NOT (o.has_stay OR o.blocks_actor OR o.has_request) FROM own o)
             AND (SELECT l.is_listed IS TRUE OR l.count < :limit FROM listing l) AS opens
     FROM standing LEFT JOIN prior p ON true CROSS JOIN LATERAL (
         SELECT p.problem IS NOT NULL AS is_repeat, CASE
@@ -82,7 +97,7 @@ moved AS (
 {keep_outcome},
 joining AS MATERIALIZED (
     SELECT moved.last_seq AS joined_seq, moved.announced_at AS at, coalesce(:role, {MemberRole.member}) AS role, false AS is_shadowed
-    FROM moved, own WHERE NOT EXISTS (SELECT FROM stay) AND NOT own.blocks_actor
+    FROM moved, own WHERE NOT EXISTS (SELECT FROM stay) AND NOT (own.blocks_actor OR own.asks)
     UNION ALL
     SELECT c.last_seq + 1, {ChangeTime.now}, s.role, true FROM conversation c, stay s, verdict v WHERE v.opens
 ),
@@ -94,8 +109,27 @@ joined AS (
 shadowed AS (
     INSERT INTO store.shadows (slot, conversation_id, user_id, joined_seq, role)
     SELECT :slot, :conversation, :user, moved.last_seq, coalesce(:role, {MemberRole.member})
-    FROM moved, own WHERE NOT EXISTS (SELECT FROM stay) AND own.blocks_actor
+    FROM moved, own WHERE NOT EXISTS (SELECT FROM stay) AND (own.blocks_actor OR own.asks)
     RETURNING joined_seq
+),
+request AS (
+    INSERT INTO store.requests (
+        user_slot, user_id, conversation_id, slot, is_direct, direct_id, is_waiting, is_declined, at)
+    SELECT :user_slot, :user, :conversation, :slot, false, :direct, asked.waits, NOT asked.waits, moved.announced_at
+    FROM moved, asked WHERE NOT EXISTS (SELECT FROM stay)
+    ON CONFLICT (user_id, conversation_id, user_slot) DO UPDATE
+    SET direct_id = excluded.direct_id, is_waiting = excluded.is_waiting, is_declined = excluded.is_declined, at = excluded.at
+),
+reader AS (
+    INSERT INTO store.memberships (slot, conversation_id, user_id, joined_seq, left_seq, role, is_shadowed)
+    SELECT :slot, :conversation, :user, moved.last_seq, {Int64.max}, coalesce(:role, {MemberRole.member}), true
+    FROM moved, asked WHERE NOT EXISTS (SELECT FROM stay) AND asked.waits
+    RETURNING joined_seq
+),
+-- What a stranger was refused, who has not added them now.
+no_request AS (
+    DELETE FROM store.requests r USING joined
+    WHERE r.user_slot = :user_slot AND r.user_id = :user AND r.conversation_id = :conversation
 ),
 shadow_listed AS (
     INSERT INTO store.shadow_listings (user_slot, user_id, conversation_id)
@@ -109,7 +143,8 @@ listed AS (
 ),
 promoted AS (
     UPDATE store.memberships s SET role = :role FROM moved
-    WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :user AND s.left_seq IS NULL
+    WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :user
+      AND (s.left_seq IS NULL OR s.left_seq = {Int64.max})
 ),
 promoted_shadow AS (
     UPDATE store.shadows s SET role = :role FROM moved
@@ -126,20 +161,27 @@ change AS (
 -- The new member's private stream says so.
 stream AS (
     INSERT INTO store.user_streams AS s (user_slot, user_id, last_useq, conversation_count)
-    SELECT :user_slot, :user, 1, l.count + CASE WHEN l.is_listed THEN 0 ELSE 1 END FROM joined, listing l
+    SELECT :user_slot, :user, 1, l.count + CASE WHEN l.is_listed OR EXISTS (SELECT FROM reader) THEN 0 ELSE 1 END
+    FROM (SELECT FROM joined UNION ALL SELECT FROM reader, asked WHERE asked.is_told) brought, listing l
     ON CONFLICT (user_id, user_slot)
     DO UPDATE SET last_useq = s.last_useq + 1, conversation_count = excluded.conversation_count,
         unlisted_count = s.unlisted_count - (SELECT CASE WHEN NOT l.is_listed THEN 1 ELSE 0 END FROM listing l)
     RETURNING last_useq
 ),
 private_change AS (
-    INSERT INTO store.user_changes (user_slot, user_id, useq, kind, at, slot, conversation_id, seq)
-    SELECT :user_slot, :user, stream.last_useq, {PrivateKind.conversationJoined}, j.at, :slot, :conversation, j.joined_seq - 1
+    INSERT INTO store.user_changes (user_slot, user_id, useq, kind, at, slot, conversation_id, seq, is_waiting)
+    SELECT :user_slot, :user, stream.last_useq, {PrivateKind.conversationJoined}, j.at, :slot, :conversation, j.joined_seq - 1,
+        NULL
     FROM stream, joining j
+    UNION ALL
+    SELECT :user_slot, :user, stream.last_useq, {PrivateKind.request}, moved.announced_at, :slot, :conversation, NULL, true
+    FROM stream, moved, reader
 )
 SELECT {write_result(
     positions => CASE WHEN v.opens THEN 0 ELSE 1 END, useq => (SELECT stream.last_useq FROM stream),
-    detail => (SELECT c.member_count + CASE WHEN v.opens THEN 0 ELSE 1 END FROM conversation c))}
+    detail => (
+        SELECT (c.member_count + CASE WHEN v.opens THEN 0 ELSE 1 END) * CASE WHEN EXISTS (SELECT FROM reader) THEN -1 ELSE 1 END
+        FROM conversation c))}
 FROM verdict v LEFT JOIN (
     SELECT m.last_seq, m.announced_at FROM moved m
     UNION ALL

@@ -19,7 +19,8 @@ verdict AS MATERIALIZED (
         d.problem = {Problem.none} AND NOT d.is_repeat
             AND NOT coalesce((SELECT p.kind = :kind FROM present p), false) AS is_due
     FROM standing LEFT JOIN prior p ON true LEFT JOIN target t ON true CROSS JOIN LATERAL (
-        SELECT p.problem IS NOT NULL AS is_repeat, CASE
+        -- Of who is asked nothing is kept: reacting accepts, and then this comes again (CommandOutcomes).
+        SELECT p.problem IS NOT NULL OR standing.is_asked AS is_repeat, CASE
             {problems_of_actor}
             WHEN NOT standing.is_member THEN {Problem.forbidden}
             WHEN t.seq IS NULL THEN {Problem.notFound}

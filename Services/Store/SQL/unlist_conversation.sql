@@ -17,7 +17,7 @@ verdict AS MATERIALIZED (
         d.problem = {Problem.none} AND NOT d.is_repeat AND NOT coalesce((
             SELECT i.is_removed FROM store.inbox i
             WHERE i.user_slot = :actor_slot AND i.user_id = :actor AND i.conversation_id = :conversation
-        ), false) AS is_due
+        ), true) AS is_due
     FROM standing LEFT JOIN prior p ON true CROSS JOIN LATERAL (
         SELECT p.problem IS NOT NULL AS is_repeat, CASE
             {problems_of_actor}

@@ -8,6 +8,7 @@ struct BlockUser: WriteKind {
     struct Input: NamedFields {
         let user: UserInput
         let isBlocked: Parameter<Bool>
+        let asksStrangers: Parameter<Bool>
     }
 
     static let statement = PreparedWrite<Input>("block_user", PackageResources.block_user_sql, .store)
@@ -15,9 +16,10 @@ struct BlockUser: WriteKind {
     let user: UserID
     let isBlocked: Bool
 
-    func set(_ input: Input, in parameters: inout Parameters, _: ConversationLimit) {
+    func set(_ input: Input, in parameters: inout Parameters, _ limit: ConversationLimit) {
         parameters.set(input.user, to: user)
         parameters.set(input.isBlocked, to: isBlocked)
+        parameters.set(input.asksStrangers, to: limit.asksStrangers)
     }
 
     var subject: UUIDBytes? { UUIDBytes(hashOf: (isBlocked ? "+" : "-") + user.name) }

@@ -16,9 +16,11 @@ struct ConversationWrite: BatchStep {
 
     init(from reader: inout ByteReader) throws(WireError) { self.init(try Write(from: &reader)) }
 
-    init(_ write: Write) {
+    init(_ write: Write) { self.init(write, write.kind) }
+
+    init(_ write: Write, _ kind: any WriteKind) {
         self.write = write
-        kind = write.action.kind
+        self.kind = kind
     }
 
     func lock(_ locks: inout Locks) {
@@ -44,6 +46,11 @@ struct ConversationWrite: BatchStep {
 
     func finish(_ command: Command, _ rows: StepRows, _ outcomes: CommandOutcomes) {
         let result = WriteStatement.decode(rows.row)
+        if result.problem == .forbidden, kind.answersRequests,
+            outcomes.isAnswered(command, of: write.conversation, by: write.actor)
+        {
+            return
+        }
         if let change = result.change {
             announce(change, rows, command.trace, outcomes.announcer)
             if kind.releasesMedia, change.detail ?? 0 > 0 { outcomes.releases.note(write.conversation.slot) }
@@ -61,17 +68,20 @@ struct ConversationWrite: BatchStep {
     @Reactor private func announce(
         _ change: WriteStatement.Result.Change, _ rows: StepRows, _ trace: TraceContext?, _ announcer: Announcer
     ) {
-        if let useq = change.useq, let notice = kind.notice(by: write.actor) {
-            var fields = PrivateChangeFields(
-                useq: useq, kind: notice.kind, at: change.at, conversation: write.conversation)
-            notice.fill(&fields, change)
-            announcer.announce(fields, to: notice.user, causedIn: write.conversation.slot)
-        }
+        announce(change, announcer)
         switch kind.changes {
         case .none: break
         case .message(let kind): announce(change, kind, of: rows[1], trace, announcer)
         case .any: announcer.announce(write.conversation, change.range, of: rows[1], trace)
         }
+    }
+
+    /// Announces what is told to a user alone.
+    @Reactor func announce(_ change: WriteStatement.Result.Change, _ announcer: Announcer) {
+        guard let useq = change.useq, let notice = kind.notice(by: write.actor) else { return }
+        var fields = PrivateChangeFields(useq: useq, kind: notice.kind, at: change.at, conversation: write.conversation)
+        notice.fill(&fields, change)
+        announcer.announce(fields, to: notice.user, causedIn: write.conversation.slot)
     }
 
     /// Announces the change of a message. None has happened to one that is not there yet.
@@ -102,7 +112,7 @@ struct ConversationWrite: BatchStep {
 }
 
 extension WriteKind {
-    fileprivate func add(_ write: Write, _ request: RequestKey, _ limit: ConversationLimit, to batch: inout Batch) {
+    func add(_ write: Write, _ request: RequestKey?, _ limit: ConversationLimit, to batch: inout Batch) {
         batch.execute(Self.statement) { parameters, input in
             parameters.set(input.write, to: write, subject, request)
             set(input.own, in: &parameters, limit)

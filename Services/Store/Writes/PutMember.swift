@@ -1,5 +1,6 @@
 import Models
 import Postgres
+import ServiceKit
 import Slots
 import Wire
 
@@ -12,6 +13,8 @@ struct PutMember: WriteKind {
         let user: UserInput
         let role: Parameter<MemberRole?>
         let limit: Parameter<Int32>
+        let direct: Parameter<ConversationID>
+        let asksStrangers: Parameter<Bool>
     }
 
     static let statement = PreparedWrite<Input>("put_member", PackageResources.put_member_sql, .store)
@@ -19,11 +22,20 @@ struct PutMember: WriteKind {
     let user: UserID
     /// Nil: unchanged, or member.
     let role: MemberRole?
+    let adder: UserID
+
+    init(user: UserID, role: MemberRole?, by adder: UserID) {
+        self.user = user
+        self.role = role
+        self.adder = adder
+    }
 
     func set(_ input: Input, in parameters: inout Parameters, _ limit: ConversationLimit) {
         parameters.set(input.user, to: user)
         parameters.set(input.role, to: role)
         parameters.set(input.limit, to: limit.whenAddedByOthers)
+        parameters.set(input.direct, to: DirectConversation.id(user, adder))
+        parameters.set(input.asksStrangers, to: limit.asksStrangers)
     }
 
     var subject: UUIDBytes? { UUIDBytes(hashOf: user.name) }
@@ -36,6 +48,11 @@ struct PutMember: WriteKind {
     /// The session is live after the position before the one that made the user a member.
     func notice(by _: UserID) -> PrivateNotice? {
         PrivateNotice(to: user, .conversationJoined) { fields, change in
+            guard change.detail ?? 0 > 0 else {
+                fields.kind = .request
+                fields.isWaiting = true
+                return
+            }
             // Of who was a member to the others before, no change tells.
             fields.joinsSilently = change.positions == 0
             fields.lastSeq = change.seq - change.positions

@@ -17,6 +17,7 @@ struct SetTapback: WriteKind {
     }
 
     var changes: WriteChanges { .message(.tapbackSet) }
+    var answersRequests: Bool { true }
     var content: WriteContent? { messageContent }
 
     func explanation(of code: Problem.Code) -> String? {

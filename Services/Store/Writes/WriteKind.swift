@@ -36,6 +36,9 @@ protocol WriteKind: Sendable {
     /// Reads the response, which is the present state, also when the write is repeated. Nil: 204 without a body.
     var content: WriteContent? { get }
 
+    /// Whether it accepts a request that waits, where the actor is no member for that alone.
+    var answersRequests: Bool { get }
+
     /// Whether messages may lose attachments, of which `media` is to be told. The write's `detail` says how many did.
     var releasesMedia: Bool { get }
 
@@ -52,6 +55,7 @@ extension WriteKind {
     func lock(_: inout Locks, for _: Write) {}
     func notice(by _: UserID) -> PrivateNotice? { nil }
     var content: WriteContent? { nil }
+    var answersRequests: Bool { false }
     var releasesMedia: Bool { false }
     func explanation(of _: Problem.Code) -> String? { nil }
 }
@@ -60,16 +64,16 @@ extension WriteKind where Input == NoFields {
     func set(_: Input, in _: inout Parameters, _: ConversationLimit) {}
 }
 
-extension Write.Action {
+extension Write {
     /// The type that carries it out.
     var kind: any WriteKind {
-        switch self {
+        switch action {
         case .edit(let message, let text): EditMessage(message: message, text: text)
         case .deleteForEveryone(let message): DeleteMessage(message: message)
         case .hide(let message): HideMessage(message: message)
         case .setTapback(let message, let kind): SetTapback(message: message, kind: kind)
         case .removeTapback(let message): RemoveTapback(message: message)
-        case .putMember(let user, let role): PutMember(user: user, role: role)
+        case .putMember(let user, let role): PutMember(user: user, role: role, by: actor)
         case .removeMember(let user): RemoveMember(user: user)
         case .rename(let title): RenameConversation(title: title)
         case .clearHistory(let through): ClearHistory(through: through)
@@ -78,13 +82,18 @@ extension Write.Action {
         case .mark(let mark): MarkConversation(mark: mark)
         case .block(let user, let isBlocked): BlockUser(user: user, isBlocked: isBlocked)
         case .draft(let text, let replyTo): PutDraft(text: text, replyTo: replyTo)
+        case .acceptRequest: AcceptRequest()
+        case .declineRequest: DeclineRequest()
         }
     }
+}
 
+extension Write.Action {
     static let kinds: [any WriteKind.Type] = [
         EditMessage.self, DeleteMessage.self, HideMessage.self, SetTapback.self, RemoveTapback.self, PutMember.self,
         RemoveMember.self, RenameConversation.self, ClearHistory.self, PutConversationSettings.self,
-        UnlistConversation.self, MarkConversation.self, BlockUser.self, PutDraft.self,
+        UnlistConversation.self, MarkConversation.self, BlockUser.self, PutDraft.self, AcceptRequest.self,
+        DeclineRequest.self,
     ]
 }
 

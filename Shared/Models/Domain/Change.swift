@@ -101,13 +101,16 @@ public struct PrivateChange: Hashable, Sendable, Codable {
     public var profileVersion: Int64?
     /// The draft after `draft`. Nil: there is none, or, when it is told again, a later change has it.
     public var draft: KeptDraft?
+    /// Whether a request waits, after `request`.
+    public var waiting: Bool?
 
     public init(
         useq: Int64, kind: PrivateKind, at: Timestamp, conversationId: ConversationID? = nil,
         messageId: MessageID? = nil, throughSeq: Int64? = nil, readSeq: Int64? = nil, lastSeq: Int64? = nil,
         readReceipts: Bool? = nil, presence: Bool? = nil, inherited: [InheritedSetting]? = nil,
         mutedUntil: Timestamp? = nil, pinOrder: Int64? = nil, archivedSeq: Int64? = nil, markedUnread: Bool? = nil,
-        userId: UserID? = nil, blocked: Bool? = nil, profileVersion: Int64? = nil, draft: KeptDraft? = nil
+        userId: UserID? = nil, blocked: Bool? = nil, profileVersion: Int64? = nil, draft: KeptDraft? = nil,
+        waiting: Bool? = nil
     ) {
         self.useq = useq
         self.kind = .known(kind)
@@ -128,5 +131,6 @@ public struct PrivateChange: Hashable, Sendable, Codable {
         self.blocked = blocked
         self.profileVersion = profileVersion
         self.draft = draft
+        self.waiting = waiting
     }
 }

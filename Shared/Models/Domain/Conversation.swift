@@ -38,13 +38,15 @@ public struct Conversation: Hashable, Sendable, Codable, Identifiable {
     public var markedUnread: Bool?
     /// What the user has written here and not sent, on whatever device.
     public var draft: KeptDraft?
+    /// A request that waits: the user reads it, and is no member. Nil: no.
+    public var request: Bool?
 
     public init(
         id: ConversationID, kind: ConversationKind, title: String? = nil, createdAt: Timestamp, lastSeq: Int64,
         lastActivityAt: Timestamp, lastMessage: Message? = nil, memberCount: Int, role: MemberRole,
         windows: [Window], clearedSeq: Int64 = 0, unreadCount: Int = 0, readSeq: Int64 = 0, deliveredSeq: Int64 = 0,
         mutedUntil: Timestamp? = nil, pinOrder: Int64? = nil, archivedSeq: Int64? = nil, archived: Bool? = nil,
-        markedUnread: Bool? = nil, draft: KeptDraft? = nil
+        markedUnread: Bool? = nil, draft: KeptDraft? = nil, request: Bool? = nil
     ) {
         self.id = id
         self.kind = .known(kind)
@@ -66,12 +68,13 @@ public struct Conversation: Hashable, Sendable, Codable, Identifiable {
         self.archived = archived
         self.markedUnread = markedUnread
         self.draft = draft
+        self.request = request
     }
 }
 
 extension Conversation {
     /// Whether the user is a member now. A former member reads their windows and writes nothing.
-    public var isMember: Bool { windows.last.map { $0.to == nil } ?? false }
+    public var isMember: Bool { request != true && windows.last.map { $0.to == nil } ?? false }
 
     public func isMuted(at now: Timestamp) -> Bool { mutedUntil.map { $0 > now } ?? false }
 

@@ -17,6 +17,11 @@ public struct Limits: Hashable, Sendable, Codable {
     public var draftsPerUser: Int?
     /// The users that one user may block. Absent from a server without blocks.
     public var blockedUsers: Int?
+    /// The requests of direct conversations that a user is shown, and as many of groups. Absent, like what follows, from a
+    /// server without requests.
+    public var waitingRequests: Int?
+    /// Who has to ask before they reach a user.
+    public var messageRequests: Open<MessageRequests>?
     /// The length of a display name in Unicode scalars. Absent, like what follows up to `profileWriters`, from a server
     /// without profiles.
     public var displayNameCharacters: Int?

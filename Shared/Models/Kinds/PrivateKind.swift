@@ -14,6 +14,7 @@ public enum PrivateKind: UInt8, CaseIterable, ContractName {
     case blocked = 12
     case profileChanged = 13
     case draft = 14
+    case request = 15
 
     public var name: StaticString {
         switch self {
@@ -31,6 +32,7 @@ public enum PrivateKind: UInt8, CaseIterable, ContractName {
         case .blocked: "blocked"
         case .profileChanged: "profile.changed"
         case .draft: "draft"
+        case .request: "request"
         }
     }
 }

@@ -77,6 +77,7 @@ extension Reader {
             Write(conversation, by: bob, key: nil, .mark(.pinned(order: -7))),
             Write(conversation, by: bob, key: nil, .block(alice, true)),
             Write(conversation, by: bob, key: nil, .draft("té", replyTo: message)),
+            Write(conversation, by: bob, key: nil, .acceptRequest),
             Write(conversation, by: bob, key: nil, .deleteForEveryone(message))),
         layout(
             SyncQuery(

@@ -3,7 +3,7 @@ import Postgres
 import SimulationSupport
 import Wire
 
-// Members, clearing and settings: `PutMember`, `RemoveMember`, `ClearHistory`, `UnlistConversation`,
+// Members, clearing and settings: `PutMember`, `RemoveMember`, `AcceptRequest`, `ClearHistory`, `UnlistConversation`,
 // `PutConversationSettings`, `PutSettings`, `MergedReads`.
 extension Database {
     /// $8 user · $9 their slot · $10 role · $11 limit of the user's conversations, which no user reaches here
@@ -50,6 +50,11 @@ extension Database {
             tables.users[writing.actor]!.marks[writing.conversation] = Tables.Marks(mutedUntil: muted)
             return .due(tell(writing.actor, .conversationRemoved, writing.conversation))
         }
+    }
+
+    /// Nobody is asked here: who is no member stays none.
+    func acceptRequest(_ arguments: Arguments) -> [SimulatedRow] {
+        write(arguments, reporting: { .init(positions: nil, detail: $0.map { Int64($0.memberCount) }) }) { _ in .void }
     }
 
     private func isOwner(_ writing: Writing) -> Bool {

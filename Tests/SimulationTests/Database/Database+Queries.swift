@@ -63,7 +63,8 @@ extension Database {
             null(Int64.self), null(Int16.self), null(Timestamp.self), null(ConversationID.self), null(Int64.self),
             null(Int64.self), null(MessageID.self), null(Bool.self), null(Bool.self), null(Bool.self), null(Int32.self),
             null(Timestamp.self), null(Int64.self), null(Int64.self), null(Int64.self), null(Int64.self),
-            null(UserID.self), null(Bool.self), null(Int64.self), null(String.self), null(MessageID.self),
+            null(UserID.self), null(Bool.self), null(Bool.self), null(Int64.self), null(String.self),
+            null(MessageID.self),
         ]
     }
 
@@ -95,7 +96,7 @@ extension Database {
             change.kind == .markedUnread ? id.flatMap { tables.conversations[$0] }?.horizons[user]?.read ?? 0 : nil
         return [
             SimulatedValue(marks?.mutedUntil), SimulatedValue(marks?.pinOrder), SimulatedValue(marks?.archived),
-            SimulatedValue(marks?.unread), SimulatedValue(read), null(UserID.self), null(Bool.self),
+            SimulatedValue(marks?.unread), SimulatedValue(read), null(UserID.self), null(Bool.self), null(Bool.self),
             null(Int64.self), null(String.self), null(MessageID.self),
         ]
     }

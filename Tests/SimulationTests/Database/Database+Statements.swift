@@ -41,6 +41,7 @@ extension Database {
         "remove_tapback": { $0.removeTapback($1) },
         "clear_history": { $0.clearHistory($1) },
         "unlist_conversation": { $0.unlist($1) },
+        "accept_request": { $0.acceptRequest($1) },
         "put_conversation_settings": { $0.putConversationSettings($1) },
         "mark_conversation": { $0.mark($1) },
         "put_settings": { $0.putSettings($1) },

@@ -53,8 +53,8 @@ extension Database {
 
     /// What a statement returns whether the write is due or not.
     struct Report {
-        /// The number of positions that the write takes if it is due.
-        var positions: Int64 = 0
+        /// The number of positions that the write takes if it is due. Nil: the statement says it only then.
+        var positions: Int64? = 0
         /// The value that the private change reports.
         var detail: Int64?
     }
@@ -132,7 +132,7 @@ extension Database {
         let moved = effect.flatMap { _ in tables.conversations[conversation] }
         return [
             SimulatedValue(problem), SimulatedValue(isRepeat), SimulatedValue(effect != nil),
-            SimulatedValue(moved?.lastSeq), SimulatedValue(moved.map { report.positions > 0 ? $0.lastAt : clock }),
+            SimulatedValue(moved?.lastSeq), SimulatedValue(moved.map { report.positions ?? 0 > 0 ? $0.lastAt : clock }),
             SimulatedValue(report.positions), SimulatedValue(effect?.useq), SimulatedValue(report.detail),
         ]
     }

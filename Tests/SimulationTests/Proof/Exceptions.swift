@@ -43,6 +43,8 @@ enum Exceptions {
     /// Statements that services prepare and no client of the simulation makes them execute.
     static let notSimulated: [String: String] = [
         "block_user": "its clients block nobody; the generated histories of Tests/System do",
+        "decline_request": "nobody has to ask; the generated histories of Tests/System have who does",
+        "requests": "nobody has to ask",
         "next_block": "its clients block nobody, and nobody is erased with blocks",
         "erase_block": "its clients block nobody, and nobody is erased with blocks",
         "create_conversation": "its clients have conversations from the start",

@@ -19,8 +19,14 @@ removal AS (
 ),
 departed AS (
     UPDATE store.memberships s SET left_seq = removal.seq FROM removal
-    WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :user AND s.left_seq IS NULL
+    WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :user
+      AND (s.left_seq IS NULL OR s.left_seq = {Int64.max})  -- A request ends, too.
     RETURNING s.user_id
+),
+-- What was declined stays so, and what was not counts on ({may_ask}): taking out must not be a way to ask for ever.
+no_request AS (
+    UPDATE store.requests r SET is_waiting = false FROM removal
+    WHERE r.user_slot = :user_slot AND r.user_id = :user AND r.conversation_id = :conversation AND r.is_waiting
 ),
 departed_shadow AS (
     UPDATE store.shadows s SET left_seq = removal.seq FROM removal
@@ -28,7 +34,8 @@ departed_shadow AS (
 ),
 inherited AS (
     UPDATE store.memberships s SET role = {MemberRole.owner} FROM heir, moved
-    WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = heir.user_id AND s.left_seq IS NULL
+    WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = heir.user_id
+      AND (s.left_seq IS NULL OR s.left_seq = {Int64.max})
 ),
 inherited_shadow AS (
     UPDATE store.shadows s SET role = {MemberRole.owner} FROM heir, moved
