@@ -6,7 +6,7 @@ import { compare } from "./copy/digest.ts";
 import { complete, markTried, refuse, sendable } from "./copy/outbox-rows.ts";
 import { syncPosition } from "./copy/position.ts";
 import { type HTTPRequest, outboxRequest, syncRequest } from "./http.ts";
-import type { FrameFromClient, FrameFromServer, UserId } from "./model.ts";
+import type { ConversationId, FrameFromClient, FrameFromServer, UserId } from "./model.ts";
 import { type OutboxResponse, OutboxSender } from "./outbox/sender.ts";
 import type { SyncEvent, SyncNotice, SyncResponse, SyncStep } from "./sync/events.ts";
 import { Synchronizer } from "./sync/synchronizer.ts";
@@ -90,6 +90,12 @@ export class Session {
   pump(): void {
     this.hasNewRows = true;
     this.run();
+  }
+
+  /** The user goes on writing a draft, or turns away from it. */
+  writes(id: ConversationId, isWriting: boolean): void {
+    this.sender.writes(id, isWriting ? this.outside.now() : undefined);
+    this.pump();
   }
 
   /** The network is back, or the page is in front: nothing waits any longer. */
@@ -189,6 +195,9 @@ export class Session {
     if (step.token) this.needToken(step.token === "fresh");
     for (const notice of step.notices) {
       this.listener.notice(notice);
+      if (notice.notice === "connection") {
+        this.sender.connected(notice.state === "online" ? this.outside.now() : undefined);
+      }
       if (notice.notice === "digest") await this.compare(notice);
     }
   }

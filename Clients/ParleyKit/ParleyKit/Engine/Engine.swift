@@ -114,6 +114,7 @@ package actor Engine {
     func disconnect() {
         guard isConnected else { return }
         isConnected = false
+        sender.turnsAway()
         handle([.stop])
         if !isActive { cancelCalls() }
     }
@@ -127,6 +128,7 @@ package actor Engine {
             await withCheckedContinuation { continuation in
                 guard !Task.isCancelled else { return continuation.resume() }
                 catchingUp[number] = continuation
+                sender.turnsAway()
                 activate()
                 handle([.catchUp])
                 pump()
@@ -227,6 +229,7 @@ package actor Engine {
             hub.set(Presence(isOnline: presence.online, lastSeen: presence.lastSeen), of: presence.userId)
         case .caughtUp:
             isCaughtUp = true
+            sender.caughtUp()
             planPump()
         case .digest(let id, let digest): compare(digest, of: id)
         }
@@ -234,6 +237,7 @@ package actor Engine {
 
     private func take(_ state: ConnectionState) {
         hub.set(state)
+        sender.connected(state == .online, at: clock.now)
         guard state == .online else { return }
         proveToken()
         // The network is back.

@@ -89,7 +89,7 @@ extension LocalStore {
         ).compactMap(\.self)
     }
 
-    private func replace(_ key: Int64, with write: PendingWrite) throws(StorageError) {
+    func replace(_ key: Int64, with write: PendingWrite) throws(StorageError) {
         try connection.run("UPDATE outbox SET write = ?2 WHERE key = ?1", key, String(json: write))
     }
 
@@ -164,6 +164,7 @@ extension LocalStore {
             try store(response, row)
             try storeUntold(row)
             if row.fileCount > 0 { try keepFiles(ofRow: row.key, at: row.at) }
+            if case .draft = row.write, let id = row.conversation { return try completeDraft(row.key, in: id) }
             try connection.run("DELETE FROM outbox WHERE key = ?1", row.key)
             if case .mark(_, let version) = row.write, let id = row.conversation {
                 try completeMark(after: version, in: id)
@@ -236,6 +237,7 @@ extension LocalStore {
         try write { () throws(StorageError) in
             switch row.write {
             case .send: try fail(row, problem)
+            case .draft: if let id = row.conversation { try refuseDraft(row.key, in: id, problem) }
             // Nobody waits for these.
             case .read: try connection.run("DELETE FROM outbox WHERE key = ?1", row.key)
             default:

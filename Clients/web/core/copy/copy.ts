@@ -115,7 +115,7 @@ export class CopyWriter {
   }
 
   /**
-   * Takes the copy away, except drafts and outbox. What waits there to be read or cleared is a position of a history that
+   * Takes the copy away, except the outbox, drafts among it. What waits there to be read or cleared is a position of a history that
    * is gone: in another one it could stand for messages that the user never saw.
    */
   async discardAll(): Promise<void> {
