@@ -218,8 +218,8 @@ package final class SimulatedDevice {
         if step.discards { sender.restart() }
         try carryOut(step)
         scheduleWake()
-        // An echo may have set later rows free.
-        if step.writes.contains(where: { if case .change = $0 { true } else { false } }) { try pump() }
+        // An echo may have set later rows free, the end of a draft another one.
+        if step.writes.contains(where: { if case .change = $0 { true } else { $0.isDraft } }) { try pump() }
     }
 
     private func carryOut(_ step: SyncStep) throws {

@@ -170,8 +170,8 @@ export class Session {
     const writes = steps.flatMap((step) => step.writes);
     if (writes.length) await this.store((copy) => applyWrites(copy, writes));
     for (const step of steps) if (!this.isClosed) await this.carryOut(step);
-    // An echo may have set later rows free.
-    if (writes.some(({ write }) => write === "change")) this.hasNewRows = true;
+    // An echo may have set later rows free, the end of a draft another one.
+    if (writes.some(({ write }) => write === "change" || write === "privateChange")) this.hasNewRows = true;
   }
 
   private async store(body: (copy: CopyWriter) => Promise<void>): Promise<void> {

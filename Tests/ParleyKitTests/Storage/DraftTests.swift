@@ -141,6 +141,17 @@ import Testing
         #expect(try desk.shown == "too many" && desk.waiting.isEmpty)
     }
 
+    @Test("a draft waits for its conversation to be created")
+    func beingCreated() throws {
+        let desk = try Desk()
+        try desk.store.enqueue(.createGroup(members: [ben], title: nil), in: other, at: time(1), key: key(2))
+        try desk.store.setDraft(Draft(text: "first words"), in: other, at: time(2), key: key(3))
+        #expect(try desk.waiting.map(\.write.kind) == ["create"])
+        #expect(try desk.store.listRow(other)?.draft?.text == "first words")
+        try desk.store.complete(try desk.put(), with: .conversation(head(lastSeq: 1)))
+        #expect(try desk.waiting.map(\.write.kind) == ["draft"])
+    }
+
     @Test("a reply without a text is kept on this device alone")
     func replyWithoutText() throws {
         var desk = try Desk()

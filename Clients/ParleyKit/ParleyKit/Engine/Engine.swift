@@ -204,7 +204,7 @@ package actor Engine {
         hub.raise(writes.topics)
         let current = incarnation
         for step in steps where incarnation == current { carryOut(step) }
-        // An echo may have set later rows of the outbox free.
+        // An echo may have set later rows of the outbox free, the end of a draft another one.
         if writes.contains(where: \.isChange) { planPump() }
         scheduleWake()
     }
@@ -400,6 +400,10 @@ enum Look: Hashable, Sendable {
 
 extension SyncWrite {
     fileprivate var isChange: Bool {
-        if case .change = self { true } else { false }
+        switch self {
+        case .change: true
+        case .privateChange(let change): change.kind == .draft
+        default: false
+        }
     }
 }

@@ -306,7 +306,8 @@ extension LocalStore {
             ).compactMap(\.self))
     }
 
-    /// The first rows that may be sent: not the messages behind one that failed, or whose files are on their way.
+    /// The first rows that may be sent: not the messages behind one that failed, or whose files are on their way, and no draft
+    /// in a conversation that is being created.
     package func sendable(limit: Int) throws(StorageError) -> [OutboxRow] {
         let rows = try connection.all(
             """
@@ -316,6 +317,8 @@ extension LocalStore {
                 WHERE f.conversation_id = o.conversation_id AND f.key < o.key AND (f.state = 1 OR f.files > 0)
                     AND (f.state = 1 OR f.files > (
                         SELECT count(*) FROM uploads u WHERE u.outbox_key = f.key AND u.is_ready = 1))))
+                AND NOT (o.kind = 'draft' AND EXISTS (
+                    SELECT 1 FROM outbox c WHERE c.conversation_id = o.conversation_id AND c.kind = 'create'))
             ORDER BY o.key LIMIT ?1
             """, limit, read: Self.outboxRow)
         return try withFiles(rows.compactMap(\.self))

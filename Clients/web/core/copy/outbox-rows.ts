@@ -261,12 +261,14 @@ export function outboxOf(rows: Reading, conversationId: ConversationId): Promise
   return rows.all("outbox", { index: "conversation", from: conversationId, to: conversationId });
 }
 
-/** The rows that may be sent: not the messages behind one that failed. */
+/** The rows that may be sent: not the messages behind one that failed, and no draft where the conversation is being created. */
 export async function sendable(rows: Reading): Promise<OutboxRow[]> {
-  const blocked = new Set<ConversationId>();
-  return (await rows.all("outbox")).filter(({ state, write, conversationId }) => {
+  const [blocked, created] = [new Set<ConversationId>(), new Set<ConversationId>()];
+  return (await rows.all("outbox")).filter(({ state, write: { kind }, conversationId }) => {
     if (state === "failed") blocked.add(conversationId);
-    return state === "waiting" && !(write.kind === "send" && blocked.has(conversationId));
+    if (kind === "create") created.add(conversationId);
+    const waits = kind === "send" && blocked.has(conversationId) || kind === "draft" && created.has(conversationId);
+    return state === "waiting" && !waits;
   });
 }
 

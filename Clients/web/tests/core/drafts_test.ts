@@ -156,6 +156,13 @@ Deno.test("one that is refused stays here and is not repeated, and goes when the
   expectEqual([await desk.shown(), (await desk.waiting()).length], ["too many", 0]);
 });
 
+Deno.test("a draft waits for its conversation to be created", async () => {
+  const desk = await Desk.begin();
+  await desk.copy.write({ kind: "create", members: ["ben"] });
+  await desk.write("first words");
+  expectEqual((await desk.waiting()).map(({ write }) => write.kind), ["create"]);
+});
+
 Deno.test("a reply without a text is kept on this device alone", async () => {
   const desk = await Desk.begin();
   await desk.tell("text", 10);
