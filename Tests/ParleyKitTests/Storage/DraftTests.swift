@@ -84,6 +84,23 @@ import Testing
         #expect(try desk.shown == "and elsewhere" && desk.states.isEmpty)
     }
 
+    @Test("what was told while nobody listened comes without its draft, and ends the waiting for it")
+    func replay() throws {
+        var desk = try Desk()
+        try desk.write("here")
+        try desk.store.complete(try desk.put(), with: .done)
+        // Put here, and taken away by another device.
+        try desk.tell(nil, at: 101)
+        try desk.tell(nil, at: 102)
+        #expect(try desk.shown == nil && desk.states.isEmpty)
+        try desk.write("again", at: 200)
+        let row = try desk.put()
+        try desk.tell(nil, at: 201)
+        try desk.tell("elsewhere", at: 202)
+        try desk.store.complete(row, with: .done)
+        #expect(try desk.shown == "elsewhere" && desk.states.isEmpty)
+    }
+
     @Test("of two that do not know of each other the newer one stays with the server, and none is lost")
     func conflict() throws {
         var desk = try Desk()

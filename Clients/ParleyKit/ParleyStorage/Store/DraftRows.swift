@@ -96,11 +96,11 @@ extension LocalStore {
     func tell(_ told: KeptDraft?, in id: ConversationID, isWhole: Bool = false) throws(StorageError) {
         let draft = told.map { Draft(text: $0.text, replyTo: $0.replyTo) }
         let isNews = draft != (try toldDraft(in: id))
-        guard isWhole || isNews else { return }
+        if isNews { try setTold(draft, in: id) }
         let own = try ownDrafts(in: id)
-        try setTold(draft, in: id)
-        // Told again, a change of before comes without its draft: also without one it may be of any that was put.
-        let last = own.last { $0.row.wasTried && (isWhole || draft == nil || Draft.kept($0.draft) == draft) }
+        var last = own.last { $0.row.wasTried && (isWhole || Draft.kept($0.draft) == draft) }
+        // Told again, a change of before comes without its draft: then it may be of any that was put.
+        if draft == nil, last == nil { last = own.last { $0.row.wasTried } }
         for each in own where each.row.wasTried && each.key <= last?.key ?? 0 {
             if each.isPut {
                 try remove(each.key)

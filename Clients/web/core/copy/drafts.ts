@@ -64,15 +64,14 @@ export async function tellDraft(
 ): Promise<void> {
   const draft = told && { text: told.text, replyTo: told.replyTo };
   const isNews = !isSame(draft, (await copy.head(id))?.draft);
-  if (!isWhole && !isNews) return;
+  if (isNews) await setTold(copy, id, draft);
   const own = await ownDrafts(copy, id);
-  await setTold(copy, id, draft);
-  // Told again, a change of before comes without its draft: also without one it may be of any that was put.
-  const last = own.findLast(({ wasTried, write }) =>
-    wasTried && (isWhole || !draft || isSame(kept(write.draft), draft))
-  );
-  for (const row of own) {
-    if (!row.wasTried || row.key > (last?.key ?? 0)) continue;
+  const put = own.filter(({ wasTried }) => wasTried);
+  // Told again, a change of before comes without its draft: then it may be of any that was put.
+  const last = put.findLast(({ write }) => isWhole || isSame(kept(write.draft), draft)) ??
+    (draft ? undefined : put.at(-1));
+  for (const row of put) {
+    if (row.key > (last?.key ?? 0)) continue;
     if (isPut(row)) await copy.rows.remove("outbox", row.key);
     else await copy.rows.put("outbox", { ...row, write: { ...row.write, isTold: true } });
   }

@@ -102,6 +102,22 @@ Deno.test("what came before it on the server does not jump into what was put", a
   expectEqual([await desk.shown(), await desk.rows()], ["and elsewhere", []]);
 });
 
+Deno.test("what was told while nobody listened comes without its draft, and ends the waiting for it", async () => {
+  const desk = await Desk.begin();
+  await desk.write("here");
+  await desk.answer(await desk.put());
+  // Put here, and taken away by another device.
+  await desk.tell(undefined, 43_201);
+  await desk.tell(undefined, 43_202);
+  expectEqual([await desk.shown(), await desk.rows()], [undefined, []]);
+  await desk.write("again");
+  const row = await desk.put();
+  await desk.tell(undefined, 43_203);
+  await desk.tell("elsewhere", 43_204);
+  await desk.answer(row);
+  expectEqual([await desk.shown(), await desk.rows()], ["elsewhere", []]);
+});
+
 Deno.test("of two that do not know of each other the newer one stays with the server, and none is lost", async () => {
   const desk = await Desk.begin();
   await desk.write("written at noon");
