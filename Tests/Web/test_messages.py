@@ -120,17 +120,17 @@ def test_a_draft_and_its_reply_survive_a_reload(people):
 
 def test_a_draft_is_on_the_other_device_until_it_is_sent(people, browser):
     alice, bob = people("alice", "bob")
-    group = alice.group("Drafts", bob)
+    group = alice.group("Shared", bob)
     alice.group("Elsewhere", bob)
     alice.say(group, "A question")
-    phone = bob.open().choose("Drafts")
+    phone = bob.open().choose("Shared")
     other = Person(bob.system, browser, bob.name)
     try:
         desk = other.open().choose("Elsewhere")
         phone.act("A question", "Reply")
         phone.field.press_sequentially("half a thou")
-        expect(desk.option("Drafts")).to_contain_text("Draft half a thou")
-        desk.choose("Drafts")
+        expect(desk.option("Shared")).to_contain_text("Draft half a thou")
+        desk.choose("Shared")
         expect(desk.field).to_have_value("half a thou")
         expect(desk.button("Cancel reply")).to_be_visible()
         # The field that is only looked at follows; the one in which somebody writes does not.
@@ -146,8 +146,8 @@ def test_a_draft_is_on_the_other_device_until_it_is_sent(people, browser):
         phone.field.press("Enter")
         phone.shows("half a thought!!")
         expect(phone.field).to_have_value("")
-        expect(desk.option("Drafts")).not_to_contain_text("Draft")
-        desk.choose("Drafts")
+        expect(desk.option("Shared")).not_to_contain_text("Draft")
+        desk.choose("Shared")
         expect(desk.field).to_have_value("")
         assert draft_of(bob, group) is None
     finally:
@@ -157,11 +157,11 @@ def test_a_draft_is_on_the_other_device_until_it_is_sent(people, browser):
 
 def test_a_draft_of_no_connection_waits_and_is_never_overwritten(people):
     alice, bob = people("alice", "bob")
-    group = alice.group("Drafts", bob)
-    tab = bob.open().choose("Drafts")
+    group = alice.group("Shared", bob)
+    tab = bob.open().choose("Shared")
     bob.context.set_offline(True)
     tab.field.press_sequentially("from the tunnel")
-    expect(tab.option("Drafts")).to_contain_text("Draft from the tunnel")
+    expect(tab.option("Shared")).to_contain_text("Draft from the tunnel")
     bob.call("PUT", f"/v1/conversations/{group}/draft", {"text": "from the desk"})
     bob.context.set_offline(False)
     alice.say(group, "Are you there?")

@@ -165,6 +165,7 @@ export class Conversations extends HTMLElement {
         isPinned ? "pinned" : "",
         row.isMuted ? "muted" : "",
         row.isBlocked ? "blocked" : "",
+        row.draft?.text ? "draft" : "",
         this.#previewText(row),
         briefTime(time),
       ].filter((part) => part).map(plain).join(", "),

@@ -153,7 +153,7 @@ export async function upgrade(version: number): Promise<string[]> {
   const draft = { text: "half", replyTo: "m" };
   const expected = {
     account: { only: 0, userId: "anna", token: "t", isListComplete: false },
-    heads: [{ id: "a", marks: { pinOrder: 1 } }],
+    heads: [earlierHead],
     message: { conversationId: "a", id: "m", seq: 1 },
     outbox: [
       { conversationId: "a", write: { kind: "unlist" }, state: "waiting", wasTried: true },
@@ -168,6 +168,13 @@ export async function upgrade(version: number): Promise<string[]> {
   if (`${texts}` !== "unlist,half a thought") wrong.push(`${texts}`);
   return wrong;
 }
+
+const earlierHead = {
+  ...{ id: "a", needsHead: false, headSeq: 1, kind: "group", createdAt: "", lastSeq: 1, lastActivityAt: "2026" },
+  ...{ memberCount: 2, role: "member", windows: [{ from: 1 }], clearedSeq: 0, readSeq: 1, deliveredSeq: 1 },
+  ...{ toldUnread: { count: 0, seq: 1, after: 1 }, cursor: 1, firstCursor: 0, statusVersion: 0, ranges: [[1, 1]] },
+  ...{ topSeq: 1, epoch: 0, marks: { pinOrder: 1 }, toldMarks: 15 },
+};
 
 function storeNames(): Promise<string[]> {
   return new Promise((resolve, reject) => {
@@ -194,7 +201,7 @@ function makeEarlier(version: number): Promise<void> {
       heads.createIndex("activity", ["lastActivityAt", "id"]);
       heads.createIndex("unread", "unread");
       heads.createIndex("pinned", "marks.pinOrder");
-      heads.add({ id: "a", marks: { pinOrder: 1 } });
+      heads.add(earlierHead);
       const messages = make("messages", ["conversationId", "seq"]);
       messages.createIndex("id", ["conversationId", "id"]);
       messages.add({ conversationId: "a", id: "m", seq: 1 });
