@@ -28,6 +28,8 @@ struct OpenConversation {
     var mode = Mode.message
     /// What the copy has, or is to have, as a draft. While the user writes, `draft` differs from it.
     private var kept: Draft?
+    /// As the copy showed it last.
+    private var shown: Draft?
     /// The copy does not show it yet: what it shows is older.
     private var isKeeping = false
 
@@ -68,12 +70,13 @@ struct OpenConversation {
     mutating func keep() -> [ChatEffect] {
         guard hasUnsavedDraft else { return [] }
         kept = draft
-        isKeeping = true
+        isKeeping = kept != shown
         return [.keepDraft(id, kept)]
     }
 
     /// Takes over what was written on another device, or that it was sent there, unless the user is writing here.
-    mutating func takeOver(_ shown: Draft?) {
+    mutating func takeOver(_ draft: Draft?) {
+        shown = draft
         if shown == kept { isKeeping = false }
         guard shown != kept, !isKeeping, !hasUnsavedDraft else { return }
         kept = shown

@@ -58,6 +58,8 @@ export class Composer extends HTMLElement {
   #keepDraft = gathered(300, () => void this.#saveDraft());
   /** What the copy has, or is to have, as a draft. While the user writes, the field differs from it. */
   #kept?: Draft;
+  /** As the copy showed it last. */
+  #shown?: Draft;
   /** The copy does not show it yet: what it shows is older. */
   #isKeeping = false;
 
@@ -261,10 +263,11 @@ export class Composer extends HTMLElement {
   async #saveDraft(): Promise<void> {
     if (isSame(this.#draft, this.#kept)) return;
     this.#kept = this.#draft;
-    this.#isKeeping = true;
+    this.#isKeeping = !isSame(this.#kept, this.#shown);
     await this.#client.setDraft(this.#id, this.#kept).catch((error) => {
       console.warn("parley: the draft is not kept", error);
-      this.#isKeeping = false;
+      // It stays in its field.
+      [this.#kept, this.#isKeeping] = [this.#shown, false];
     });
   }
 
@@ -275,6 +278,7 @@ export class Composer extends HTMLElement {
 
   /** Takes over what was written elsewhere, or that it was sent, unless the user is writing here. */
   takeDraft(draft?: Draft): void {
+    this.#shown = draft;
     if (isSame(draft, this.#kept)) return void (this.#isKeeping = false);
     if (this.#isKeeping || !isSame(this.#draft, this.#kept)) return;
     this.#kept = draft;

@@ -261,7 +261,7 @@ export function outboxOf(rows: Reading, conversationId: ConversationId): Promise
   return rows.all("outbox", { index: "conversation", from: conversationId, to: conversationId });
 }
 
-/** The rows that may be sent: not the messages behind one that failed, and no draft where the conversation is being created. */
+/** The rows that may be sent: not the messages behind one that failed, and no draft in a conversation that is being created. */
 export async function sendable(rows: Reading): Promise<OutboxRow[]> {
   const [blocked, created] = [new Set<ConversationId>(), new Set<ConversationId>()];
   return (await rows.all("outbox")).filter(({ state, write: { kind }, conversationId }) => {
