@@ -17,6 +17,7 @@ enum ChatUpdate {
     case members(ConversationID, [Membership])
     case typing(ConversationID, [UserID])
     case presence(online: Set<UserID>, lastSeen: [UserID: Timestamp])
+    /// What could not be sent after all.
     case draft(ConversationID, Draft)
     case uploads(ConversationID, [MessageID: UploadProgress])
     /// Whether messages with files may be replied to.
@@ -53,7 +54,8 @@ struct ListEntry: Equatable {
     var other: UserID?
     /// The latest message, which may be one that is on its way.
     var latest: TimelineRow?
-    var draft: String?
+    /// What is being written, on whichever device.
+    var draft: Draft?
     /// Whether the server refused a message that is still there.
     var hasFailed = false
     /// Whether the other user of a direct conversation is blocked.
@@ -84,6 +86,8 @@ enum ChatEffect: Equatable {
     case markRead(Int64)
     case typing(Bool)
     case keepDraft(ConversationID, Draft?)
+    /// The user has turned away: other devices have the draft at once.
+    case putDraft(ConversationID)
     case search(String)
     case createGroup([UserID], title: String?)
     case direct(UserID)

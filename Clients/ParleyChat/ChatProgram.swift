@@ -101,7 +101,18 @@ package final class ChatProgram {
         for observer in observers + (open?.observers ?? []) { observer.cancel() }
         detail?.cancel()
         listObserver?.cancel()
+        if screen.connection == .online { await sendRest() }
         await parley.close()
+    }
+
+    /// What the user wrote last is with the server and on their other devices, if that takes no time.
+    private func sendRest() async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { [parley] in await parley.catchUp() }
+            group.addTask { try? await Task.sleep(for: .seconds(1)) }
+            await group.next()
+            group.cancelAll()
+        }
     }
 
     private func leave() {
@@ -149,7 +160,7 @@ package final class ChatProgram {
         if draftTimer == nil, screen.talk?.hasUnsavedDraft ?? false {
             draftTimer = Reactor.after(.seconds(1)) { [self] in
                 draftTimer = nil
-                if let effect = screen.unsavedDraft() { carryOut([effect]) }
+                carryOut(screen.keepDraft())
             }
         }
         guard typingTimer == nil, screen.talk?.typingSince != nil else { return }
@@ -233,10 +244,6 @@ package final class ChatProgram {
                 for await uploads in talk.uploads { apply(.uploads(id, uploads)) }
             },
             Reactor.spawn { [self] in apply(.repliesToAttachments(await parley.repliesToAttachments)) },
-            Reactor.spawn { [self] in
-                guard let draft = await talk.draft else { return }
-                apply(.draft(id, draft))
-            },
         ]
         open = OpenedTalk(talk: talk, timeline: timeline, observers: observers)
     }
@@ -283,6 +290,9 @@ package final class ChatProgram {
         case .keepDraft(let id, let draft):
             let talk = parley.conversation(id)
             act.yield { [self] in await attempt { () throws(ParleyError) in try await talk.setDraft(draft) } }
+        case .putDraft(let id):
+            let talk = parley.conversation(id)
+            act.yield { await talk.putDraft() }
         case .search(let words): find(words)
         case .createGroup(let members, let title):
             begin { parley throws(ParleyError) in try await parley.createGroup(with: members, title: title) }
@@ -405,7 +415,7 @@ extension ChatProgram: DescriptorHandler {
 extension ListEntry {
     fileprivate init(_ row: ConversationRow) {
         self.init(
-            conversation: row.conversation, other: row.counterpart, latest: row.preview, draft: row.draft?.text,
+            conversation: row.conversation, other: row.counterpart, latest: row.preview, draft: row.draft,
             hasFailed: row.hasFailedMessage, isBlocked: row.isBlocked)
     }
 }

@@ -42,10 +42,9 @@ extension ChatScreen {
         let text = talk.editor.text.contains { !$0.isWhitespace } ? talk.editor.text : ""
         self.talk?.editor.replace(with: "")
         self.talk?.mode = .message
-        self.talk?.hasUnsavedDraft = false
         self.talk?.selected = nil
         leavePanel()
-        return endTyping() + [.sendFile(path: path, text, replyTo: parent), .keepDraft(talk.id, nil)] + scrollToEnd()
+        return endTyping() + [.sendFile(path: path, text, replyTo: parent)] + keepDraft() + scrollToEnd()
     }
 
     func lines(of panel: AttachPanel) -> [Line] {

@@ -139,7 +139,9 @@ extension ChatScreen {
 
     private func preview(of entry: ListEntry) -> String {
         if entry.hasFailed { return "Not sent" }
-        if let draft = entry.draft, entry.conversation.id != talk?.id { return "Draft: \(HarmlessText.line(draft))" }
+        if let draft = entry.draft?.text, !draft.isEmpty, entry.conversation.id != talk?.id {
+            return "Draft: \(HarmlessText.line(draft))"
+        }
         guard let message = entry.latest?.message else { return "No messages yet" }
         return MessagePreview.line(
             of: message, viewer: user, naming: entry.conversation.kind == .group, maker: maker, limit: listWidth)

@@ -163,7 +163,6 @@ extension ChatScreen {
             return []
         }
         self.talk?.mode = .message
-        self.talk?.hasUnsavedDraft = true
         switch talk.mode {
         case .edit(let id, let draft):
             self.talk?.editor.replace(with: draft)
@@ -173,8 +172,7 @@ extension ChatScreen {
             var parent: MessageID?
             if case .reply(let id, _, _) = talk.mode { parent = id }
             // At once, so that nobody finds as a draft what was sent.
-            self.talk?.hasUnsavedDraft = false
-            return endTyping() + [.send(text, replyTo: parent), .keepDraft(talk.id, nil)] + scrollToEnd()
+            return endTyping() + [.send(text, replyTo: parent)] + keepDraft() + scrollToEnd()
         }
     }
 
@@ -186,7 +184,6 @@ extension ChatScreen {
             self.talk?.mode = .message
         case .reply:
             self.talk?.mode = .message
-            self.talk?.hasUnsavedDraft = true
         case .message:
             if talk.place != .end || isSplit { return scrollToEnd() }
             focus = .list

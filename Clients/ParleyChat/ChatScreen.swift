@@ -80,7 +80,10 @@ struct ChatScreen {
         case .resized(let size): self.size = size
         case .list(let list, let hasMore): take(list, hasMore)
         case .unread(let count): unread = count
-        case .info(let entry) where entry.conversation.id == talk?.id: talk?.entry = entry
+        case .info(let entry) where entry.conversation.id == talk?.id:
+            talk?.entry = entry
+            talk?.takeOver(entry.draft)
+            resumeReply()
         case .timeline(let id, let timeline) where id == talk?.id: take(timeline)
         case .receipts(let id, let receipts) where id == talk?.id: take(receipts)
         case .members(let id, let members) where id == talk?.id: talk?.members = members
@@ -174,7 +177,7 @@ struct ChatScreen {
         makeBubbles()
     }
 
-    /// What was being written here before, unless the user has begun again already.
+    /// What could not be sent, unless the user has begun again already.
     private mutating func take(_ draft: Draft) {
         guard var talk, talk.editor.isEmpty, talk.mode == .message else { return }
         talk.editor.replace(with: draft.text)
@@ -203,7 +206,9 @@ struct ChatScreen {
         self.now = now
         switch key {
         case .focusIn: isLookedAt = true
-        case .focusOut: isLookedAt = false
+        case .focusOut:
+            isLookedAt = false
+            return turnAway() + afterwards()
         default:
             notice = nil
             return press(key) + afterwards()
@@ -295,16 +300,15 @@ struct ChatScreen {
     }
 
     /// Keeps what was being written in the conversation.
-    mutating func leave() -> [ChatEffect] {
-        guard let talk else { return [] }
-        return endTyping() + [.keepDraft(talk.id, talk.draft)]
-    }
+    mutating func leave() -> [ChatEffect] { endTyping() + turnAway() }
 
     /// The draft, if it is not stored.
-    mutating func unsavedDraft() -> ChatEffect? {
-        guard let talk, talk.hasUnsavedDraft else { return nil }
-        self.talk?.hasUnsavedDraft = false
-        return .keepDraft(talk.id, talk.draft)
+    mutating func keepDraft() -> [ChatEffect] { talk?.keep() ?? [] }
+
+    /// The user goes on somewhere else, perhaps on another device.
+    private mutating func turnAway() -> [ChatEffect] {
+        guard let id = talk?.id else { return [] }
+        return keepDraft() + [.putDraft(id)]
     }
 
     // MARK: Places
@@ -332,9 +336,7 @@ struct ChatScreen {
 
     /// What is written has changed: the others are told, unless it is an edit.
     mutating func noteTyping() -> [ChatEffect] {
-        guard var talk else { return [] }
-        talk.hasUnsavedDraft = true
-        self.talk = talk
+        guard let talk else { return [] }
         if case .edit = talk.mode { return [] }
         if talk.editor.isEmpty { return endTyping() }
         self.talk?.typingSince = now

@@ -26,8 +26,12 @@ struct OpenConversation {
 
     var editor = TextEditor()
     var mode = Mode.message
-    /// Whether what is written differs from the draft that is stored.
-    var hasUnsavedDraft = false
+    /// What the copy has, or is to have, as a draft. While the user writes, `draft` differs from it.
+    private var kept: Draft?
+    /// As the copy showed it last.
+    private var shown: Draft?
+    /// The copy does not show it yet: what it shows is older.
+    private var isKeeping = false
 
     /// What is at the lower edge of the screen.
     var place = Place.end
@@ -57,6 +61,30 @@ struct OpenConversation {
         case .message: editor.isEmpty ? nil : Draft(text: editor.text)
         case .reply(let parent, _, _): Draft(text: editor.text, replyTo: parent)
         case .edit(_, let draft): draft.isEmpty ? nil : Draft(text: draft)
+        }
+    }
+
+    var hasUnsavedDraft: Bool { draft != kept }
+
+    /// Has what is written kept, if it is not.
+    mutating func keep() -> [ChatEffect] {
+        guard hasUnsavedDraft else { return [] }
+        kept = draft
+        isKeeping = kept != shown
+        return [.keepDraft(id, kept)]
+    }
+
+    /// Takes over what was written on another device, or that it was sent there, unless the user is writing here.
+    mutating func takeOver(_ draft: Draft?) {
+        shown = draft
+        if shown == kept { isKeeping = false }
+        guard shown != kept, !isKeeping, !hasUnsavedDraft else { return }
+        kept = shown
+        if case .edit(let message, _) = mode {
+            mode = .edit(message, draft: shown?.text ?? "")
+        } else {
+            editor.replace(with: shown?.text ?? "")
+            mode = shown?.replyTo.map { .reply(to: $0, sender: nil, preview: nil) } ?? .message
         }
     }
 }

@@ -93,7 +93,7 @@ struct Device {
     mutating func deeds() -> [ChatEffect] {
         done().filter {
             switch $0 {
-            case .typing, .keepDraft: false
+            case .typing, .keepDraft, .putDraft: false
             default: true
             }
         }

@@ -13,7 +13,7 @@ import Testing
         var device = Device()
         var second = entry(2, title: nil, kind: .direct)
         second.other = ben
-        second.draft = "not yet"
+        second.draft = Draft(text: "not yet")
         var first = entry(1, unread: 3)
         first.latest = row(1, by: cleo, "see\nyou")
         device.apply(.list([first, second], hasMore: true))
@@ -179,13 +179,45 @@ import Testing
         var device = Device([row(1)])
         device.type("half")
         device.press(.control("q"))
-        #expect(device.done().suffix(2) == [.keepDraft(talkId(), Draft(text: "half")), .quit])
+        #expect(device.done().suffix(3) == [.keepDraft(talkId(), Draft(text: "half")), .putDraft(talkId()), .quit])
         var other = Device([])
         other.apply(.draft(talkId(), Draft(text: "half", replyTo: messageId(1))))
         other.show([row(1, by: ben, "nine?")])
         #expect(other.shows("> half") && other.shows("Reply to ben: nine?"))
         other.apply(.draft(talkId(), Draft(text: "older")))
         #expect(other.shows("> half"))
+    }
+
+    @Test("what another device has written comes into the composer, and nothing while the user is writing there")
+    func draftsOfOthers() {
+        var device = Device([row(1, by: ben, "nine?")])
+        func told(_ draft: Draft?) -> ChatUpdate {
+            var entry = entry(lastSeq: 1)
+            entry.draft = draft
+            return .info(entry)
+        }
+        device.apply(told(Draft(text: "from afar", replyTo: messageId(1))))
+        #expect(device.shows("> from afar") && device.shows("Reply to ben: nine?"))
+        device.apply(told(Draft(text: "from afar, and on")))
+        #expect(device.shows("> from afar, and on") && !device.shows("Reply to"))
+        device.apply(told(nil))
+        #expect(!device.shows("from afar"))
+
+        device.type("here")
+        device.apply(told(Draft(text: "from afar")))
+        #expect(device.shows("> here"))
+        // Until it is shown that what was written is kept, what is shown is older.
+        device.press(.focusOut)
+        #expect(device.done().suffix(2) == [.keepDraft(talkId(), Draft(text: "here")), .putDraft(talkId())])
+        device.apply(told(Draft(text: "from afar")))
+        #expect(device.shows("> here"))
+        device.apply(told(Draft(text: "here")))
+        device.apply(told(Draft(text: "here and there")))
+        #expect(device.shows("> here and there"))
+        device.press(.enter)
+        #expect(device.done().contains(.keepDraft(talkId(), nil)))
+        device.apply(told(Draft(text: "here and there")))
+        #expect(!device.shows("> here"))
     }
 
     @Test("a former member can read and not write")

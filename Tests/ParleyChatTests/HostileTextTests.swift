@@ -22,7 +22,7 @@ import Testing
             var device = Device(columns: columns, rows: rows, [row(1, by: ben, text), reply, refused(3, text)])
             var listed = entry(title: text)
             listed.latest = row(1, by: ben, text)
-            listed.draft = text
+            listed.draft = Draft(text: text)
             device.apply(.list([listed], hasMore: false))
             expectWhole(device)
             device.apply(.names(UserNames([ben: text, anna: text])))

@@ -17,8 +17,8 @@ def terminals(tmp_path):
     """Opens terminals, which end with the test: `alice = terminals(system, "alice")`."""
     opened = []
 
-    def open_terminal(system, user, *words, **size) -> ChatTerminal:
-        opened.append(ChatTerminal(system, user, tmp_path / user, *words, **size))
+    def open_terminal(system, user, *words, device="", **size) -> ChatTerminal:
+        opened.append(ChatTerminal(system, user, tmp_path / f"{user}{device}", *words, **size))
         return opened[-1]
 
     yield open_terminal
@@ -443,6 +443,27 @@ def test_a_draft_and_a_paste(single, terminals, names, tmp_path):
     alice.wait("> one", "  two")
     alice.press("enter")
     alice.wait("Sent", absent=("> one",))
+
+
+def test_a_draft_is_on_all_devices_of_its_user(single, terminals, names):
+    alice_name, bob_name, _ = names
+    phone = terminals(single, alice_name)
+    begin(phone, bob_name)
+    desk = terminals(single, alice_name, device="-desk")
+    phone.type("half a thou")
+    desk.wait("Draft: half a thou")
+    desk.press("enter")
+    desk.wait("> half a thou")
+    desk.type("ght")
+    desk.press("look away")
+    phone.wait("> half a thought")
+    desk.press("look", "enter")
+    phone.wait("half a thought", absent=("> half a thought",))
+    # Whoever leaves has it on the other device, also at once.
+    phone.type("and another")
+    phone.press("quit")
+    assert phone.ended() == 0
+    desk.wait("> and another")
 
 
 def served_digest(system, name: str) -> str:

@@ -39,6 +39,11 @@ def test_a_damaged_copy_is_replaced_with_what_was_not_sent(page):
     assert page.evaluate("core.replaceDamaged()") == []
 
 
+@pytest.mark.parametrize("version", [3, 4])
+def test_a_copy_of_an_earlier_version_opens_with_all_that_it_had(page, version):
+    assert page.evaluate("version => core.upgrade(version)", version) == []
+
+
 @pytest.mark.parametrize(
     ("response", "answer"),
     [

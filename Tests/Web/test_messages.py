@@ -1,8 +1,11 @@
 """What is done with messages: replies, edits, deletions, tapbacks, drafts, mentions."""
 
 import re
+import time
 
+from people import Person
 from playwright.sync_api import expect
+from system import PATIENCE
 
 
 def test_a_reply_quotes_its_parent_and_jumps_to_it(people):
@@ -113,6 +116,69 @@ def test_a_draft_and_its_reply_survive_a_reload(people):
     tab.field.press_sequentially("ght")
     tab.field.press("Enter")
     expect(tab.message("half a thought").locator("blockquote")).to_contain_text("A question")
+
+
+def test_a_draft_is_on_the_other_device_until_it_is_sent(people, browser):
+    alice, bob = people("alice", "bob")
+    group = alice.group("Shared", bob)
+    alice.group("Elsewhere", bob)
+    alice.say(group, "A question")
+    phone = bob.open().choose("Shared")
+    other = Person(bob.system, browser, bob.name)
+    try:
+        desk = other.open().choose("Elsewhere")
+        phone.act("A question", "Reply")
+        phone.field.press_sequentially("half a thou")
+        expect(desk.option("Shared")).to_contain_text("Draft half a thou")
+        desk.choose("Shared")
+        expect(desk.field).to_have_value("half a thou")
+        expect(desk.button("Cancel reply")).to_be_visible()
+        # The field that is only looked at follows; the one in which somebody writes does not.
+        desk.field.press("End")
+        desk.field.press_sequentially("ght")
+        desk.choose("Elsewhere")
+        expect(phone.field).to_have_value("half a thought")
+        phone.field.press("End")
+        phone.field.press_sequentially("!")
+        bob.call("PUT", f"/v1/conversations/{group}/draft", {"text": "from afar"})
+        phone.field.press_sequentially("!")
+        expect(phone.field).to_have_value("half a thought!!")
+        phone.field.press("Enter")
+        phone.shows("half a thought!!")
+        expect(phone.field).to_have_value("")
+        expect(desk.option("Shared")).not_to_contain_text("Draft")
+        desk.choose("Shared")
+        expect(desk.field).to_have_value("")
+        assert draft_of(bob, group) is None
+    finally:
+        other.close()
+    assert not other.errors
+
+
+def test_a_draft_of_no_connection_waits_and_is_never_overwritten(people):
+    alice, bob = people("alice", "bob")
+    group = alice.group("Shared", bob)
+    tab = bob.open().choose("Shared")
+    bob.context.set_offline(True)
+    tab.field.press_sequentially("from the tunnel")
+    expect(tab.option("Shared")).to_contain_text("Draft from the tunnel")
+    bob.call("PUT", f"/v1/conversations/{group}/draft", {"text": "from the desk"})
+    bob.context.set_offline(False)
+    alice.say(group, "Are you there?")
+    tab.shows("Are you there?")
+    tab.page.wait_for_timeout(4_000)
+    expect(tab.field).to_have_value("from the tunnel")
+    assert draft_of(bob, group) == "from the desk"
+    tab.field.press("End")
+    tab.field.press_sequentially(", and out")
+    deadline = time.monotonic() + PATIENCE
+    while draft_of(bob, group) != "from the tunnel, and out":
+        assert time.monotonic() < deadline, draft_of(bob, group)
+        time.sleep(0.05)
+
+
+def draft_of(person, conversation: str) -> str | None:
+    return person.call("GET", f"/v1/conversations/{conversation}").get("draft", {}).get("text")
 
 
 def test_enter_sends_and_shift_enter_breaks_the_line(people):

@@ -282,7 +282,7 @@ extension RefusedWrite.Action {
         case .settings, .settingsInConversation: self = .settings
         case .mark: self = .mark
         case .block(let user, let isBlocked, _): self = isBlocked ? .block(user) : .unblock(user)
-        case .send, .read: return nil
+        case .send, .read, .draft: return nil
         }
     }
 }

@@ -191,13 +191,18 @@ public struct Talk: Sendable, Identifiable {
 
     // MARK: The draft
 
-    /// What is being written.
+    /// What is being written, here or on another of the user's devices. `info` has it, too, and each that follows.
     public var draft: Draft? {
         get async { try? await observation.reader.read { [id] store throws(StorageError) in try store.draft(in: id) } }
     }
 
-    /// Keeps what is being written; nil when it was sent or given up.
+    /// Keeps what is being written, to be called whenever it has changed; nil when it was sent or given up. The user's other
+    /// devices have it when the user pauses.
     public func setDraft(_ draft: Draft?) async throws(ParleyError) { try await engine.setDraft(draft, in: id) }
+
+    /// The other devices have what is being written at once, as far as there is a connection: the user leaves the
+    /// conversation, or the application goes to the background.
+    public func putDraft() async { await engine.putDraft(in: id) }
 
     // MARK: The group
 

@@ -23,6 +23,9 @@ package enum Flaw: CaseIterable, Sendable {
     case forgetsWhatWaitsAtItsEnd
     case forgetsBlocks
     case ignoresRenames
+    case forgetsDrafts
+    /// What another device has written takes the place of what is being written here.
+    case takesOverWhatIsWritten
 }
 
 extension Flaw {
@@ -39,6 +42,8 @@ extension Flaw {
             case (.forgetsThatTheUserJoined, .privateChange(let change)) where change.kind == .conversationJoined:
                 .privateStream(change.useq)
             case (.forgetsBlocks, .privateChange(let change)) where change.kind == .blocked:
+                .privateStream(change.useq)
+            case (.forgetsDrafts, .privateChange(let change)) where change.kind == .draft:
                 .privateStream(change.useq)
             case (.keepsWhatAResetTakes, .discardAll): nil
             case (.keepsOutdatedRanges, .outdated): nil

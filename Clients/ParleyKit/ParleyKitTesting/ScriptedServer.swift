@@ -52,6 +52,9 @@ package struct ScriptedServer: Sendable {
         var clearedSeq: [ConversationID: Int64] = [:]
         var removed: Set<ConversationID> = []
         var marks: [ConversationID: Marks] = [:]
+        var drafts: [ConversationID: KeptDraft] = [:]
+        /// Every text that was ever in one of these.
+        package var everDrafted: Set<String> = []
         var settings = Settings(readReceipts: true, presence: true)
         var blocked: Set<UserID> = []
         var profile = RequestBody.NewProfile()
@@ -82,6 +85,7 @@ package struct ScriptedServer: Sendable {
     static let changesPerPage = 5
     static let replayedChanges = 8
     static let keptPrivateChanges = 12
+    static let draftsPerUser = 2
 
     package init(logId: UUIDBytes) { self.logId = logId }
 
@@ -139,7 +143,8 @@ package struct ScriptedServer: Sendable {
             memberCount: memberCount(room, at: last), role: room.roles[user] ?? .member, windows: windows,
             clearedSeq: cleared, unreadCount: min(100, unread.count), readSeq: read,
             deliveredSeq: room.deliveredSeq[user] ?? 0, mutedUntil: marks.mutedUntil, pinOrder: marks.pinOrder,
-            archivedSeq: marks.archivedSeq, markedUnread: marks.unreadSeq.map { $0 >= read } == true ? true : nil)
+            archivedSeq: marks.archivedSeq, markedUnread: marks.unreadSeq.map { $0 >= read } == true ? true : nil,
+            draft: accounts[user]?.drafts[id])
     }
 
     private func memberCount(_ room: Room, at seq: Int64) -> Int {
@@ -328,6 +333,7 @@ extension ScriptedServer {
             return .success(.conversation(conversation))
         }
         guard windows(user, id) != nil else { return .failure(Problem(.notFound, "conversation")) }
+        if case .draft(let draft, _) = row.write { return put(Draft.kept(draft), in: id, by: user) }
         if accounts[user]?.outcomes.contains(row.idempotencyKey) ?? false { return repeated(row, id, user) }
         let outcome = carryOut(row, in: id, by: user)
         if case .success = outcome, row.write.kind != "send", row.write.kind != "read" {
@@ -495,6 +501,36 @@ extension ScriptedServer {
         return .success(.done)
     }
 
+    /// Needs no key: what is there already changes nothing.
+    private mutating func put(
+        _ draft: Draft?, in id: ConversationID, by user: UserID
+    ) -> Result<WriteResponse, Problem> {
+        var account = accounts[user] ?? Account()
+        let old = account.drafts[id]
+        guard old?.text != draft?.text || old?.replyTo != draft?.replyTo else { return .success(.done) }
+        guard isMember(user, id) else { return .failure(Problem(.forbidden, "not a member")) }
+        guard draft == nil || old != nil || account.drafts.count < Self.draftsPerUser else {
+            return .failure(Problem(.conflict, "drafts"))
+        }
+        clock += 1
+        account.drafts[id] = draft.map { KeptDraft(text: $0.text, replyTo: $0.replyTo, at: now) }
+        if let draft { account.everDrafted.insert(draft.text) }
+        accounts[user] = account
+        tell(user, .draft, id) { $0.draft = account.drafts[id] }
+        return .success(.done)
+    }
+
+    package func draft(in id: ConversationID, of user: UserID) -> KeptDraft? { accounts[user]?.drafts[id] }
+
+    /// What is told again has a draft where it is the one of now.
+    private func replayed(_ change: PrivateChange, of user: UserID) -> PrivateChange {
+        var change = withMarks(change, of: user)
+        guard change.kind == .draft, let account = accounts[user] else { return change }
+        let last = account.changes.last { $0.kind == .draft && $0.conversationId == change.conversationId }
+        change.draft = last?.useq == change.useq ? change.conversationId.flatMap { account.drafts[$0] } : nil
+        return change
+    }
+
     /// The marks of now, also of what is told again.
     private func withMarks(_ change: PrivateChange, of user: UserID) -> PrivateChange {
         guard let id = change.conversationId else { return change }
@@ -571,6 +607,7 @@ extension ScriptedServer {
         let seq = append(Entry(kind: .memberRemoved, at: now, actor: user, user: other, role: role), to: id)
         let last = rooms[id]!.stays[other]!.count - 1
         rooms[id]!.stays[other]![last].to = seq
+        accounts[other]?.drafts[id] = nil
         show(seq, .memberRemoved, in: id, by: user)
         announce(seq, of: id)
         tell(other, .conversationLeft, id)
@@ -598,6 +635,7 @@ extension ScriptedServer {
         if !isBlocked, windows(user, id) != nil { account.removed.remove(id) }
         accounts[user] = account
         if windows(user, id) != nil { setStay(in: id, of: user, isOpen: !isBlocked) }
+        if isBlocked { accounts[user]!.drafts[id] = nil }
         tell(user, .blocked, id) {
             $0.userId = other
             $0.blocked = isBlocked
@@ -802,7 +840,7 @@ extension ScriptedServer {
         let conversations = list(of: user).filter { isReload || activity(user, $0).milliseconds >= parts[0] }
         return SyncPage(
             conversations: conversations.map { conversation($0, for: user)! },
-            private: isReload ? [] : missed.map { withMarks($0, of: user) },
+            private: isReload ? [] : missed.map { replayed($0, of: user) },
             reload: isReload, cursor: "\(clock)/\(changes.last?.useq ?? 0)", more: false)
     }
 
@@ -836,7 +874,7 @@ extension ScriptedServer {
         let missed = account.changes.filter { $0.useq > useq }
         guard missed.count <= Self.keptPrivateChanges else { return [.reload(.init(useq: account.useq))] }
         return missed.map { change in
-            var change = withMarks(change, of: user)
+            var change = replayed(change, of: user)
             if change.kind == .conversationJoined, let id = change.conversationId { change.lastSeq = lastSeq(user, id) }
             return .private(change)
         }

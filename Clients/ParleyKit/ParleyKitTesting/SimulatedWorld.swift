@@ -186,6 +186,19 @@ package final class SimulatedDevice {
         try pump()
     }
 
+    /// The user writes, or has sent or given up what they wrote.
+    package func setDraft(_ draft: Draft?, in id: ConversationID) throws {
+        world.trace?("\(world.now) \(name): drafts \(draft?.text ?? "nothing") in \(id)")
+        if draft == nil { sender.turnsAway(from: id) } else { sender.writes(in: id, at: world.now) }
+        try store.setDraft(draft, in: id, at: world.server.now, key: world.uuid())
+        try pump()
+    }
+
+    package func turnAway(from id: ConversationID) throws {
+        sender.turnsAway(from: id)
+        try pump()
+    }
+
     package func retry(_ message: MessageID, in conversation: ConversationID) throws {
         try store.retry(message, in: conversation, newId: MessageID(world.uuid()))
         try pump()
@@ -197,13 +210,16 @@ package final class SimulatedDevice {
         let step = sync.handle(event, at: world.now)
         world.trace?("\(world.now) \(name): \(event) -> \(step.writes)")
         if world.happens(2) { return try kill() }
+        if world.flaw == .takesOverWhatIsWritten, step.writes.contains(where: \.isDraft) {
+            try store.connection.execute("DELETE FROM outbox WHERE kind = 'draft'")
+        }
         try store.apply(world.flaw?.alter(step.writes, using: &world.random) ?? step.writes)
         if world.happens(2) { return try kill() }
         if step.discards { sender.restart() }
         try carryOut(step)
         scheduleWake()
-        // An echo may have set later rows free.
-        if step.writes.contains(where: { if case .change = $0 { true } else { false } }) { try pump() }
+        // An echo may have set later rows free, the end of a draft another one.
+        if step.writes.contains(where: { if case .change = $0 { true } else { $0.isDraft } }) { try pump() }
     }
 
     private func carryOut(_ step: SyncStep) throws {
@@ -222,8 +238,12 @@ package final class SimulatedDevice {
 
     private func take(_ notice: SyncNotice) throws {
         switch notice {
-        case .connection(let state): isOnline = state == .online
-        case .caughtUp: hasCaughtUp = true
+        case .connection(let state):
+            isOnline = state == .online
+            sender.connected(isOnline, at: world.now)
+        case .caughtUp:
+            hasCaughtUp = true
+            sender.caughtUp()
         case .digest(let id, let digest):
             for page in digest.pages
             where try store.compare(page, of: id, lastSeq: digest.lastSeq, useq: digest.useq) == .different {
@@ -397,5 +417,11 @@ package final class SimulatedDevice {
         guard process == current else { return }
         try pump()
         scheduleWake()
+    }
+}
+
+extension SyncWrite {
+    fileprivate var isDraft: Bool {
+        if case .privateChange(let change) = self { change.kind == .draft } else { false }
     }
 }

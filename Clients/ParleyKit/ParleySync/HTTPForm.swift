@@ -154,7 +154,7 @@ extension OutboxCall {
         case .settingsInConversation:
             .done(.settingsInConversation(try decoder.decode(SettingsInConversation.self, from: body)))
         case .deleteForMe, .deleteForEveryone, .removeTapback, .read, .clearHistory, .removeMember, .removeFromList,
-            .mark, .block:
+            .mark, .block, .draft:
             .done(.done)
         }
     }
@@ -194,6 +194,12 @@ extension OutboxRow {
         case .settingsInConversation(let new):
             return HTTPForm(.put, path + "/settings", new, idempotencyKey: idempotencyKey)
         case .mark(let mark, _): return form(mark, path)
+        // Repeatable without a key.
+        case .draft(let draft, _):
+            return Draft.kept(draft).map {
+                HTTPForm(.put, path + "/draft", RequestBody.NewDraft(text: $0.text, replyTo: $0.replyTo))
+            }
+                ?? HTTPForm(.delete, path + "/draft")
         case .settings, .block: return ownForm
         case .edit, .deleteForMe, .deleteForEveryone, .setTapback, .removeTapback: return messageForm(conversation)
         }

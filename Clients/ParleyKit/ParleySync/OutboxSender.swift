@@ -42,6 +42,17 @@ package struct OutboxSender: Sendable {
     private var awaitsToken = false
     private var messagesPerBatch = Self.mostMessagesPerBatch
     private var random: SeededGenerator
+    /// Where the user is writing: from when on, and until when the draft waits for a pause.
+    private var writing: [ConversationID: (since: Duration, until: Duration)] = [:]
+    /// From when on drafts are put: before, it is not known what other devices have written. Nil: there is no connection.
+    private var draftsFrom: Duration?
+
+    /// A put is of use when the user has paused for so long,
+    private static let draftPause = Duration.seconds(3)
+    /// or after this time of writing.
+    private static let longestWriting = Duration.seconds(30)
+    /// What a session tells at its beginning has come by then.
+    private static let beginningOfSession = Duration.seconds(2)
 
     /// The server bounds what one user has in flight.
     private static let atOnce = 4
@@ -68,6 +79,7 @@ package struct OutboxSender: Sendable {
     package mutating func plan(_ rows: [OutboxRow], at now: Duration) -> [(id: Int, call: OutboxCall)] {
         guard isReady(at: now) else { return [] }
         pausedUntil = nil
+        passTime(now)
         let (messages, others) = eligible(rows)
         var calls: [OutboxCall] = others.map(OutboxCall.single)
         if messages.count > 1 {
@@ -92,7 +104,7 @@ package struct OutboxSender: Sendable {
         var bytes = 0
         // A conversation whose first messages are in this request may have more in it.
         var open: Set<ConversationID> = []
-        for row in rows {
+        for row in rows where !awaitsPause(row) {
             let lanes = row.lanes
             let isFree = lanes.allSatisfy { !busy.contains($0) } && !sent.contains(row.key)
             let continues = row.conversation.map(open.contains) ?? false && row.isMessage
@@ -119,7 +131,44 @@ package struct OutboxSender: Sendable {
     }
 
     /// When to plan again; nil: not before a response or a new row.
-    package var wakeAt: Duration? { awaitsToken || isBusy ? nil : pausedUntil }
+    package var wakeAt: Duration? {
+        guard !awaitsToken, !isBusy else { return nil }
+        return pausedUntil
+            ?? (writing.values.map(\.until) + [draftsFrom.flatMap { $0 > .zero ? $0 : nil }])
+            .compactMap(\.self).min()
+    }
+
+    // MARK: Drafts
+
+    /// The user goes on writing a draft.
+    package mutating func writes(in id: ConversationID, at now: Duration) {
+        let since = writing[id]?.since ?? now
+        writing[id] = (since, min(now + Self.draftPause, since + Self.longestWriting))
+    }
+
+    /// The user has turned away from a conversation, or from all: drafts do not wait any longer.
+    package mutating func turnsAway(from id: ConversationID? = nil) {
+        if let id { writing[id] = nil } else { writing = [:] }
+    }
+
+    /// A session has begun, or ended.
+    package mutating func connected(_ isConnected: Bool, at now: Duration) {
+        draftsFrom = isConnected ? now + Self.beginningOfSession : nil
+    }
+
+    /// The copy is as new as the server.
+    package mutating func caughtUp() { draftsFrom = .zero }
+
+    private func awaitsPause(_ row: OutboxRow) -> Bool {
+        guard case .draft = row.write, let id = row.conversation else { return false }
+        return draftsFrom != .zero || writing[id] != nil
+    }
+
+    /// Whoever has waited waits no longer.
+    package mutating func passTime(_ now: Duration) {
+        writing = writing.filter { $0.value.until > now }
+        if let time = draftsFrom, time <= now { draftsFrom = .zero }
+    }
 
     /// Asks to be connected again at once: the network is back.
     package mutating func resume() {
@@ -214,7 +263,7 @@ extension OutboxRow {
         case .createGroup, .rename, .putMember, .removeMember, .removeFromList: return [.order(conversation)]
         case .edit, .deleteForMe, .deleteForEveryone, .setTapback, .removeTapback:
             return message.map { [.message(conversation, $0)] } ?? []
-        case .read, .clearHistory, .settings, .settingsInConversation, .mark, .block:
+        case .read, .clearHistory, .settings, .settingsInConversation, .mark, .block, .draft:
             return [.kind(conversation, write.kind)]
         }
     }

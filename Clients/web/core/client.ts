@@ -66,8 +66,8 @@ export interface ConversationRow {
   /** The last message, whether or not the server has it yet. */
   preview?: Message;
   previewState?: RowState;
-  /** What is being written, if anything. */
-  draft?: string;
+  /** What is being written, on whichever device. */
+  draft?: Draft;
   isMember: boolean;
   /** The other user of a direct conversation is blocked. */
   isBlocked: boolean;
@@ -295,8 +295,10 @@ export interface ParleyClient {
   dismiss(key: number): Promise<void>;
   /** Tells the others that the user types, as often as one likes; `false` when the text was sent or emptied. */
   sayTyping(id: ConversationId, active: boolean): void;
-  draft(id: ConversationId): Promise<Draft | null>;
-  setDraft(id: ConversationId, draft: Draft | null): Promise<void>;
+  /** Keeps what is being written, as often as one likes. The user's other devices have it when the user pauses. */
+  setDraft(id: ConversationId, draft?: Draft): Promise<void>;
+  /** They have it at once: the user turns away. */
+  putDraft(id: ConversationId): void;
 
   // Files. These reject where it is neither on this device nor can be had.
   /** A thumbnail or the content; of a message that is not sent yet the content. What was loaded once stays for a while. */

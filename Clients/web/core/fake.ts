@@ -244,11 +244,7 @@ export class FakeClient implements ParleyClient {
     return this.done();
   }
 
-  draft(id: string) {
-    return Promise.resolve(this.drafts.get(id) ?? null);
-  }
-
-  setDraft(id: string, draft: Draft | null) {
+  setDraft(id: string, draft?: Draft) {
     if (draft) this.drafts.set(id, draft);
     else this.drafts.delete(id);
     return Promise.resolve();
@@ -263,6 +259,7 @@ export class FakeClient implements ParleyClient {
   setReadReceipts = () => this.done();
   dismiss = () => this.done();
   sayTyping = () => {};
+  putDraft = () => {};
 
   // Files: there are none.
 
@@ -326,7 +323,7 @@ export class FakeClient implements ParleyClient {
       ...talk.conversation,
       lastActivityAt: last?.message.createdAt ?? talk.conversation.createdAt,
     };
-    const draft = this.drafts.get(conversation.id)?.text;
+    const draft = this.drafts.get(conversation.id);
     const marks = { isMuted: isMuted(conversation), isArchived: isArchived(conversation, conversation.lastSeq) };
     const { id } = conversation;
     const isBlocked = conversation.kind === "direct" && this.blockedUsers.value.includes(talk.others[0]!);

@@ -1,4 +1,5 @@
 import type { OutboxRow } from "./copy/database.ts";
+import { kept } from "./copy/drafts.ts";
 import type { NewWrite } from "./copy/outbox-rows.ts";
 import type { OutboxCall } from "./outbox/sender.ts";
 import type { Mark } from "./outbox/writes.ts";
@@ -142,6 +143,10 @@ function rowRequest(row: OutboxRow): HTTPRequest {
     case "block": {
       const method = write.isBlocked ? "PUT" : "DELETE";
       return { method, path: `/v1/blocks/${encodeURIComponent(write.user)}`, idempotencyKey };
+    }
+    case "draft": {
+      const body = kept(write.draft);
+      return { method: body ? "PUT" : "DELETE", path: `${path}/draft`, body };
     }
     case "mark":
       return { ...markRequest(write.mark, path), idempotencyKey };

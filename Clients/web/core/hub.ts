@@ -117,6 +117,8 @@ export class Hub {
       case "pump":
         this.uploader?.pump();
         return session.pump();
+      case "writing":
+        return session.writes(message.id, message.isWriting);
       case "resume":
         this.uploader?.resume();
         return session.resume();

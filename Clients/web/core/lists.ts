@@ -3,6 +3,7 @@ import { hiddenIn, isShown } from "./copy/blocks.ts";
 import { accountOf } from "./copy/copy.ts";
 import type { Account, ConversationRecord, OutboxRow, Reading } from "./copy/database.ts";
 import { within } from "./copy/database.ts";
+import { shownDraft } from "./copy/drafts.ts";
 import { isArchived, isMuted, shownMarks } from "./copy/marks.ts";
 import { messagesBefore } from "./copy/messages.ts";
 import { outboxOf } from "./copy/outbox-rows.ts";
@@ -36,7 +37,7 @@ export async function conversationRow(rows: Reading, head: ConversationRecord): 
     others,
     preview: isPending ? unsentMessage(unsent, head.id, userId) : lastMessage,
     previewState: isPending ? unsent.state === "failed" ? "failed" : "sending" : lastMessage && "stored",
-    draft: (await rows.get("drafts", head.id))?.text,
+    draft: shownDraft(head, pending),
     isMember: head.windows.at(-1)?.to === undefined,
     isBlocked: head.kind === "direct" && !!blocked?.includes(others[0] ?? ""),
     isMuted: isMuted(marks),
@@ -76,7 +77,8 @@ async function createdRow(rows: Reading, id: ConversationId): Promise<Conversati
   const unsent = pending.findLast(({ write }) => write.kind === "send");
   const { userId } = await accountOf(rows);
   const preview = unsent && unsentMessage(unsent, id, userId);
-  return { id, conversation, others: members.slice(0, namesShown), preview, isMember: true, ...inInbox };
+  const draft = shownDraft(undefined, pending);
+  return { id, conversation, others: members.slice(0, namesShown), preview, draft, isMember: true, ...inInbox };
 }
 
 export async function oneRow(rows: Reading, id: ConversationId): Promise<ConversationRow | null> {

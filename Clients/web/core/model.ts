@@ -114,6 +114,14 @@ export interface Conversation {
   archivedSeq?: number;
   archived?: boolean;
   markedUnread?: boolean;
+  draft?: KeptDraft;
+}
+
+/** What the user has written and not sent, and when the server got it. */
+export interface KeptDraft {
+  text: string;
+  replyTo?: MessageId;
+  at: Time;
 }
 
 /** A mute until then has no end. */
@@ -165,6 +173,7 @@ export interface PrivateChange {
   userId?: UserId;
   blocked?: boolean;
   profileVersion?: number;
+  draft?: KeptDraft;
 }
 
 /** What a user is called, as far as the caller may read it. Its picture is not shown: whose host it is learns who looks. */

@@ -5,7 +5,7 @@ import { syncPosition } from "./copy/position.ts";
 
 export interface OpenedCopy {
   database: Database;
-  /** How many unsent writes and drafts were saved from a copy that could not be read; null in the usual case. */
+  /** How many unsent writes, drafts among them, were saved from a copy that could not be read; null in the usual case. */
   saved: number | null;
 }
 
@@ -25,7 +25,6 @@ export async function openCopy(name: string, whenTaken: () => void): Promise<Ope
     console.warn("parley: the copy cannot be read and is replaced", error);
   }
   const rows = await readable(damaged, "outbox");
-  const drafts = await readable(damaged, "drafts");
   const account = (await readable(damaged, "account"))[0];
   const files = await readableFiles(damaged, rows);
   damaged?.close();
@@ -35,11 +34,10 @@ export async function openCopy(name: string, whenTaken: () => void): Promise<Ope
     // What was not sent is this user's, and nobody else's.
     const { token, userId } = account ?? {};
     await copy.put("account", { only: 0, isListComplete: false, token, userId });
-    for (const draft of drafts) await copy.put("drafts", draft);
     for (const row of rows.sort(byKey)) await copy.put("outbox", row);
   });
   for (const [key, blob] of files) await database.blobs.put(key, blob, false);
-  return { database, saved: rows.length + drafts.length };
+  return { database, saved: rows.length };
 }
 
 /** The content of what was to be sent. */

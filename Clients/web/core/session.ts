@@ -6,7 +6,7 @@ import { compare } from "./copy/digest.ts";
 import { complete, markTried, refuse, sendable } from "./copy/outbox-rows.ts";
 import { syncPosition } from "./copy/position.ts";
 import { type HTTPRequest, outboxRequest, syncRequest } from "./http.ts";
-import type { FrameFromClient, FrameFromServer, UserId } from "./model.ts";
+import type { ConversationId, FrameFromClient, FrameFromServer, UserId } from "./model.ts";
 import { type OutboxResponse, OutboxSender } from "./outbox/sender.ts";
 import type { SyncEvent, SyncNotice, SyncResponse, SyncStep } from "./sync/events.ts";
 import { Synchronizer } from "./sync/synchronizer.ts";
@@ -92,6 +92,12 @@ export class Session {
     this.run();
   }
 
+  /** The user goes on writing a draft, or turns away from it. */
+  writes(id: ConversationId, isWriting: boolean): void {
+    this.sender.writes(id, isWriting ? this.outside.now() : undefined);
+    this.pump();
+  }
+
   /** The network is back, or the page is in front: nothing waits any longer. */
   resume(): void {
     this.sender.resume();
@@ -164,8 +170,8 @@ export class Session {
     const writes = steps.flatMap((step) => step.writes);
     if (writes.length) await this.store((copy) => applyWrites(copy, writes));
     for (const step of steps) if (!this.isClosed) await this.carryOut(step);
-    // An echo may have set later rows free.
-    if (writes.some(({ write }) => write === "change")) this.hasNewRows = true;
+    // An echo may have set later rows free, the end of a draft another one.
+    if (writes.some(({ write }) => write === "change" || write === "privateChange")) this.hasNewRows = true;
   }
 
   private async store(body: (copy: CopyWriter) => Promise<void>): Promise<void> {
@@ -189,6 +195,9 @@ export class Session {
     if (step.token) this.needToken(step.token === "fresh");
     for (const notice of step.notices) {
       this.listener.notice(notice);
+      if (notice.notice === "connection") {
+        this.sender.connected(notice.state === "online" ? this.outside.now() : undefined);
+      }
       if (notice.notice === "digest") await this.compare(notice);
     }
   }

@@ -1,6 +1,6 @@
 import type { Touched } from "./copy/copy.ts";
 import type { UploadProgress } from "./media/uploader.ts";
-import type { FrameFromClient } from "./model.ts";
+import type { ConversationId, FrameFromClient } from "./model.ts";
 import type { SyncEvent, SyncNotice } from "./sync/events.ts";
 
 /** What the tabs of a user tell each other. Everything that is kept goes through the database, which they share. */
@@ -14,6 +14,8 @@ export type TabMessage =
   /** A tab has come: it asks for what is not in the database. */
   | { tell: "hello" }
   | { tell: "pump" }
+  /** The user goes on writing a draft, or turns away from it. */
+  | { tell: "writing"; id: ConversationId; isWriting: boolean }
   | { tell: "resume" }
   | { tell: "suspend" }
   | { tell: "event"; event: SyncEvent }

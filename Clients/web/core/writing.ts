@@ -201,16 +201,12 @@ export class Writing {
     if (frame) this.hub.tell({ tell: "say", frame });
   }
 
-  async draft(id: Id): Promise<Draft | null> {
-    const draft = await this.hub.database.read((rows) => rows.get("drafts", id));
-    return draft ? { text: draft.text, replyTo: draft.replyTo } : null;
+  setDraft(id: Id, draft?: Draft): Promise<void> {
+    this.hub.tell({ tell: "writing", id, isWriting: !!draft });
+    return this.enqueue({ kind: "draft", draft }, id);
   }
 
-  setDraft(id: Id, draft: Draft | null): Promise<void> {
-    return this.hub.write(async (copy) => {
-      copy.show(id);
-      if (!draft) return await copy.rows.remove("drafts", id);
-      await copy.rows.put("drafts", { conversationId: id, ...draft, at: new Date().toISOString() });
-    });
+  putDraft(id: Id): void {
+    this.hub.tell({ tell: "writing", id, isWriting: false });
   }
 }

@@ -1,6 +1,6 @@
 import type { ParleyClient } from "../core/client.ts";
 import type { ConversationId, Message } from "../core/model.ts";
-import { Endings, make } from "./dom.ts";
+import { Endings, make, on } from "./dom.ts";
 import { isolated, previewOf } from "./words.ts";
 
 const inFront = "parley in front";
@@ -46,7 +46,7 @@ async function notify(message: Message, body: string, onopen: (id: ConversationI
   const options = { body: body.slice(0, 300), tag: message.id, icon: "/icon.svg" };
   try {
     const notification = new Notification("Parley", options);
-    notification.addEventListener("click", () => {
+    on(notification, "click", () => {
       globalThis.focus();
       onopen(message.conversationId);
       notification.close();

@@ -2,7 +2,7 @@ import type { ParleyClient, ReceiptsView, TimelineRow } from "../core/client.ts"
 import type { Attachment, Time, UserId } from "../core/model.ts";
 import { Attachments } from "./attachments.ts";
 import { avatar } from "./avatar.ts";
-import { arrange, type Child, iconOf, make, nodesOf, set } from "./dom.ts";
+import { arrange, type Child, iconOf, make, nodesOf, on, set } from "./dom.ts";
 import type { Place } from "./runs.ts";
 import { isLong, isOnlyEmoji, textNodes } from "./text.ts";
 import { eventText, plain, signOf, spokenText, timeText, wholeTime } from "./words.ts";
@@ -181,7 +181,7 @@ function quote(parent: NonNullable<TimelineRow["parent"]>, { actions, client }: 
 function moreButton(row: TimelineRow, actions: BubbleActions): HTMLElement {
   // For the mouse alone: the keyboard and screen readers open the menu by Enter on the message.
   const button = make("button.icon.reveal", { tabindex: "-1", "aria-hidden": "true" }, iconOf("more"));
-  button.addEventListener("click", () => {
+  on(button, "click", () => {
     const box = button.getBoundingClientRect();
     actions.openMenu(row, { x: box.left, y: box.bottom });
   });
@@ -202,7 +202,7 @@ function failure(row: TimelineRow, actions: BubbleActions): HTMLElement {
 function statusLine(row: TimelineRow, { receipts, isGroup, actions }: BubbleContext): HTMLElement {
   const word = statusWord(receipts!, isGroup);
   const button = make("button.status", { tabindex: "-1" }, word);
-  button.addEventListener("click", async () => {
+  on(button, "click", async () => {
     if (isGroup) return actions.showReceipts(row);
     const time = button.textContent === word && await actions.timeOf(row, receipts!);
     button.textContent = time ? `${word} ${timeText(time)}` : word;

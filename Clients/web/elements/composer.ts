@@ -1,7 +1,8 @@
-import type { NewFile, ParleyClient, TimelineRow } from "../core/client.ts";
+import type { Draft, NewFile, ParleyClient, TimelineRow } from "../core/client.ts";
 import type { ConversationId, MessageId, UserId } from "../core/model.ts";
+import { isSame } from "../core/copy/drafts.ts";
 import { ChosenFiles } from "./chosen-files.ts";
-import { Endings, gathered, iconButton, iconOf, make, set } from "./dom.ts";
+import { Endings, gathered, iconButton, iconOf, make, on, set } from "./dom.ts";
 import { Mentions } from "./mentions.ts";
 import { canRecord, VoiceRecorder } from "./recorder.ts";
 import { mentionsIn } from "./text.ts";
@@ -55,8 +56,14 @@ export class Composer extends HTMLElement {
   #bar = make("div.bar", { hidden: true });
   #notice = make("div.notice", { hidden: true, "aria-live": "polite" });
   #keepDraft = gathered(300, () => void this.#saveDraft());
+  /** What the copy has, or is to have, as a draft. While the user writes, the field differs from it. */
+  #kept?: Draft;
+  /** As the copy showed it last. */
+  #shown?: Draft;
+  /** The copy does not show it yet: what it shows is older. */
+  #isKeeping = false;
 
-  async open(client: ParleyClient, id: ConversationId, host: ComposerHost): Promise<void> {
+  open(client: ParleyClient, id: ConversationId, host: ComposerHost): void {
     [this.#client, this.#id, this.#host] = [client, id, host];
     this.#mentions = new Mentions(
       this.#field,
@@ -72,9 +79,11 @@ export class Composer extends HTMLElement {
       this.#line,
     );
     this.#line.append(this.#attach, this.#picker, make("div.field", this.#field, this.#record, this.#button));
-    this.#field.addEventListener("input", () => this.#typed());
-    this.#field.addEventListener("keydown", (event) => this.#pressed(event));
-    this.#endings.listen(globalThis, "pagehide", () => this.#keepDraft.flush());
+    on(this.#field, "input", () => this.#typed());
+    on(this.#field, "keydown", (event) => this.#pressed(event));
+    const turnAway = () => this.#turnAway();
+    this.#endings.listen(globalThis, "pagehide", turnAway);
+    this.#endings.listen(document, "visibilitychange", turnAway);
     this.#endings.add(client.fileLimits.subscribe((limits) => {
       set(this.#attach, { hidden: !limits });
       this.#changed();
@@ -83,11 +92,10 @@ export class Composer extends HTMLElement {
     const left = leftFiles.get(client)?.get(id);
     if (left) this.#files.restore(left);
     leftFiles.get(client)?.delete(id);
-    await this.#restoreDraft();
   }
 
   disconnectedCallback(): void {
-    this.#keepDraft.flush();
+    this.#turnAway();
     this.#endings.end();
     this.#recorder.end(false);
     if (this.#files.isEmpty) return;
@@ -144,7 +152,7 @@ export class Composer extends HTMLElement {
     this.#editing = null;
     this.#bar.hidden = true;
     this.#write(draft);
-    if (this.#replyTo) void this.#restoreDraft();
+    if (this.#replyTo) void this.#resumeReply(this.#replyTo);
     this.focusField();
   }
 
@@ -247,17 +255,39 @@ export class Composer extends HTMLElement {
 
   // Drafts.
 
-  async #saveDraft(): Promise<void> {
+  get #draft(): Draft | undefined {
     const text = this.#editing ? this.#editing.draft : this.#field.value;
-    const draft = text || this.#replyTo ? { text, replyTo: this.#replyTo ?? undefined } : null;
-    await this.#client.setDraft(this.#id, draft).catch((error) => console.warn("parley: the draft is not kept", error));
+    return text || this.#replyTo ? { text, replyTo: this.#replyTo ?? undefined } : undefined;
   }
 
-  async #restoreDraft(): Promise<void> {
-    const draft = await this.#client.draft(this.#id);
-    if (!this.isConnected || this.#editing) return;
-    if (draft?.text && !this.#field.value) this.#write(draft.text);
-    if (draft?.replyTo) await this.#resumeReply(draft.replyTo);
+  async #saveDraft(): Promise<void> {
+    if (isSame(this.#draft, this.#kept)) return;
+    this.#kept = this.#draft;
+    this.#isKeeping = !isSame(this.#kept, this.#shown);
+    await this.#client.setDraft(this.#id, this.#kept).catch((error) => {
+      console.warn("parley: the draft is not kept", error);
+      // It stays in its field.
+      [this.#kept, this.#isKeeping] = [this.#shown, false];
+    });
+  }
+
+  #turnAway(): void {
+    this.#keepDraft.flush();
+    this.#client.putDraft(this.#id);
+  }
+
+  /** Takes over what was written elsewhere, or that it was sent, unless the user is writing here. */
+  takeDraft(draft?: Draft): void {
+    this.#shown = draft;
+    if (isSame(draft, this.#kept)) return void (this.#isKeeping = false);
+    if (this.#isKeeping || !isSame(this.#draft, this.#kept)) return;
+    this.#kept = draft;
+    this.#replyTo = draft?.replyTo ?? null;
+    const text = draft?.text ?? "";
+    if (this.#editing) return void (this.#editing.draft = text);
+    this.#write(text);
+    this.#bar.hidden = true;
+    if (this.#replyTo) void this.#resumeReply(this.#replyTo);
   }
 
   async #resumeReply(parent: MessageId): Promise<void> {
@@ -276,11 +306,11 @@ export class Composer extends HTMLElement {
   // Files: chosen, pasted, dropped or recorded.
 
   #takeFiles(): void {
-    this.#picker.addEventListener("change", () => {
+    on(this.#picker, "change", () => {
       this.addFiles([...this.#picker.files ?? []]);
       this.#picker.value = "";
     });
-    this.#field.addEventListener("paste", (event) => {
+    on(this.#field, "paste", (event) => {
       const { files, types } = event.clipboardData ?? {};
       // A cell of a table comes as its text and as a picture of it: the text is meant.
       if (!files?.length || types?.includes("text/plain") || this.#attach.hidden) return;

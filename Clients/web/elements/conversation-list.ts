@@ -2,7 +2,7 @@ import type { ConversationList, ConversationRow, Folder, ListView, ParleyClient 
 import { type ConversationId, forEver, type Time } from "../core/model.ts";
 import { avatar } from "./avatar.ts";
 import { setBlocked } from "./blocking.ts";
-import { arrange, Endings, make, nodesOf, set } from "./dom.ts";
+import { arrange, Endings, make, nodesOf, on, set } from "./dom.ts";
 import { ActionMenu } from "./menu.ts";
 import { briefTime, isolated, onNewDay, plain, previewOf, titleOf, today } from "./words.ts";
 
@@ -49,12 +49,12 @@ export class Conversations extends HTMLElement {
     this.#endings.add(() => this.#ending());
     const update = () => this.#update(this.#source.value);
     this.#endings.add(onNewDay(update), client.names.subscribe(update));
-    this.#list.addEventListener("keydown", (event) => this.#pressed(event));
-    this.#list.addEventListener("click", (event) => {
+    on(this.#list, "keydown", (event) => this.#pressed(event));
+    on(this.#list, "click", (event) => {
       const option = (event.target as Element).closest<HTMLElement>("[role=option]");
       if (option) this.onopen(option.dataset.id!);
     });
-    this.#list.addEventListener("contextmenu", (event) => {
+    on(this.#list, "contextmenu", (event) => {
       const option = (event.target as Element).closest<HTMLElement>("[role=option]");
       if (!option) return;
       event.preventDefault();
@@ -62,7 +62,7 @@ export class Conversations extends HTMLElement {
       const at = event.button === 2 ? { x: event.clientX, y: event.clientY } : null;
       this.#openMenu(option, at);
     });
-    this.addEventListener("scroll", () => this.#extendNearEnd());
+    on(this, "scroll", () => this.#extendNearEnd());
   }
 
   #watch(): void {
@@ -165,6 +165,7 @@ export class Conversations extends HTMLElement {
         isPinned ? "pinned" : "",
         row.isMuted ? "muted" : "",
         row.isBlocked ? "blocked" : "",
+        row.draft?.text ? "draft" : "",
         this.#previewText(row),
         briefTime(time),
       ].filter((part) => part).map(plain).join(", "),
@@ -202,13 +203,13 @@ export class Conversations extends HTMLElement {
   #preview(row: ConversationRow): HTMLElement {
     const node = make("span.preview", { dir: "auto" });
     if (row.previewState === "failed") node.append(make("b.danger", "Not sent "));
-    else if (row.draft) node.append(make("b", "Draft "));
+    else if (row.draft?.text) node.append(make("b", "Draft "));
     node.append(...nodesOf(this.#previewText(row)));
     return node;
   }
 
   #previewText(row: ConversationRow): string {
-    if (row.draft) return row.draft.slice(0, 200);
+    if (row.draft?.text) return row.draft.text.slice(0, 200);
     if (!row.preview) return "No messages yet";
     const { names, userId } = this.#client;
     const text = previewOf(row.preview, userId.value, names).slice(0, 300);

@@ -13,7 +13,7 @@ import { blockButton } from "./blocking.ts";
 import type { BubbleActions } from "./bubble.ts";
 import { Composer } from "./composer.ts";
 import { openDetails } from "./details.ts";
-import { Endings, iconButton, make, nodesOf, set } from "./dom.ts";
+import { Endings, iconButton, make, nodesOf, on, set } from "./dom.ts";
 import { ActionMenu, type MenuItem } from "./menu.ts";
 import { showReceipts, showRevisions, showTapbacks } from "./message-dialogs.ts";
 import { saveFile } from "./file-views.ts";
@@ -51,11 +51,19 @@ export class ConversationView extends HTMLElement {
     this.#watchDrops();
     this.#timeline.onread = (seq) => void client.read(id, seq);
     let isOpen = false;
+    this.#composer.open(client, id, {
+      lastOwn: () => this.#editable(this.#timeline.lastOwn()),
+      members: () => this.#memberIds,
+      sent: () => this.#timeline.jumpToLatest(),
+      rowOf: (message) => this.#timeline.loaded.then(() => this.#timeline.row(message)),
+      leaveUpwards: () => this.#timeline.focusMessage(),
+    });
     this.#endings.add(
       client.conversation(id).subscribe((row) => {
         this.#row = row;
         if (!row) return;
         this.#showHeading(row);
+        this.#composer.takeDraft(row.draft);
         if (isOpen) return;
         isOpen = true;
         this.#timeline.open(client, id, row.conversation.kind !== "direct", this.#actions, anchor);
@@ -70,20 +78,13 @@ export class ConversationView extends HTMLElement {
         this.#showTyping(client.typing(id).value);
       }),
     );
-    void this.#composer.open(client, id, {
-      lastOwn: () => this.#editable(this.#timeline.lastOwn()),
-      members: () => this.#memberIds,
-      sent: () => this.#timeline.jumpToLatest(),
-      rowOf: (message) => this.#timeline.loaded.then(() => this.#timeline.row(message)),
-      leaveUpwards: () => this.#timeline.focusMessage(),
-    });
   }
 
   /** What is dropped anywhere on the conversation goes with the next message. */
   #watchDrops(): void {
     let timer = 0;
     const hide = () => this.#drop.hidden = true;
-    this.addEventListener("dragover", (event) => {
+    on(this, "dragover", (event) => {
       if (!event.dataTransfer?.types.includes("Files")) return;
       // Otherwise the browser would leave the page and show the file.
       event.preventDefault();
@@ -92,7 +93,7 @@ export class ConversationView extends HTMLElement {
       clearTimeout(timer);
       timer = setTimeout(hide, 400);
     });
-    this.addEventListener("drop", (event) => {
+    on(this, "drop", (event) => {
       const files = [...event.dataTransfer?.files ?? []];
       hide();
       if (!files.length) return;

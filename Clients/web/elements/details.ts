@@ -3,7 +3,7 @@ import type { ConversationId, Member, UserId } from "../core/model.ts";
 import { avatar, personOf } from "./avatar.ts";
 import { blockButton } from "./blocking.ts";
 import { confirm, openDialog, toggle } from "./dialog.ts";
-import { Endings, iconButton, make, nodesOf } from "./dom.ts";
+import { Endings, iconButton, make, nodesOf, on } from "./dom.ts";
 import { isolated, titleOf } from "./words.ts";
 
 /** All about one conversation: its name, who is in it, and what one may change. */
@@ -14,7 +14,7 @@ export function openDetails(owner: Element, client: ParleyClient, id: Conversati
   const settings = make("div");
   const actions = make("div.actions");
   const dialog = openDialog(owner, "Details", name, people, settings, actions);
-  dialog.addEventListener("close", () => endings.end());
+  on(dialog, "close", () => endings.end());
   const members = client.members(id);
   let isOwner = false;
   let isGroup = false;
@@ -68,7 +68,7 @@ export function openDetails(owner: Element, client: ParleyClient, id: Conversati
     });
     input.value = row.conversation.title ?? "";
     const form = make("form.inline", input, make("button", { type: "submit" }, "Rename"));
-    form.addEventListener("submit", (event) => {
+    on(form, "submit", (event) => {
       event.preventDefault();
       const title = input.value.trim();
       if (title && title !== row.conversation.title) void client.rename(id, title);
@@ -105,7 +105,7 @@ export function openDetails(owner: Element, client: ParleyClient, id: Conversati
       required: true,
     });
     const form = make("form.inline", input, make("button", { type: "submit" }, "Add"));
-    form.addEventListener("submit", (event) => {
+    on(form, "submit", (event) => {
       event.preventDefault();
       void client.addMember(id, input.value.trim());
       input.value = "";

@@ -1,5 +1,5 @@
 import { ClientProblem } from "../core/client.ts";
-import { type Child, iconButton, make, nodesOf } from "./dom.ts";
+import { type Child, iconButton, make, nodesOf, on } from "./dom.ts";
 
 let latest = 0;
 
@@ -15,12 +15,12 @@ export function openDialog(owner: Element, title: string, ...content: Child[]): 
     ),
     make("div.content", ...content),
   );
-  dialog.addEventListener("close", () => dialog.remove());
+  on(dialog, "close", () => dialog.remove());
   // A click beside it, which hits the dialog itself and nothing in it.
-  dialog.addEventListener("click", (event) => {
+  on(dialog, "click", (event) => {
     if (event.target === dialog) dialog.close();
   });
-  dialog.addEventListener("keydown", (event) => event.stopPropagation());
+  on(dialog, "keydown", (event) => event.stopPropagation());
   owner.append(dialog);
   dialog.showModal();
   return dialog;
@@ -45,7 +45,7 @@ export function confirm(owner: Element, title: string, text: string, action: str
         }, action),
       ),
     );
-    dialog.addEventListener("close", () => resolve(answer));
+    on(dialog, "close", () => resolve(answer));
   });
 }
 
@@ -59,6 +59,6 @@ export function reasonOf(error: unknown): string {
 export function toggle(label: string, isOn: boolean, onchange: (isOn: boolean) => void): HTMLElement {
   const input = make("input", { type: "checkbox", role: "switch" });
   input.checked = isOn;
-  input.addEventListener("change", () => onchange(input.checked));
+  on(input, "change", () => onchange(input.checked));
   return make("label.toggle", make("span", label), input);
 }

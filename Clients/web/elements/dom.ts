@@ -25,10 +25,27 @@ function isAttributes(value: Attributes | Child): value is Attributes {
 
 export function set(element: Element, attributes: Attributes): void {
   for (const [name, value] of Object.entries(attributes)) {
-    if (typeof value === "function") element.addEventListener(name.slice(2), value as EventListener);
+    if (typeof value === "function") on(element, name.slice(2), value as EventListener);
     else if (value === null || value === undefined || value === false) element.removeAttribute(name);
     else element.setAttribute(name, value === true ? "" : String(value));
   }
+}
+
+/** Listens to an event. */
+export function on<Type extends keyof HTMLElementEventMap>(
+  target: EventTarget,
+  type: Type,
+  listener: (event: HTMLElementEventMap[Type]) => void,
+  options?: AddEventListenerOptions,
+): void;
+export function on(target: EventTarget, type: string, listener: EventListener): void;
+export function on(
+  target: EventTarget,
+  type: string,
+  listener: EventListener,
+  options?: AddEventListenerOptions,
+): void {
+  target.addEventListener(type, listener, options);
 }
 
 export function present(children: Child[]): (Node | string)[] {
@@ -104,7 +121,7 @@ export class Endings {
   }
 
   listen(target: EventTarget, type: string, listener: (event: Event) => void): void {
-    target.addEventListener(type, listener);
+    on(target, type, listener);
     this.add(() => target.removeEventListener(type, listener));
   }
 

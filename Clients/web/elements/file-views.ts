@@ -3,7 +3,7 @@ import type { StoredPart } from "../core/copy/blobs.ts";
 import { isPicture, kindOf } from "../core/media/kinds.ts";
 import { decodeThumbHash } from "../core/media/thumbhash.ts";
 import type { Attachment } from "../core/model.ts";
-import { iconButton, iconOf, make, set } from "./dom.ts";
+import { iconButton, iconOf, make, on, set } from "./dom.ts";
 import { durationText, nameOf, sizeText } from "./words.ts";
 
 /** Pixels that a picture or video takes at most when it stands alone, and at least. */
@@ -139,11 +139,11 @@ abstract class PlayedView extends FileView {
   }
 
   protected watch(): void {
-    this.player.addEventListener("error", () => {
+    on(this.player, "error", () => {
       if (this.failures++ < mostFailures) void this.renew();
     });
-    this.player.addEventListener("loadedmetadata", () => this.failures = 0);
-    this.player.addEventListener("play", () => this.isExpired && void this.renew());
+    on(this.player, "loadedmetadata", () => this.failures = 0);
+    on(this.player, "play", () => this.isExpired && void this.renew());
   }
 
   private get isExpired(): boolean {

@@ -1,6 +1,6 @@
 import type { UserNames } from "../core/client.ts";
 import type { UserId } from "../core/model.ts";
-import { make, set } from "./dom.ts";
+import { make, on, set } from "./dom.ts";
 
 const shownAtMost = 8;
 
@@ -23,8 +23,8 @@ export class Mentions {
     this.#names = names;
     this.#members = members;
     set(field, { "aria-autocomplete": "list" });
-    field.addEventListener("input", () => this.update());
-    field.addEventListener("blur", () => this.#hide());
+    on(field, "input", () => this.update());
+    on(field, "blur", () => this.#hide());
   }
 
   /** Whether the key was meant for the list. */
@@ -79,7 +79,7 @@ export class Mentions {
     const name = this.#names.of(user);
     const id = name !== user && make("span.id", user);
     const option = make("div", { role: "option", id: `mention-${index}` }, make("bdi", name), id);
-    option.addEventListener("pointerdown", (event) => {
+    on(option, "pointerdown", (event) => {
       event.preventDefault(); // The field keeps the focus.
       this.#insert(user);
     });

@@ -1,5 +1,5 @@
 import { tapbackKinds } from "../core/model.ts";
-import { make } from "./dom.ts";
+import { make, on } from "./dom.ts";
 import { signOf } from "./words.ts";
 
 export interface MenuItem {
@@ -36,8 +36,8 @@ export class ActionMenu extends HTMLElement {
   }
 
   connectedCallback(): void {
-    this.addEventListener("keydown", (event) => this.#pressed(event));
-    this.addEventListener("toggle", (event) => {
+    on(this, "keydown", (event) => this.#pressed(event));
+    on(this, "toggle", (event) => {
       if ((event as ToggleEvent).newState === "closed") this.replaceChildren();
     });
   }

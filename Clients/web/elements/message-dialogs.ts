@@ -2,7 +2,7 @@ import type { ParleyClient, TimelineRow } from "../core/client.ts";
 import type { ReceiptPage, TapbackPage, UserId } from "../core/model.ts";
 import { personOf } from "./avatar.ts";
 import { openDialog, reasonOf } from "./dialog.ts";
-import { Endings, make } from "./dom.ts";
+import { Endings, make, on } from "./dom.ts";
 import { signOf, wholeTime } from "./words.ts";
 
 // What one asks about a single message. It is loaded from the server when asked for.
@@ -43,7 +43,7 @@ export function showTapbacks(owner: Element, client: ParleyClient, row: Timeline
 function loading(owner: Element, title: string) {
   const list = make("ul.people", make("li.quiet", "Loading…"));
   const endings = new Endings();
-  openDialog(owner, title, list).addEventListener("close", () => endings.end());
+  on(openDialog(owner, title, list), "close", () => endings.end());
   return { list, endings };
 }
 

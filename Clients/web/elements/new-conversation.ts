@@ -1,7 +1,7 @@
 import type { ParleyClient } from "../core/client.ts";
 import { type ConversationId, type UserId, userIdPattern } from "../core/model.ts";
 import { openDialog, reasonOf } from "./dialog.ts";
-import { Endings, iconOf, make, set } from "./dom.ts";
+import { Endings, iconOf, make, on, set } from "./dom.ts";
 
 /** Asks whom to talk to: one person begins, or finds, a direct conversation; several a group. */
 export function newConversation(owner: Element, client: ParleyClient, onopen: (id: ConversationId) => void): void {
@@ -28,8 +28,8 @@ export function newConversation(owner: Element, client: ParleyClient, onopen: (i
     known.subscribe((view) => people.know(view.rows.flatMap((row) => row.others))),
     client.names.subscribe(() => people.showNames()),
   );
-  dialog.addEventListener("close", () => endings.end());
-  form.addEventListener("submit", (event) => {
+  on(dialog, "close", () => endings.end());
+  on(form, "submit", (event) => {
     event.preventDefault();
     void begin();
   });
@@ -73,12 +73,12 @@ class People {
 
   constructor(client: ParleyClient) {
     this.#client = client;
-    this.input.addEventListener("input", () => {
+    on(this.input, "input", () => {
       if (/[\s,;]$/.test(this.input.value)) this.take();
       this.#suggest();
       this.#onchangeWith();
     });
-    this.input.addEventListener("keydown", (event) => {
+    on(this.input, "keydown", (event) => {
       if (event.key === "Enter" && this.input.value.trim() && !event.isComposing) {
         event.preventDefault();
         this.take();

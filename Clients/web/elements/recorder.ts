@@ -1,4 +1,4 @@
-import { iconButton, make, set } from "./dom.ts";
+import { iconButton, make, on, set } from "./dom.ts";
 import { durationText } from "./words.ts";
 
 /** What browsers record into, the first that this one knows; the server takes both. */
@@ -32,7 +32,7 @@ export class VoiceRecorder {
       iconButton("Cancel recording", "close", () => this.end(false)),
       iconButton("Stop recording", "stop", () => this.end(true), { class: "icon stop" }),
     );
-    this.node.addEventListener("keydown", (event) => {
+    on(this.node, "keydown", (event) => {
       if (event.key !== "Escape") return;
       event.stopPropagation();
       this.end(false);

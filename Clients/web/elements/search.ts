@@ -1,6 +1,6 @@
 import type { ParleyClient, SearchResult } from "../core/client.ts";
 import type { ConversationId, MessageId } from "../core/model.ts";
-import { Endings, gathered, make, nodesOf } from "./dom.ts";
+import { Endings, gathered, make, nodesOf, on } from "./dom.ts";
 import { reasonOf } from "./dialog.ts";
 import { briefTime, titleOf } from "./words.ts";
 
@@ -39,14 +39,14 @@ export class Search extends HTMLElement {
   open(client: ParleyClient): void {
     this.#client = client;
     this.append(this.field, this.#scope, this.#note, this.#list);
-    this.field.addEventListener("input", () => this.#soon());
-    this.field.addEventListener("keydown", (event) => {
+    on(this.field, "input", () => this.#soon());
+    on(this.field, "keydown", (event) => {
       if (event.key === "Escape" && this.field.value) {
         event.stopPropagation();
         this.clear();
       }
     });
-    this.#list.addEventListener("keydown", (event) => this.#pressed(event));
+    on(this.#list, "keydown", (event) => this.#pressed(event));
   }
 
   disconnectedCallback(): void {

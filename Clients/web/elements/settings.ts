@@ -3,7 +3,7 @@ import type { UserId } from "../core/model.ts";
 import { avatar } from "./avatar.ts";
 import { blockedPeople } from "./blocking.ts";
 import { confirm, openDialog, reasonOf, toggle } from "./dialog.ts";
-import { Endings, make } from "./dom.ts";
+import { Endings, make, on } from "./dom.ts";
 
 /** The user's own settings, and signing out. */
 export function openSettings(owner: Element, client: ParleyClient): void {
@@ -25,7 +25,7 @@ export function openSettings(owner: Element, client: ParleyClient): void {
     blocked,
     make("div.actions", make("button.danger", { onclick: () => void signOut() }, "Sign out")),
   );
-  dialog.addEventListener("close", () => endings.end());
+  on(dialog, "close", () => endings.end());
   const { form, showName } = nameForm(client, self);
   const showPeople = () => {
     heading.replaceChildren(avatar([self], 64, names), make("h3", { dir: "auto", title: self }, names.of(self)));
@@ -67,7 +67,7 @@ function nameForm(client: ParleyClient, self: UserId) {
     problem.hidden = !text;
     problem.textContent = text;
   };
-  form.addEventListener("submit", async (event) => {
+  on(form, "submit", async (event) => {
     event.preventDefault();
     button.disabled = true;
     await client.setName(input.value.trim()).then(() => showProblem(""), (error) => showProblem(reasonOf(error)));

@@ -30,14 +30,18 @@ function linkTo(address: string): Node | undefined {
 
 function withMentions(text: string, mentions: UserId[], names: UserNames): Node[] {
   if (!mentions.length) return text ? [document.createTextNode(text)] : [];
-  // The longest name first: "@ann" is not found in "@anna".
-  const ids = [...mentions].sort((one, other) => other.length - one.length).map(escaped);
-  const pieces = text.split(new RegExp(`(@(?:${ids.join("|")})(?![\\w@-]))`));
+  const pieces = text.split(patternOf(mentions));
   return pieces.filter((piece) => piece).map((piece) =>
     pieces.length > 1 && piece.startsWith("@") && mentions.includes(piece.slice(1))
       ? make("b.mention", { title: piece }, make("bdi", `@${names.of(piece.slice(1))}`))
       : document.createTextNode(piece)
   );
+}
+
+/** Finds those who are mentioned. The longest name first: "@ann" is not found in "@anna". */
+export function patternOf(mentions: UserId[]): RegExp {
+  const ids = [...mentions].sort((one, other) => other.length - one.length).map(escaped);
+  return new RegExp(`(@(?:${ids.join("|")})(?![\\w@-]))`, "g");
 }
 
 function escaped(name: string): string {

@@ -9,7 +9,7 @@ import type {
 import { kindOf } from "../core/media/kinds.ts";
 import type { ConversationId, MessageId } from "../core/model.ts";
 import { type BubbleActions, showRow } from "./bubble.ts";
-import { arrange, Endings, gathered, iconOf, make, set } from "./dom.ts";
+import { arrange, Endings, gathered, iconOf, make, on, set } from "./dom.ts";
 import { MessageKeys } from "./message-keys.ts";
 import { type Place, placesOf } from "./runs.ts";
 import type { Viewed } from "./viewer.ts";
@@ -282,7 +282,7 @@ export class Timeline extends HTMLElement {
     if (!shown) return;
     shown.node.scrollIntoView({ block: "center", behavior: "instant" });
     shown.node.dataset.found = "";
-    shown.node.addEventListener("animationend", () => delete shown.node.dataset.found, { once: true });
+    on(shown.node, "animationend", () => delete shown.node.dataset.found, { once: true });
     this.#keys.activate(shown.node);
     shown.node.focus({ preventScroll: true });
     this.#updateLatest();

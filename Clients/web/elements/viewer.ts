@@ -1,7 +1,7 @@
 import type { ParleyClient } from "../core/client.ts";
 import { kindOf } from "../core/media/kinds.ts";
 import type { Attachment, Message } from "../core/model.ts";
-import { iconButton, make, nodesOf, set } from "./dom.ts";
+import { iconButton, make, nodesOf, on, set } from "./dom.ts";
 import { saveFile, wholePart } from "./file-views.ts";
 import { isolated, nameOf, wholeTime } from "./words.ts";
 
@@ -42,9 +42,9 @@ class Viewer {
       this.previous,
       this.next,
     );
-    this.dialog.addEventListener("close", () => this.end());
-    this.dialog.addEventListener("keydown", (event) => this.pressed(event));
-    this.stage.addEventListener("click", (event) => event.target === this.stage && this.dialog.close());
+    on(this.dialog, "close", () => this.end());
+    on(this.dialog, "keydown", (event) => this.pressed(event));
+    on(this.stage, "click", (event) => event.target === this.stage && this.dialog.close());
     owner.append(this.dialog);
     this.dialog.showModal();
     this.show();

@@ -1,6 +1,7 @@
 import type { ConversationRow, UserNames } from "../core/client.ts";
 import { kindOf, shownText } from "../core/media/kinds.ts";
 import type { Attachment, Message, UserId } from "../core/model.ts";
+import { patternOf } from "./text.ts";
 
 // What names, times and states are called.
 
@@ -34,7 +35,9 @@ export function list(names: string[], count = names.length): string {
 export function previewOf(message: Message, me: UserId | null, names: UserNames): string {
   if (message.kind === "system") return eventText(message, me, names);
   if (message.deletedForEveryone) return "Message deleted";
-  return shownText(message);
+  const text = shownText(message);
+  if (!message.mentions.length) return text;
+  return text.replace(patternOf(message.mentions), (mention) => `@${isolated(names, mention.slice(1))}`);
 }
 
 export function eventText(message: Message, me: UserId | null, names: UserNames): string {

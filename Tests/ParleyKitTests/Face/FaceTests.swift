@@ -352,6 +352,42 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: world.folder.path).isEmpty)
     }
 
+    @Test("what is written on one device is in the list and the conversation on the other, until it is sent")
+    func draftsOnTwoDevices() async throws {
+        let world = try FaceWorld()
+        let phone = try await world.connected(file: "phone.db")
+        let desk = try await world.connected(file: "desk.db")
+        let (here, there) = (phone.conversation(world.group), desk.conversation(world.group))
+        for talk in [here, there] { _ = await first(talk.info) { $0 != nil } }
+        let half = Draft(text: "half a", replyTo: messageId(3))
+        try await here.setDraft(Draft(text: "half"))
+        try await here.setDraft(half)
+        #expect(await first(there.info) { $0?.draft == half } != nil, "when the user pauses")
+        #expect(await first(desk.conversations()) { $0.rows.first?.draft == half } != nil)
+        try await there.setDraft(Draft(text: "half a thought"))
+        await there.putDraft()
+        #expect(await first(here.info) { $0?.draft?.text == "half a thought" } != nil)
+        try await there.send("half a thought")
+        try await there.setDraft(nil)
+        #expect(await first(here.info) { $0?.draft == nil && $0?.preview?.message.text == "half a thought" } != nil)
+        let isGone = await soon { world.network.withServer { $0.draft(in: world.group, of: anna) } == nil }
+        #expect(isGone)
+        for parley in [phone, desk] { await parley.close() }
+    }
+
+    @Test("what is written without a connection is put in the background, once")
+    func draftsInTheBackground() async throws {
+        let world = try FaceWorld()
+        let parley = try await world.connected()
+        _ = await first(parley.conversation(world.group).info) { $0 != nil }
+        await parley.disconnect()
+        try await parley.conversation(world.group).setDraft(Draft(text: "half"))
+        await parley.catchUp()
+        #expect(world.network.withServer { $0.draft(in: world.group, of: anna)?.text } == "half")
+        #expect(world.network.takeCalls().count { $0 == "draft" } == 1)
+        await parley.close()
+    }
+
     @Test("two processes use one database: what one writes the other shows and sends")
     func sharesDatabase() async throws {
         let world = try FaceWorld()

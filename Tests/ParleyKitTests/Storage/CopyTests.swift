@@ -233,7 +233,7 @@ import Testing
         #expect(rows.map(\.conversation.lastSeq) == (11...30).reversed())
         #expect(hasMore)
         for row in rows { #expect(try store.listRow(row.id) == row) }
-        try store.setDraft(Draft(text: "half a"), in: rows[3].id, at: time(1))
+        try store.setDraft(Draft(text: "half a"), in: rows[3].id, at: time(1), key: key(9))
         try store.enqueue(send("sent"), in: rows[5].id, message: messageId(99), at: time(5_000), key: key(1))
         let changed = try store.list(limit: 20, known: Dictionary(uniqueKeysWithValues: rows.map { ($0.id, $0) })).rows
         #expect(changed == rows)

@@ -41,6 +41,32 @@ import Testing
         #expect(keys(sender.plan(rows, at: .zero)) == [[1], [4], [5], [6]])
     }
 
+    @Test("a draft is put after a pause in writing, after half a minute, or when the user turns away")
+    func drafts() {
+        var sender = OutboxSender(seed: 1)
+        let draft = PendingWrite.draft(Draft(text: "text"), isTold: false)
+        #expect(sender.plan([row(1, draft)], at: .zero).isEmpty && sender.wakeAt == nil)
+        sender.connected(true, at: .zero)
+        #expect(sender.plan([row(1, draft)], at: .zero).isEmpty && sender.wakeAt == .seconds(2))
+        #expect(keys(sender.plan([row(1, draft)], at: .seconds(2))) == [[1]])
+        sender.restart()
+        for second in 10..<40 {
+            sender.writes(in: talk, at: .seconds(second))
+            #expect(sender.plan([row(2, draft)], at: .seconds(second)).isEmpty)
+            #expect(sender.wakeAt == .seconds(min(second + 3, 40)))
+        }
+        #expect(keys(sender.plan([row(2, draft)], at: .seconds(40))) == [[2]])
+        #expect(sender.wakeAt == nil)
+        sender.restart()
+        sender.writes(in: talk, at: .seconds(50))
+        sender.turnsAway(from: talk)
+        #expect(keys(sender.plan([row(3, draft), row(4, draft)], at: .seconds(50))) == [[3]], "one after the other")
+        sender.connected(false, at: .seconds(50))
+        #expect(sender.plan([row(5, draft, in: other)], at: .seconds(60)).isEmpty)
+        sender.caughtUp()
+        #expect(keys(sender.plan([row(5, draft, in: other)], at: .seconds(60))) == [[5]])
+    }
+
     @Test("after a temporary failure it waits as long as the server asks, and longer each time")
     func pauses() {
         var sender = OutboxSender(seed: 1)

@@ -66,6 +66,9 @@ private final class Run {
     var wasRestored = false
     /// Taken back, perhaps before they were sent, or refused and sent again, so not bound to their place any more.
     var unordered: Set<MessageID> = []
+    /// What was written last on each device, by the device and the conversation; nil: sent or given up.
+    var written: [String: String?] = [:]
+    var lastDraft = 0
 
     init(seed: UInt64, stores: StorePool, flaw: Flaw? = nil) {
         world = SimulatedWorld(seed: seed, stores: stores)
@@ -113,6 +116,7 @@ private final class Run {
         guard let id = conversations.randomElement(using: &world.random) else { return }
         let message = world.server.messages(of: id, for: device.user).randomElement(using: &world.random)
         if world.happens(10) { try device.show([anna, ben, carla]) }
+        if world.happens(40) { try draft(by: index, in: id, parent: message?.id) }
         switch Int.random(in: 0..<100, using: &world.random) {
         case 0..<35:
             for _ in 0..<Int.random(in: 1...4, using: &world.random) {
@@ -149,6 +153,21 @@ private final class Run {
                     using: &world.random)!)
         default: try device.start()
         }
+    }
+
+    /// Writes a little, and mostly turns away then, or sends or gives up what there is.
+    private func draft(by index: Int, in id: ConversationID, parent: MessageID?) throws {
+        let device = world.devices[index]
+        for _ in 0..<Int.random(in: 1...3, using: &world.random) {
+            lastDraft += 1
+            let isGone = world.happens(25)
+            let text = "draft \(lastDraft)"
+            written["\(index) \(id)"] = .some(isGone ? nil : text)
+            if isGone, world.happens(50) { try send(by: index, in: id, parent: nil) }
+            try device.setDraft(isGone ? nil : Draft(text: text, replyTo: world.happens(20) ? parent : nil), in: id)
+            try world.run(for: .milliseconds(Int.random(in: 0...4_000, using: &world.random)))
+        }
+        if world.happens(60) { try device.turnAway(from: id) }
     }
 
     /// On one device or on all of the user's, one shortly after the other, while they may be asking for the list.
@@ -302,7 +321,10 @@ private final class Run {
             guard Set(copied.map(\.id)) == Set(list) else {
                 throw Mismatch("\(who) lists \(copied.map(\.id)), the server \(list)")
             }
-            for conversation in copied { try check(conversation, device, who) }
+            for conversation in copied {
+                try check(conversation, device, who)
+                try checkDraft(in: conversation.id, index, who)
+            }
             let blocked = world.server.blocked(by: device.user)
             guard try device.store.blockedUsers() == blocked else {
                 throw Mismatch("\(who) blocks \(try device.store.blockedUsers()), on the server \(blocked)")
@@ -326,7 +348,7 @@ private final class Run {
         }
         var copy = copy
         try checkShown(in: &truth, device, who)
-        (truth.lastMessage, copy.lastMessage) = (nil, nil)
+        (truth.lastMessage, copy.lastMessage, truth.draft) = (nil, nil, nil)
         (truth.deliveredSeq, copy.deliveredSeq) = (0, 0)
         // A read that the server refused, because the user had left, stays on the device.
         if truth.windows != [Window(from: truth.windows[0].from)] {
@@ -393,6 +415,26 @@ private final class Run {
             }
         }
         guard waiting.isEmpty else { throw Mismatch("\(who) did not send \(waiting)") }
+    }
+
+    /// All devices show the server's draft, except one on which a text was written that the server refused, or has a newer one
+    /// than. No text that was written last on a device is lost before it was with the server.
+    private func checkDraft(in id: ConversationID, _ index: Int, _ who: String) throws {
+        let device = world.devices[index]
+        let truth = world.server.draft(in: id, of: device.user)
+        let shown = try device.store.draft(in: id)
+        let held = try device.store.outbox(of: id).filter { $0.write.kind == "draft" }
+        let isHeld = held.count == 1 && held[0].state == .held && (held[0].problem != nil || !held[0].wasTried)
+        let isSame = shown?.text == truth?.text && shown?.replyTo == truth?.replyTo
+        let own = written["\(index) \(id)"] ?? nil
+        guard isSame || isHeld && shown?.text == own else {
+            throw Mismatch("\(who) shows \(shown?.text ?? "-") in \(id), the server has \(truth?.text ?? "-"): \(held)")
+        }
+        // Whoever has left, or blocked the other, has no drafts.
+        let windows = world.server.conversation(id, for: device.user)!.windows
+        guard let own, !wasRestored, windows == [Window(from: windows[0].from)] else { return }
+        let wasPut = world.server.accounts[device.user]?.everDrafted.contains(own) ?? false
+        guard wasPut || shown?.text == own else { throw Mismatch("\(own) of \(who) in \(id) was lost") }
     }
 
     private func checkOrder() throws {

@@ -87,6 +87,7 @@ extension Engine {
         guard isActive, let store else { return }
         do throws(StorageError) {
             try pumpUploads()
+            sender.passTime(clock.now)
             let rows = try store.sendable(limit: OutboxSender.rowsToPlan)
             guard !rows.isEmpty else { return finishCatchUps() }
             guard token != nil else { return needToken(isFresh: false) }

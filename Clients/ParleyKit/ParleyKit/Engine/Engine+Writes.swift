@@ -102,8 +102,20 @@ extension Engine {
         try await setProfile(.init(displayName: name, avatarUrl: known?.avatarUrl, extra: known?.extra))
     }
 
+    // MARK: Drafts
+
     func setDraft(_ draft: Draft?, in id: ConversationID) throws(ParleyError) {
-        try change([.draft(id)]) { (store, now) throws(StorageError) in try store.setDraft(draft, in: id, at: now) }
+        let key = identifiers.key()
+        if draft == nil { sender.turnsAway(from: id) } else { sender.writes(in: id, at: clock.now) }
+        try change([.draft(id)]) { (store, now) throws(StorageError) in
+            try store.setDraft(draft, in: id, at: now, key: key)
+        }
+    }
+
+    /// The user has turned away: what they wrote is put at once.
+    func putDraft(in id: ConversationID) {
+        sender.turnsAway(from: id)
+        planPump()
     }
 
     /// Takes the next refused write out of the database, for the one who is told of it.

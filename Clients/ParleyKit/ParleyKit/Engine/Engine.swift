@@ -114,6 +114,7 @@ package actor Engine {
     func disconnect() {
         guard isConnected else { return }
         isConnected = false
+        sender.turnsAway()
         handle([.stop])
         if !isActive { cancelCalls() }
     }
@@ -127,6 +128,7 @@ package actor Engine {
             await withCheckedContinuation { continuation in
                 guard !Task.isCancelled else { return continuation.resume() }
                 catchingUp[number] = continuation
+                sender.turnsAway()
                 activate()
                 handle([.catchUp])
                 pump()
@@ -202,7 +204,7 @@ package actor Engine {
         hub.raise(writes.topics)
         let current = incarnation
         for step in steps where incarnation == current { carryOut(step) }
-        // An echo may have set later rows of the outbox free.
+        // An echo may have set later rows of the outbox free, the end of a draft another one.
         if writes.contains(where: \.isChange) { planPump() }
         scheduleWake()
     }
@@ -227,6 +229,7 @@ package actor Engine {
             hub.set(Presence(isOnline: presence.online, lastSeen: presence.lastSeen), of: presence.userId)
         case .caughtUp:
             isCaughtUp = true
+            sender.caughtUp()
             planPump()
         case .digest(let id, let digest): compare(digest, of: id)
         }
@@ -234,6 +237,7 @@ package actor Engine {
 
     private func take(_ state: ConnectionState) {
         hub.set(state)
+        sender.connected(state == .online, at: clock.now)
         guard state == .online else { return }
         proveToken()
         // The network is back.
@@ -396,6 +400,10 @@ enum Look: Hashable, Sendable {
 
 extension SyncWrite {
     fileprivate var isChange: Bool {
-        if case .change = self { true } else { false }
+        switch self {
+        case .change: true
+        case .privateChange(let change): change.kind == .draft
+        default: false
+        }
     }
 }

@@ -79,7 +79,7 @@ extension LocalStore {
         try boundProfiles()
     }
 
-    /// Takes the copy away, except drafts and outbox. What waits there to be read or cleared is a position of a history
+    /// Takes the copy away, except the outbox, drafts among it. What waits there to be read or cleared is a position of a history
     /// that is gone: in another one it could stand for messages that the user never saw.
     func discardAll() throws(StorageError) {
         try connection.run("DELETE FROM conversations")

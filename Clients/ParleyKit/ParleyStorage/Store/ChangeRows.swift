@@ -123,8 +123,11 @@ extension LocalStore {
         // A response that was asked for before may be what the conversation begins with here.
         case .known(.muted), .known(.pinned), .known(.archived), .known(.markedUnread):
             try applyMark(change, to: stateOrNew(id).key)
+        case .known(.draft): try applyDraft(change, in: id)
+        case .known(.conversationLeft): try dropDrafts(in: id)
         case .known(.blocked):
             try applyBlock(change)
+            if change.blocked == true { try dropDrafts(in: id) }
             try moveWindow(of: id, isOpen: change.blocked == false)
         default: if let state = try state(of: id) { try apply(change, state) }
         }

@@ -49,6 +49,7 @@ extension LocalStore {
             WHERE key = ?1
             """, state.key, head.clearedSeq, head.readSeq, head.deliveredSeq)
         try takeMarks(head, of: state.key, readBefore: state.readSeq)
+        if head.lastSeq >= state.headSeq, head.windows.last?.to != nil { try dropDrafts(in: head.id) }
         try clear(state.key, through: head.clearedSeq)
         if follows, state.cursor == nil { try follow(state.key, from: head.lastSeq) }
         if let message = head.lastMessage { try store(message, in: state.key) }

@@ -100,10 +100,6 @@ extension LocalStore {
             uniqueKeysWithValues: try settledConversations(folder, at: now, limit: limit).map { ($0.id, $0) })
     }
 
-    private func conversationsWithDrafts() throws(StorageError) -> Set<ConversationID> {
-        Set(try connection.all("SELECT conversation_id FROM drafts") { ConversationID($0.uuid(0)) })
-    }
-
     /// What is known already of all rows.
     private struct ListContext {
         /// Whether anything may be in the outbox.

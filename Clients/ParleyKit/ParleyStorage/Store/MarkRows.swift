@@ -31,7 +31,8 @@ private enum MarkBits {
     static let pinned: Int64 = 2
     static let archived: Int64 = 4
     static let unread: Int64 = 8
-    static let all: Int64 = 15
+    static let draft: Int64 = 16
+    static let all: Int64 = 31
 }
 
 extension LocalStore {
@@ -86,6 +87,7 @@ extension LocalStore {
         } else if head.readSeq > readBefore {
             now.marks.unread = nil
         }
+        if before.told & MarkBits.draft == 0 { try tell(head.draft, in: head.id, isWhole: true) }
         now.told = MarkBits.all
         if before.told != MarkBits.all { try changeMarksVersion(key) }
         if now != before { try set(now, of: key) }
@@ -111,6 +113,12 @@ extension LocalStore {
         }
         try changeMarksVersion(key)
         try set(now, of: key)
+    }
+
+    func applyDraft(_ change: PrivateChange, in id: ConversationID) throws(StorageError) {
+        let key = try stateOrNew(id).key
+        try tell(change.draft, in: id)
+        try connection.run("UPDATE conversations SET told_marks = told_marks | ?2 WHERE key = ?1", key, MarkBits.draft)
     }
 
     private func changeMarksVersion(_ key: Int64) throws(StorageError) {

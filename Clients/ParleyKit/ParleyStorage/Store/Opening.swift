@@ -6,7 +6,7 @@ package struct OpenedStore {
     package let store: LocalStore
     /// Where a file that could not be read was set aside; nil in the usual case.
     package let setAside: String?
-    /// How many rows of its outbox, and drafts, were saved from it.
+    /// How many rows of its outbox, drafts among them, were saved from it.
     package let salvaged: Int
 }
 
@@ -61,6 +61,7 @@ extension LocalStore {
         try? damaged.execute("PRAGMA writable_schema = ON")
         let rows = Self.salvagedRows(damaged)
         let uploads = Self.salvagedUploads(damaged)
+        // Until version 8 they were not rows of the outbox.
         let drafts =
             (try? damaged.all("SELECT conversation_id, text, parent_id, at FROM drafts") { row in
                 (
@@ -72,7 +73,10 @@ extension LocalStore {
             for row in rows { try insert(row) }
             for upload in uploads { try insert(upload, of: rows) }
             try failWithoutFiles(rows)
-            for (conversation, draft, at) in drafts { try setDraft(draft, in: conversation, at: at) }
+            for (conversation, draft, at) in drafts {
+                // A draft is put without a key.
+                try setDraft(draft, in: conversation, at: at, key: .zero)
+            }
         }
         return rows.count + drafts.count
     }

@@ -89,7 +89,7 @@ extension LocalStore {
         ).compactMap(\.self)
     }
 
-    private func replace(_ key: Int64, with write: PendingWrite) throws(StorageError) {
+    func replace(_ key: Int64, with write: PendingWrite) throws(StorageError) {
         try connection.run("UPDATE outbox SET write = ?2 WHERE key = ?1", key, String(json: write))
     }
 
@@ -164,6 +164,7 @@ extension LocalStore {
             try store(response, row)
             try storeUntold(row)
             if row.fileCount > 0 { try keepFiles(ofRow: row.key, at: row.at) }
+            if case .draft = row.write, let id = row.conversation { return try completeDraft(row.key, in: id) }
             try connection.run("DELETE FROM outbox WHERE key = ?1", row.key)
             if case .mark(_, let version) = row.write, let id = row.conversation {
                 try completeMark(after: version, in: id)
@@ -236,6 +237,7 @@ extension LocalStore {
         try write { () throws(StorageError) in
             switch row.write {
             case .send: try fail(row, problem)
+            case .draft: if let id = row.conversation { try refuseDraft(row.key, in: id, problem) }
             // Nobody waits for these.
             case .read: try connection.run("DELETE FROM outbox WHERE key = ?1", row.key)
             default:
@@ -304,7 +306,8 @@ extension LocalStore {
             ).compactMap(\.self))
     }
 
-    /// The first rows that may be sent: not the messages behind one that failed, or whose files are on their way.
+    /// The first rows that may be sent: not the messages behind one that failed, or whose files are on their way, and no draft
+    /// in a conversation that is being created.
     package func sendable(limit: Int) throws(StorageError) -> [OutboxRow] {
         let rows = try connection.all(
             """
@@ -314,6 +317,8 @@ extension LocalStore {
                 WHERE f.conversation_id = o.conversation_id AND f.key < o.key AND (f.state = 1 OR f.files > 0)
                     AND (f.state = 1 OR f.files > (
                         SELECT count(*) FROM uploads u WHERE u.outbox_key = f.key AND u.is_ready = 1))))
+                AND NOT (o.kind = 'draft' AND EXISTS (
+                    SELECT 1 FROM outbox c WHERE c.conversation_id = o.conversation_id AND c.kind = 'create'))
             ORDER BY o.key LIMIT ?1
             """, limit, read: Self.outboxRow)
         return try withFiles(rows.compactMap(\.self))

@@ -24,6 +24,10 @@ package enum PendingWrite: Hashable, Sendable, Codable {
     ///
     /// - Parameter after: the version of the block, as the server had told it, when the user did it.
     case block(UserID, Bool, after: Int64)
+    /// What is being written; nil: nothing any more.
+    ///
+    /// - Parameter isTold: the server has told of it since it was sent.
+    case draft(Draft?, isTold: Bool)
 
     /// Its name in the database, by which statements find it.
     package var kind: String {
@@ -44,6 +48,7 @@ package enum PendingWrite: Hashable, Sendable, Codable {
         case .mark(.archived, _): "archive"
         case .mark(.unread, _): "unread"
         case .block: "block"
+        case .draft: "draft"
         }
     }
 }
@@ -57,6 +62,8 @@ package struct OutboxRow: Hashable, Sendable {
         case failed = 1
         /// Another write that the server refused: it is undone, and kept until the user was told.
         case refused = 2
+        /// A draft that is not to be sent by itself.
+        case held = 3
     }
 
     /// Rows with a higher key were written later.

@@ -8,7 +8,7 @@ package enum SyncWrite: Hashable, Sendable {
     /// The session's user, the identity of the server's database, and where the private stream begins if the copy does
     /// not follow it yet.
     case session(userId: UserID, logId: UUIDBytes, useq: Int64)
-    /// Takes the copy away, except drafts and outbox.
+    /// Takes the copy away, except the outbox, drafts among it.
     case discardAll
     case settings(Settings)
     /// Whom the user has blocked: all of them, as of a position of the private stream; nil for a response, of which that is

@@ -5,7 +5,8 @@ import { outdateBlocks, storeBlocks } from "./blocks.ts";
 import type { CopyWriter } from "./copy.ts";
 import type { ConversationRecord } from "./database.ts";
 import { within } from "./database.ts";
-import { takeMarks } from "./marks.ts";
+import { dropDrafts, tellDraft } from "./drafts.ts";
+import { drafted, takeMarks } from "./marks.ts";
 import { messagesAfter, storeMessage } from "./messages.ts";
 import { boundProfiles, storeProfiles } from "./profiles.ts";
 import { rangeAt, uncover } from "./ranges.ts";
@@ -102,7 +103,10 @@ export async function storeConversation(copy: CopyWriter, told: Conversation, fo
     readSeq: Math.max(head.readSeq, told.readSeq),
     deliveredSeq: Math.max(head.deliveredSeq, told.deliveredSeq),
   });
+  const { toldMarks = 0 } = (await copy.head(id))!;
   takeMarks(copy, (await copy.head(id))!, told, head.readSeq);
+  if (!(toldMarks & drafted)) await tellDraft(copy, id, told.draft, true);
+  if (told.lastSeq >= head.headSeq && told.windows.at(-1)?.to !== undefined) await dropDrafts(copy, id);
   await clearHistory(copy, id, told.clearedSeq);
   if (follows && head.cursor === undefined) followFrom(copy, (await copy.head(id))!, told.lastSeq);
   if (told.lastMessage) await storeMessage(copy, id, told.lastMessage);

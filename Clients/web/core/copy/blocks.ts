@@ -25,6 +25,11 @@ export interface Blocks {
 
 const nothing: Blocks = { users: {}, isWhole: false, useq: 0 };
 
+/** A user may be called like what every object has. */
+function blockOf({ users }: Blocks, user: UserId): Block | undefined {
+  return Object.hasOwn(users, user) ? users[user] : undefined;
+}
+
 type IsHidden = (user: UserId | undefined) => boolean;
 
 /**
@@ -75,12 +80,11 @@ export async function readThrough(rows: Reading, head: ConversationRecord, accou
 export async function storeBlocks(copy: CopyWriter, blocked: UserId[], useq?: number): Promise<void> {
   const known = copy.account.blocks ?? nothing;
   if (useq === undefined && known.isWhole) return;
-  const users: Blocks["users"] = {};
-  for (const user of [...Object.keys(known.users), ...blocked]) {
-    const { isTold, isRecent } = known.users[user] ?? {};
+  const users = Object.fromEntries([...Object.keys(known.users), ...blocked].map((user): [UserId, Block] => {
+    const { isTold, isRecent } = blockOf(known, user) ?? {};
     const stays = useq === undefined ? isRecent : undefined;
-    users[user] = { isTold: stays ? isTold! : blocked.includes(user), isRecent: stays, version: Math.random() };
-  }
+    return [user, { isTold: stays ? isTold! : blocked.includes(user), isRecent: stays, version: Math.random() }];
+  }));
   copy.setAccount({ blocks: { users, isWhole: true, useq: useq ?? known.useq } });
   await showBlocks(copy);
 }
@@ -96,7 +100,7 @@ export async function applyBlock(copy: CopyWriter, { useq, userId, blocked }: Pr
   if (userId === undefined || blocked === undefined) return;
   const known = copy.account.blocks ?? nothing;
   // Of an earlier change nothing is shown for a moment: the list has what came of it.
-  const isTold = useq > known.useq ? blocked : known.users[userId]?.isTold ?? false;
+  const isTold = useq > known.useq ? blocked : blockOf(known, userId)?.isTold ?? false;
   setBlock(copy, userId, { isTold, isRecent: true, version: Math.random() });
   await showBlocks(copy);
 }
@@ -116,7 +120,7 @@ export async function enqueueBlock(copy: CopyWriter, row: Omit<OutboxRow, "key">
     const isSame = earlier.kind === "block" && earlier.user === write.user && state === "waiting" && !wasTried;
     if (isSame) await copy.rows.remove("outbox", key);
   }
-  const known = copy.account.blocks?.users[write.user];
+  const known = blockOf(copy.account.blocks ?? nothing, write.user);
   // A list may come that does not name them: it tells of them, too.
   if (!known) setBlock(copy, write.user, { isTold: false, version: 0 });
   await copy.rows.append("outbox", { ...row, write: { ...write, after: known?.version ?? 0 } });
@@ -125,7 +129,7 @@ export async function enqueueBlock(copy: CopyWriter, row: Omit<OutboxRow, "key">
 
 /** It is with the server. Unless that has told of it meanwhile, perhaps of a later one, it is as the user set it. */
 export async function completeBlock(copy: CopyWriter, user: UserId, isTold: boolean, after: number): Promise<void> {
-  const known = copy.account.blocks?.users[user];
+  const known = blockOf(copy.account.blocks ?? nothing, user);
   if (known?.version === after) setBlock(copy, user, { ...known, isTold });
   await showBlocks(copy);
 }

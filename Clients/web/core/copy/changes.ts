@@ -4,7 +4,8 @@ import { clearHistory, followFrom, hideMessage, outdate } from "./apply.ts";
 import { applyBlock, hiddenIn, isShown } from "./blocks.ts";
 import type { CopyWriter } from "./copy.ts";
 import type { ConversationRecord } from "./database.ts";
-import { applyMark, markKinds, moveRead } from "./marks.ts";
+import { dropDrafts, tellDraft } from "./drafts.ts";
+import { applyMark, drafted, markKinds, moveRead } from "./marks.ts";
 import { storeMessage } from "./messages.ts";
 import { cover, coveredBy } from "./ranges.ts";
 import { forgetSent } from "./outbox-rows.ts";
@@ -95,6 +96,12 @@ async function applyNew(copy: CopyWriter, change: PrivateChange): Promise<void> 
   if (kind === "conversation.removed") return await copy.discard(id);
   // A response that was asked for before may be what the conversation begins with here.
   if (markKinds.includes(kind)) return applyMark(copy, await copy.headOrNew(id), change);
+  if (kind === "draft") {
+    await copy.headOrNew(id);
+    await tellDraft(copy, id, change.draft);
+    return copy.setHead(id, { toldMarks: ((await copy.head(id))!.toldMarks ?? 0) | drafted });
+  }
+  if (kind === "conversation.left" || change.blocked) await dropDrafts(copy, id);
   if (kind === "blocked") {
     await applyBlock(copy, change);
     return await moveWindow(copy, id, !change.blocked);

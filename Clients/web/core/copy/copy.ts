@@ -115,8 +115,8 @@ export class CopyWriter {
   }
 
   /**
-   * Takes the copy away, except drafts and outbox. What waits there to be read or cleared is a position of a history that
-   * is gone: in another one it could stand for messages that the user never saw.
+   * Takes the copy away, except the outbox, drafts among it. What waits there to be read or cleared is a position of a
+   * history that is gone: in another one it could stand for messages that the user never saw.
    */
   async discardAll(): Promise<void> {
     for (const { id } of await this.allHeads()) await this.releaseConversation(id);

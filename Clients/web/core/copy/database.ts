@@ -11,7 +11,7 @@ import type {
   UserId,
   Window,
 } from "../model.ts";
-import type { FileLimits } from "../client.ts";
+import type { Draft, FileLimits } from "../client.ts";
 import type { Range } from "../sync/events.ts";
 import type { PendingWrite } from "../outbox/writes.ts";
 import type { Blobs } from "./blobs.ts";
@@ -90,6 +90,8 @@ export interface ConversationRecord {
   toldMarks?: number;
   /** A number by chance, another one each time that the server tells of them. */
   marksVersion?: number;
+  /** As the server told it. */
+  draft?: Draft;
 }
 
 export interface Marks {
@@ -145,8 +147,9 @@ export interface OutboxRow {
   /**
    * `failed`: a message that the server refused; it holds back the later ones of its conversation until the user retries,
    * edits or discards it. `refused`: another write that the server refused; it is undone, and kept until the user was told.
+   * `held`: a draft that is not to be sent by itself.
    */
-  state: "waiting" | "failed" | "refused";
+  state: "waiting" | "failed" | "refused" | "held";
   /** Whether a request with it was made, so that the server may know it. */
   wasTried: boolean;
   problem?: Problem;
@@ -176,7 +179,6 @@ export interface Tables {
   receipts: ReceiptRecord;
   profiles: ProfileRecord;
   // These outlive the copy.
-  drafts: { conversationId: ConversationId; text: string; replyTo?: MessageId; at: Time };
   outbox: OutboxRow;
   releases: ReleaseRecord;
 }
@@ -200,7 +202,6 @@ export const schema: Record<
   horizons: { key: "conversationId" },
   receipts: { key: ["conversationId", "seq"] },
   profiles: { key: "userId" },
-  drafts: { key: "conversationId" },
   outbox: { key: "key", isNumbered: true, indexes: { conversation: "conversationId" } },
   releases: { key: "id" },
 };

@@ -38,9 +38,22 @@ const migrations: ((database: IDBDatabase, transaction: IDBTransaction) => void)
   (database) => {
     if (!database.objectStoreNames.contains("profiles")) database.createObjectStore("profiles", { keyPath: "userId" });
   },
+  (database, transaction) => {
+    if (database.objectStoreNames.contains("account")) reloadList(transaction.objectStore("account"));
+    // What was written here is put like anything else that the user did.
+    if (!database.objectStoreNames.contains("drafts")) return;
+    transaction.objectStore("drafts").getAll().onsuccess = (event) => {
+      for (const { conversationId, at, text, replyTo } of (event.target as IDBRequest).result) {
+        const write = { kind: "draft", draft: { text, replyTo } };
+        const row = { conversationId, at, write, idempotencyKey: "", state: "waiting", wasTried: false };
+        if (database.objectStoreNames.contains("outbox")) transaction.objectStore("outbox").add(row);
+      }
+      database.deleteObjectStore("drafts");
+    };
+  },
 ];
 
-/** An earlier version has passed over what the server told of marks: the list brings it. */
+/** An earlier version has passed over what the server told of marks, or drafts: the list brings it. */
 function reloadList(account: IDBObjectStore): void {
   account.get(0).onsuccess = (event) => {
     const known = (event.target as IDBRequest).result;

@@ -7,7 +7,8 @@ import type { ConversationRecord, Marks, OutboxRow } from "./database.ts";
 
 /** The parts of `Marks` that the server has told, as bits. */
 const [muted, pinned, archived, unread] = [1, 2, 4, 8];
-const all = 15;
+export const drafted = 16;
+const all = 31;
 
 /** The server's marks with what waits in the outbox. */
 export function shownMarks(head: ConversationRecord, pending: OutboxRow[]): Marks {

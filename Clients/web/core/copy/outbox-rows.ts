@@ -12,6 +12,7 @@ import { clearHistory, hideMessage, storeAlone, storeConversation } from "./appl
 import { completeBlock, enqueueBlock, showBlocks } from "./blocks.ts";
 import type { CopyWriter } from "./copy.ts";
 import type { ConversationRecord, OutboxRow, Reading } from "./database.ts";
+import { enqueueDraft, finishDraft } from "./drafts.ts";
 import { completeMark, moveRead } from "./marks.ts";
 import { messageById } from "./messages.ts";
 
@@ -36,6 +37,9 @@ export async function enqueue(copy: CopyWriter, { write, ...about }: NewWrite): 
   copy.showOutbox();
   if (write.kind === "block") return await enqueueBlock(copy, { ...about, write, state: "waiting", wasTried: false });
   if (conversationId) copy.show(conversationId);
+  if (write.kind === "draft") {
+    return await enqueueDraft(copy, { ...about, write, state: "waiting", wasTried: false }, write.draft);
+  }
   const head = await copy.head(conversationId);
   if (write.kind === "read" && head) await readTo(copy, head, write.seq);
   if (write.kind === "mark") write = { ...write, after: head?.marksVersion ?? 0 };
@@ -150,6 +154,7 @@ export async function dismiss(copy: CopyWriter, key: number): Promise<void> {
 
 /** The server has carried a write out: it leaves the outbox in the transaction that stores what it did. */
 export async function complete(copy: CopyWriter, row: OutboxRow, body: unknown): Promise<void> {
+  if (row.write.kind === "draft") return await finishDraft(copy, row);
   await storeResponse(copy, row, body);
   await storeUntold(copy, row);
   await copy.rows.remove("outbox", row.key);
@@ -205,7 +210,8 @@ export async function refuse(copy: CopyWriter, row: OutboxRow, problem: Problem)
   // It may have been joined or taken back since.
   const present = await copy.rows.get("outbox", row.key);
   if (!present) return;
-  if (row.write.kind === "send") await fail(copy, present, problem);
+  if (row.write.kind === "draft") await finishDraft(copy, row, problem);
+  else if (row.write.kind === "send") await fail(copy, present, problem);
   // Nobody waits for these.
   else if (row.write.kind === "read") await copy.rows.remove("outbox", row.key);
   else await copy.rows.put("outbox", { ...present, state: "refused", problem });
@@ -255,12 +261,14 @@ export function outboxOf(rows: Reading, conversationId: ConversationId): Promise
   return rows.all("outbox", { index: "conversation", from: conversationId, to: conversationId });
 }
 
-/** The rows that may be sent: not the messages behind one that failed. */
+/** The rows that may be sent: not the messages behind one that failed, and no draft in a conversation that is being created. */
 export async function sendable(rows: Reading): Promise<OutboxRow[]> {
-  const blocked = new Set<ConversationId>();
-  return (await rows.all("outbox")).filter(({ state, write, conversationId }) => {
+  const [blocked, created] = [new Set<ConversationId>(), new Set<ConversationId>()];
+  return (await rows.all("outbox")).filter(({ state, write: { kind }, conversationId }) => {
     if (state === "failed") blocked.add(conversationId);
-    return state === "waiting" && !(write.kind === "send" && blocked.has(conversationId));
+    if (kind === "create") created.add(conversationId);
+    const waits = kind === "send" && blocked.has(conversationId) || kind === "draft" && created.has(conversationId);
+    return state === "waiting" && !waits;
   });
 }
 

@@ -1,6 +1,6 @@
 import { Backoff, type Random } from "../backoff.ts";
 import type { OutboxRow } from "../copy/database.ts";
-import type { BatchResults, Problem } from "../model.ts";
+import type { BatchResults, ConversationId, Problem } from "../model.ts";
 import { type CallFailure, isTemporary } from "../sync/events.ts";
 import { isUploaded } from "./writes.ts";
 
@@ -21,6 +21,12 @@ const atOnce = 4;
 const mostMessages = 500;
 /** Half of what a batch may have: room for what JSON adds. */
 const mostBytes = 2 * 1_024 * 1_024;
+/** In milliseconds. To put a draft is of use when the user has paused for so long, */
+const draftPause = 3_000;
+/** or after this time of writing. */
+const longestWriting = 30_000;
+/** What a session tells at its beginning has come by then. */
+const beginningOfSession = 2_000;
 
 /**
  * Decides which rows of the outbox are sent when. Without I/O and without a clock; what it keeps may be lost at any time,
@@ -37,6 +43,10 @@ export class OutboxSender {
   private backoff: Backoff;
   awaitsToken = false;
   private messagesPerBatch = mostMessages;
+  /** Where the user is writing: from when on, and until when the draft waits for a pause. */
+  private writing = new Map<ConversationId, { since: number; until: number }>();
+  /** From when on drafts are put: before, it is not known what other devices have written. Absent without a session. */
+  private draftsFrom?: number;
 
   constructor(random: Random) {
     this.backoff = new Backoff(1_000, 60_000, random);
@@ -48,6 +58,8 @@ export class OutboxSender {
   plan(rows: OutboxRow[], now: number): { id: number; call: OutboxCall }[] {
     if (this.awaitsToken || this.pausedUntil !== undefined && this.pausedUntil > now) return [];
     this.pausedUntil = undefined;
+    for (const [id, { until }] of this.writing) if (until <= now) this.writing.delete(id);
+    if (this.draftsFrom! <= now) this.draftsFrom = 0;
     const { messages, others } = this.eligible(rows);
     const calls = others.map((row) => [row]);
     if (messages.length) calls.push(messages);
@@ -68,6 +80,8 @@ export class OutboxSender {
     const others: OutboxRow[] = [];
     let bytes = 0;
     for (const row of rows) {
+      const waits = this.draftsFrom !== 0 || this.writing.has(row.conversationId);
+      if (row.write.kind === "draft" && waits) continue;
       const lanes = lanesOf(row);
       const isFree = lanes.every((lane) => !busy.has(lane)) && !sent.has(row.key);
       const { write, conversationId } = row;
@@ -91,7 +105,24 @@ export class OutboxSender {
 
   /** When to plan again; undefined: not before a response or a new row. */
   get wakeAt(): number | undefined {
-    return this.awaitsToken ? undefined : this.pausedUntil;
+    if (this.awaitsToken) return undefined;
+    const times = [...this.writing.values()].map(({ until }) => until);
+    if (this.draftsFrom) times.push(this.draftsFrom);
+    return this.pausedUntil ?? (times.length ? Math.min(...times) : undefined);
+  }
+
+  // Drafts.
+
+  /** The user goes on writing a draft; without a time: turns away from it, and it waits no longer. */
+  writes(id: ConversationId, now?: number): void {
+    const { since = now } = this.writing.get(id) ?? {};
+    if (now === undefined) this.writing.delete(id);
+    else this.writing.set(id, { since: since!, until: Math.min(now + draftPause, since! + longestWriting) });
+  }
+
+  /** A session has begun; without a time: there is none any more. */
+  connected(now?: number): void {
+    this.draftsFrom = now && now + beginningOfSession;
   }
 
   /** Sends again at once: the network is back. */

@@ -1,3 +1,4 @@
+import type { Draft } from "../client.ts";
 import type { Attachment, MessageId, NewConversationSettings, NewSettings, Time, UserId } from "../model.ts";
 
 /** What the user did and the server has not confirmed yet. It is stored: kinds and fields are added, never renamed. */
@@ -18,7 +19,9 @@ export type PendingWrite =
   /** `after`: the version of the conversation's marks, as the server had told them, when the user set it. */
   | { kind: "mark"; mark: Mark; after: number }
   /** `after`: the version of the block, as the server had told it. */
-  | { kind: "block"; user: UserId; isBlocked: boolean; after: number };
+  | { kind: "block"; user: UserId; isBlocked: boolean; after: number }
+  /** Without one: nothing is written any more. `isTold`: the server has told of it since it was sent. */
+  | { kind: "draft"; draft?: Draft; isTold?: true };
 
 /** What the user does with a conversation for themselves. Null takes it away. */
 export type Mark =

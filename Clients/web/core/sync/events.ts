@@ -108,7 +108,7 @@ export interface Bodies {
 export type SyncWrite =
   /** The session's user, the server's database, and where the private stream begins if the copy does not follow it yet. */
   | { write: "session"; userId: UserId; logId: string; useq: number }
-  /** Takes the copy away, except drafts and outbox. */
+  /** Takes the copy away, except the outbox, drafts among it. */
   | { write: "discardAll" }
   | { write: "settings"; settings: Settings }
   /** All whom the user has blocked, as of a position of the private stream; of a response that is not known. */

@@ -59,6 +59,20 @@ Deno.test("a block holds at once, stays when the server has it, and is undone wh
   expectEqual(await blocked(copy), "ben");
 });
 
+Deno.test("somebody may be called like what every object has", async () => {
+  const copy = await Copy.begin(5);
+  for (const user of ["__proto__", "constructor"]) {
+    await block(copy, user, true);
+    const [sent] = await copy.rows();
+    await copy.change((writer) => complete(writer, sent!, null));
+    expectEqual(await blocked(copy), user);
+    await copy.apply({ write: "blocks", users: [user, "ben"], useq: 1 });
+    expectEqual(await blocked(copy), `${[user, "ben"].sort()}`);
+    await copy.apply({ write: "blocks", users: [], useq: 2 });
+    expectEqual(await blocked(copy), "");
+  }
+});
+
 Deno.test("of one user the last word that no request was made with is sent, of several users each", async () => {
   const copy = await Copy.begin(5);
   for (const [user, isBlocked] of [["ben", true], ["carla", true], ["ben", false]] as const) {

@@ -2,6 +2,7 @@ import { CopyWriter } from "../../core/copy/copy.ts";
 import type { Database, Query, Table } from "../../core/copy/database.ts";
 import { within } from "../../core/copy/database.ts";
 import { eraseIndexedDB, openIndexedDB } from "../../core/copy/indexeddb.ts";
+import { createBlobs } from "../../core/copy/indexeddb-blobs.ts";
 import { MemoryDatabase } from "../../core/copy/memory.ts";
 import { enqueue, outboxOf } from "../../core/copy/outbox-rows.ts";
 import { messagesBefore } from "../../core/copy/messages.ts";
@@ -115,7 +116,7 @@ export async function replaceDamaged(): Promise<string[]> {
   });
   const { database, saved } = await openCopy(name, () => {});
   const rows = await database.read((rows) => rows.all("outbox"));
-  const draft = await database.read((rows) => rows.get("drafts", "a"));
+  const [, draft] = rows.map(({ write }) => write.kind === "draft" ? write.draft : undefined);
   await CopyWriter.run(database, (copy) => {
     return enqueue(copy, { write: { kind: "unlist" }, conversationId: "b", at: "", idempotencyKey: "" });
   });
@@ -123,8 +124,104 @@ export async function replaceDamaged(): Promise<string[]> {
   database.close();
   await eraseIndexedDB(name);
   const wrong = [saved === 2 || `saved ${saved}`, rows[0]?.messageId === "m" || "the row is lost"];
-  wrong.push(draft?.text === "half" || "the draft is lost", `${keys}` === "1,2" || `keys ${keys}`);
+  wrong.push(draft?.text === "half" || "the draft is lost", `${keys}` === "1,2,3" || `keys ${keys}`);
   return wrong.filter((one) => one !== true);
+}
+
+/** What an earlier version made opens with all that it had: the names' table is new in 4, and in 5 a draft is a row. */
+export async function upgrade(version: number): Promise<string[]> {
+  await eraseIndexedDB(name);
+  await makeEarlier(version);
+  const database = await openIndexedDB(name, () => {});
+  const found = await database.read(async (rows) => ({
+    account: await rows.get("account", 0),
+    heads: await rows.all("conversations", { index: "pinned" }),
+    message: await rows.get("messages", ["a", "m"], "id"),
+    outbox: (await rows.all("outbox")).map(({ conversationId, write, state, wasTried }) => {
+      return { conversationId, write, state, wasTried };
+    }),
+    names: await rows.all("profiles"),
+  }));
+  const touched = await CopyWriter.run(database, (copy) => {
+    const tell = { kind: "draft" as const, draft: { text: "half a thought" } };
+    return enqueue(copy, { write: tell, conversationId: "a", at: "", idempotencyKey: "" });
+  });
+  const last = await database.read((rows) => outboxOf(rows, "a"));
+  database.close();
+  const stores = await storeNames();
+  await eraseIndexedDB(name);
+  const draft = { text: "half", replyTo: "m" };
+  const expected = {
+    account: { only: 0, userId: "anna", token: "t", isListComplete: false },
+    heads: [earlierHead],
+    message: { conversationId: "a", id: "m", seq: 1 },
+    outbox: [
+      { conversationId: "a", write: { kind: "unlist" }, state: "waiting", wasTried: true },
+      { conversationId: "a", write: { kind: "draft", draft }, state: "waiting", wasTried: false },
+    ],
+    names: version < 4 ? [] : [{ userId: "ben", version: 1, displayName: "Ben" }],
+  };
+  const wrong = JSON.stringify(found) === JSON.stringify(expected) ? [] : [JSON.stringify(found)];
+  if (stores.includes("drafts")) wrong.push("the table of drafts is still there");
+  if (!touched.conversations.includes("a")) wrong.push("what is written now is not shown");
+  const texts = last.map(({ write }) => write.kind === "draft" ? write.draft?.text : write.kind);
+  if (`${texts}` !== "unlist,half a thought") wrong.push(`${texts}`);
+  return wrong;
+}
+
+const earlierHead = {
+  ...{ id: "a", needsHead: false, headSeq: 1, kind: "group", createdAt: "", lastSeq: 1, lastActivityAt: "2026" },
+  ...{ memberCount: 2, role: "member", windows: [{ from: 1 }], clearedSeq: 0, readSeq: 1, deliveredSeq: 1 },
+  ...{ toldUnread: { count: 0, seq: 1, after: 1 }, cursor: 1, firstCursor: 0, statusVersion: 0, ranges: [[1, 1]] },
+  ...{ topSeq: 1, epoch: 0, marks: { pinOrder: 1 }, toldMarks: 15 },
+};
+
+function storeNames(): Promise<string[]> {
+  return new Promise((resolve, reject) => {
+    const request = indexedDB.open(name);
+    request.onerror = () => reject(request.error);
+    request.onsuccess = () => {
+      const names = [...request.result.objectStoreNames];
+      request.result.close();
+      resolve(names);
+    };
+  });
+}
+
+/** A copy as that version left it, with a little of everything that a later one has to bring over. */
+function makeEarlier(version: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const request = indexedDB.open(name, version);
+    request.onerror = () => reject(request.error);
+    request.onupgradeneeded = () => {
+      const make = (table: string, keyPath: string | string[], autoIncrement = false) =>
+        request.result.createObjectStore(table, { keyPath, autoIncrement });
+      make("account", "only").add({ only: 0, userId: "anna", token: "t", isListComplete: true });
+      const heads = make("conversations", "id");
+      heads.createIndex("activity", ["lastActivityAt", "id"]);
+      heads.createIndex("unread", "unread");
+      heads.createIndex("pinned", "marks.pinOrder");
+      heads.add(earlierHead);
+      const messages = make("messages", ["conversationId", "seq"]);
+      messages.createIndex("id", ["conversationId", "id"]);
+      messages.add({ conversationId: "a", id: "m", seq: 1 });
+      for (const table of ["revisions", "hidden"]) make(table, ["conversationId", "messageId"]);
+      make("members", ["conversationId", "userId"]);
+      make("horizons", "conversationId");
+      make("receipts", ["conversationId", "seq"]);
+      make("drafts", "conversationId").add({ conversationId: "a", text: "half", replyTo: "m", at: "2026" });
+      const outbox = make("outbox", "key", true);
+      outbox.createIndex("conversation", "conversationId");
+      outbox.add({ conversationId: "a", write: { kind: "unlist" }, state: "waiting", wasTried: true });
+      make("releases", "id");
+      createBlobs(request.result);
+      if (version >= 4) make("profiles", "userId").add({ userId: "ben", version: 1, displayName: "Ben" });
+    };
+    request.onsuccess = () => {
+      request.result.close();
+      resolve();
+    };
+  });
 }
 
 /** How long a window takes with this many messages stored, in milliseconds. */

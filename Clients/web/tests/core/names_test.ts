@@ -4,8 +4,8 @@ import { objectText } from "../../core/json.ts";
 import { Names } from "../../core/names.ts";
 import type { Profile } from "../../core/model.ts";
 import { ProfileQueue } from "../../core/sync/profiles.ts";
-import { isolated, plain } from "../../elements/words.ts";
-import { Copy, expectEqual } from "./copy.ts";
+import { isolated, plain, previewOf } from "../../elements/words.ts";
+import { Copy, expectEqual, message } from "./copy.ts";
 
 const some = (count: number, first = 0) => Array.from({ length: count }, (_, index) => `user-${first + index}`);
 
@@ -114,6 +114,14 @@ Deno.test("names are isolated from the text around them, ids need not be", () =>
   expectEqual(isolated(names, "ben"), "\u2068בן\u2069");
   expectEqual(plain(`${isolated(names, "ben")}: hello`), "בן: hello");
   expectEqual(isolated(names, "carla"), "carla");
+});
+
+Deno.test("what a list says of a message names those whom it mentions", () => {
+  const names = new Names(() => {});
+  names.set([{ userId: "ben", version: 1, displayName: "Ben" }]);
+  const text = (mentions: string[]) => previewOf(message(1, { text: "@ben, @benno and @ben.", mentions }), null, names);
+  expectEqual(text(["ben", "benno"]), "@\u2068Ben\u2069, @benno and @\u2068Ben\u2069.");
+  expectEqual(text([]), "@ben, @benno and @ben.");
 });
 
 Deno.test("an object is taken out of a text as it stands there", () => {

@@ -1,3 +1,4 @@
+import type { Draft } from "../../../core/client.ts";
 import { CopyWriter } from "../../../core/copy/copy.ts";
 import type { Database, Reading, Writing } from "../../../core/copy/database.ts";
 import { MemoryDatabase } from "../../../core/copy/memory.ts";
@@ -88,6 +89,17 @@ export class SimulatedDevice implements Outside {
       (copy) => enqueue(copy, { write, conversationId, messageId, at, idempotencyKey }),
     );
     this.session?.pump();
+  }
+
+  /** The user writes, or has sent or given up what they wrote. */
+  async setDraft(draft: Draft | undefined, id: string): Promise<void> {
+    this.world.trace?.(`${this.world.now} ${this.name} drafts ${draft?.text} in ${id}`);
+    this.session?.writes(id, !!draft);
+    await this.write({ kind: "draft", draft }, id);
+  }
+
+  turnAway(id: string): void {
+    this.session?.writes(id, false);
   }
 
   /** Now and then the page ends, before a transaction or after it. */

@@ -27,6 +27,9 @@ export const flaws = [
   "sendsInReverse",
   "ignoresReloads",
   "forgetsWhatWaitsAtItsEnd",
+  "forgetsDrafts",
+  /** What another device has written takes the place of what is being written here. */
+  "takesOverWhatIsWritten",
 ] as const;
 
 export type Flaw = typeof flaws[number];
@@ -36,7 +39,12 @@ export function alterStep(flaw: Flaw, step: SyncStep, random: Random): SyncStep 
   step.writes = step.writes.flatMap((write): SyncWrite[] => {
     const kind = write.write === "privateChange" ? write.change.kind : "";
     const forgotten = { forgetsHiddenMessages: "message.hidden", forgetsClearedHistories: "history.cleared" };
-    const others = { forgetsThatTheUserJoined: "conversation.joined", forgetsPins: "pinned", forgetsBlocks: "blocked" };
+    const others = {
+      forgetsThatTheUserJoined: "conversation.joined",
+      forgetsPins: "pinned",
+      forgetsBlocks: "blocked",
+      forgetsDrafts: "draft",
+    };
     const isForgotten = kind === { ...forgotten, ...others }[flaw as never];
     if (isForgotten && write.write === "privateChange") return [{ write: "privateStream", useq: write.change.useq }];
     if (flaw === "losesChanges" && write.write === "change" && write.movesCursor && random() < 0.05) {
@@ -66,6 +74,13 @@ export function alterRequest(flaw: Flaw | undefined, request: HTTPRequest, newId
 
 /** What a flawed client notes. */
 export function alterRows(flaw: Flaw | undefined, rows: Writing): Writing {
+  if (flaw === "takesOverWhatIsWritten") {
+    const put: Writing["put"] = (table, record) => {
+      const isHeld = table === "outbox" && "wasTried" in record && record.state === "held" && !record.wasTried;
+      return isHeld ? rows.remove(table, record.key) : rows.put(table, record);
+    };
+    return { ...rows as Reading & Writing, put };
+  }
   if (flaw !== "sendsBeforeItNotes") return rows;
   return {
     ...rows as Reading & Writing,

@@ -43,6 +43,7 @@ export class ScriptedServer extends WritableServer {
     if (method === "GET") return this.look(user, id, parts.slice(2), query);
     if (parts[2] === "messages" && method === "POST") return this.send(id, user, fields as never);
     if (parts[2] === "receipts") return this.mayWrite(user, id), this.read(id, fields.readSeq, user);
+    if (parts[2] === "draft") return this.putDraft(id, user, method === "PUT" ? fields as never : undefined);
     return this.once(user, idempotencyKey!, parts, () => this.write(user, id, method, parts.slice(2), query, fields));
   }
 

@@ -2,7 +2,8 @@ import { accountOf } from "../../../core/copy/copy.ts";
 import { timeline } from "../../../core/copy/timeline.ts";
 import { outboxOf } from "../../../core/copy/outbox-rows.ts";
 import { digestOf } from "../../../core/copy/digest.ts";
-import { type Conversation, forEver, type Message } from "../../../core/model.ts";
+import { isSame, shownDraft } from "../../../core/copy/drafts.ts";
+import { type Conversation, forEver, type Message, type Window } from "../../../core/model.ts";
 import type { Mark } from "../../../core/outbox/writes.ts";
 import type { Place } from "../../../core/sync/events.ts";
 import { SimulatedDevice } from "./device.ts";
@@ -21,6 +22,9 @@ export class Run {
   private wasRestored = false;
   /** Taken back, perhaps before they were sent, or refused and sent again, so not bound to their place any more. */
   private unordered = new Set<string>();
+  /** What was written last on each device; undefined: it was sent or given up. */
+  private written = new Map<string, string | undefined>();
+  private lastDraft = 0;
 
   constructor(seed: number, flaw?: Flaw) {
     this.world = new World(seed);
@@ -72,6 +76,7 @@ export class Run {
     const message = world.pick(messages);
     const dice = world.between(0, 99);
     if (world.happens(10)) device.post({ type: "show", users });
+    if (world.happens(40)) await this.draft(device, id, message?.id);
     if (dice < 35) {
       for (let count = world.between(1, 4); count > 0; count--) await this.send(device, id, message?.id);
       if (world.happens(25)) await this.edit(device, id);
@@ -101,6 +106,21 @@ export class Run {
     } else if (dice < 98) await this.block(device.user);
     else if (dice < 99) world.server.setName(device.user, `name ${world.between(0, 99)}`);
     else device.start();
+  }
+
+  /** Writes a little, and mostly turns away then, or sends or gives up what there is. */
+  private async draft(device: SimulatedDevice, id: string, parent?: string): Promise<void> {
+    const { world } = this;
+    for (let count = world.between(1, 3); count > 0; count--) {
+      const isGone = world.happens(25);
+      const text = `draft ${++this.lastDraft}`;
+      this.written.set(`${device.name} ${id}`, isGone ? undefined : text);
+      if (isGone && world.happens(50)) await this.send(device, id);
+      const replyTo = world.happens(20) ? parent : undefined;
+      await device.setDraft(isGone ? undefined : { text, replyTo }, id);
+      await world.run(world.between(0, 4_000));
+    }
+    if (world.happens(60)) device.turnAway(id);
   }
 
   /** On one device or on all of the user's, one shortly after the other, while they may be asking for the list. */
@@ -254,7 +274,10 @@ export class Run {
       const account = await device.memory.read(accountOf);
       const blocked = this.world.server.user(user).blocked;
       expect(`${account.blocked ?? []}` === `${blocked}`, `${name} blocks ${account.blocked}, the server ${blocked}`);
-      for (const id of told) await this.checkConversation(device, id, user);
+      for (const id of told) {
+        await this.checkConversation(device, id, user);
+        await this.checkDraft(device, id);
+      }
       await this.checkOutbox(device);
     }
     await this.checkOrder();
@@ -264,7 +287,7 @@ export class Run {
   private async checkConversation(device: SimulatedDevice, id: string, user: string): Promise<void> {
     const { server } = this.world;
     const who = `${device.name}, in ${id},`;
-    const { lastMessage: _, deliveredSeq: __, ...truth } = server.conversation(id, user);
+    const { lastMessage: _, deliveredSeq: __, draft: ___, ...truth } = server.conversation(id, user);
     truth.unreadCount = await this.checkShown(device, truth);
     const copy = await device.memory.read((rows) => rows.get("conversations", id));
     expect(copy, `${who} knows nothing`);
@@ -284,6 +307,30 @@ export class Run {
       const [one, other] = [JSON.stringify(shown[name]), JSON.stringify(value)];
       expect(stays || one === other, `${who} has ${name} ${one}, the server ${other}`);
     }
+  }
+
+  /**
+   * All devices show the server's draft, except one on which a text was written that the server refused, or has a newer one
+   * than. No text that was written last on a device is lost before it was with the server.
+   */
+  private async checkDraft({ name, user, memory }: SimulatedDevice, id: string): Promise<void> {
+    const { server } = this.world;
+    const truth = server.user(user).drafts[id];
+    const { shown, own } = await memory.read(async (rows) => {
+      const own = (await outboxOf(rows, id)).filter(({ write }) => write.kind === "draft");
+      return { shown: shownDraft(await rows.get("conversations", id), own), own };
+    });
+    const isHeld = own.length === 1 && own[0]!.state === "held" && (own[0]!.problem || !own[0]!.wasTried);
+    const written = this.written.get(`${name} ${id}`);
+    expect(
+      isSame(shown, truth) || isHeld && shown?.text === written,
+      `${name} shows ${shown?.text} in ${id}, the server has ${truth?.text}: ${JSON.stringify(own)}`,
+    );
+    // Whoever has left, or blocked the other, has no drafts.
+    const [{ to }, ...others] = server.conversation(id, user).windows as [Window, ...Window[]];
+    if (written === undefined || this.wasRestored || to !== undefined || others.length) return;
+    const wasPut = server.everDrafted.has(`${user} ${written}`);
+    expect(wasPut || shown?.text === written, `${written} of ${name} in ${id} was lost`);
   }
 
   /**

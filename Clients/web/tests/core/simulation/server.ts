@@ -2,6 +2,7 @@ import type {
   Change,
   Conversation,
   FrameFromServer,
+  KeptDraft,
   Member,
   Message,
   PrivateChange,
@@ -20,6 +21,7 @@ export const messagesPerPage = 6;
 export const changesPerPage = 5;
 export const replayedChanges = 8;
 export const keptPrivateChanges = 3;
+export const draftsPerUser = 2;
 
 export interface Entry {
   kind: string;
@@ -57,6 +59,7 @@ export interface KeptMarks {
 export interface User {
   changes: PrivateChange[];
   marks: Record<string, KeptMarks>;
+  drafts: Record<string, KeptDraft>;
   hidden: Record<string, string[]>;
   clearedSeq: Record<string, number>;
   removed: string[];
@@ -90,7 +93,7 @@ export class ServerState {
 
   user(user: string): User {
     return this.state.users[user] ??= {
-      ...{ changes: [], marks: {}, hidden: {}, clearedSeq: {}, removed: [], outcomes: [], blocked: [] },
+      ...{ changes: [], marks: {}, drafts: {}, hidden: {}, clearedSeq: {}, removed: [], outcomes: [], blocked: [] },
       settings: { readReceipts: true, presence: true },
       profile: { version: 0 },
     };
@@ -153,7 +156,7 @@ export class ServerState {
     const markedUnread = unreadSeq !== undefined && unreadSeq >= readSeq || undefined;
     return {
       ...{ id, kind: room.kind, title: named?.title, createdAt: room.createdAt, lastSeq },
-      ...{ mutedUntil, pinOrder, archivedSeq, markedUnread },
+      ...{ mutedUntil, pinOrder, archivedSeq, markedUnread, draft: this.user(user).drafts[id] },
       lastActivityAt: this.activity(user, id),
       lastMessage: messages.at(-1),
       memberCount: room.kind === "direct" ? 2 : Object.values(room.stays).filter(isPresent).length,
@@ -176,6 +179,11 @@ export class ServerState {
   withMarks(change: PrivateChange, user: string): PrivateChange {
     const { kind, conversationId: id } = change;
     if (id === undefined || !this.state.rooms[id]) return change;
+    if (kind === "draft") {
+      // Told again, it comes with the change that told of it as it is now.
+      const last = this.user(user).changes.findLast((each) => each.kind === kind && each.conversationId === id);
+      return last?.useq === change.useq ? { ...change, draft: this.user(user).drafts[id] } : change;
+    }
     const { mutedUntil, pinOrder, archivedSeq, unreadSeq } = this.marks(user, id);
     if (kind === "muted") return { ...change, mutedUntil, archivedSeq };
     if (kind === "pinned") return { ...change, pinOrder };

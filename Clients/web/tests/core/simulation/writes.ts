@@ -1,5 +1,5 @@
 import type { Message, PrivateChange, Problem } from "../../../core/model.ts";
-import { type Entry, type KeptMarks, ServerState } from "./server.ts";
+import { draftsPerUser, type Entry, type KeptMarks, ServerState } from "./server.ts";
 
 // What users write, as `ingest` and `store` would carry it out.
 
@@ -21,6 +21,9 @@ interface NewMessage {
 }
 
 export class WritableServer extends ServerState {
+  /** Every text that was ever in a draft on the server, by user. */
+  readonly everDrafted = new Set<string>();
+
   createGroup(id: string, by: string, members: string[], title?: string, kind = "group"): void {
     this.state.clock += 1;
     const users = [by, ...members];
@@ -58,6 +61,7 @@ export class WritableServer extends ServerState {
     if (isBlocked) account.blocked = [...account.blocked, other].sort();
     const id = this.directId(user, other);
     if (this.windows(user, id)) this.setStay(id, user, !isBlocked);
+    if (isBlocked) delete account.drafts[id];
     this.tell(user, "blocked", id, { userId: other, blocked: isBlocked });
   }
 
@@ -182,6 +186,21 @@ export class WritableServer extends ServerState {
     return { ...old, mutedUntil: fields?.until, archivedSeq: isBack ? undefined : old.archivedSeq };
   }
 
+  /** Needs no key: what is there already changes nothing. */
+  putDraft(id: string, by: string, draft?: { text: string; replyTo?: string }): void {
+    const { drafts } = this.user(by);
+    const old = drafts[id];
+    if (old?.text === draft?.text && old?.replyTo === draft?.replyTo) return;
+    if (!this.isMember(by, id)) throw new Refusal(403, "forbidden");
+    if (draft && !old && Object.keys(drafts).length >= draftsPerUser) throw new Refusal(409, "conflict");
+    this.state.clock += 1;
+    if (draft) {
+      drafts[id] = { text: draft.text, replyTo: draft.replyTo, at: this.now };
+      this.everDrafted.add(`${by} ${draft.text}`);
+    } else delete drafts[id];
+    this.tell(by, "draft", id);
+  }
+
   read(id: string, through: number, by: string): void {
     const seq = Math.min(through, this.room(id).log.length);
     if (seq <= (this.room(id).readSeq[by] ?? 0)) return;
@@ -256,6 +275,7 @@ export class WritableServer extends ServerState {
     this.room(id).stays[user] = [...stays.slice(0, -1), { ...stays.at(-1)!, to: seq }];
     this.show(seq, id);
     this.announce(seq, id);
+    delete this.user(user).drafts[id];
     this.tell(user, "conversation.left", id);
   }
 
