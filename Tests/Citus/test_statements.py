@@ -81,7 +81,8 @@ def value(name: str, kind: str, slot: int, user_slot: int) -> str:
 
 def reach(name: str, answer: str) -> str:
     if "ERROR:" in answer:
-        assert re.search("ERROR: +(0A000|XX000)", answer), f"{name}: {answer}"
+        # 25P02: it is planned, but what a node explains of its part fails. Where the slots are together it succeeds.
+        assert re.search("ERROR: +(0A000|XX000|25P02)", answer), f"{name}: {answer}"
         return "refused"
     plan = json.loads(answer)[0]["Plan"]
     text = json.dumps(plan)
