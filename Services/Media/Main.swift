@@ -3,6 +3,7 @@ import Edge
 import Postgres
 import Reactor
 import ServiceKit
+import Slots
 
 /// media: takes uploads, keeps files, and sends them to those who may see a message that carries them.
 ///
@@ -19,8 +20,10 @@ enum Main {
                 databaseURL: environment.optionalString("PARLEY_DATABASE_URL"),
                 arguments: CommandLine.arguments.dropFirst(2))
         case "statement":
-            StatementCommand.run(
-                MediaStatements.writing + MediaStatements.reading, arguments: CommandLine.arguments.dropFirst(2))
+            var environment = Environment.process
+            PlacementCommand.runStatement(
+                MediaStatements.writing + MediaStatements.reading, arguments: CommandLine.arguments.dropFirst(2),
+                databaseURL: environment.optionalString("PARLEY_DATABASE_URL"))
         case "copy": CopyCommand.run(CommandLine.arguments.dropFirst(2))
         case "collect": CollectCommand.run(CommandLine.arguments.dropFirst(2))
         default: Service.run("media", configuredBy: MediaConfiguration.init, start: start)

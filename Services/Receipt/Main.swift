@@ -7,17 +7,23 @@ import Slots
 /// receipt: merges delivered and read signals into horizons, keeps their history, announces coalesced status.
 ///
 /// Listens to signals and queries of ingest, fanout and store for the slots it owns. Publishes responses, status and
-/// digests. `receipt migrate` brings the schema of the database up to this build.
+/// digests. `receipt migrate` brings the schema of the database up to this build; `receipt statement
+/// NAME` prints a statement.
 @main
 enum Main {
     static func main() {
-        if CommandLine.arguments.dropFirst().first == "migrate" {
-            var environment = Environment.process
+        let arguments = CommandLine.arguments.dropFirst()
+        var environment = Environment.process
+        switch arguments.first {
+        case "migrate":
             Schema.migrator.runAsCommand(
-                databaseURL: environment.optionalString("PARLEY_DATABASE_URL"),
-                arguments: CommandLine.arguments.dropFirst(2))
+                databaseURL: environment.optionalString("PARLEY_DATABASE_URL"), arguments: arguments.dropFirst())
+        case "statement":
+            PlacementCommand.runStatement(
+                ReceiptConfiguration.statements, arguments: arguments.dropFirst(),
+                databaseURL: environment.optionalString("PARLEY_DATABASE_URL"))
+        default: Service.run("receipt", configuredBy: ReceiptConfiguration.init, start: start)
         }
-        Service.run("receipt", configuredBy: ReceiptConfiguration.init, start: start)
     }
 
     @Reactor private static func start(_ service: Service, _ configuration: ReceiptConfiguration) throws {

@@ -27,8 +27,7 @@ struct ReceiptConfiguration: Sendable {
                 ("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off"), ("enable_hashjoin", "off"),
                 ("enable_mergejoin", "off"), ("synchronous_commit", "on"),
             ],
-            statements: HorizonStatements.all + ReceiptImportStatements.all + ReceiptErasure.statements
-                + [LastSeenStatements.seen.untyped])
+            statements: Self.writing)
     }
 
     /// For background work, which must not delay anything else.
@@ -48,9 +47,17 @@ struct ReceiptConfiguration: Sendable {
                 ("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off"),
                 ("default_transaction_read_only", "on"), ("statement_timeout", "5s"),
             ],
-            statements: StatusStatements.all + UntoldStatements.all + UntoldStatements.notes.all
-                + [LastSeenStatements.ofPeers.untyped])
+            statements: Self.reading)
     }
+
+    private static let writing =
+        HorizonStatements.all + ReceiptImportStatements.all + ReceiptErasure.statements
+        + [LastSeenStatements.seen.untyped]
+    private static let reading =
+        StatusStatements.all + UntoldStatements.all + UntoldStatements.notes.all + [LastSeenStatements.ofPeers.untyped]
+
+    /// Of all connections.
+    static let statements = writing + CompletionStatements.all + reading
 
     private func connection(
         _ name: String, settings: [(name: String, value: String)], statements: [Statement]

@@ -8,7 +8,8 @@ import Slots
 ///
 /// Listens to commands and queries of ingest, receipt, fanout and stores for the slots it owns. Publishes responses,
 /// changes, private changes and digests. `store migrate` updates the database schema to this build. `store restored`
-/// marks a database as restored from a backup. `store statement NAME` prints a statement as PostgreSQL receives it.
+/// marks a database as restored from a backup. `store statement NAME` prints a statement as PostgreSQL receives it,
+/// with `--slot SLOT` on Citus; `store placement` prints where the slots are.
 @main
 enum Main {
     static func main() {
@@ -20,9 +21,10 @@ enum Main {
                 databaseURL: environment.optionalString("PARLEY_DATABASE_URL"), arguments: arguments.dropFirst())
         case "restored": RestoredCommand.run(databaseURL: environment.optionalString("PARLEY_DATABASE_URL"))
         case "statement":
-            StatementCommand.run(
+            PlacementCommand.runStatement(
                 Writer.statements + Queries.statements + Search.statements + SearchIndex.statements,
-                arguments: arguments.dropFirst())
+                arguments: arguments.dropFirst(), databaseURL: environment.optionalString("PARLEY_DATABASE_URL"))
+        case "placement": PlacementCommand.run(databaseURL: environment.optionalString("PARLEY_DATABASE_URL"))
         default: break
         }
         Service.run("store", configuredBy: StoreConfiguration.init, start: start)

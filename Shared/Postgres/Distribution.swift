@@ -4,7 +4,7 @@
 /// slot, of all services, are on one node and move together. `placement.slots` is in a schema of its own, because a
 /// service may not look into the schemas of others. Its shards are cut so that each has as many slots as the others; the
 /// ranges of hash values that Citus would choose have from 9 to 21. Other tables are copied to every node, except those
-/// that only the migrator, or the owners of slots, read and write.
+/// that only the migrator reads and writes, and `services`, of which each node has one of its own.
 ///
 /// Each step may be interrupted and is done by the next run.
 struct Distribution {
@@ -26,9 +26,11 @@ struct Distribution {
     func apply(shards: Int?, in database: BlockingConnection) throws(DatabaseError) {
         try database.execute(Self.createPlacement)
         try database.execute(Self.cutPlacement(into: shards))
+        try database.execute(Self.createHold)
         // A transaction for each, which locks its shards alone.
         for call in try calls(in: database) { try database.execute("SELECT \(call)") }
         try database.execute(removeLocalRows)
+        try database.execute(createServices)
         try database.execute(bringOptionsToShards)
     }
 
@@ -90,6 +92,34 @@ struct Distribution {
         """
     }
 
+    /// What every transaction calls that writes to a shard by its name: Citus does not see that it does. It keeps the shard
+    /// from being moved until the transaction ends, and fails where that has happened. What is written to a shard that has
+    /// moved away is lost. `is_proved`: whether the caller has found the epoch, under which it owns the slots, in their row.
+    ///
+    /// The lock is only for the owner of the table. Every node gets the function.
+    private static let createHold = """
+        DO $$
+        BEGIN
+            \(lock)
+            -- Who may not make it has another role than who made the schema, and comes later.
+            IF to_regprocedure('placement.hold(bigint, boolean)') IS NOT NULL
+                OR NOT has_schema_privilege('placement', 'CREATE') THEN RETURN; END IF;
+            CREATE FUNCTION placement.hold(shard bigint, is_proved boolean) RETURNS void
+            LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $hold$
+            BEGIN
+                PERFORM lock_shard_metadata(5, ARRAY[shard]);  -- 5: shared
+                IF NOT EXISTS (
+                    SELECT FROM pg_dist_placement
+                    WHERE shardid = shard AND groupid = (SELECT groupid FROM pg_dist_local_group)) THEN
+                    RAISE 'the shard is on another node' USING ERRCODE = 'PY001';
+                END IF;
+                IF is_proved IS NOT TRUE THEN
+                    RAISE 'the slots have another owner' USING ERRCODE = 'PY002';
+                END IF;
+            END $hold$;
+        END $$
+        """
+
     // MARK: Tables
 
     /// The calls that distribute what is not yet distributed. What others refer to comes first, as it was created first.
@@ -117,6 +147,21 @@ struct Distribution {
         SELECT truncate_local_data_after_distributing_table(c.oid)
         FROM pg_dist_partition JOIN pg_class c ON c.oid = logicalrelid
         WHERE c.relnamespace = '\(schema)'::regnamespace AND pg_relation_size(c.oid) > 0
+        """
+    }
+
+    /// A table of each worker by itself: its rows name sessions of that node (`SlotOwner`).
+    private var createServices: String {
+        """
+        DO $$
+        DECLARE
+            failure text;
+        BEGIN
+            SELECT min(result) INTO failure FROM run_command_on_workers(
+                'CREATE TABLE IF NOT EXISTS \(schema).services (id bigint PRIMARY KEY, seen_at timestamptz NOT NULL)')
+            WHERE NOT success;
+            IF failure IS NOT NULL THEN RAISE 'a worker: %', failure; END IF;
+        END $$
         """
     }
 

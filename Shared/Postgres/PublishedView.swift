@@ -7,8 +7,8 @@ public struct PublishedView: Sendable {
     let schema: String
     let table: String
     let columns: [String]
-    /// The rows, where these are not those of the table.
-    private let query: String?
+    /// What the view selects.
+    let query: String
 
     /// Takes identifiers and queries from the code, never from a user: they are not quoted.
     ///
@@ -17,7 +17,7 @@ public struct PublishedView: Sendable {
         self.schema = schema
         self.table = table
         self.columns = columns
-        self.query = query
+        self.query = query ?? "SELECT \(columns.joined(separator: ", ")) FROM \(schema).\(table)"
     }
 
     public var name: String { "\(schema).published_\(table)" }
@@ -32,7 +32,6 @@ public struct PublishedView: Sendable {
         ) { $0.add(name) }
         // Replacing a view waits for its readers.
         guard present[0][0] as String? != columns.joined(separator: " ") else { return }
-        let query = query ?? "SELECT \(columns.joined(separator: ", ")) FROM \(schema).\(table)"
         try database.execute("CREATE OR REPLACE VIEW \(name) AS \(query)")
     }
 

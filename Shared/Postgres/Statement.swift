@@ -8,7 +8,7 @@ public struct Statement: Sendable {
 
     public let name: String
     public let parameters: [PostgresType]
-    public let sql: String
+    public internal(set) var sql: String
     /// The name of the file that it comes from, without `.sql`.
     public let file: String?
     /// The fields that the file declares; empty without a file.

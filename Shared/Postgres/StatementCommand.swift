@@ -4,7 +4,10 @@ import Glibc
 /// Without a name it prints the names.
 public enum StatementCommand {
     /// Ends the process, with status 0 if there is such a statement.
-    public static func run(_ statements: [Statement], arguments: ArraySlice<String>) -> Never {
+    ///
+    /// - Parameter names: of the shard that it is printed for; nil: as its file has it.
+    public static func run(_ statements: [Statement], arguments: ArraySlice<String>, names: ShardNames? = nil) -> Never
+    {
         guard let name = arguments.first else {
             for name in Set(statements.map(\.name)).sorted() { print(name) }
             exit(0)
@@ -14,7 +17,7 @@ public enum StatementCommand {
             _ = write(STDERR_FILENO, line, line.count)
             exit(1)
         }
-        print(statement.sql)
+        print(names?.applied(to: statement.sql) ?? statement.sql)
         exit(0)
     }
 }

@@ -1,13 +1,17 @@
 """A coordinator and its workers, as `deploy/dev/up` starts them with PARLEY_CITUS."""
 
+import os
 import re
+import signal
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[1] / "System"))
 
-from system import EXECUTABLES, REPOSITORY, System  # noqa: E402
+from system import EXECUTABLES, REPOSITORY, System, is_alive  # noqa: E402
 
 SCHEMAS = ("store", "receipt", "media")
 KNOW_ROLE = """
@@ -71,7 +75,7 @@ class Cluster:
     def run(self, service: str, *arguments: str, database: str = "parley", node: int = 0, check=False) -> str:
         done = subprocess.run(
             [EXECUTABLES / service, *arguments],
-            env=self.system.environment | {"PARLEY_DATABASE_URL": self.url(service, node, database)},
+            env=self.environment(service, node, database),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -81,6 +85,22 @@ class Cluster:
             raise RuntimeError(done.stdout)
         return done.stdout
 
+    def kill(self, node: int):
+        """Ends the server of a worker as a crash would."""
+        pid = int((self.system.state / f"postgres-{node}" / "postmaster.pid").read_text().split()[0])
+        os.kill(pid, signal.SIGKILL)
+        while is_alive(pid):
+            time.sleep(0.01)
+
+    def revive(self, node: int):
+        """Starts the nodes that have ended, as `deploy/dev/up` does."""
+        self.system.up()
+        self.sql("SELECT", node=node)
+
+    def environment(self, service: str, node: int = 0, database: str = "parley") -> dict[str, str]:
+        """Of a service that is connected to this node first."""
+        return self.system.environment | {"PARLEY_DATABASE_URL": self.url(service, node, database)}
+
     def _socket(self, number: int) -> str:
         """The fifth line of the postmaster's file."""
         node = f"postgres-{number}" if number else "postgres"
@@ -88,25 +108,33 @@ class Cluster:
 
 
 PRINTING = ("store", "media")
-"""The services with the command `statement`."""
+"""The services whose statements are listed in `statements.txt`."""
 # Those that all services note their work by have other names than their files.
 FILES = {
-    "note_unindexed": "note",
-    "forget_unindexed": "forget_notes",
-    "noted_unindexed": "noted",
-    "unindexed_complete": "slots_with_all_noted",
-    "unindexed_completed": "all_is_noted",
+    name.format(notes): file
+    for notes in ("unindexed", "untold")
+    for name, file in {
+        "note_{}": "note",
+        "forget_{}": "forget_notes",
+        "noted_{}": "noted",
+        "{}_complete": "slots_with_all_noted",
+        "{}_completed": "all_is_noted",
+    }.items()
 }
 
 
-def statements(service: str) -> dict[str, tuple[list[tuple[str, str]], str]]:
+def statements(service: str, *options: str, environment=None) -> dict[str, tuple[list[tuple[str, str]], str]]:
     """Of each prepared statement the names and types of its parameters, and its text."""
 
     def ask(*arguments: str) -> str:
-        command = [EXECUTABLES / service, "statement", *arguments]
-        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        command = [EXECUTABLES / service, "statement", *options, *arguments]
+        return subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout
 
-    return {name: (_parameters(service, name), ask(name)) for name in ask().split()}
+    names = ask().split()
+    with ThreadPoolExecutor(4) as pool:
+        return {
+            name: (_parameters(service, name), text) for name, text in zip(names, pool.map(ask, names), strict=True)
+        }
 
 
 def _parameters(service: str, name: str) -> list[tuple[str, str]]:

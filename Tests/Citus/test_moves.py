@@ -25,12 +25,8 @@ WRITE = """
         END LOOP;
     END $$
 """
-GUARD = """
-    PERFORM lock_shard_metadata(5, ARRAY[{placement}]);  -- 5: shared
-    EXIT WHEN NOT EXISTS (
-        SELECT FROM pg_dist_placement
-        WHERE shardid = {placement} AND groupid = (SELECT groupid FROM pg_dist_local_group));
-"""
+GUARD = "PERFORM placement.hold({placement}, true);"
+"""What every batch of a store begins with."""
 PLACE = "SELECT nodename FROM pg_dist_placement JOIN pg_dist_node USING (groupid) WHERE shardid = {shard}"
 
 
@@ -44,10 +40,28 @@ def moving(cluster):
     return cluster
 
 
-def test_who_holds_the_metadata_of_the_shard_and_looks_where_it_is_loses_nothing(moving):
+def test_who_holds_the_shard_loses_nothing(moving):
     slot = slots(moving)[0]
     written = move_while_writing(moving, slot, GUARD)
     assert stored(moving, slot) == written > 0
+
+
+def test_who_holds_a_shard_that_is_elsewhere_or_proves_nothing_is_refused(moving):
+    slot = slots(moving)[2]
+    placement = shard_of(moving, "placement.slots", slot)
+    here = moving.nodes.index(place(moving, placement))
+    hold = f"\\set VERBOSITY sqlstate\nSELECT placement.hold({placement}, {{}})"
+    moving.sql(hold.format("true"), user="store", node=here, database="moving")
+    for node, is_proved, state in [(3 - here, "true", "PY001"), (here, "false", "PY002"), (here, "NULL", "PY002")]:
+        with pytest.raises(RuntimeError, match=state):
+            moving.sql(hold.format(is_proved), user="store", node=node, database="moving")
+
+
+def test_a_role_that_owns_no_table_may_hold_a_shard(moving):
+    moving.sql("CREATE ROLE reader LOGIN", database="moving")
+    placement = shard_of(moving, "placement.slots", slots(moving)[2])
+    here = moving.nodes.index(place(moving, placement))
+    moving.sql(f"SELECT placement.hold({placement}, true)", user="reader", node=here, database="moving")
 
 
 def test_who_does_not_writes_where_nobody_reads(moving):
@@ -55,6 +69,17 @@ def test_who_does_not_writes_where_nobody_reads(moving):
     slot = slots(moving)[1]
     written = move_while_writing(moving, slot, "")
     assert stored(moving, slot) < written
+
+
+@pytest.mark.parametrize("mode", ["auto", "force_logical"])
+def test_a_shard_cannot_be_moved_beside_writes(moving, mode):
+    """That has lost rows: decision 0063."""
+    placement = shard_of(moving, "placement.slots", slots(moving)[3])
+    here = moving.nodes.index(place(moving, placement))
+    nodes = ", ".join(f"'{moving.nodes[node]}', 5432" for node in (here, 3 - here))
+    with pytest.raises(RuntimeError, match="wal_level"):
+        moving.sql(f"SELECT citus_move_shard_placement({placement}, {nodes}, '{mode}')", database="moving")
+    assert place(moving, placement) == moving.nodes[here]
 
 
 def slots(cluster: Cluster) -> list[int]:
@@ -70,8 +95,9 @@ def move_while_writing(cluster: Cluster, slot: int, guard: str) -> int:
         sql = WRITE.format(guard=guard.format(placement=placement), shard=shard, slot=slot)
         command = ["psql", "-XAtq", "-c", sql, cluster.url("store", here, "moving")]
         writer = subprocess.Popen(command, stderr=said)
+        time.sleep(0.5)  # Whoever holds the shard waits while it moves.
         nodes = ", ".join(f"'{cluster.nodes[node]}', 5432" for node in (here, there))
-        cluster.sql(f"SELECT citus_move_shard_placement({placement}, {nodes})", database="moving")
+        cluster.sql(f"SELECT citus_move_shard_placement({placement}, {nodes}, 'block_writes')", database="moving")
         assert place(cluster, placement) == place(cluster, shard) == cluster.nodes[there]
         time.sleep(0.2)  # Whoever has not noticed goes on writing.
         cluster.sql("INSERT INTO public.ended VALUES (1)", node=here, database="moving")

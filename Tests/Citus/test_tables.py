@@ -1,5 +1,6 @@
 """Where the tables are after `migrate --citus`, and what later migrations do to them."""
 
+import subprocess
 from collections import Counter
 from hashlib import sha256
 
@@ -116,6 +117,37 @@ def test_another_layout_is_refused(cluster):
         cluster.migrate("store", "--partitions", "4")
     with pytest.raises(RuntimeError, match="the slots are in 16 shards"):
         cluster.migrate("store", "--citus", "8")
+
+
+def test_each_worker_has_a_table_of_its_own_of_who_owns_slots_there(cluster):
+    for service in SCHEMAS:
+        for node in (1, 2):
+            assert cluster.sql(f"SELECT count(*) FROM {service}.services", user=service, node=node) is not None
+            assert (
+                cluster.sql(f"SELECT FROM pg_dist_partition WHERE logicalrelid = '{service}.services'::regclass") == []
+            )
+    # What a migration of an earlier build has not made, or a node that was added later lacks.
+    cluster.sql("DROP FUNCTION placement.hold(bigint, boolean)")
+    cluster.sql("DROP TABLE store.services", node=2)
+    cluster.migrate("store")
+    for node in (0, 1, 2):
+        assert cluster.sql("SELECT to_regprocedure('placement.hold(bigint, boolean)') IS NULL", node=node) == [["f"]]
+    assert cluster.sql("SELECT count(*) FROM store.services", user="store", node=2) == [["0"]]
+
+
+def test_rights_are_granted_on_the_workers_too(cluster):
+    """By the files of a deployed system, whose services are not the owners."""
+    for service in SCHEMAS:
+        file = REPOSITORY / f"deploy/database/{service}_owner.sql"
+        done = subprocess.run(
+            ["psql", "-XAtq", "--set=ON_ERROR_STOP=1", f"--file={file}", cluster.url()], text=True, capture_output=True
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+        for node in (1, 2):
+            [[rights]] = cluster.sql(
+                f"SELECT relacl FROM pg_class WHERE oid = '{service}.services'::regclass", node=node
+            )
+            assert f"{service}=arwd" in rights
 
 
 @pytest.mark.parametrize("service", SCHEMAS)

@@ -111,7 +111,7 @@ def own(name: str, arguments: list[str]) -> list[str]:
         return unknown(f"parley {command}", arguments[1:], usage)
     if command == "migrate" and name in ("store", "receipt", "media"):
         return unknown(f"{name} migrate", arguments[1:], text("Shared/Postgres/Migrator+Command.swift"))
-    if command in ("", "health") or name == "store" and command in ("restored", "statement"):
+    if command in ("", "health", "statement") or name == "store" and command in ("restored", "placement"):
         return []
     if name == "media" and command in ("collect", "copy"):
         source = text(f"Services/Media/{command.capitalize()}Command.swift")

@@ -44,12 +44,10 @@ NAMES = """
 """
 
 
-# What keeps a session straight to a worker from writing to a shard that has moved away: decision 0059.
+# What begins every batch of a store on Citus: decision 0063.
 GUARD = """
-    PREPARE hold AS SELECT lock_shard_metadata(5, ARRAY[{placement}]);
-    PREPARE look AS SELECT FROM pg_dist_placement
-        WHERE shardid = {placement} AND groupid = (SELECT groupid FROM pg_dist_local_group);
-    PREPARE proof (smallint) AS SELECT epoch FROM store.{slots} WHERE slot = $1 FOR SHARE;
+    PREPARE hold (bigint, smallint, bigint) AS
+        SELECT placement.hold($1, (SELECT s.epoch = $3 FROM store.{slots} s WHERE s.slot = $2 FOR SHARE));
 """
 
 
@@ -134,9 +132,9 @@ class Measurement:
         yield "shards by name", "1", direct, self.prepared("", names[first]), lambda: [self.lone("", near[0])]
         prepared = self.prepared("", names[first])
         yield "shards by name", "200, one shard", direct, prepared, lambda: self.batch("", near, 200)
-        prepared += GUARD.format(placement=first, slots=names[first]["slots"])
-        guard = [f"EXECUTE hold\\; EXECUTE look\\; EXECUTE proof ({near[0]})"]
-        way = "shards by name, held, looked for, epoch proved"
+        prepared += GUARD.format(slots=names[first]["slots"])
+        guard = [f"EXECUTE hold ({first}, {near[0]}, 0)"]
+        way = "shards by name, held, epoch proved"
         yield way, "1", direct, prepared, lambda: [*guard, self.lone("", near[0])]
         yield way, "200, one shard", direct, prepared, lambda: guard + self.batch("", near, 200)
         prepared = "".join(self.prepared(f"_{shard}", names[shard]) for shard in self.shards)

@@ -15,6 +15,18 @@ import Testing
         #expect(try mismatches(of: statements, on: database.connect()) == [])
     }
 
+    @Test("Every statement is one of a shard's tables alone where it is sent to a shard of Citus, and else unchanged")
+    func ofShard() throws {
+        let database = try TestDatabase(migratedBy: [Schema.migrator])
+        let names = try database.becomeShard(["media"], views: [])
+        #expect(try mismatches(of: statements.map { names.applied(to: $0) }, on: database.connect()) == [])
+        for statement in statements {
+            let before = TestDatabase.withoutTables(statement.sql, views: [], names: names)
+            let after = TestDatabase.withoutTables(names.applied(to: statement.sql), views: [], names: names)
+            #expect(before == after, "\(statement.name)")
+        }
+    }
+
     @Test("Every file is a statement that a connection prepares, once")
     func files() throws {
         let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Services/Media/SQL")

@@ -4,4 +4,9 @@ GRANT USAGE ON SCHEMA store TO store;
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA store TO store;
 REVOKE INSERT, UPDATE, DELETE ON store.migrations, store.migrations_beside, store.deployment FROM store;
 
+-- On Citus each worker has a table of its own of who owns slots there.
+SELECT format('SELECT result FROM run_command_on_workers(%L) WHERE NOT success',
+    'GRANT SELECT, INSERT, UPDATE, DELETE ON store.services TO store')
+WHERE to_regclass('placement.slots') IS NOT NULL \gexec
+
 \ir receipt-reads.sql
