@@ -187,6 +187,12 @@ import Testing
         try desk.write("written")
         try desk.store.apply([.discardAll])
         #expect(try desk.shown == "written" && desk.waiting.count == 1)
+        // A restored server may not have it any more, and nothing tells of it.
+        try desk.store.complete(try desk.put(), with: .done)
+        try desk.store.apply([.discardAll])
+        #expect(try desk.shown == "written" && desk.waiting.count == 1)
+        try desk.tell("told later", at: 200)
+        #expect(try desk.shown == "written" && desk.states == [.held] && desk.waiting.isEmpty)
         desk = try Desk()
         try desk.tell("told", at: 10)
         try desk.write("written")

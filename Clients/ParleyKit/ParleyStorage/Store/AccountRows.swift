@@ -79,12 +79,14 @@ extension LocalStore {
         try boundProfiles()
     }
 
-    /// Takes the copy away, except the outbox, drafts among it. What waits there to be read or cleared is a position of a history
-    /// that is gone: in another one it could stand for messages that the user never saw.
+    /// Takes the copy away, except the outbox, drafts among it: the server was restored. What waits there to be read or cleared is
+    /// a position of a history that is gone: in another one it could stand for messages that the user never saw. A draft that
+    /// was put, and that nothing will tell of any more, is put again.
     func discardAll() throws(StorageError) {
         try connection.run("DELETE FROM conversations")
         try connection.run("DELETE FROM profiles")
         try connection.run("DELETE FROM outbox WHERE kind IN ('read', 'clear') AND state = 0")
+        try putDraftsAgain()
         try connection.run(
             """
             UPDATE account SET log_id = NULL, useq = NULL, sync_cursor = NULL, is_list_complete = 0

@@ -155,6 +155,15 @@ extension LocalStore {
             "UPDATE outbox SET state = 3, problem = ?2 WHERE key = ?1", key, String(json: problem))
     }
 
+    /// Whether the server still has what was put is not known any more.
+    func putDraftsAgain() throws(StorageError) {
+        try connection.run(
+            """
+            UPDATE outbox SET state = 0, was_tried = 0
+            WHERE kind = 'draft' AND state = 3 AND was_tried = 1 AND problem IS NULL
+            """)
+    }
+
     private func hold(_ key: Int64) throws(StorageError) {
         try connection.run("UPDATE outbox SET state = 3 WHERE key = ?1", key)
     }

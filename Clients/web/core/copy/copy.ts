@@ -10,6 +10,7 @@ import {
   type Writing,
 } from "./database.ts";
 import { hiddenIn } from "./blocks.ts";
+import { isPut } from "./drafts.ts";
 import { countUnread } from "./unread.ts";
 
 /** What a transaction changed, for those who show it, in this tab and in others. */
@@ -115,8 +116,9 @@ export class CopyWriter {
   }
 
   /**
-   * Takes the copy away, except the outbox, drafts among it. What waits there to be read or cleared is a position of a
-   * history that is gone: in another one it could stand for messages that the user never saw.
+   * Takes the copy away, except the outbox, drafts among it: the server was restored. What waits there to be read or
+   * cleared is a position of a history that is gone: in another one it could stand for messages that the user never saw.
+   * A draft that was put, and that nothing will tell of any more, is put again.
    */
   async discardAll(): Promise<void> {
     for (const { id } of await this.allHeads()) await this.releaseConversation(id);
@@ -127,10 +129,10 @@ export class CopyWriter {
     await this.rows.removeAll("conversations");
     for (const table of conversationTables) await this.rows.removeAll(table);
     await this.rows.removeAll("profiles");
-    for (const { key, write, state } of await this.rows.all("outbox")) {
-      if (state === "waiting" && (write.kind === "read" || write.kind === "clear")) {
-        await this.rows.remove("outbox", key);
-      }
+    for (const row of await this.rows.all("outbox")) {
+      const { kind } = row.write;
+      if (row.state === "waiting" && (kind === "read" || kind === "clear")) await this.rows.remove("outbox", row.key);
+      if (kind === "draft" && isPut(row)) await this.rows.put("outbox", { ...row, state: "waiting", wasTried: false });
     }
   }
 

@@ -51,7 +51,7 @@ export async function enqueueDraft(copy: CopyWriter, row: Omit<OutboxRow, "key">
 // By the server.
 
 /** The server has it, and has not told of it yet. */
-function isPut({ state, wasTried, problem }: OutboxRow): boolean {
+export function isPut({ state, wasTried, problem }: OutboxRow): boolean {
   return state === "held" && wasTried && !problem;
 }
 
