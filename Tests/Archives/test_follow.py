@@ -8,6 +8,7 @@ import subprocess
 import time
 import uuid
 from collections import Counter
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -51,10 +52,18 @@ class Mac(Source):
         """A row of this moment, unless it has a date."""
         date = columns.pop("date", None) or self.now()
         self.date = date - SECOND
+        with self.at_once():
+            return super().message(*arguments, **columns)
+
+    @contextmanager
+    def at_once(self):
+        """What is written inside is there at one moment."""
+        if self.sql.in_transaction:
+            yield
+            return
         self.sql.execute("BEGIN")
-        row = super().message(*arguments, **columns)
+        yield
         self.sql.execute("COMMIT")
-        return row
 
     def change(self, row: int, **columns):
         names = ", ".join(f"{name} = ?" for name in columns)
@@ -203,14 +212,18 @@ def test_groups_and_people_that_are_new(system, tmp_path):
         return {each["userId"] for each in mine.get(f"/v1/conversations/{room}/members")["members"]}
 
     assert members() == {me, ana, ben}
-    mac.insert("chat_handle_join", {"chat_id": chat, "handle_id": handles[eve]})
-    mac.message(chat, item_type=1, group_action_type=0, other_handle=handles[eve], sender=handles[ben])
+    # A change without the row that says who made it would be this user's.
+    with mac.at_once():
+        mac.insert("chat_handle_join", {"chat_id": chat, "handle_id": handles[eve]})
+        mac.message(chat, item_type=1, group_action_type=0, other_handle=handles[eve], sender=handles[ben])
     poll(lambda: members() == {me, ana, ben, eve})
-    mac.sql.execute("UPDATE chat SET display_name = 'Second' WHERE ROWID = ?", (chat,))
-    mac.message(chat, item_type=2, group_title="Second", sender=handles[ana])
+    with mac.at_once():
+        mac.sql.execute("UPDATE chat SET display_name = 'Second' WHERE ROWID = ?", (chat,))
+        mac.message(chat, item_type=2, group_title="Second", sender=handles[ana])
     poll(lambda: mine.conversations()[room]["title"] == "Second")
-    mac.sql.execute("DELETE FROM chat_handle_join WHERE chat_id = ? AND handle_id = ?", (chat, handles[ben]))
-    mac.message(chat, item_type=3, sender=handles[ben])
+    with mac.at_once():
+        mac.sql.execute("DELETE FROM chat_handle_join WHERE chat_id = ? AND handle_id = ?", (chat, handles[ben]))
+        mac.message(chat, item_type=3, sender=handles[ben])
     poll(lambda: members() == {me, ana, eve})
     # Without a row that says so.
     mac.sql.execute("DELETE FROM chat_handle_join WHERE chat_id = ? AND handle_id = ?", (chat, handles[eve]))
