@@ -155,8 +155,14 @@ extension LocalStore {
             "UPDATE outbox SET state = 3, problem = ?2 WHERE key = ?1", key, String(json: problem))
     }
 
-    /// Whether the server still has what was put is not known any more.
+    /// Whether the server still has what was put is not known any more. The last one counts.
     func putDraftsAgain() throws(StorageError) {
+        try connection.run(
+            """
+            DELETE FROM outbox AS o
+            WHERE kind = 'draft' AND state = 3 AND was_tried = 1 AND problem IS NULL AND EXISTS (
+                SELECT 1 FROM outbox l WHERE l.conversation_id = o.conversation_id AND l.kind = 'draft' AND l.key > o.key)
+            """)
         try connection.run(
             """
             UPDATE outbox SET state = 0, was_tried = 0

@@ -10,7 +10,7 @@ import {
   type Writing,
 } from "./database.ts";
 import { hiddenIn } from "./blocks.ts";
-import { isPut } from "./drafts.ts";
+import { putDraftsAgain } from "./drafts.ts";
 import { countUnread } from "./unread.ts";
 
 /** What a transaction changed, for those who show it, in this tab and in others. */
@@ -129,11 +129,12 @@ export class CopyWriter {
     await this.rows.removeAll("conversations");
     for (const table of conversationTables) await this.rows.removeAll(table);
     await this.rows.removeAll("profiles");
-    for (const row of await this.rows.all("outbox")) {
-      const { kind } = row.write;
-      if (row.state === "waiting" && (kind === "read" || kind === "clear")) await this.rows.remove("outbox", row.key);
-      if (kind === "draft" && isPut(row)) await this.rows.put("outbox", { ...row, state: "waiting", wasTried: false });
+    for (const { key, write, state } of await this.rows.all("outbox")) {
+      if (state === "waiting" && (write.kind === "read" || write.kind === "clear")) {
+        await this.rows.remove("outbox", key);
+      }
     }
+    await putDraftsAgain(this);
   }
 
   // What is to be shown.

@@ -51,8 +51,18 @@ export async function enqueueDraft(copy: CopyWriter, row: Omit<OutboxRow, "key">
 // By the server.
 
 /** The server has it, and has not told of it yet. */
-export function isPut({ state, wasTried, problem }: OutboxRow): boolean {
+function isPut({ state, wasTried, problem }: OutboxRow): boolean {
   return state === "held" && wasTried && !problem;
+}
+
+/** Whether the server still has what was put is not known any more. The last one counts. */
+export async function putDraftsAgain(copy: CopyWriter): Promise<void> {
+  const rows = (await copy.rows.all("outbox")).filter(isDraft);
+  for (const row of rows.filter(isPut)) {
+    const isLast = !rows.some(({ conversationId: id, key }) => id === row.conversationId && key > row.key);
+    if (isLast) await copy.rows.put("outbox", { ...row, state: "waiting", wasTried: false });
+    else await copy.rows.remove("outbox", row.key);
+  }
 }
 
 /** If it `isWhole`, it is a response, after which what was missed is not told again. */
