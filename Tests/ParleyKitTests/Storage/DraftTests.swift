@@ -132,6 +132,20 @@ import Testing
         #expect(try desk.shown == nil && desk.states.isEmpty)
     }
 
+    @Test("what was put and given up before the server told of it does not come back")
+    func removedBeforeEcho() throws {
+        var desk = try Desk()
+        try desk.write("given up")
+        try desk.store.complete(try desk.put(), with: .done)
+        try desk.write(nil)
+        try desk.store.complete(try desk.put(), with: .done)
+        #expect(try desk.shown == nil)
+        try desk.tell("given up", at: 101)
+        #expect(try desk.shown == nil)
+        try desk.tell(nil, at: 102)
+        #expect(try desk.shown == nil && desk.states.isEmpty)
+    }
+
     @Test("one that was sent elsewhere vanishes, unless it was changed here")
     func sentElsewhere() throws {
         var desk = try Desk()

@@ -145,7 +145,9 @@ extension LocalStore {
             return
         }
         let told = try toldDraft(in: id)
-        if row.isTold || Draft.kept(row.draft) == told { try remove(key) } else { try hold(key) }
+        // What was put before this one is told first.
+        let isFirst = own.first?.key == key
+        if row.isTold || isFirst && Draft.kept(row.draft) == told { try remove(key) } else { try hold(key) }
     }
 
     /// It stays on this device until the user goes on with it.

@@ -116,7 +116,9 @@ export async function finishDraft(copy: CopyWriter, { key, conversationId: id }:
   const isLast = own.at(-1) === row;
   // A reply without a text is kept on this device alone.
   const isAlone = !problem && draft && !draft.text;
-  const isDone = problem || isAlone ? !isLast : isTold || isSame(draft, (await copy.head(id))?.draft);
+  // What was put before this one is told first.
+  const isShown = isTold || own[0] === row && isSame(draft, (await copy.head(id))?.draft);
+  const isDone = problem || isAlone ? !isLast : isShown;
   if (isDone) await copy.rows.remove("outbox", key);
   else await copy.rows.put("outbox", { ...row, state: "held", wasTried: !isAlone, problem });
   copy.show(id);
