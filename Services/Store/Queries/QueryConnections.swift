@@ -7,34 +7,35 @@ import Reactor
 /// much.
 @Reactor
 final class QueryConnections {
-    private let connections: [Connection]
+    let all: [Connection]
     private var turns: QueryTurns
     private var waiting: [QueryTurns.Ticket: UnsafeContinuation<QueryTurns.Turn?, Never>] = [:]
 
     /// - Parameter depth: the turns in flight on one connection.
     init(_ configuration: ConnectionConfiguration, count: Int, depth: Int = 2) {
-        connections = (0..<count).map { _ in Connection(configuration) }
+        all = (0..<count).map { _ in Connection(configuration) }
         turns = QueryTurns(connections: count, depth: depth)
-        for connection in connections {
+        for connection in all {
             connection.onUp { [weak self] in self?.giveTurns() }
             connection.onLoss { [weak self] _ in self?.dismissIfDown() }
         }
     }
 
     /// Whether any connection is up.
-    var isUp: Bool { connections.contains(where: \.isUp) }
+    var isUp: Bool { all.contains(where: \.isUp) }
 
     var waitingCount: Int { waiting.count }
 
-    func open() { for connection in connections { connection.open() } }
-    func close() { for connection in connections { connection.close() } }
+    func open() { for connection in all { connection.open() } }
+    func rest() { for connection in all { connection.rest() } }
+    func close() { for connection in all { connection.close() } }
 
     /// Calls `body` each time one of the connections comes up.
-    func onUp(_ body: @escaping @Reactor () -> Void) { for connection in connections { connection.onUp(body) } }
+    func onUp(_ body: @escaping @Reactor () -> Void) { for connection in all { connection.onUp(body) } }
 
     /// Calls `body` each time one of the connections is lost.
     func onLoss(_ body: @escaping @Reactor () -> Void) {
-        for connection in connections { connection.onLoss { _ in body() } }
+        for connection in all { connection.onLoss { _ in body() } }
     }
 
     // MARK: Reading
@@ -57,12 +58,12 @@ final class QueryConnections {
         _ weight: QueryTurns.Weight = .light, _ build: (inout Batch) -> Void
     ) async throws(DatabaseError) -> [Rows] {
         guard let turn = await turn(of: .current, weight) else { throw .notConnected }
-        guard connections[turn.connection].isUp else {
+        guard all[turn.connection].isUp else {
             end(turn)
             throw .notConnected
         }
         let outcome = await withUnsafeContinuation { (continuation: UnsafeContinuation<BatchOutcome, Never>) in
-            connections[turn.connection].submit(build) { [self] outcome in
+            all[turn.connection].submit(build) { [self] outcome in
                 end(turn)
                 continuation.resume(returning: outcome)
             }
@@ -88,7 +89,7 @@ final class QueryConnections {
     @discardableResult
     private func giveTurns(except ticket: QueryTurns.Ticket? = nil) -> QueryTurns.Turn? {
         var own: QueryTurns.Turn?
-        while let turn = turns.next(at: .now, isUp: { connections[$0].isUp }) {
+        while let turn = turns.next(at: .now, isUp: { all[$0].isUp }) {
             if turn.ticket == ticket {
                 own = turn
             } else {
