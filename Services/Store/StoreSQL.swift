@@ -60,6 +60,7 @@ extension SQLNames {
         .sql("ChangeTime.now", ChangeTime.now),
         .sql("Listing.isListed", Listing.isListed),
         .number("Int64.max", Int64.max),
+        .number("RequestsStatement.end", RequestsStatement.end),
         .number("Preview.codePoints", Preview.codePoints))
 
     private static let storeFragments = SQLNames(

@@ -24,16 +24,9 @@ public final class Connection: DescriptorHandler {
     private var watchedSocket: CInt?
     private var isWaitingToWrite = false
     private var isResolving = false
-    private var isResting = false
     private var attemptDeadline: TimerID?
     private var upObservers: [@Reactor () -> Void] = []
     private var lossObservers: [@Reactor (DatabaseError) -> Void] = []
-
-    /// Begins each batch that is submitted. Its statements are of the batch's transaction; their rows are not among those
-    /// of its outcome.
-    public var opening: (@Reactor (inout Batch) -> Void)?
-    /// Called at the end of the turn when a statement of `opening` has failed.
-    public var onOpeningFailed: (@Reactor (DatabaseError) -> Void)?
 
     /// The time in which the session must be set up once the server has accepted it.
     private static let setUpTimeout = Duration.seconds(5)
@@ -75,9 +68,8 @@ public final class Connection: DescriptorHandler {
 
     // MARK: Connecting
 
-    /// Connects, and reconnects whenever the connection is lost, until `rest` or `close`.
+    /// Connects, and reconnects whenever the connection is lost, until `close`.
     public func open() {
-        isResting = false
         guard case .down = state else { return }
         state = .resolving
         giveUp(after: configuration.connectTimeout)
@@ -99,11 +91,7 @@ public final class Connection: DescriptorHandler {
         isResolving = true
         let configuration = configuration, number = attemptNumber
         Reactor.spawn { [weak self] in
-            let session = await Task.detached {
-                Session(
-                    configuration.keywords(forAttempt: number), shard: configuration.shard,
-                    statements: configuration.statements)
-            }.value
+            let session = await Task.detached { Session(configuration.keywords(forAttempt: number)) }.value
             self?.resolved(session)
         }
     }
@@ -114,16 +102,6 @@ public final class Connection: DescriptorHandler {
         let wasUp = isUp
         let error = DatabaseError(.connectionDoesNotExist, "the connection was closed")
         release(error, next: .closed)
-        if wasUp { notifyLoss(error) }
-    }
-
-    /// Ends the session and stays without one until `open`. Batches in flight complete first, as lost.
-    public func rest() {
-        if case .closed = state { return }
-        let wasUp = isUp
-        let error = DatabaseError(.connectionDoesNotExist, "the connection rests")
-        isResting = true
-        release(error, next: .down)
         if wasUp { notifyLoss(error) }
     }
 
@@ -193,9 +171,7 @@ public final class Connection: DescriptorHandler {
         guard case .down = state else { return }
         // One pause for a round of the hosts, not for each.
         let pause = backoff.delay(using: &random) / configuration.hostCount
-        Reactor.after(pause) { [weak self] in
-            if let self, !isResting { open() }
-        }
+        Reactor.after(pause) { [weak self] in self?.open() }
     }
 
     private func notifyLoss(_ error: DatabaseError) {
@@ -227,22 +203,16 @@ public final class Connection: DescriptorHandler {
     /// Sends the statements that `build` adds as one transaction. Only while `isUp`.
     public func submit(_ build: (inout Batch) -> Void, completion: @escaping Completion) {
         guard case .up(let session) = state else { preconditionFailure("batches are submitted while `isUp`") }
-        send(on: session, opening: opening, build, completion: completion)
+        send(on: session, build, completion: completion)
     }
 
-    private func send(
-        on session: any ServerSession, opening: (@Reactor (inout Batch) -> Void)? = nil, _ build: (inout Batch) -> Void,
-        completion: @escaping Completion
-    ) {
+    private func send(on session: any ServerSession, _ build: (inout Batch) -> Void, completion: @escaping Completion) {
         var batch = Batch(session)
-        opening?(&batch)
-        let openingCount = batch.beginCount()
         build(&batch)
         session.sync()
         inFlight.append(
             InFlightBatch(
-                progress: BatchProgress(statementCount: batch.statementCount, openingCount: openingCount),
-                isSent: !session.refusedToSend,
+                progress: BatchProgress(statementCount: batch.statementCount), isSent: !session.refusedToSend,
                 completion: completion))
         flush(session)
         if session.refusedToSend || session.isBroken { loseAtEndOfTurn(session) }
@@ -289,11 +259,7 @@ public final class Connection: DescriptorHandler {
         switch event {
         case .rows(let rows): inFlight.updateFirst { $0.progress.returned(rows) }
         case .error(let error) where isUp && error.sqlState == .featureNotSupported: lose(error)
-        case .error(let error):
-            if inFlight.first?.progress.isOpening == true, let onOpeningFailed {
-                Reactor.atEndOfTurn { onOpeningFailed(error) }
-            }
-            inFlight.updateFirst { $0.progress.failed(error) }
+        case .error(let error): inFlight.updateFirst { $0.progress.failed(error) }
         case .skipped: break
         case .endOfBatch:
             guard let batch = inFlight.popFirst() else { return }

@@ -1,17 +1,14 @@
 """A coordinator and its workers, as `deploy/dev/up` starts them with PARLEY_CITUS."""
 
-import os
 import re
-import signal
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[1] / "System"))
 
-from system import EXECUTABLES, REPOSITORY, System, is_alive  # noqa: E402
+from system import EXECUTABLES, REPOSITORY, System  # noqa: E402
 
 SCHEMAS = ("store", "receipt", "media")
 KNOW_ROLE = """
@@ -84,18 +81,6 @@ class Cluster:
         if check and done.returncode != 0:
             raise RuntimeError(done.stdout)
         return done.stdout
-
-    def kill(self, node: int):
-        """Ends the server of a worker as a crash would."""
-        pid = int((self.system.state / f"postgres-{node}" / "postmaster.pid").read_text().split()[0])
-        os.kill(pid, signal.SIGKILL)
-        while is_alive(pid):
-            time.sleep(0.01)
-
-    def revive(self, node: int):
-        """Starts the nodes that have ended, as `deploy/dev/up` does."""
-        self.system.up()
-        self.sql("SELECT", node=node)
 
     def environment(self, service: str, node: int = 0, database: str = "parley") -> dict[str, str]:
         """Of a service that is connected to this node first."""

@@ -63,9 +63,7 @@ class JudgedSystem(PatientSystem):
         """Starts `store` and `ingest` again, configured otherwise from now on."""
         for service in ("store", "ingest"):
             self.change(service, **settings)
-        for service in SERVICES:
-            while not self.is_ready(service):
-                time.sleep(0.02)
+        self.revive()
 
     @contextmanager
     def sibling(self, service: str, awaiting="/readyz", **settings: str):

@@ -118,7 +118,7 @@ request AS (
 ),
 reader AS (
     INSERT INTO store.memberships (slot, conversation_id, user_id, joined_seq, left_seq, role, is_shadowed)
-    SELECT :slot, :conversation, :actor, o.joined_seq, {Int64.max}, o.role, true FROM opening o WHERE o.asks
+    SELECT :slot, :conversation, :actor, o.joined_seq, {RequestsStatement.end}, o.role, true FROM opening o WHERE o.asks
 ),
 opened AS (
     INSERT INTO store.memberships (slot, conversation_id, user_id, joined_seq, role, is_shadowed)

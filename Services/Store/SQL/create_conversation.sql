@@ -85,7 +85,7 @@ request AS (
 ),
 reader AS (
     INSERT INTO store.memberships (slot, conversation_id, user_id, joined_seq, left_seq, role, is_shadowed)
-    SELECT f.slot, f.id, a.user_id, 1, {Int64.max},
+    SELECT f.slot, f.id, a.user_id, 1, {RequestsStatement.end},
         CASE WHEN :kind = {ConversationKind.direct} THEN {MemberRole.owner} ELSE {MemberRole.member} END, true
     FROM fresh f, asked a WHERE a.waits
 ),

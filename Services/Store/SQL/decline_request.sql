@@ -45,7 +45,7 @@ moved AS MATERIALIZED (
 {keep_outcome},
 closed AS (
     UPDATE store.memberships s SET left_seq = greatest(moved.last_seq, s.joined_seq), left_at = moved.announced_at FROM moved
-    WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :actor AND s.left_seq = {Int64.max}
+    WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :actor AND s.left_seq = {RequestsStatement.end}
 ),
 declined AS (
     UPDATE store.requests r SET is_waiting = false, is_declined = true FROM moved

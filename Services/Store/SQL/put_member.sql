@@ -122,7 +122,7 @@ request AS (
 ),
 reader AS (
     INSERT INTO store.memberships (slot, conversation_id, user_id, joined_seq, left_seq, role, is_shadowed)
-    SELECT :slot, :conversation, :user, moved.last_seq, {Int64.max}, coalesce(:role, {MemberRole.member}), true
+    SELECT :slot, :conversation, :user, moved.last_seq, {RequestsStatement.end}, coalesce(:role, {MemberRole.member}), true
     FROM moved, asked WHERE NOT EXISTS (SELECT FROM stay) AND asked.waits
     RETURNING joined_seq
 ),
@@ -144,7 +144,7 @@ listed AS (
 promoted AS (
     UPDATE store.memberships s SET role = :role FROM moved
     WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :user
-      AND (s.left_seq IS NULL OR s.left_seq = {Int64.max})
+      AND (s.left_seq IS NULL OR s.left_seq = {RequestsStatement.end})
 ),
 promoted_shadow AS (
     UPDATE store.shadows s SET role = :role FROM moved

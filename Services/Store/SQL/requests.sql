@@ -12,7 +12,7 @@ LEFT JOIN LATERAL (
     SELECT h.actor_id FROM store.memberships s
     JOIN store.changes h ON h.slot = s.slot AND h.conversation_id = s.conversation_id AND h.seq = s.joined_seq
         AND h.kind IN ({ChangeKind.conversationCreated}, {ChangeKind.memberAdded})
-    WHERE s.slot = r.slot AND s.conversation_id = r.conversation_id AND s.user_id = :user AND s.left_seq = {Int64.max}
+    WHERE s.slot = r.slot AND s.conversation_id = r.conversation_id AND s.user_id = :user AND s.left_seq = {RequestsStatement.end}
     OFFSET 0
 ) h ON true
 ORDER BY r.at DESC, r.conversation_id DESC

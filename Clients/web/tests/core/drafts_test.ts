@@ -147,6 +147,32 @@ Deno.test("what was sent or given up is taken away on the server only if it was 
   expectEqual([await desk.shown(), await desk.rows()], [undefined, []]);
 });
 
+Deno.test("what was put and given up before the server told of it does not come back", async () => {
+  const desk = await Desk.begin();
+  await desk.write("given up");
+  await desk.answer(await desk.put());
+  await desk.write();
+  await desk.answer(await desk.put());
+  expectEqual(await desk.shown(), undefined);
+  await desk.tell("given up", 43_201);
+  expectEqual(await desk.shown(), undefined);
+  await desk.tell(undefined, 43_202);
+  expectEqual([await desk.shown(), await desk.rows()], [undefined, []]);
+});
+
+Deno.test("what was put before a restored server is put again, the last one of it", async () => {
+  const desk = await Desk.begin();
+  for (const text of ["one", "two"]) {
+    await desk.write(text);
+    await desk.answer(await desk.put());
+  }
+  expectEqual(await desk.rows(), ["held one", "held two"]);
+  await desk.copy.apply({ write: "discardAll" });
+  expectEqual([await desk.shown(), await desk.rows()], ["two", ["waiting two"]]);
+  await desk.tell("told later", 43_300);
+  expectEqual([await desk.shown(), await desk.rows()], ["two", ["held two"]]);
+});
+
 Deno.test("one that was sent elsewhere vanishes, unless it was changed here", async () => {
   const desk = await Desk.begin();
   await desk.tell("one", 10);

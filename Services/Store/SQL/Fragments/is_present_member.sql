@@ -4,4 +4,4 @@
 -- :reader
 (SELECT true FROM store.memberships o
  WHERE o.slot = c.slot AND o.conversation_id = c.id AND o.user_id = :reader
-   AND (o.left_seq IS NULL OR o.left_seq = {Int64.max}) LIMIT 1) IS NOT NULL
+   AND (o.left_seq IS NULL OR o.left_seq = {RequestsStatement.end}) LIMIT 1) IS NOT NULL

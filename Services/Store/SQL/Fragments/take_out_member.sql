@@ -20,7 +20,7 @@ removal AS (
 departed AS (
     UPDATE store.memberships s SET left_seq = removal.seq FROM removal
     WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :user
-      AND (s.left_seq IS NULL OR s.left_seq = {Int64.max})  -- A request ends, too.
+      AND (s.left_seq IS NULL OR s.left_seq = {RequestsStatement.end})  -- A request ends, too.
     RETURNING s.user_id
 ),
 -- What was declined stays so, and what was not counts on ({may_ask}): taking out must not be a way to ask for ever.
@@ -35,7 +35,7 @@ departed_shadow AS (
 inherited AS (
     UPDATE store.memberships s SET role = {MemberRole.owner} FROM heir, moved
     WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = heir.user_id
-      AND (s.left_seq IS NULL OR s.left_seq = {Int64.max})
+      AND (s.left_seq IS NULL OR s.left_seq = {RequestsStatement.end})
 ),
 inherited_shadow AS (
     UPDATE store.shadows s SET role = {MemberRole.owner} FROM heir, moved
