@@ -204,7 +204,8 @@ extension ChatScreen {
         if called(member.userId) != member.userId.name { left.append("  " + member.userId.name, .dim) }
         let isOnline = connection == .online && online.contains(member.userId)
         let remarks = [
-            member.userId == user ? "you" : nil, member.role == .owner ? "owner" : nil, isOnline ? "● online" : nil,
+            member.userId == user ? "you" : nil, member.role == .member ? nil : member.role.name,
+            isOnline ? "● online" : nil,
             blocked.contains(member.userId) ? "⊘ blocked" : nil,
         ]
         let right = Line(remarks.compactMap(\.self).joined(separator: " · ") + " ", .dim)

@@ -57,6 +57,7 @@ struct ChangeLine {
             case "member.added": "\(actor) added \(user)"
             case "member.removed": "\(actor) removed \(user)"
             case "conversation.created": "\(actor) created the conversation"
+            case "permissions.changed": "\(actor) changed who may do what"
             case "conversation.renamed": "\(actor) named the conversation \"\(title)\""
             default: kind
             }

@@ -186,7 +186,8 @@ final class IngestService: HTTPHandler {
         case .profiles: try profiles(request, query, user, exchange)
         case .putProfile: try putProfile(request, user, exchange)
         case .conversation: try conversation(try route.conversation(), user, exchange)
-        case .members: try members(try route.conversation(), query, user, exchange)
+        case .members: try members(.members, try route.conversation(), query, user, exchange)
+        case .bans: try members(.bans, try route.conversation(), query, user, exchange)
         case .send: try send(request.body, to: try route.conversation(), user, exchange)
         case .sendBatch: try sendBatch(request.body, user, exchange)
         case .history: try history(try route.conversation(), query, user, exchange)
@@ -202,7 +203,7 @@ final class IngestService: HTTPHandler {
         case .conversationSettings: settings(in: try route.conversation(), user, exchange)
         case .rename, .unlist, .putMember, .removeMember, .clearHistory, .putConversationSettings, .edit, .delete,
             .setTapback, .removeTapback, .mute, .unmute, .pin, .unpin, .archive, .unarchive, .markUnread,
-            .unmarkUnread, .putDraft, .removeDraft, .acceptRequest, .declineRequest:
+            .unmarkUnread, .putDraft, .removeDraft, .acceptRequest, .declineRequest, .putPermissions, .liftBan:
             try write(request, route, query, user, exchange)
         }
     }

@@ -41,6 +41,9 @@ enum Schema {
                 Migration(22, "profiles", sql: PackageResources._0022_profiles_sql),
                 Migration(23, "drafts", sql: PackageResources._0023_drafts_sql),
                 Migration(24, "requests", sql: PackageResources._0024_requests_sql),
+                Migration(25, "admins", sql: PackageResources._0025_admins_sql),
+                Migration(26, "permissions", sql: PackageResources._0026_permissions_sql),
+                Migration(27, "bans", sql: PackageResources._0027_bans_sql),
             ], publishing: Publications.store)
     }
 }

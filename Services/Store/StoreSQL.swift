@@ -10,6 +10,7 @@ extension SQLNames {
     private static let values = SQLNames(
         // Numbers stored in tables.
         .cases(of: ChangeKind.self), .cases(of: PrivateKind.self), .cases(of: MemberRole.self),
+        .cases(of: PermittedRoles.self),
         .cases(of: ConversationKind.self), .cases(of: MessageKind.self), .cases(of: RunKind.self),
         .cases(of: Problem.Code.self, as: "Problem"), .number("Problem.none", 0),
         // Numbers returned by a statement.
@@ -20,6 +21,9 @@ extension SQLNames {
         .contractNames(of: ChangeKind.self),
         .number("ConversationSettings.readReceipts", ConversationSettings.Detail.readReceipts),
         .number("ConversationSettings.inherited", ConversationSettings.Detail.inherited),
+        .number("GroupPermissions.addMembers", GroupPermissions.Place.addMembers),
+        .number("GroupPermissions.rename", GroupPermissions.Place.rename),
+        .number("GroupPermissions.write", GroupPermissions.Place.write),
         // Limits.
         .number("ContractLimits.membersPerConversation", ContractLimits.membersPerConversation),
         .number("ContractLimits.pinnedConversations", ContractLimits.pinnedConversations),
@@ -144,6 +148,7 @@ extension SQLNames {
         .fragment("early_deletion_has_come", PackageResources.early_deletion_has_come_sql),
         .fragment("conversation_written_to", PackageResources.conversation_written_to_sql),
         .fragment("stay_of_user", PackageResources.stay_of_user_sql),
+        .fragment("is_permitted", PackageResources.is_permitted_sql),
         .fragment("heir", PackageResources.heir_sql),
         .fragment("move", PackageResources.move_sql),
         .fragment("drop_draft", PackageResources.drop_draft_sql),

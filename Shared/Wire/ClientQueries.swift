@@ -85,7 +85,7 @@ public struct ConversationQuery: WireCodable, Hashable {
     }
 }
 
-/// `members`: the current members in the order of their names.
+/// `members`: the current members in the order of their names. `bans`: those who were removed, as well.
 ///
 /// Layout: head · after name (empty: from the start) · limit 2.
 public struct MembersQuery: WireCodable, Hashable {

@@ -36,6 +36,7 @@ public enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case blocks = 84
     case profiles = 85
     case requests = 87
+    case bans = 88
 
     // Queries of exports. The response has records in the layout of an import.
     case exportedConversations = 80

@@ -51,6 +51,10 @@ public struct Write: WireCodable, Hashable {
         case acceptRequest
         /// 204. No fields.
         case declineRequest
+        /// 200 with the conversation. Fields: see `GroupPermissions`.
+        case setPermissions(GroupPermissions)
+        /// 204. Fields: user name.
+        case liftBan(UserID)
 
         /// 204. Fields: the message that it replies to 16 (zero: none) · text to the end (empty: no draft).
         case draft(String, replyTo: MessageID?)
@@ -74,6 +78,8 @@ public struct Write: WireCodable, Hashable {
             case .draft: 15
             case .acceptRequest: 16
             case .declineRequest: 17
+            case .setPermissions: 18
+            case .liftBan: 19
             }
         }
     }
@@ -115,6 +121,8 @@ extension Write.Action: WireCodable {
             case 15: try reader.draft()
             case 16: .acceptRequest
             case 17: .declineRequest
+            case 18: .setPermissions(GroupPermissions(number: try reader.number()))
+            case 19: .liftBan(try reader.user())
             default: throw .unknownValue(field: "action", UInt64(number))
             }
     }
@@ -133,7 +141,7 @@ extension Write.Action: WireCodable {
         case .putMember(let user, let role):
             buffer.append(user)
             buffer.append(role?.rawValue ?? 0)
-        case .removeMember(let user):
+        case .removeMember(let user), .liftBan(let user):
             buffer.append(user)
         case .rename(let title):
             buffer.append(utf8: title)
@@ -142,6 +150,7 @@ extension Write.Action: WireCodable {
         case .putSettings(let readReceipts):
             buffer.append(readReceipts.rawValue)
         case .unlist, .acceptRequest, .declineRequest: break
+        case .setPermissions(let permissions): buffer.append(permissions.number)
         case .mark(let mark): mark.write(to: &buffer)
         case .block(let user, let isBlocked):
             buffer.append(user)

@@ -47,7 +47,18 @@ pytestmark = pytest.mark.usefixtures("asking")
 @contextmanager
 def casting(system):
     """Everybody in the table who has a token of their own, and `bystander`, a member to whom things are done."""
-    names = ("stranger", "former", "requested", "returned", "member", "sender", "owner", "bystander")
+    names = (
+        "stranger",
+        "former",
+        "requested",
+        "returned",
+        "member",
+        "sender",
+        "owner",
+        "deputy",
+        "banned",
+        "bystander",
+    )
     now = int(time.time())
     cast = {name: Person(system, f"{name}-{new_id()[-8:]}", iat=now) for name in names}
     cast["admin"] = Person(system, f"backend-{new_id()[-8:]}", adm=True, iat=now)
@@ -55,7 +66,7 @@ def casting(system):
     for person in cast.values():
         assert cast["admin"].post(f"/v1/users/{person.name}/revoke", {"before": revoked}).status_code == 204
     # They know the owner, who is therefore not asked for any of them.
-    for name in ("former", "returned", "member", "sender", "bystander"):
+    for name in ("former", "returned", "member", "sender", "deputy", "banned", "bystander"):
         opened = cast[name].post("/v1/conversations", {"kind": "direct", "members": [cast["owner"].name]})
         assert opened.status_code == 201, opened.text
     assert cast["bystander"].http.put("/v1/profile", json={"displayName": "Bystander"}).status_code == 200
@@ -92,6 +103,7 @@ class Scene:
             accept = f"/v1/conversations/{waiting['conversation']['id']}/acceptance"
             assert cast.requested.http.put(accept).status_code == 204
         others = (cast.member, cast.sender, cast.former, cast.requested, cast.returned, cast.bystander)
+        others += (cast.deputy, cast.banned)
         self.conversation = cast.owner.group(*others)
         attached = {}
         if self.with_file:
@@ -100,8 +112,9 @@ class Scene:
             attached = {"attachments": [{"id": self.file}]}
         self.message = cast.sender.send(self.conversation, "Hello", **attached)
         members = f"/v1/conversations/{self.conversation}/members"
-        for person in (cast.former, cast.returned):
-            assert cast.owner.http.delete(f"{members}/{person.name}").status_code == 204
+        for actor, person in ((cast.former, cast.former), (cast.owner, cast.returned), (cast.owner, cast.banned)):
+            assert actor.http.delete(f"{members}/{person.name}").status_code == 204
+        assert cast.owner.http.put(f"{members}/{cast.deputy.name}", json={"role": "admin"}).status_code == 200
         assert cast.owner.http.put(f"{members}/{cast.returned.name}").status_code == 200
 
     def headers(self, who: str) -> dict[str, str]:
@@ -133,7 +146,9 @@ def request(name: str, scene: Scene, who: str) -> tuple[str, str, dict]:
         "PUT members a newcomer": (f"new-{new_id()[-8:]}", {}),
         "PUT members a newcomer, as an owner": (f"new-{new_id()[-8:]}", {"json": {"role": "owner"}}),
         "PUT members another member, as an owner": (scene.cast.bystander.name, {"json": {"role": "owner"}}),
+        "PUT members somebody banned": (scene.cast.banned.name, {}),
         "DELETE members another member": (scene.cast.bystander.name, {}),
+        "DELETE members an owner": (scene.cast.owner.name, {}),
         "DELETE members oneself": (scene.name(who), {}),
     }.get(f"{method} members {variant}", (f"nobody-{new_id()}", {}))
     send = {"id": new_id(), "text": "Hello"}
@@ -152,6 +167,7 @@ def request(name: str, scene: Scene, who: str) -> tuple[str, str, dict]:
         "PUT /v1/profile": {"json": {"displayName": "Somebody"}},
         "GET /v1/profiles": {"params": {"ids": scene.cast.bystander.name}},
         "PATCH /v1/conversations/{conversationId}": {"json": {"title": "Title"}},
+        "PUT /v1/conversations/{conversationId}/permissions": {"json": {"rename": "admins"}},
         "POST /v1/conversations/{conversationId}/messages": {"json": send},
         "POST /v1/messages:batch": {"json": {"messages": [send | {"conversationId": scene.conversation}]}},
         "POST /v1/conversations/{conversationId}/receipts": {"json": {"readSeq": 1}},

@@ -412,6 +412,37 @@ def test_a_deletion_that_came_before_its_message_and_receipts_of_nobody(backend,
     assert export(other, f"conversations/{group}") == text
 
 
+def test_of_an_admin_an_archive_has_a_member_and_of_a_ban_the_removal(backend, other, anna, ben, carla, new_person):
+    """An archive knows owners and members, and who removed whom. The admin who follows was not there longest."""
+    dora, erin = new_person("dora"), new_person("erin")
+    group = anna.group(ben, carla)
+    path = f"/v1/conversations/{group}"
+
+    def put(person: Person, part: str, body: dict | None = None):
+        assert person.http.put(f"{path}/{part}", json=body).status_code == 200
+
+    for each, role in ((dora, "admin"), (erin, "owner"), (erin, "admin"), (erin, "member"), (ben, "admin")):
+        put(anna, f"members/{each.name}", {"role": role})
+    put(anna, "permissions", {"write": "admins", "addMembers": "owners"})
+    assert dora.http.delete(f"{path}/members/{carla.name}").status_code == 204
+    put(anna, f"members/{ben.name}", {"role": "member"})
+    assert anna.http.delete(f"{path}/members/{anna.name}").status_code == 204
+    assert dora.get(path).json()["role"] == "owner"
+    text = export(backend, f"conversations/{group}")
+    told = [(each["userId"], each["change"]) for each in records(text) if each["type"] == "member"]
+    assert [change for user, change in told if user == ben.name] == []
+    assert [change for user, change in told if user == erin.name] == ["added", "role", "role"]
+    assert [change for user, change in told if user == dora.name] == ["added", "role"]
+    [removal] = [each for each in records(text) if each.get("change") == "removed" and each["userId"] == carla.name]
+    assert removal["actorId"] == dora.name
+    bring(other, text)
+    assert export(other, f"conversations/{group}") == text
+    # What was imported has no bans: whoever is a member brings anybody back.
+    there = Person(other.system, ben.name)
+    assert there.http.put(f"{path}/members/{carla.name}").status_code == 200
+    there.http.close()
+
+
 # MARK: Who asks, for what, and how often
 
 

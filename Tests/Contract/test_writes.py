@@ -87,6 +87,8 @@ def writes(group, message, member):
         "rename": ("PATCH", conversation, {"title": "Sunday"}, 200),
         "putMember": ("PUT", f"{conversation}/members/{member}", {"role": "member"}, 200),
         "removeMember": ("DELETE", f"{conversation}/members/{member}", None, 204),
+        "putPermissions": ("PUT", f"{conversation}/permissions", {"rename": "admins"}, 200),
+        "liftBan": ("DELETE", f"{conversation}/bans/{member}", None, 204),
         "clearHistory": ("DELETE", f"{conversation}/history", None, 204),
         "edit": ("PATCH", message, {"text": "Ten o'clock?"}, 200),
         "hide": ("DELETE", message, None, 204),
@@ -98,7 +100,7 @@ def writes(group, message, member):
 
 
 WRITES = list(writes(UNKNOWN, "", ""))
-WITH_BODY = ["rename", "putMember", "edit", "setTapback", "putSettings"]
+WITH_BODY = ["rename", "putMember", "putPermissions", "edit", "setTapback", "putSettings"]
 
 
 @pytest.mark.parametrize("name", WRITES)
@@ -192,7 +194,8 @@ def test_deletions_of_messages_that_have_not_come_are_limited_and_say_so(anna, b
 
 WRONG_BODIES = {
     "rename": ("title", [{}, {"title": None}, {"title": ""}, {"title": " \u2003"}, {"title": 1}, {"title": "a\0b"}]),
-    "putMember": ("role", [{"role": "admin"}, {"role": ""}, {"role": 1}, {"role": ["owner"]}]),
+    "putMember": ("role", [{"role": "admins"}, {"role": ""}, {"role": 1}, {"role": ["owner"]}]),
+    "putPermissions": ("write", [{"write": "admin"}, {"write": ""}, {"write": 1}, {"write": ["admins"]}]),
     "edit": ("text", [{}, {"text": None}, {"text": ""}, {"text": " \n\t\u00a0"}, {"text": 7}, {"text": "\0"}]),
     "setTapback": (
         "kind",
@@ -247,8 +250,8 @@ def test_a_wrong_position_clears_nothing(anna, group, message, query):
 
 @pytest.mark.parametrize("name", ["b%20n", "b%C3%A9n", "b%", "b" * 65, "b%2Fn"])
 def test_a_member_in_the_path_is_a_user_id(anna, group, name):
-    for method in ("PUT", "DELETE"):
-        refused = write(anna, method, f"/v1/conversations/{group}/members/{name}")
+    for method, part in (("PUT", "members"), ("DELETE", "members"), ("DELETE", "bans")):
+        refused = write(anna, method, f"/v1/conversations/{group}/{part}/{name}")
         assert problem(refused) == (400, "invalid") and "userId" in refused.json()["detail"]
 
 

@@ -33,6 +33,32 @@ private func with<Value>(_ text: String, _ body: (UnsafeRawBufferPointer) throws
         #expect(try title(#"{"title":" Plans "}"#) == " Plans ")
         #expect(try tapback(#"{"kind":"\u2764\ufe0f"}"#) == "❤️")
         #expect(try role(#"{"role":"owner"}"#) == .owner && role(#"{"role":"member"}"#) == .member)
+        #expect(try role(#"{"role":"admin"}"#) == .admin)
+    }
+
+    @Test(
+        "a permission that is missing or null stays as it is",
+        arguments: [
+            ("{}", GroupPermissions()), (#"{"write":"admins","rename":null,"7":7}"#, GroupPermissions(write: .admins)),
+            (
+                #"{"rename":"owners","write":"members","addMembers":"admins"}"#,
+                GroupPermissions(addMembers: .admins, rename: .owners, write: .members)
+            ),
+        ])
+    func permissions(json: String, permissions: GroupPermissions) throws {
+        #expect(try with(json) { body throws(Problem) in try PermissionFields(body).permissions } == permissions)
+    }
+
+    @Test(
+        "permissions of no such name, or given twice, are refused",
+        arguments: [
+            "", "[]", #"{"write":"admin"}"#, #"{"write":7}"#, #"{"rename":true}"#,
+            #"{"addMembers":"members","addMembers":"members"}"#,
+        ])
+    func wrongPermissions(json: String) {
+        #expect(throws: Problem.self) {
+            try with(json) { body throws(Problem) in try PermissionFields(body).permissions }
+        }
     }
 
     @Test(
@@ -72,7 +98,7 @@ private func with<Value>(_ text: String, _ body: (UnsafeRawBufferPointer) throws
             ("text", #"{"text":" \n\u2003"}"#), ("text", #"{"text":"a\u0000"}"#), ("text", #"{"text":"\ud83e"}"#),
             ("title", "{}"), ("title", #"{"title":null}"#), ("title", #"{"title":""}"#), ("title", #"{"title":"\t"}"#),
             ("title", #"{"title":["x"]}"#), ("kind", "{}"), ("kind", #"{"kind":"Love"}"#), ("kind", #"{"kind":"1"}"#),
-            ("kind", #"{"kind":5}"#), ("role", #"{"role":"admin"}"#), ("role", #"{"role":""}"#),
+            ("kind", #"{"kind":5}"#), ("role", #"{"role":"admins"}"#), ("role", #"{"role":""}"#),
             ("role", #"{"role":"Owner"}"#), ("role", #"{"role":2}"#),
         ])
     func wrong(field: String, json: String) {

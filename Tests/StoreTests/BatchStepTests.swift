@@ -16,6 +16,7 @@ private let actions: [Write.Action] = [
     .removeTapback(message), .putMember(bob, nil), .removeMember(bob), .rename("title"), .clearHistory(through: 0),
     .putSettings(readReceipts: .no), .unlist, .mark(.unread(true)),
     .block(bob, true), .draft("text", replyTo: nil), .acceptRequest, .declineRequest,
+    .setPermissions(GroupPermissions(write: .admins)), .liftBan(bob),
 ]
 
 /// A command, and what it locks besides.
@@ -72,6 +73,7 @@ struct Locked: CustomTestStringConvertible, Sendable {
         Locked(.edit(message, text: "text"), " search"), Locked(.deleteForEveryone(message), " search"),
         Locked(.hide(message), " streams:alice"), Locked(.setTapback(message, "love"), ""),
         Locked(.removeTapback(message), ""), Locked(.removeMember(bob), " streams:bob"), Locked(.rename("title"), ""),
+        Locked(.setPermissions(GroupPermissions(write: .admins)), ""), Locked(.liftBan(bob), ""),
         Locked(.clearHistory(through: 0), " streams:alice"),
         Locked(.putSettings(readReceipts: .no), " streams:alice"), Locked(.unlist, " streams:alice"),
         Locked(.mark(.pinned(order: 0)), " streams:alice"), Locked(.draft("text", replyTo: nil), " streams:alice"),

@@ -43,7 +43,7 @@ struct ErasureTests {
         let tables = [
             "store.memberships", "store.import_stays", "store.inbox", "store.tapbacks", "store.hidden",
             "store.early_deletions", "store.outcomes", "store.blocks", "store.shadows", "store.shadow_listings",
-            "store.requests", "store.user_streams", "store.user_changes", "store.user_settings",
+            "store.requests", "store.bans", "store.user_streams", "store.user_changes", "store.user_settings",
             "store.conversation_settings", "store.profiles", "receipt.horizons", "receipt.receipt_runs",
         ]
         return try tables.filter { table in
@@ -83,11 +83,15 @@ struct ErasureTests {
             // dora adds a shadow of bob, who is a member to others alone, and alice has bob on her list.
             _ = await store.create(ConversationID(.random), by: "dora", with: ["bob", "erin"])
             _ = await store.write(.block(UserID("bob")!, true), by: "alice", in: ConversationID(.random))
-            #expect(try rows(of: "bob", in: store).count >= 12)
+            // Somebody else has removed him from theirs.
+            let banned = ConversationID(.random)
+            _ = await store.create(banned, by: "carol", with: ["bob"])
+            _ = await store.write(.removeMember(bob), by: "carol", in: banned)
+            #expect(try rows(of: "bob", in: store).count >= 13)
 
             let counts = try await erased(store)
             #expect(counts["messages"] == 2 && counts["revisions"] == 1 && counts["tapbacks"] == 2)
-            #expect(counts["mentions"] == 1 && counts["memberships"] == 2 && counts["hidden"] == 1)
+            #expect(counts["mentions"] == 1 && counts["memberships"] == 3 && counts["hidden"] == 1)
             #expect(counts["receipts"] == 1 && counts["outcomes"] == 7)
             #expect(try rows(of: "bob", in: store).isEmpty)
             for column in ["blocks WHERE blocked_id", "user_changes WHERE about_id"] {

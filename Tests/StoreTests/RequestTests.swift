@@ -408,6 +408,8 @@ struct RequestTests {
             let add = Write.Action.putMember(alice, nil)
             _ = await store.create(group, by: "bob", with: ["alice", "carol"])
             _ = await store.write(.acceptRequest, by: "carol", in: group)
+            // Who was taken out is brought back by owners and admins.
+            _ = await store.write(.putMember(UserID("carol")!, .admin), by: "bob", in: group)
             _ = await open(by: alice, with: UserID("carol")!, store)
             for times in 1...2 {
                 _ = await store.write(.declineRequest, by: "alice", in: group)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 from client import Session, User, eventually, new_id
-from knowledge import EVERYTHING, FOR_EVER, LONG_AGO, Fact, Knowledge, Message, World
+from knowledge import EVERYTHING, FOR_EVER, LONG_AGO, PERMITTED, Fact, Knowledge, Message, World
 from uploads import Uploader
 
 WORD = "pebble"
@@ -185,7 +185,7 @@ class History:
             (self.untap, 2), (self.hide, 3), (self.clear, 1), (self.delete, 3), (self.delete_early, 1), (self.read, 9),
             (self.type, 2), (self.decide, 2), (self.add, 5), (self.remove, 4), (self.promote, 2), (self.rename, 2),
             (self.mark, 6), (self.draft, 6), (self.block, 4), (self.put_profile, 4),
-            (self.answer_request, 9 if self.asks else 0),
+            (self.answer_request, 9 if self.asks else 0), (self.permit, 3), (self.lift, 2),
         ]  # fmt: skip
         for _ in range(count):
             [action] = self.random.choices([action for action, _ in actions], [weight for _, weight in actions])
@@ -204,6 +204,10 @@ class History:
             request = {"method": method, "path": conversation.path + path, "body": body, "headers": key}
             self.repeats.append((actor, conversation, path, request, answer_of))
 
+    async def refused(self, actor: User, conversation: Conversation, method: str, path: str, body):
+        answer = await actor.request(method, conversation.path + path, body, headers={"Idempotency-Key": new_id()})
+        assert answer.status == 403, answer
+
     async def send(self, conversation: Conversation, actor: User, parent: Message | None = None, id: str | None = None):
         mine = [message for message, user in conversation.early.items() if user == actor.name]
         id = id or (self.pick(mine) if mine and self.random.random() < 0.5 else new_id())
@@ -214,8 +218,11 @@ class History:
             body["attachments"] = [{"id": file.id} for file in files]
             body = body if self.random.random() < 0.5 else {key: body[key] for key in body if key != "text"}
         answer = await actor.request("POST", conversation.path + "/messages", body)
-        if parent and not self.may_reply(conversation, actor, parent):
-            assert answer.status == 422, answer
+        is_wrong = parent is not None and not self.may_reply(conversation, actor, parent)
+        may_write = conversation.world.may(actor.name, "write")
+        if is_wrong or not may_write:
+            # What carries files is looked at before who may write.
+            assert answer.status == (422 if is_wrong and (may_write or files) else 403), answer
             for file in files:
                 file.is_awaited = True
             return
@@ -307,6 +314,9 @@ class History:
             bodies[0]["replyTo"] = (gone or parent).id
         bodies[1]["replyTo"] = bodies[0]["id"]
         answer = await actor.send_batch(bodies)
+        if not conversation.world.may(actor.name, "write"):
+            assert [result["status"] for result in answer.body["results"]] == [403, 403], answer
+            return
         assert [result["status"] for result in answer.body["results"]] == [201, 201], answer
         before = list(conversation.facts)
         for body, result in zip(bodies, answer.body["results"]):
@@ -328,6 +338,8 @@ class History:
         if not message:
             return
         text, path = self.text(), f"/messages/{message.id}"
+        if not conversation.world.may(actor.name, "write"):
+            return await self.refused(actor, conversation, "PATCH", path, {"text": text})
         await self.keyed(actor, conversation, "PATCH", path, {"text": text}, shown(message.id))
         await self.happened(conversation, "message.edited", actor, id=message.id, text=text)
 
@@ -559,8 +571,11 @@ class History:
         else:
             body = {"id": new_id(), "text": self.text(), "mentions": []}
             answer = await actor.request("POST", conversation.path + "/messages", body)
-            assert answer.status == 201, answer
             await self.accepted(conversation, actor)
+            if not conversation.world.may(actor.name, "write"):
+                assert answer.status == 403, answer
+                return
+            assert answer.status == 201, answer
             await self.sent(conversation, actor, body, answer.body)
 
     async def accept(self, conversation: Conversation, actor: User):
@@ -580,7 +595,10 @@ class History:
         if conversation.kind == "direct" or not outside:
             return
         user = self.random.choice(outside)
-        path = f"/members/{user.name}"
+        path, world = f"/members/{user.name}", conversation.world
+        may_lift = roles[actor.name] != "member"
+        if not world.may(actor.name, "addMembers") or user.name in world.banned and not may_lift:
+            return await self.refused(actor, conversation, "PUT", path, {})
         await self.keyed(actor, conversation, "PUT", path, {}, member(user.name))
         asked, has_declined = self.is_asked(user, actor, conversation), user.name in conversation.world.closed
         fact = await self.happened(conversation, "member.added", actor, userId=user.name, role="member", asked=asked)
@@ -594,9 +612,15 @@ class History:
     async def remove(self, conversation: Conversation, actor: User):
         roles = conversation.world.roles
         others = [name for name in sorted(roles) if name not in (self.owner.name, actor.name)]
-        leaver = self.by_name[self.random.choice(others)] if roles[actor.name] == "owner" and others else actor
+        removable = [name for name in others if roles[actor.name] == "owner" or roles[name] == "member"]
+        mine = removable if roles[actor.name] != "member" else []
+        leaver = self.by_name[self.random.choice(mine)] if mine else actor
         if conversation.kind == "direct" or leaver is self.owner:
             return
+        if others and roles[actor.name] != "owner" and self.random.random() < 0.3:
+            name = self.random.choice(others)
+            if name not in mine:
+                return await self.refused(actor, conversation, "DELETE", f"/members/{name}", None)
         role, has_declined = roles[leaver.name], leaver.name in conversation.world.closed
         await self.keyed(actor, conversation, "DELETE", f"/members/{leaver.name}", None, None)
         await self.happened(conversation, "member.removed", actor, userId=leaver.name, role=role)
@@ -609,13 +633,38 @@ class History:
         if conversation.kind == "direct" or not others:
             return
         name = self.random.choice(others)
-        role = "member" if roles[name] == "owner" else "owner"
+        role = self.random.choice([role for role in ("member", "admin", "owner") if role != roles[name]])
         await self.keyed(self.owner, conversation, "PUT", f"/members/{name}", {"role": role}, member(name))
         await self.happened(conversation, "member.changed", self.owner, userId=name, role=role)
+
+    async def permit(self, conversation: Conversation, actor: User):
+        """The owner decides what is open to whom, and mostly it is open to all."""
+        world = conversation.world
+        what, who = self.random.choice(sorted(world.permissions)), self.random.choice(["members", *PERMITTED])
+        if conversation.kind == "direct":
+            return
+        if world.roles[actor.name] != "owner":
+            return await self.refused(actor, conversation, "PUT", "/permissions", {what: who})
+        await self.keyed(actor, conversation, "PUT", "/permissions", {what: who}, Knowledge.conversation)
+        permissions = world.permissions | {what: who}
+        if permissions != world.permissions:
+            await self.happened(conversation, "permissions.changed", actor, permissions=permissions)
+
+    async def lift(self, conversation: Conversation, actor: User):
+        world = conversation.world
+        if conversation.kind == "direct" or not world.banned:
+            return
+        name = self.random.choice(sorted(world.banned))
+        if world.roles[actor.name] == "member":
+            return await self.refused(actor, conversation, "DELETE", f"/bans/{name}", None)
+        await self.keyed(actor, conversation, "DELETE", f"/bans/{name}", None, None)
+        conversation.facts.append(Fact("lift", actor.name, about={"userId": name}))
 
     async def rename(self, conversation: Conversation, actor: User):
         if conversation.kind == "group":
             title = f"Title {len(conversation.facts)}"
+            if not conversation.world.may(actor.name, "rename"):
+                return await self.refused(actor, conversation, "PATCH", "", {"title": title})
             await self.keyed(actor, conversation, "PATCH", "", {"title": title}, Knowledge.conversation)
             await self.happened(conversation, "conversation.renamed", actor, title=title)
 

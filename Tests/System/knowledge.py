@@ -10,16 +10,19 @@ EVERYTHING = 10**9
 """Behind every position."""
 CHANGES = {
     "conversation.created", "conversation.renamed", "member.added", "member.removed", "member.changed",
-    "message.created",
+    "permissions.changed", "message.created",
     "message.edited", "message.deleted", "tapback.set", "tapback.removed",
 }  # fmt: skip
+OPEN = {"addMembers": "members", "rename": "members", "write": "members"}
+"""What a group permits to begin with."""
+PERMITTED = {"members": {"member", "admin", "owner"}, "admins": {"admin", "owner"}, "owners": {"owner"}}
 SHOWN_IN_HISTORY = {"member.added", "member.removed", "member.changed", "conversation.renamed"}
 
 
 @dataclass
 class Fact:
     """Something that happened. Changes have a position; `receipt`, `hide`, `clear`, `mark`, `draft`, `block`,
-    `unblock`, `accept`, `decline` and `erased` have not."""
+    `unblock`, `accept`, `decline`, `lift` and `erased` have not."""
 
     kind: str
     actor: str
@@ -70,6 +73,9 @@ class World:
         """Who is asked about it: a member to everybody else, who reads and nothing more."""
         self.taken: set[str] = set()
         """In whose list it is or was."""
+        self.permissions = dict(OPEN)
+        self.banned: dict[str, Fact] = {}
+        """Who was removed by somebody else, and may not be brought back by members."""
         self.last_roles: dict[str, str] = {}
         """Of everybody who ever was a member."""
         self.messages: dict[str, Message] = {}
@@ -115,7 +121,17 @@ class World:
     def _conversation_renamed(self, fact: Fact):
         self.title = fact.about["title"]
 
+    def may(self, user: str, what: str) -> bool:
+        return self.roles[user] in PERMITTED[self.permissions[what]]
+
+    def _permissions_changed(self, fact: Fact):
+        self.permissions = dict(fact.about["permissions"])
+
+    def _lift(self, fact: Fact):
+        del self.banned[fact.about["userId"]]
+
     def _member_added(self, fact: Fact):
+        self.banned.pop(fact.about["userId"], None)
         self._join(fact.about["userId"], fact.seq, fact.about["role"], fact.about["asked"])
 
     def _member_changed(self, fact: Fact):
@@ -128,6 +144,8 @@ class World:
         if fact.about["userId"] not in self.closed:
             self.views[fact.about["userId"]][-1][1] = fact.seq
         self.asked.discard(fact.about["userId"])
+        if fact.actor != fact.about["userId"]:
+            self.banned[fact.about["userId"]] = fact
 
     def _message_created(self, fact: Fact):
         about = fact.about
@@ -229,6 +247,7 @@ class World:
         user = fact.actor
         self.stays.pop(user, None)
         self.views.pop(user, None)
+        self.banned.pop(user, None)
         self.receipts.pop(user, None)
         for message in self.messages.values():
             message.tapbacks.pop(user, None)
@@ -260,6 +279,7 @@ class Knowledge:
     - A file can be read by whom it is from and by whoever sees a message that carries it, and by nobody once no message
       does that did. Its uploader can as long as a message that was refused may still come.
     - What they hid or cleared is in no answer about messages. (Changes say nothing about one reader.)
+    - Who may do what in a group is known to whoever is in it, and who is banned to its owners and admins.
     - What they keep to themselves, whether they are a member or were, is in their answers and in no other. So is what a
       member has written and not sent, which goes with their stay.
     - Who blocks the other of two knows the conversation as it was then, until they end that, and nothing of what
@@ -469,7 +489,20 @@ class Knowledge:
             | self.marks(visible, read)
             | self.draft()
             | ({"request": True} if self.is_asked else {})
+            | ({"permissions": world.permissions} if self.knows_permissions else {})
         )
+
+    @property
+    def knows_permissions(self) -> bool:
+        """Of a group that restricts something, as long as they are in it."""
+        return (self.is_member or self.is_asked) and self.world.permissions != OPEN
+
+    def bans(self) -> list[dict] | None:
+        """None: not theirs to ask for."""
+        if not self.is_member or self.world.roles[self.reader] == "member":
+            return None
+        banned = sorted(self.world.banned.items())
+        return [{"userId": user, "at": fact.at, "actorId": fact.actor} for user, fact in banned]
 
     def marks(self, visible: list[Message], read: int) -> dict:
         marks = self.now.marks.get(self.reader, {})
@@ -527,6 +560,8 @@ class Knowledge:
             } | ({"title": fact.about["title"]} if fact.about["title"] else {})
         elif fact.kind == "conversation.renamed":
             told["title"] = fact.about["title"]
+        elif fact.kind == "permissions.changed":
+            told["permissions"] = fact.about["permissions"]
         elif fact.kind.startswith("member."):
             told |= {"userId": fact.about["userId"], "role": fact.about["role"]}
         elif self.covers(world.messages[fact.about["id"]].seq):

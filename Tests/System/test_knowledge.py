@@ -125,6 +125,7 @@ class Reader:
         expect_equal(plain(await user.get(path)), known.conversation(), f"conversation for {user.name}")
         members = await self.pages(path + "/members", "members", limit=2)
         expect_equal(members, known.members(), f"members for {user.name}")
+        await self.expect_bans(path, known)
         settings = self.history.settings_in(user, conversation)
         expect_equal(await user.get(path + "/settings"), settings, f"settings for {user.name}")
         await self.expect_history(conversation, known)
@@ -135,6 +136,13 @@ class Reader:
               if message.kind != "system"),
         )  # fmt: skip
         await self.expect_found(conversation, known)
+
+    async def expect_bans(self, path: str, known: Knowledge):
+        bans = known.bans()
+        if bans is None:
+            expect_equal((await self.user.request("GET", path + "/bans")).status, 403, self.where("bans"))
+        else:
+            expect_equal(await self.pages(path + "/bans", "bans", limit=1), bans, self.where("bans"))
 
     async def expect_history(self, conversation: Conversation, known: Knowledge):
         expected = [known.message(message) for message in known.visible()]
@@ -471,8 +479,9 @@ async def expect_not_found(user: User, conversation: Conversation):
     message = next((some.id for some in conversation.world.messages.values() if some.kind != "system"), new_id())
     nowhere, nothing = new_id(), new_id()
     for part in (
-        "", "/members", "/messages", "/messages?around=2", "/changes", "/digest", "/settings", f"/messages/{message}",
-        f"/messages/{message}/revisions", f"/messages/{message}/tapbacks", f"/messages/{message}/receipts",
+        "", "/members", "/bans", "/messages", "/messages?around=2", "/changes", "/digest", "/settings",
+        f"/messages/{message}", f"/messages/{message}/revisions", f"/messages/{message}/tapbacks",
+        f"/messages/{message}/receipts",
     ):  # fmt: skip
         there = await user.request("GET", f"{conversation.path}{part}")
         elsewhere = await user.request("GET", f"/v1/conversations/{nowhere}{part.replace(message, nothing)}")
@@ -494,7 +503,8 @@ async def expect_writes_not_found(user, conversation: Conversation, message: str
         ("PUT", f"/messages/{message}/tapback", {"kind": "love"}),
         ("DELETE", f"/messages/{message}/tapback", None), ("PUT", f"/members/{user.name}", {}),
         ("DELETE", f"/members/{user.name}", None), ("POST", "/receipts", {"readSeq": 1}), ("DELETE", "/history", None),
-        ("PUT", "/settings", {"readReceipts": False}),
+        ("PUT", "/settings", {"readReceipts": False}), ("PUT", "/permissions", {"write": "members"}),
+        ("DELETE", f"/bans/{user.name}", None),
     ]  # fmt: skip
     for method, part, body in writes:
         there = await user.request(method, conversation.path + part, body)
@@ -561,6 +571,7 @@ async def expect_silence_after_leaving(history: History):
         )  # fmt: skip
         await history.send(conversation, history.owner)
         await history.rename(conversation, history.owner)
+        await history.permit(conversation, history.owner)
         await history.tap(conversation, history.owner)
         await history.read(conversation, history.owner)
         await history.settle()

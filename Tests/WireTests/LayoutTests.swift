@@ -578,6 +578,8 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
             .mark(.pinned(order: nil)), .mark(.archived(through: .max)), .mark(.archived(through: nil)),
             .mark(.unread(true)), .mark(.unread(false)), .block(bob, true), .block(bob, false),
             .draft("té", replyTo: message), .draft("", replyTo: nil), .acceptRequest, .declineRequest,
+            .putMember(bob, .admin), .setPermissions(GroupPermissions(rename: .admins, write: .owners)),
+            .setPermissions(.byDefault), .liftBan(bob),
         ]
         for action in actions {
             let write = Write(conversation, by: alice, key: message.uuid, action)

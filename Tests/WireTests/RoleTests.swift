@@ -38,6 +38,7 @@ import Wire
             blocks                ingest
             profiles              ingest
             requests              ingest
+            bans                  ingest
             exportedConversations ingest
             exportHead            ingest
             exportPage            ingest

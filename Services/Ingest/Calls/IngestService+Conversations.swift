@@ -35,14 +35,16 @@ extension IngestService {
         forward(.conversation, in: conversation.slot, exchange) { query.write(to: &$0) }
     }
 
+    /// A page of `members`, or of `bans`.
     func members(
-        _ conversation: ConversationID, _ parameters: QueryParameters, _ user: UserID, _ exchange: Exchange
+        _ kind: StoreRequestKind, _ conversation: ConversationID, _ parameters: QueryParameters, _ user: UserID,
+        _ exchange: Exchange
     ) throws(Problem) {
         let query = MembersQuery(
             ConversationQuery(conversation, reader: user), after: try parameters.user("after"),
             limit: try parameters.limit(100, atMost: ContractLimits.membersPerPage))
         let weight = try pay(exchange, items: Int(query.limit))
-        forward(.members, in: conversation.slot, weight: weight, exchange) { query.write(to: &$0) }
+        forward(kind, in: conversation.slot, weight: weight, exchange) { query.write(to: &$0) }
     }
 
     func receipts(

@@ -36,6 +36,8 @@ extension IngestService {
         case .removeDraft: .draft("", replyTo: nil)
         case .acceptRequest: .acceptRequest
         case .declineRequest: .declineRequest
+        case .putPermissions: .setPermissions(try PermissionFields(body).permissions)
+        case .liftBan: .liftBan(try route.member())
         default: .mark(try mark(route, body))
         }
     }

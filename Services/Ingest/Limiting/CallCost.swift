@@ -32,7 +32,7 @@ extension Call {
         case .send, .edit, .delete, .setTapback, .removeTapback, .receipts: CallCost()
         case .sendBatch: CallCost(0, perHundredItems: 100)
         case .createConversation: CallCost(perHundredItems: 100)
-        case .rename, .putMember, .removeMember, .clearHistory, .unlist: CallCost()
+        case .rename, .putMember, .removeMember, .clearHistory, .unlist, .putPermissions, .liftBan: CallCost()
         case .mute, .unmute, .pin, .unpin, .archive, .unarchive, .markUnread, .unmarkUnread: CallCost()
         // Told to every device of the user, and a client puts as it likes while somebody types.
         case .putDraft: CallCost(5)
@@ -53,7 +53,7 @@ extension Call {
         case .conversation, .message, .revisions: CallCost()
         case .history: CallCost(perHundredItems: 20)
         case .listConversations: CallCost(perHundredItems: 10, atOnce: 8)
-        case .changes, .members, .tapbacks, .messageReceipts: CallCost(perHundredItems: 2)
+        case .changes, .members, .bans, .tapbacks, .messageReceipts: CallCost(perHundredItems: 2)
         case .sync: CallCost(10, atOnce: 8)
         // The longest page of the list.
         case .unreadTotal: CallCost(20, atOnce: 8)
@@ -73,6 +73,7 @@ extension Call {
         case .history: "readHistory"
         case .changes: "listChanges"
         case .members: "listMembers"
+        case .bans: "listBans"
         case .tapbacks: "listTapbacks"
         case .messageReceipts: "listReceipts"
         case .sync: "sync"

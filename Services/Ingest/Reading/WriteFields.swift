@@ -30,7 +30,7 @@ enum WriteFields {
     static func role(_ body: UnsafeRawBufferPointer) throws(Problem) -> MemberRole? {
         guard !body.isEmpty, let name = try string("role", body) else { return nil }
         guard let role = MemberRole.allCases.first(where: { name == $0.name }) else {
-            throw Problem(.invalid, "role: must be owner or member")
+            throw Problem(.invalid, "role: must be owner, admin or member")
         }
         return role
     }

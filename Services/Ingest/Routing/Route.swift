@@ -9,6 +9,7 @@ enum Call: CaseIterable {
     case createConversation, listConversations, conversation, members
     case send, sendBatch, history, message, changes, digest, receipts
     case rename, unlist, putMember, removeMember, clearHistory
+    case putPermissions, bans, liftBan
     case sync, search, unreadTotal
     case blocks, block, unblock
     case requests, acceptRequest, declineRequest
@@ -153,6 +154,8 @@ extension Route {
                 method, Route(.history, conversation: identifier), Route(.send, conversation: identifier))
         }
         if part == "members" { return get(method, Route(.members, conversation: identifier)) }
+        if part == "bans" { return get(method, Route(.bans, conversation: identifier)) }
+        if part == "permissions" { return put(method, Route(.putPermissions, conversation: identifier)) }
         if part == "changes" { return get(method, Route(.changes, conversation: identifier)) }
         if part == "digest" { return get(method, Route(.digest, conversation: identifier)) }
         if part == "receipts" { return post(method, Route(.receipts, conversation: identifier)) }
@@ -177,7 +180,7 @@ extension Route {
         ("unread", .markUnread, .unmarkUnread), ("draft", .putDraft, .removeDraft),
     ]
 
-    /// `/v1/conversations/{c}/messages/{m}` and `/v1/conversations/{c}/members/{userId}`
+    /// `/v1/conversations/{c}/messages/{m}`, `/v1/conversations/{c}/members/{userId}` and `/v1/conversations/{c}/bans/{userId}`
     private static func item(
         _ method: Method, _ identifier: UnsafeRawBufferPointer, _ part: UnsafeRawBufferPointer,
         _ item: UnsafeRawBufferPointer
@@ -191,6 +194,7 @@ extension Route {
             default: .methodNotAllowed(allowed: "GET, HEAD, PATCH, DELETE")
             }
         }
+        if part == "bans" { return delete(method, Route(.liftBan, conversation: identifier, item: item)) }
         guard part == "members" else { return .notFound }
         return putOrDelete(
             method, Route(.putMember, conversation: identifier, item: item),

@@ -116,7 +116,7 @@ final class CommandOutcomes {
         _ command: Command, _ items: ArraySlice<SendItem>, _ outcomes: ArraySlice<SendStatement.Outcome?>
     ) -> Bool {
         let isOfNoMember = outcomes.contains {
-            if case .refused(let problem) = $0 { problem.code == .forbidden } else { false }
+            if case .refused(let problem) = $0 { problem == .notAMember } else { false }
         }
         guard isOfNoMember, let item = items.first else { return false }
         return isAnswered(command, of: item.conversation, by: item.sender)

@@ -150,6 +150,8 @@ enum SendVerdict: Int16, PostgresEnum {
     case conversationIsImported = 6
     /// A file that it is to carry is not there, or not ready.
     case fileIsMissing = 7
+    /// By the group's permissions.
+    case mayNotWrite = 8
 
     fileprivate func outcome(of message: NewMessage) -> SendStatement.Outcome {
         switch self {
@@ -161,6 +163,7 @@ enum SendVerdict: Int16, PostgresEnum {
         case .notReplyable: .refused(Problem(.notReplyable, "replyTo: this message cannot be replied to"))
         case .conversationIsImported: .refused(.conversationIsImported)
         case .fileIsMissing: .refused(message.attachments.problem)
+        case .mayNotWrite: .refused(.mayNotWrite)
         }
     }
 }
@@ -219,4 +222,5 @@ extension Problem {
     static let unknownConversation = Problem(.notFound, "there is no such conversation")
     static let conversationIsImported = Problem(.conflict, "the conversation is being imported")
     static let notAMember = Problem(.forbidden, "only members may do this")
+    static let mayNotWrite = Problem(.forbidden, "only members whose role may write here do this")
 }

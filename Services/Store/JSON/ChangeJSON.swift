@@ -14,6 +14,7 @@ struct ChangeFields {
         /// The member who was added, removed, or has a new role.
         case member(user: String, role: MemberRole?)
         case title(String)
+        case permissions(GroupPermissions)
     }
 
     var conversation: ConversationID
@@ -66,6 +67,8 @@ extension ByteBuffer {
             append(key: "role", json: role?.name)
         case .title(let title):
             append(key: "title", json: title)
+        case .permissions(let permissions):
+            append(permissions)
         }
     }
 }

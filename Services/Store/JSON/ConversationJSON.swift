@@ -1,6 +1,7 @@
 import Bytes
 import JSON
 import Models
+import Wire
 
 /// A conversation as a present or former member sees it.
 struct ConversationFields {
@@ -30,6 +31,7 @@ struct ConversationFields {
     var draft: KeptDraft?
     /// A request that waits.
     var isRequest = false
+    var permissions = GroupPermissions.byDefault
 }
 
 extension ConversationFields {
@@ -65,6 +67,17 @@ extension ByteBuffer {
         if conversation.isMarkedUnread { append(key: "markedUnread", json: true) }
         append(conversation.draft)
         if conversation.isRequest { append(key: "request", json: true) }
+        if conversation.permissions != .byDefault { append(conversation.permissions) }
+        endObject()
+    }
+
+    /// Appends `permissions`.
+    mutating func append(_ permissions: GroupPermissions) {
+        append(key: "permissions")
+        beginObject()
+        append(key: "addMembers", json: permissions.addMembers?.name)
+        append(key: "rename", json: permissions.rename?.name)
+        append(key: "write", json: permissions.write?.name)
         endObject()
     }
 

@@ -33,6 +33,7 @@ enum ConversationStatement {
         let draftText: Column<String?>
         let draftReplyId: Column<MessageID?>
         let draftAt: Column<Timestamp?>
+        let permissions: Column<Int16?>
         let unreadRest: Column<Int64?>
         let latestRest: Column<Int64?>
         let message: MessageWithParentColumns
@@ -126,6 +127,7 @@ extension ConversationFields {
         lastActivityAt = row[columns.shownAt]
         memberCount = Int(row[columns.memberCount])
         role = row[columns.role]
+        permissions = row[columns.permissions].map { GroupPermissions(number: UInt8($0)) } ?? .byDefault
         let ended = row[columns.ended]
         isRequest = ended.last == RequestsStatement.end
         windows = zip(row[columns.joined], ended).map {

@@ -38,6 +38,7 @@ enum FeedStatement {
         /// As the kind.
         let role: Column<Int16?>
         let title: Column<String?>
+        let permissions: Column<Int16?>
         let message: WholeMessageColumns
     }
 
@@ -120,6 +121,8 @@ extension ChangeFields {
                 createdAt: row[columns.conversationCreatedAt], memberCount: Int(row[columns.memberCount]))
         case .conversationRenamed:
             return .title(row[columns.title] ?? "")
+        case .permissionsChanged:
+            return .permissions(row[columns.permissions].map { GroupPermissions(number: UInt8($0)) } ?? .byDefault)
         case .memberAdded, .memberRemoved, .memberChanged:
             let role = row[columns.role].flatMap { MemberRole(rawValue: UInt8($0)) }
             return .member(user: row[columns.userId] ?? "", role: role)

@@ -25,7 +25,7 @@ final class Queries {
             RevisionsStatement.statement.untyped, TapbacksStatement.statement.untyped,
             ReceiptsStatement.statement.untyped, SyncStatement.position.untyped, SenderCountsStatement.recent.untyped,
             SenderCountsStatement.stays.untyped, SettingsStatement.ofUser.untyped, BlocksStatement.statement.untyped,
-            RequestsStatement.statement.untyped,
+            RequestsStatement.statement.untyped, BansStatement.statement.untyped,
             SettingsStatement.inConversation.untyped,
             UnreadStatement.blocks.untyped, UnreadStatement.latest.untyped,
         ] + ConversationStatement.all + LoneReceipts.statements + FeedStatement.queries + HistoryRows.statements
@@ -77,6 +77,7 @@ final class Queries {
         case .listConversations: try prepare(list) { .user($0.reader) }
         case .conversation: try prepare(conversation) { .user($0.reader) }
         case .members: try prepare(members) { .user($0.head.reader) }
+        case .bans: try prepare(bans) { .user($0.head.reader) }
         case .history: try prepare(history) { .user($0.head.reader) }
         case .message: try prepare(message) { .user($0.head.reader) }
         case .changes: try prepare(changes) { .user($0.head.reader) }

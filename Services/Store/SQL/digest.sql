@@ -62,6 +62,7 @@ SELECT p.last_seq,
                     WHEN {ChangeKind.conversationCreated} THEN {ChangeKind.conversationCreated.name}
                     WHEN {ChangeKind.conversationRenamed} THEN {ChangeKind.conversationRenamed.name}
                     WHEN {ChangeKind.memberChanged} THEN {ChangeKind.memberChanged.name}
+                    WHEN {ChangeKind.permissionsChanged} THEN {ChangeKind.permissionsChanged.name}
                 END,
                 coalesce(
                     CASE WHEN h.message_id IS NOT NULL THEN (

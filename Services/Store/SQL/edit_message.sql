@@ -13,6 +13,7 @@
 -- > {write_result}
 WITH {prior_outcome},
 {standing_of_actor},
+{conversation_written_to},
 {visible_target},
 verdict AS MATERIALIZED (
     SELECT d.problem, d.is_repeat, d.problem = {Problem.none} AND NOT d.is_repeat AS is_due
@@ -22,6 +23,9 @@ verdict AS MATERIALIZED (
             WHEN NOT standing.is_member THEN {Problem.forbidden}
             WHEN t.seq IS NULL THEN {Problem.notFound}
             WHEN t.sender_id <> :actor OR t.kind = {MessageKind.system} THEN {Problem.forbidden}
+            WHEN (SELECT NOT {is_permitted(
+                permissions => c.permissions, bits => {GroupPermissions.write}, role => standing.role)} FROM conversation c)
+                THEN {Problem.forbidden}
             WHEN t.deleted_at IS NOT NULL THEN {Problem.conflict}
             -- By the server's clock, under the row lock. A message from further ahead than clocks are apart got its time
             -- from one that was wrong, and may not be edited for as long as that was.

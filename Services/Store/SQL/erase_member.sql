@@ -1,4 +1,4 @@
--- An erased user leaves a conversation, a direct one too, and one that they have closed or of which they know nothing. Where the last owner goes, the longest-standing member becomes one,
+-- An erased user leaves a conversation, a direct one too, and one that they have closed or of which they know nothing. Where the last owner goes, another becomes one ({heir}),
 -- at a position of its own behind the removal.
 --
 -- :slot         smallint

@@ -18,6 +18,9 @@ WITH no_hidden AS (
     DELETE FROM store.memberships s
     WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :user
     RETURNING 1
+), no_bans AS (
+    DELETE FROM store.bans b
+    WHERE b.slot = :slot AND b.conversation_id = :conversation AND b.user_id = :user
 ), no_shadows AS (
     DELETE FROM store.shadows s
     WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :user

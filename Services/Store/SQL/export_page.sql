@@ -37,13 +37,14 @@ view AS MATERIALIZED (
 found AS MATERIALIZED (
     SELECT f.* FROM (
         (SELECT m.seq, {ChangeKind.messageCreated}::smallint AS kind, m.created_at AS at, m.sender_id AS actor_id,
-            NULL::text AS user_id, NULL::smallint AS role, NULL::text AS title, m.id AS message_id
+            NULL::text AS user_id, NULL::smallint AS role, NULL::text AS title, m.id AS message_id,
+            NULL::smallint AS prior_role
          FROM store.messages m
          WHERE m.slot = :slot AND m.conversation_id = :conversation AND m.seq > :after AND m.seq <= :through
            AND :with_messages
          ORDER BY m.seq LIMIT {ExportStatements.rowsPerPage})
         UNION ALL
-        (SELECT h.seq, h.kind, h.at, h.actor_id, h.user_id, h.role, h.title, h.message_id
+        (SELECT h.seq, h.kind, h.at, h.actor_id, h.user_id, h.role, h.title, h.message_id, h.prior_role
          FROM store.changes h
          WHERE h.slot = :slot AND h.conversation_id = :conversation AND h.seq > :after AND h.seq <= :through
          ORDER BY h.seq LIMIT {ExportStatements.rowsPerPage})
@@ -59,8 +60,10 @@ judged AS MATERIALIZED (
         CASE f.kind
             WHEN {ChangeKind.messageCreated} THEN t.kind <> {MessageKind.system} AND t.is_visible
             WHEN {ChangeKind.tapbackSet} THEN t.is_visible
-            ELSE f.kind IN ({ChangeKind.memberAdded}, {ChangeKind.memberRemoved}, {ChangeKind.memberChanged},
-                {ChangeKind.conversationRenamed})
+            -- An archive knows owners and members: of an admin it has a member.
+            WHEN {ChangeKind.memberChanged} THEN
+                f.prior_role IS NULL OR (f.role = {MemberRole.owner}) <> (f.prior_role = {MemberRole.owner})
+            ELSE f.kind IN ({ChangeKind.memberAdded}, {ChangeKind.memberRemoved}, {ChangeKind.conversationRenamed})
         END AS is_shown,
         CASE WHEN f.kind = {ChangeKind.tapbackSet} THEN (
             SELECT r.kind FROM store.tapbacks r

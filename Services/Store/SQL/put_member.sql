@@ -1,4 +1,6 @@
--- Takes a user into a conversation, or gives a member a role. Any member adds members; owners add owners and change roles.
+-- Takes a user into a conversation, or gives a member a role. Who may add members is the owners' choice; owners alone give roles.
+-- Who is banned is brought back by owners and admins, which ends the ban.
+--
 -- Who comes back takes no new place in their list. `detail` is how many members there are with the new one.
 --
 -- A user who has blocked the actor becomes a member to all but themselves (`shadows`), by the same rules. Who is a member so,
@@ -66,6 +68,12 @@ verdict AS MATERIALIZED (
             {problems_of_actor}
             WHEN NOT standing.is_member THEN {Problem.forbidden}
             WHEN (SELECT c.kind = {ConversationKind.direct} FROM conversation c) THEN {Problem.conflict}
+            WHEN NOT EXISTS (SELECT FROM stay) AND (SELECT NOT {is_permitted(
+                permissions => c.permissions, bits => {GroupPermissions.addMembers}, role => standing.role)} FROM conversation c)
+                THEN {Problem.forbidden}
+            WHEN NOT EXISTS (SELECT FROM stay) AND standing.role = {MemberRole.member} AND EXISTS (
+                SELECT FROM store.bans b
+                WHERE b.slot = :slot AND b.conversation_id = :conversation AND b.user_id = :user) THEN {Problem.forbidden}
             WHEN EXISTS (SELECT FROM store.erasures e WHERE e.user_slot = :user_slot AND e.user_id = :user)
                 THEN {Problem.conflict}
             WHEN NOT EXISTS (SELECT FROM stay)
@@ -141,6 +149,10 @@ listed AS (
     SELECT :user_slot, :user, :conversation, :slot FROM joined
     ON CONFLICT (user_id, conversation_id, user_slot) DO UPDATE SET is_removed = false WHERE i.is_removed
 ),
+lifted AS (
+    DELETE FROM store.bans b USING moved
+    WHERE b.slot = :slot AND b.conversation_id = :conversation AND b.user_id = :user
+),
 promoted AS (
     UPDATE store.memberships s SET role = :role FROM moved
     WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :user
@@ -151,10 +163,10 @@ promoted_shadow AS (
     WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :user AND s.left_seq IS NULL
 ),
 change AS (
-    INSERT INTO store.changes (slot, conversation_id, seq, kind, actor_id, at, user_id, role)
+    INSERT INTO store.changes (slot, conversation_id, seq, kind, actor_id, at, user_id, role, prior_role)
     SELECT :slot, :conversation, moved.last_seq,
         CASE WHEN EXISTS (SELECT FROM stay) THEN {ChangeKind.memberChanged} ELSE {ChangeKind.memberAdded} END,
-        :actor, moved.last_at, :user, coalesce(:role, {MemberRole.member})
+        :actor, moved.last_at, :user, coalesce(:role, {MemberRole.member}), (SELECT s.role FROM stay s)
     FROM moved
 ),
 {show_in_history},

@@ -1,5 +1,6 @@
--- Takes a user out of a conversation: members leave, owners remove. Where the last owner goes, the longest-standing member
--- becomes one, at a position of its own behind the removal.
+-- Takes a user out of a conversation: members leave, owners and admins remove, admins only who is neither. Who is removed is
+-- banned. Where the last owner goes, the longest-standing admin becomes one, or else the longest-standing member, at a position
+-- of its own behind the removal.
 --
 -- :slot         smallint
 -- :conversation uuid
@@ -25,7 +26,8 @@ verdict AS MATERIALIZED (
             {problems_of_actor}
             WHEN NOT standing.is_member THEN {Problem.forbidden}
             WHEN (SELECT c.kind = {ConversationKind.direct} FROM conversation c) THEN {Problem.conflict}
-            WHEN :user <> :actor AND NOT standing.is_owner THEN {Problem.forbidden}
+            WHEN :user <> :actor AND NOT standing.is_owner AND NOT (standing.role = {MemberRole.admin}
+                AND coalesce((SELECT s.role FROM stay s), {MemberRole.member}) = {MemberRole.member}) THEN {Problem.forbidden}
             WHEN NOT EXISTS (
                 SELECT FROM store.published_appearances s
                 WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :user) THEN {Problem.notFound}
@@ -35,6 +37,11 @@ verdict AS MATERIALIZED (
     ) d
 ),
 {take_out_member},
+banned AS (
+    INSERT INTO store.bans (slot, conversation_id, user_id, seq)
+    SELECT :slot, :conversation, :user, removal.seq FROM removal WHERE :user <> :actor
+    ON CONFLICT (conversation_id, user_id, slot) DO UPDATE SET seq = excluded.seq
+),
 {keep_outcome}
 SELECT {write_result(
     positions => (SELECT 1 + count(*) FROM heir), useq => (SELECT stream.last_useq FROM stream), detail => NULL)}

@@ -1,4 +1,4 @@
--- Gives a conversation a title. Any member may.
+-- Gives a group a title. Who may is its owners' choice.
 --
 -- :slot         smallint
 -- :conversation uuid
@@ -20,6 +20,9 @@ verdict AS MATERIALIZED (
             {problems_of_actor}
             WHEN NOT standing.is_member THEN {Problem.forbidden}
             WHEN (SELECT c.kind = {ConversationKind.direct} FROM conversation c) THEN {Problem.conflict}
+            WHEN (SELECT NOT {is_permitted(
+                permissions => c.permissions, bits => {GroupPermissions.rename}, role => standing.role)} FROM conversation c)
+                THEN {Problem.forbidden}
             ELSE {Problem.none}
         END AS problem
         OFFSET 0

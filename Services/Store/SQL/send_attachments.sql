@@ -40,19 +40,19 @@ WITH parent AS MATERIALIZED (
       AND (p.attachments IS NULL OR :answers_attachments)
 ),
 judged AS MATERIALIZED (
-    SELECT is_deleted,
+    SELECT is_deleted, role,
         CASE
-            WHEN is_member IS NULL AND {is_imported_member(user => :sender)} THEN {SendVerdict.conversationIsImported}
-            WHEN is_member IS NULL THEN {SendVerdict.unknownConversation}
+            WHEN role IS NULL AND {is_imported_member(user => :sender)} THEN {SendVerdict.conversationIsImported}
+            WHEN role IS NULL THEN {SendVerdict.unknownConversation}
             WHEN known IS NOT NULL THEN known
-            WHEN NOT is_member THEN {SendVerdict.senderHasLeft}
+            WHEN role = 0 THEN {SendVerdict.senderHasLeft}
             WHEN :parent IS NOT NULL AND NOT EXISTS (SELECT FROM parent) THEN {SendVerdict.notReplyable}
             WHEN :attachments IS NULL AND NOT is_deleted THEN {SendVerdict.fileIsMissing}
             ELSE {SendVerdict.stored}
         END AS outcome
     FROM (
         SELECT
-            {presence_of_sender} AS is_member,
+            {presence_of_sender} AS role,
             (SELECT CASE
                 WHEN k.sender_id <> :sender THEN {SendVerdict.idIsTaken}
                 WHEN k.edited_at IS NULL AND k.deleted_at IS NULL

@@ -21,17 +21,17 @@
 -- > parent_senders text[]
 -- > parent_texts   text[]
 WITH judged AS MATERIALIZED (
-    SELECT is_deleted,
+    SELECT is_deleted, role,
         CASE
-            WHEN is_member IS NULL AND {is_imported_member(user => :sender)} THEN {SendVerdict.conversationIsImported}
-            WHEN is_member IS NULL THEN {SendVerdict.unknownConversation}
+            WHEN role IS NULL AND {is_imported_member(user => :sender)} THEN {SendVerdict.conversationIsImported}
+            WHEN role IS NULL THEN {SendVerdict.unknownConversation}
             WHEN known IS NOT NULL THEN known
-            WHEN is_member THEN {SendVerdict.stored}
+            WHEN role > 0 THEN {SendVerdict.stored}
             ELSE {SendVerdict.senderHasLeft}
         END AS outcome
     FROM (
         SELECT
-            {presence_of_sender} AS is_member,
+            {presence_of_sender} AS role,
             (SELECT CASE
                 WHEN k.sender_id <> :sender THEN {SendVerdict.idIsTaken}
                 WHEN k.edited_at IS NULL AND k.deleted_at IS NULL

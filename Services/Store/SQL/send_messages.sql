@@ -53,10 +53,18 @@
 -- > parent_senders      text[]
 -- > parent_texts        text[]         empty where the sender of the reply hid or cleared the parent
 WITH
--- Whether each sender is a member, by the latest stay, and whether anything was deleted in the conversation before it came.
+-- Whether each sender is a member, by the latest stay, and may write, and whether anything was deleted in the conversation before
+-- it came. Where not every member may write there is a row of nobody among these deletions (set_permissions), so only there the
+-- permissions are looked up.
 streams AS MATERIALIZED (
     SELECT array_agg(coalesce((
-            SELECT CASE WHEN s.left_seq IS NULL THEN {SendVerdict.stored} ELSE {SendVerdict.senderHasLeft} END
+            SELECT CASE
+                WHEN s.left_seq IS NOT NULL THEN {SendVerdict.senderHasLeft}
+                WHEN t.is_looked_into AND (
+                    SELECT NOT {is_permitted(permissions => c.permissions, bits => {GroupPermissions.write}, role => s.role)}
+                    FROM store.conversations c WHERE c.slot = :slots[t.c] AND c.id = :conversations[t.c]
+                ) THEN {SendVerdict.mayNotWrite}
+                ELSE {SendVerdict.stored} END
             FROM store.memberships s
             WHERE s.slot = :slots[t.c] AND s.conversation_id = :conversations[t.c] AND s.user_id = t.sender_id
             ORDER BY s.joined_seq DESC LIMIT 1),
@@ -64,10 +72,14 @@ streams AS MATERIALIZED (
                 slot => :slots[t.c], conversation => :conversations[t.c], user => t.sender_id)}
                 THEN {SendVerdict.conversationIsImported} END,
             {SendVerdict.unknownConversation})) AS standings,
-        array_agg((
+        array_agg(t.is_looked_into) AS deleted_early
+    FROM (
+        SELECT t.*, (
             SELECT true FROM store.early_deletions e
-            WHERE e.slot = :slots[t.c] AND e.conversation_id = :conversations[t.c] LIMIT 1) IS NOT NULL) AS deleted_early
-    FROM unnest(:stream_conversations, :senders) AS t(c, sender_id)
+            WHERE e.slot = :slots[t.c] AND e.conversation_id = :conversations[t.c] LIMIT 1) IS NOT NULL AS is_looked_into
+        FROM unnest(:stream_conversations, :senders) AS t(c, sender_id)
+        OFFSET 0
+    ) t
 ),
 -- Parents that may be replied to: texts and replies, not deleted, within a stay of the sender. Who hid or cleared one may
 -- still reply to it; its text is not brought to them.
@@ -100,7 +112,7 @@ judged AS MATERIALIZED (
         CASE
             WHEN standing IN ({SendVerdict.unknownConversation}, {SendVerdict.conversationIsImported}) THEN standing
             WHEN known IS NOT NULL THEN known
-            WHEN standing = {SendVerdict.senderHasLeft} THEN {SendVerdict.senderHasLeft}
+            WHEN standing IN ({SendVerdict.senderHasLeft}, {SendVerdict.mayNotWrite}) THEN standing
             WHEN reply_seq = 0 THEN {SendVerdict.notReplyable}
             ELSE {SendVerdict.stored}
         END AS outcome

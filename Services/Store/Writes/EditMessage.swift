@@ -22,7 +22,7 @@ struct EditMessage: WriteKind {
 
     func explanation(of code: Problem.Code) -> String? {
         switch code {
-        case .forbidden: WriteStatement.onlySender
+        case .forbidden: "only its sender, as a member who may write here, may do this"
         case .conflict: WriteStatement.messageIsClosed
         case .editWindowClosed:
             "a message can be edited for \(ContractLimits.editWindow.components.seconds / 60) minutes"

@@ -23,6 +23,7 @@ extension WriteStatement {
     static let everyConflict = "the conversation is being imported, or \(keyWasUsed)"
     static let onlySender = "only its sender, as a member, may do this"
     static let onlyOwner = "only an owner may do this"
+    static let onlyAdmin = "only an owner or an admin may do this"
     static let messageIsClosed = "the message takes this no more, or \(everyConflict)"
 }
 

@@ -4,7 +4,7 @@ import ServiceKit
 import Slots
 import Wire
 
-/// A user becomes a member, or a member gets another role.
+/// A user becomes a member, or a member gets another role. Who may is said in `put_member.sql`.
 struct PutMember: WriteKind {
     /// Stays of one user in a conversation. All of them come with every `welcome`, whoever brought them about.
     static let staysLimit = 100
@@ -64,7 +64,11 @@ struct PutMember: WriteKind {
 
     func explanation(of code: Problem.Code) -> String? {
         switch code {
-        case .forbidden: WriteStatement.onlyOwner
+        case .forbidden:
+            """
+            only members whose role may add members here do this, only an owner or an admin brings back a user who was \
+            removed, and only an owner gives roles
+            """
         case .conflict:
             """
             a direct conversation cannot be changed, the user was erased, is in too many conversations or was in this one \

@@ -3,7 +3,7 @@ import Postgres
 import Slots
 import Wire
 
-/// A user is a member no longer: they leave, or an owner removes them.
+/// A user is a member no longer: they leave, or an owner or admin removes them.
 struct RemoveMember: WriteKind {
     static let statement = PreparedWrite<UserInput>("remove_member", PackageResources.remove_member_sql, .store)
     /// An erased user leaves, direct conversations too.
@@ -33,7 +33,7 @@ struct RemoveMember: WriteKind {
     func explanation(of code: Problem.Code) -> String? {
         switch code {
         case .notFound: "there is no such conversation, or no such member"
-        case .forbidden: WriteStatement.onlyOwner
+        case .forbidden: "only an owner may do this, and an admin to those who are neither"
         default: nil
         }
     }

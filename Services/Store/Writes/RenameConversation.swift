@@ -1,6 +1,7 @@
+import Models
 import Postgres
 
-/// A member gives a conversation another title.
+/// A member gives a group another title.
 struct RenameConversation: WriteKind {
     struct Input: NamedFields {
         let title: Parameter<String>
@@ -16,4 +17,8 @@ struct RenameConversation: WriteKind {
     }
 
     var content: WriteContent? { { queries, head in try await queries.conversation(head) } }
+
+    func explanation(of code: Problem.Code) -> String? {
+        code == .forbidden ? "only members whose role may rename it do this" : nil
+    }
 }

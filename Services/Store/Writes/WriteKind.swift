@@ -84,6 +84,8 @@ extension Write {
         case .draft(let text, let replyTo): PutDraft(text: text, replyTo: replyTo)
         case .acceptRequest: AcceptRequest()
         case .declineRequest: DeclineRequest()
+        case .setPermissions(let permissions): SetPermissions(permissions: permissions)
+        case .liftBan(let user): LiftBan(user: user)
         }
     }
 }
@@ -93,7 +95,7 @@ extension Write.Action {
         EditMessage.self, DeleteMessage.self, HideMessage.self, SetTapback.self, RemoveTapback.self, PutMember.self,
         RemoveMember.self, RenameConversation.self, ClearHistory.self, PutConversationSettings.self,
         UnlistConversation.self, MarkConversation.self, BlockUser.self, PutDraft.self, AcceptRequest.self,
-        DeclineRequest.self,
+        DeclineRequest.self, SetPermissions.self, LiftBan.self,
     ]
 }
 

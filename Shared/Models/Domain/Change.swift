@@ -21,11 +21,13 @@ public struct Change: Hashable, Sendable, Codable {
     public var role: Open<MemberRole>?
     /// The new title of `conversation.renamed`.
     public var title: String?
+    /// Who may do what from then on, of `permissions.changed`.
+    public var permissions: Permissions?
 
     public init(
         conversationId: ConversationID, seq: Int64, kind: ChangeKind, at: Timestamp, actorId: UserID,
         message: Message? = nil, conversation: CreatedConversation? = nil, userId: UserID? = nil,
-        role: MemberRole? = nil, title: String? = nil
+        role: MemberRole? = nil, title: String? = nil, permissions: Permissions? = nil
     ) {
         self.conversationId = conversationId
         self.seq = seq
@@ -37,6 +39,7 @@ public struct Change: Hashable, Sendable, Codable {
         self.userId = userId
         self.role = role.map(Open.known)
         self.title = title
+        self.permissions = permissions
     }
 }
 

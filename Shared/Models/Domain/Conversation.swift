@@ -40,13 +40,16 @@ public struct Conversation: Hashable, Sendable, Codable, Identifiable {
     public var draft: KeptDraft?
     /// A request that waits: the user reads it, and is no member. Nil: no.
     public var request: Bool?
+    /// Who may do what, where not every member may do everything that members may by default. Nil: every member may; and for
+    /// former members.
+    public var permissions: Permissions?
 
     public init(
         id: ConversationID, kind: ConversationKind, title: String? = nil, createdAt: Timestamp, lastSeq: Int64,
         lastActivityAt: Timestamp, lastMessage: Message? = nil, memberCount: Int, role: MemberRole,
         windows: [Window], clearedSeq: Int64 = 0, unreadCount: Int = 0, readSeq: Int64 = 0, deliveredSeq: Int64 = 0,
         mutedUntil: Timestamp? = nil, pinOrder: Int64? = nil, archivedSeq: Int64? = nil, archived: Bool? = nil,
-        markedUnread: Bool? = nil, draft: KeptDraft? = nil, request: Bool? = nil
+        markedUnread: Bool? = nil, draft: KeptDraft? = nil, request: Bool? = nil, permissions: Permissions? = nil
     ) {
         self.id = id
         self.kind = .known(kind)
@@ -69,6 +72,7 @@ public struct Conversation: Hashable, Sendable, Codable, Identifiable {
         self.markedUnread = markedUnread
         self.draft = draft
         self.request = request
+        self.permissions = permissions
     }
 }
 

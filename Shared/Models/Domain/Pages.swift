@@ -24,6 +24,18 @@ public struct MemberPage: Hashable, Sendable, Codable {
     }
 }
 
+public struct BanPage: Hashable, Sendable, Codable {
+    /// In byte order of the user ids.
+    public var bans: [Ban]
+    /// Pass it as `after`; nil on the last page.
+    public var nextCursor: UserID?
+
+    public init(bans: [Ban], nextCursor: UserID? = nil) {
+        self.bans = bans
+        self.nextCursor = nextCursor
+    }
+}
+
 /// A page of messages, from one snapshot.
 public struct History: Hashable, Sendable, Codable {
     /// Ascending by `seq`.

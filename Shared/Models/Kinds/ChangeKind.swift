@@ -10,6 +10,7 @@ public enum ChangeKind: UInt8, CaseIterable, ContractName {
     case conversationCreated = 8
     case conversationRenamed = 9
     case memberChanged = 10
+    case permissionsChanged = 11
 
     public var name: StaticString {
         switch self {
@@ -23,6 +24,7 @@ public enum ChangeKind: UInt8, CaseIterable, ContractName {
         case .conversationCreated: "conversation.created"
         case .conversationRenamed: "conversation.renamed"
         case .memberChanged: "member.changed"
+        case .permissionsChanged: "permissions.changed"
         }
     }
 }

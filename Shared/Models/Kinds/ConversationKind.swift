@@ -16,13 +16,32 @@ public enum ConversationKind: UInt8, CaseIterable, ContractName {
 /// The role of a member. The numbers are used in the database and on the bus.
 public enum MemberRole: UInt8, CaseIterable, ContractName {
     case member = 1
-    /// May remove members and make owners.
+    /// May do everything, give roles among it.
     case owner = 2
+    /// May remove members who are neither owners nor admins, and what the group's permissions leave to admins.
+    case admin = 3
 
     public var name: StaticString {
         switch self {
         case .member: "member"
         case .owner: "owner"
+        case .admin: "admin"
+        }
+    }
+}
+
+/// Who may do something in a group. The numbers are those of the lowest role that may (`MemberRole`).
+public enum PermittedRoles: UInt8, CaseIterable, ContractName {
+    case members = 1
+    case owners = 2
+    /// Admins and owners.
+    case admins = 3
+
+    public var name: StaticString {
+        switch self {
+        case .members: "members"
+        case .owners: "owners"
+        case .admins: "admins"
         }
     }
 }

@@ -87,6 +87,21 @@ public enum RequestBody {
         public init(title: String) { self.title = title }
     }
 
+    /// `PUT …/permissions`. Nil leaves a permission unchanged.
+    public struct NewPermissions: Hashable, Sendable, Codable {
+        public var addMembers: Open<PermittedRoles>?
+        public var rename: Open<PermittedRoles>?
+        public var write: Open<PermittedRoles>?
+
+        public init(
+            addMembers: PermittedRoles? = nil, rename: PermittedRoles? = nil, write: PermittedRoles? = nil
+        ) {
+            self.addMembers = addMembers.map(Open.known)
+            self.rename = rename.map(Open.known)
+            self.write = write.map(Open.known)
+        }
+    }
+
     /// `PUT …/members/{userId}`. Without a role an existing member keeps theirs, and a new one becomes a member.
     public struct Role: Hashable, Sendable, Codable {
         public var role: Open<MemberRole>?

@@ -78,6 +78,8 @@ extension Reader {
             Write(conversation, by: bob, key: nil, .block(alice, true)),
             Write(conversation, by: bob, key: nil, .draft("té", replyTo: message)),
             Write(conversation, by: bob, key: nil, .acceptRequest),
+            Write(conversation, by: bob, key: nil, .setPermissions(GroupPermissions(write: .admins))),
+            Write(conversation, by: bob, key: nil, .liftBan(alice)),
             Write(conversation, by: bob, key: nil, .deleteForEveryone(message))),
         layout(
             SyncQuery(

@@ -45,6 +45,10 @@ enum Exceptions {
         "block_user": "its clients block nobody; the generated histories of Tests/System do",
         "decline_request": "nobody has to ask; the generated histories of Tests/System have who does",
         "requests": "nobody has to ask",
+        "set_permissions":
+            "every member may do everything here; the generated histories of Tests/System restrict groups",
+        "lift_ban": "its owners bring back whom they have removed; the generated histories of Tests/System lift bans",
+        "bans": "its clients list nobody",
         "next_block": "its clients block nobody, and nobody is erased with blocks",
         "erase_block": "its clients block nobody, and nobody is erased with blocks",
         "create_conversation": "its clients have conversations from the start",

@@ -25,6 +25,7 @@
 -- > draft_text              text
 -- > draft_reply_id          uuid
 -- > draft_at                timestamptz
+-- > permissions             smallint     GroupPermissions; NULL: the reader is no member
 -- > unread_rest             bigint       the lowest position looked at for the count, if there are earlier ones
 -- > latest_rest             bigint       the lowest position looked at for the latest message, if there are earlier ones
 -- > {message_with_parent}                the latest message
@@ -43,7 +44,7 @@ SELECT c.id AS conversation_id, c.kind AS conversation_kind,
     stay.role, stay.joined, stay.ended, stay.cleared_seq,
     unread.count::int AS unread_count, coalesce(h.read_seq, 0) AS read_seq, coalesce(h.delivered_seq, 0) AS delivered_seq,
     c.muted_until, c.muted_until > {ChangeTime.now} AS is_muted, c.pin_order, c.archived_seq, c.marked_unread_seq,
-    c.draft_text, c.draft_reply_id, c.draft_at,
+    c.draft_text, c.draft_reply_id, c.draft_at, CASE WHEN stay.last_seq = {Int64.max} THEN c.permissions END AS permissions,
     unread.rest AS unread_rest, latest.rest AS latest_rest,
     {message_with_parent(position => stay.last_seq)}
 FROM page c

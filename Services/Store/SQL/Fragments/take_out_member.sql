@@ -47,13 +47,13 @@ shown AS (
     FROM (SELECT seq, at FROM removal UNION ALL SELECT moved.last_seq, moved.last_at FROM moved, heir) p
 ),
 change AS (
-    INSERT INTO store.changes (slot, conversation_id, seq, kind, actor_id, at, user_id, role, member_count)
+    INSERT INTO store.changes (slot, conversation_id, seq, kind, actor_id, at, user_id, role, member_count, prior_role)
     SELECT :slot, :conversation, seq, {ChangeKind.memberRemoved}, :actor, at, :user, (SELECT s.role FROM stay s),
-        (SELECT c.member_count - 1 FROM conversation c)
+        (SELECT c.member_count - 1 FROM conversation c), NULL
     FROM removal
     UNION ALL
     SELECT :slot, :conversation, moved.last_seq, {ChangeKind.memberChanged}, :actor, moved.last_at, heir.user_id,
-        {MemberRole.owner}, NULL
+        {MemberRole.owner}, NULL, heir.role
     FROM moved, heir
 ),
 -- Of whom there was a shadow alone is not told.

@@ -1,0 +1,36 @@
+-- Lifts a ban: whoever may add members may bring the user back. Owners and admins lift it. Nobody is told, and it takes no position.
+--
+-- :slot         smallint
+-- :conversation uuid
+-- :actor        text
+-- :actor_slot   smallint
+-- :known_by     uuid[]     see prior_outcome
+-- :action       smallint
+-- :subject      uuid       a hash of the user's name
+-- :user         text
+--
+-- > {write_result}
+WITH {prior_outcome},
+{standing_of_actor},
+{conversation_written_to},
+verdict AS MATERIALIZED (
+    SELECT d.problem, d.is_repeat, d.problem = {Problem.none} AND NOT d.is_repeat AS is_due
+    FROM standing LEFT JOIN prior p ON true CROSS JOIN LATERAL (
+        SELECT p.problem IS NOT NULL AS is_repeat, CASE
+            {problems_of_actor}
+            WHEN NOT standing.is_member OR standing.role = {MemberRole.member} THEN {Problem.forbidden}
+            ELSE {Problem.none}
+        END AS problem
+        OFFSET 0
+    ) d
+),
+moved AS MATERIALIZED (
+    SELECT c.last_seq, {ChangeTime.now} AS announced_at FROM conversation c, verdict v WHERE v.is_due
+),
+{keep_outcome},
+lifted AS (
+    DELETE FROM store.bans b USING moved
+    WHERE b.slot = :slot AND b.conversation_id = :conversation AND b.user_id = :user
+)
+SELECT {write_result(positions => 0, useq => NULL, detail => NULL)}
+FROM verdict v LEFT JOIN moved ON true
