@@ -248,11 +248,12 @@ export class Session {
 
   private async sendRows(): Promise<void> {
     this.hasNewRows = false;
-    const rows = await this.database.read(sendable);
-    const calls = this.sender.plan(rows, this.outside.now());
-    if (!calls.length) return;
-    const keys = calls.flatMap(({ call }) => call).filter(({ wasTried }) => !wasTried).map(({ key }) => key);
-    if (keys.length) await this.store((copy) => markTried(copy, keys));
+    let calls: ReturnType<OutboxSender["plan"]> = [];
+    // In one transaction: what the user changes or takes back is either not in a request, or known to be in one.
+    await this.store(async (copy) => {
+      calls = this.sender.plan(await sendable(copy.rows), this.outside.now());
+      await markTried(copy, calls.flatMap(({ call }) => call));
+    });
     for (const { id, call } of calls) {
       this.request(outboxRequest(call), (response) => {
         this.responses.push({ id, response });

@@ -87,11 +87,8 @@ function waiting(row: OutboxRow, write = row.write): OutboxRow {
 }
 
 /** Notes that requests with these rows are about to be made. */
-export async function markTried(copy: CopyWriter, keys: number[]): Promise<void> {
-  for (const key of keys) {
-    const row = await copy.rows.get("outbox", key);
-    if (row) await copy.rows.put("outbox", { ...row, wasTried: true });
-  }
+export async function markTried(copy: CopyWriter, rows: OutboxRow[]): Promise<void> {
+  for (const row of rows) if (!row.wasTried) await copy.rows.put("outbox", { ...row, wasTried: true });
 }
 
 // By the user.
