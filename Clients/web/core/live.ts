@@ -31,9 +31,8 @@ export class LiveQueries {
 
   /** Ends when what is shown is not older than what has been written so far. */
   async settled(): Promise<void> {
-    const reading = () => Promise.all([...this.all].map((query) => query.reading));
-    await reading(); // What had begun before is followed by another one.
-    await reading();
+    // What had begun before is followed by another one.
+    for (let i = 0; i < 2; i++) await Promise.all([...this.all].map((query) => query.reading));
   }
 
   /** Has what shows the conversation read again when its mute ends. */

@@ -176,7 +176,8 @@ export class Session {
 
   private async store(body: (copy: CopyWriter) => Promise<void>): Promise<void> {
     const touched = await CopyWriter.run(this.database, body);
-    this.copyBackoff.succeeded();
+    // Where there is no room, a transaction that writes nothing succeeds all the same.
+    if (touched.account || touched.conversations.length) this.copyBackoff.succeeded();
     if (!this.isClosed) this.listener.touched(touched);
   }
 
@@ -250,9 +251,9 @@ export class Session {
     this.hasNewRows = false;
     let calls: ReturnType<OutboxSender["plan"]> = [];
     // In one transaction: what the user changes or takes back is either not in a request, or known to be in one.
-    await this.store(async (copy) => {
+    await CopyWriter.run(this.database, async (copy) => {
       calls = this.sender.plan(await sendable(copy.rows), this.outside.now());
-      await markTried(copy, calls.flatMap(({ call }) => call));
+      for (const { call } of calls) await markTried(copy, call);
     });
     for (const { id, call } of calls) {
       this.request(outboxRequest(call), (response) => {
