@@ -499,6 +499,8 @@ extension RefusedWrite.Action {
         case .mark: "What you wanted with the conversation"
         case .block(let user): "Blocking \(user)"
         case .unblock(let user): "Unblocking \(user)"
+        case .accept: "Accepting the request"
+        case .decline: "Declining the request"
         }
     }
 }
