@@ -266,14 +266,15 @@ export class Session {
   private async handleResponses(): Promise<void> {
     const { id, response } = this.responses.shift()!;
     const step = this.sender.handle(response, id, this.outside.now());
+    const begun: ConversationId[] = [];
     await this.store(async (copy) => {
-      for (const { row, body } of step.completed) await complete(copy, row, body);
+      for (const { row, body } of step.completed) {
+        if (await complete(copy, row, body)) begun.push(row.conversationId);
+      }
       for (const { row, problem } of step.refused) await refuse(copy, row, problem);
     });
     if (step.needsFreshToken) this.needToken(true);
-    for (const { row } of step.completed) {
-      if (row.write.kind === "create") this.post({ type: "created", conversation: row.conversationId });
-    }
+    for (const conversation of begun) this.post({ type: "created", conversation });
     this.hasNewRows = true;
   }
 

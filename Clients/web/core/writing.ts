@@ -159,6 +159,14 @@ export class Writing {
     return this.enqueue({ kind: "block", user, isBlocked, after: 0 });
   }
 
+  accept(id: Id): Promise<void> {
+    return this.enqueue({ kind: "accept" }, id);
+  }
+
+  decline(id: Id): Promise<void> {
+    return this.enqueue({ kind: "decline" }, id);
+  }
+
   setSettings(settings: NewSettings): Promise<void> {
     return this.enqueue({ kind: "settings", settings });
   }

@@ -1,0 +1,44 @@
+import Models
+import ParleyStorage
+
+extension RequestRow {
+    static func updates(_ observation: ObservationContext) -> Updates<[Self]> {
+        Updates {
+            let observer = Observer<[Self]>(signal: observation.hub.signal(Self.isConcerned), in: observation) {
+                last, topics in
+                // Not every one is told of, and nothing of what is written in them.
+                if last == nil || topics.contains(.connection) { await observation.engine.look(.requests) }
+                let requests = try await observation.requests()
+                for request in requests where request.row.counterpart == nil && request.row.conversation.kind == .direct
+                {
+                    await observation.engine.look(.members(request.id))
+                }
+                await observation.show(requests.flatMap { [$0.userId] + $0.row.people })
+                return requests == last ? nil : requests
+            }
+            return { await observer.next() }
+        }
+    }
+
+    static func count(_ observation: ObservationContext) -> Updates<Int> {
+        observation.updates(of: isConcerned) { try await observation.requests().count }
+    }
+
+    @Sendable private static func isConcerned(_ topic: Topic) -> Bool {
+        switch topic {
+        case .conversation, .members, .connection: true
+        default: false
+        }
+    }
+}
+
+extension ObservationContext {
+    /// Those of the copy. The server is asked where it has told of others.
+    fileprivate func requests() async throws -> [RequestRow] {
+        let (requests, areAll) = try await reader.read { store throws(StorageError) in
+            (try store.requests(), try store.hasRequests())
+        }
+        if !areAll { await engine.look(.requests) }
+        return requests
+    }
+}
