@@ -169,7 +169,8 @@ package struct Synchronizer: Sendable {
         if requests.takeTokenDue(at: now) { step.token = .fresh }
     }
 
-    /// The outbox has created a conversation, or accepted a request. The stream tells of it, too, unless the server was restored in between. Without a session the next one asks.
+    /// The outbox has created a conversation, or accepted a request. The stream tells of it, too, unless the server was restored
+    /// in between. Without a session the next one asks.
     private mutating func created(_ id: ConversationID, _ now: Duration) {
         // Who was nobody's business before can be read now.
         profiles.allChanged(at: now)

@@ -171,6 +171,11 @@ import Testing
         #expect(try store.requests().isEmpty && store.hasRequests() && listed(store) == [talk])
         try store.apply([told(3, .request, waiting: true)])
         #expect(try !store.hasRequests(), "the list has it")
+        // Taken back, while it was accepted here.
+        try store.apply([.requests([request(lastSeq: 3)])])
+        try write(.accept, in: store)
+        try store.apply([told(4, .conversationLeft)])
+        #expect(try store.listRow(pair) == nil && !store.hasRequests())
     }
 
     @Test("a list that was read before an answer arrived does not take the conversation away")
@@ -190,7 +195,7 @@ import Testing
         group.conversation.lastMessage = nil
         try store.apply([.requests([request(lastSeq: 3), group])])
         try store.enqueue(.block(ben, true, after: 0), in: nil, at: time(9), key: key(1))
-        #expect(try store.requests().map(\.id) == [group.conversation.id])
+        #expect(try store.requests().map(\.id) == [group.conversation.id] && store.requestCount() == 1)
     }
 
     @Test("after a gap of the private stream the list is read again; a restored server takes requests along")

@@ -8,7 +8,7 @@ extension RequestRow {
                 last, topics in
                 // Not every one is told of, and nothing of what is written in them.
                 if last == nil || topics.contains(.connection) { await observation.engine.look(.requests) }
-                let requests = try await observation.requests()
+                let requests = try await observation.read { store throws(StorageError) in try store.requests() }
                 for request in requests where request.row.counterpart == nil && request.row.conversation.kind == .direct
                 {
                     await observation.engine.look(.members(request.id))
@@ -21,7 +21,9 @@ extension RequestRow {
     }
 
     static func count(_ observation: ObservationContext) -> Updates<Int> {
-        observation.updates(of: isConcerned) { try await observation.requests().count }
+        observation.updates(of: isConcerned) {
+            try await observation.read { store throws(StorageError) in try store.requestCount() }
+        }
     }
 
     @Sendable private static func isConcerned(_ topic: Topic) -> Bool {
@@ -34,11 +36,13 @@ extension RequestRow {
 
 extension ObservationContext {
     /// Those of the copy. The server is asked where it has told of others.
-    fileprivate func requests() async throws -> [RequestRow] {
-        let (requests, areAll) = try await reader.read { store throws(StorageError) in
-            (try store.requests(), try store.hasRequests())
+    fileprivate func read<Value: Sendable>(
+        _ requests: @escaping @Sendable (LocalStore) throws(StorageError) -> Value
+    ) async throws -> Value {
+        let (value, areAll) = try await reader.read { store throws(StorageError) in
+            (try requests(store), try store.hasRequests())
         }
         if !areAll { await engine.look(.requests) }
-        return requests
+        return value
     }
 }

@@ -14,20 +14,27 @@ public struct RequestRow: Hashable, Sendable, Identifiable {
 // A request is a conversation that is not followed. What hides it from lists stands in the views of schema 9.
 
 extension LocalStore {
-    /// Those that wait, the latest first. Not the conversations with those whom the user has blocked.
+    /// Those that wait, the latest first.
     package func requests() throws(StorageError) -> [RequestRow] {
-        let waiting = try connection.all(
-            """
-            SELECT id, requested_at, requested_by FROM answered_requests WHERE answer IS NULL
-            ORDER BY requested_at DESC, id DESC
-            """
-        ) { (id: ConversationID($0.uuid(0)), at: $0.time(1), by: $0.optional(2, $0.user)) }
         var requests: [RequestRow] = []
-        for (id, at, user) in waiting {
-            guard let row = try listRow(id), !row.isBlocked else { continue }
-            requests.append(RequestRow(at: at, userId: user, row: row))
+        for (id, at, user) in try waitingRequests() {
+            if let row = try listRow(id) { requests.append(RequestRow(at: at, userId: user, row: row)) }
         }
         return requests
+    }
+
+    package func requestCount() throws(StorageError) -> Int { try waitingRequests().count }
+
+    /// Not the conversations with those whom the user has blocked.
+    private func waitingRequests() throws(StorageError) -> [(id: ConversationID, at: Timestamp, by: UserID?)] {
+        try connection.all(
+            """
+            SELECT a.id, a.requested_at, a.requested_by FROM answered_requests a JOIN conversations c ON c.key = a.key
+            WHERE a.answer IS NULL AND NOT (c.kind = 'direct' AND EXISTS (
+                SELECT 1 FROM blocks b WHERE b.user_id = a.requested_by AND b.is_blocked = 1))
+            ORDER BY a.requested_at DESC, a.id DESC
+            """
+        ) { (id: ConversationID($0.uuid(0)), at: $0.time(1), by: $0.optional(2, $0.user)) }
     }
 
     /// Whether the list is what the server has, as far as it tells.
@@ -91,7 +98,7 @@ extension LocalStore {
 
     /// The private stream tells of requests, or that the user was taken out of a conversation.
     func applyRequest(_ change: PrivateChange, in id: ConversationID) throws(StorageError) {
-        let isKnown = try isRequest(id)
+        let isKnown = try isTold(id)
         if isKnown, change.waiting != true {
             try dropDrafts(in: id)
             try discard(id)
@@ -129,7 +136,7 @@ extension LocalStore {
         return false
     }
 
-    /// Whether it is a request as far as the server has told.
+    /// Whether it is a request as far as the server has told, also one that the user has accepted since.
     private func isTold(_ id: ConversationID) throws(StorageError) -> Bool {
         try connection.first("SELECT 1 FROM conversations WHERE id = ?1 AND requested_at IS NOT NULL", id) { _ in true }
             ?? false
