@@ -12,6 +12,10 @@ enum ChatUpdate {
     case unread(Int)
     /// What the list has, or would have, of a conversation.
     case info(ListEntry)
+    /// A request that is open is not there any more.
+    case gone(ConversationID)
+    /// How many requests wait.
+    case requests(Int)
     case timeline(ConversationID, TimelineState)
     case receipts(ConversationID, [MessageID: MessageReceipts])
     case members(ConversationID, [Membership])
@@ -47,6 +51,13 @@ struct TimelineState: Equatable {
     var firstUnread: MessageID?
 }
 
+/// Which part of the list is shown.
+enum ListFolder: Equatable {
+    case inbox, archive
+    /// What the user is asked about.
+    case requests
+}
+
 /// A conversation in the list.
 struct ListEntry: Equatable {
     var conversation: Conversation
@@ -60,6 +71,8 @@ struct ListEntry: Equatable {
     var hasFailed = false
     /// Whether the other user of a direct conversation is blocked.
     var isBlocked = false
+    /// Who has brought the user into what they are asked about.
+    var requester: UserID?
 }
 
 /// What the screen wants to be done. Whatever is about messages is about the conversation that is open.
@@ -69,10 +82,12 @@ enum ChatEffect: Equatable {
     case show(MessageID)
     case loadMoreConversations
     /// Shows another part of the list.
-    case showFolder(ConversationFolder)
+    case showFolder(ListFolder)
     /// What the user keeps to themselves about a conversation of the list.
     case mute(ConversationID, Bool), pin(ConversationID, Bool), archive(ConversationID, Bool)
     case markUnread(ConversationID, Bool)
+    /// Decides about the request that is open.
+    case accept, decline
     case send(String, replyTo: MessageID?)
     /// The path is as the user wrote it.
     case sendFile(path: String, String, replyTo: MessageID?)

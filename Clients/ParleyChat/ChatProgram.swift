@@ -27,6 +27,7 @@ package final class ChatProgram {
     private let terminal: Terminal
     private var screen: ChatScreen
     private var list: ConversationList
+    private var folder = ListFolder.inbox
     private var listObserver: Task<Void, Never>?
     /// What is observed as long as it runs, and as long as a conversation is open.
     private var observers: [Task<Void, Never>] = []
@@ -175,7 +176,13 @@ package final class ChatProgram {
 
     private func observeList() {
         listObserver?.cancel()
-        listObserver = Reactor.spawn { [self, list] in
+        listObserver = Reactor.spawn { [self, list, folder] in
+            if folder == .requests {
+                for await requests in parley.requests where !Task.isCancelled {
+                    apply(.list(requests.map(ListEntry.init), hasMore: false))
+                }
+                return
+            }
             for await update in list where !Task.isCancelled {
                 apply(.list(update.rows.map(ListEntry.init), hasMore: update.hasMore))
             }
@@ -187,6 +194,9 @@ package final class ChatProgram {
         observers = [
             Reactor.spawn { [self] in
                 for await total in parley.unread { apply(.unread(total.messages)) }
+            },
+            Reactor.spawn { [self] in
+                for await count in parley.requestCount { apply(.requests(count)) }
             },
             Reactor.spawn { [self] in
                 for await state in parley.connection { apply(.connection(state)) }
@@ -229,7 +239,7 @@ package final class ChatProgram {
                 }
             },
             Reactor.spawn { [self] in
-                for await row in talk.info { if let row { apply(.info(ListEntry(row))) } }
+                for await row in talk.info { apply(row.map { .info(ListEntry($0)) } ?? .gone(id)) }
             },
             Reactor.spawn { [self] in
                 for await update in talk.receipts { apply(.receipts(id, update.messages)) }
@@ -263,7 +273,8 @@ package final class ChatProgram {
         case .show(let message): open?.timeline.jump(to: message)
         case .loadMoreConversations: list.extend()
         case .showFolder(let folder):
-            list = parley.conversations(in: folder)
+            self.folder = folder
+            if folder != .requests { list = parley.conversations(in: folder == .archive ? .archive : .inbox) }
             observeList()
         case .mute(let id, let mutes):
             mark(id) { talk throws(ParleyError) in mutes ? try await talk.mute() : try await talk.unmute() }
@@ -273,6 +284,8 @@ package final class ChatProgram {
             mark(id) { talk throws(ParleyError) in archives ? try await talk.archive() : try await talk.unarchive() }
         case .markUnread(let id, let marks):
             mark(id) { talk throws(ParleyError) in marks ? try await talk.markUnread() : try await talk.unmarkUnread() }
+        case .accept: write { talk throws(ParleyError) in try await talk.accept() }
+        case .decline: write { talk throws(ParleyError) in try await talk.decline() }
         case .send(let text, let parent):
             write { talk throws(ParleyError) in try await talk.send(text, replyTo: parent) }
         case .sendFile(let path, let text, let parent): sendFile(path, text, replyTo: parent)
@@ -418,6 +431,11 @@ extension ListEntry {
             conversation: row.conversation, other: row.counterpart, latest: row.preview, draft: row.draft,
             hasFailed: row.hasFailedMessage, isBlocked: row.isBlocked)
     }
+
+    fileprivate init(_ request: RequestRow) {
+        self.init(request.row)
+        requester = request.userId
+    }
 }
 
 extension TimelineState {
@@ -475,6 +493,7 @@ extension RefusedWrite {
         switch (action, problem.code) {
         case (.addMember, .known(.conflict)): "that user cannot be added"
         case (.addMember, .known(.tooLarge)): "the group is full"
+        case (.accept, .known(.conflict)): "you are in as many conversations as is possible"
         case (.block, .known(.conflict)): "you have blocked as many as is possible"
         case (.changeRole, .known(.forbidden)), (.removeMember, .known(.forbidden)): "only an owner can do that"
         default: problem.reason
@@ -499,6 +518,8 @@ extension RefusedWrite.Action {
         case .mark: "What you wanted with the conversation"
         case .block(let user): "Blocking \(user)"
         case .unblock(let user): "Unblocking \(user)"
+        case .accept: "Accepting the request"
+        case .decline: "Declining the request"
         }
     }
 }

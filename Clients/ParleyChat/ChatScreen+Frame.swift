@@ -58,7 +58,10 @@ extension ChatScreen {
     private var keys: String {
         switch focus {
         case .list:
-            "Enter open  n new  / find  p pin  m mute  a archive  u unread  b block  A \(folder == .inbox ? "archive" : "back")  ? help  ^Q quit"
+            folder == .requests
+                ? "Enter open  b block  R back  ? help  ^Q quit"
+                : "Enter open  n new  / find  p pin  m mute  a archive  u unread  b block  A \(folder == .inbox ? "archive" : "back")  ? help  ^Q quit"
+        case .composer where isRequest: "↑ messages  Tab list  ^G members  F1 help  ^Q quit"
         case .composer: "Enter send  ↑ messages  Tab list  ^T file  ^G details  ^F search  F1 help  ^Q quit"
         case .messages: selectionKeys
         case .tapback, .deletion: "Esc back"
@@ -90,11 +93,16 @@ extension ChatScreen {
     // MARK: The list
 
     private func listLines() -> [Line] {
-        var lines: [Line] = []
+        var lines = listHead.map { [$0] } ?? []
         for entry in list.dropFirst(listStart).prefix(listHeight) { lines += self.lines(of: entry) }
         if list.isEmpty {
             let reason = banner == nil ? " Loading…" : " Not loaded yet."
-            let nothing = folder == .inbox ? " No conversations yet." : " Nothing is archived."
+            let nothing =
+                switch folder {
+                case .inbox: " No conversations yet."
+                case .archive: " Nothing is archived."
+                case .requests: " Loading…"
+                }
             lines.append(Line(wasOnline ? nothing : reason, .dim))
             if wasOnline, folder == .inbox { lines.append(Line(" Press n to begin one.", .dim)) }
         }
@@ -104,7 +112,7 @@ extension ChatScreen {
     private func lines(of entry: ListEntry) -> [Line] {
         let conversation = entry.conversation
         let isMarked = conversation.id == marked && (focus == .list || isSplit && talk?.id == marked)
-        let isUnread = conversation.unreadCount > 0 || conversation.markedUnread == true
+        let isUnread = conversation.request != true && conversation.unreadCount > 0 || conversation.markedUnread == true
         let isMuted = conversation.isMuted(at: now)
         let time = entry.latest?.message.createdAt ?? conversation.lastActivityAt
         var title = Line(isMarked ? "▌" : " ", focus == .list ? .own : .dim)
@@ -216,6 +224,7 @@ extension ChatScreen {
     /// Who is here: in a direct conversation whether the other is, in a group by name.
     private func people(_ talk: OpenConversation, _ entry: ListEntry?) -> String {
         if entry?.isBlocked ?? false { return "⊘ blocked" }
+        if isRequest { return "request" }
         if let conversation = entry?.conversation, !conversation.isMember { return "not a member any more" }
         let others = talk.members.map(\.userId).filter { $0 != user }
         if others.isEmpty { return entry.map { "\($0.conversation.memberCount) members" } ?? "" }
@@ -256,6 +265,7 @@ extension ChatScreen {
         case .deletion: return [deletionChoice()]
         default: break
         }
+        if isRequest { return requestLines }
         let layout = composer
         let start = firstComposerLine(layout)
         return layout.lines[start..<start + composerHeight].enumerated().map { number, text in
@@ -290,7 +300,7 @@ extension ChatScreen {
         let left = isSplit ? listWidth + 1 : 0
         switch focus {
         case .composer:
-            guard isTalkShown else { return nil }
+            guard isTalkShown, !isRequest else { return nil }
             let layout = composer
             return Frame.Position(
                 column: left + 2 + layout.cursor.column,

@@ -60,6 +60,7 @@ extension ChatScreen {
         case .text("n"): focus = .beginning(NewConversationPanel())
         case .text("s"): focus = .settings(SettingsPanel())
         case .text("?"): focus = .help
+        case .text("R"): return toggleRequests()
         case .text(let letter): return mark(letter)
         default: break
         }
@@ -72,6 +73,7 @@ extension ChatScreen {
         guard let entry = list.first(where: { $0.conversation.id == marked }) else { return [] }
         let conversation = entry.conversation
         let id = conversation.id
+        if folder == .requests, letter != "b" { return [] }
         switch letter {
         case "m":
             let mutes = !conversation.isMuted(at: now)
@@ -83,7 +85,7 @@ extension ChatScreen {
             return [.archive(id, folder == .inbox)]
         case "u": return [.markUnread(id, conversation.markedUnread != true)]
         case "b":
-            if let other = entry.other { return toggleBlock(of: other) }
+            if let other = requester(of: entry) { return toggleBlock(of: other) }
             notice =
                 conversation.kind == .direct
                 ? "Who this is, is not known yet." : "Ctrl-G names the members: b blocks one."
@@ -102,7 +104,20 @@ extension ChatScreen {
     }
 
     private mutating func toggleArchive() -> [ChatEffect] {
-        folder = folder == .inbox ? .archive : .inbox
+        show(folder == .archive ? .inbox : .archive)
+    }
+
+    private mutating func toggleRequests() -> [ChatEffect] {
+        if folder != .requests, requestCount == 0 {
+            notice = "Nobody whom you do not know has written to you."
+            return []
+        }
+        return show(folder == .requests ? .inbox : .requests)
+    }
+
+    /// Shows another part of the list.
+    mutating func show(_ folder: ListFolder) -> [ChatEffect] {
+        self.folder = folder
         hasChosen = false
         return [.showFolder(folder)]
     }
@@ -117,7 +132,9 @@ extension ChatScreen {
     }
 
     private mutating func click(_ column: Int, _ row: Int) -> [ChatEffect] {
-        guard column < listWidth, isListShown, let entry = entry(atRow: row) else { return [] }
+        guard column < listWidth, isListShown else { return [] }
+        if row == 1, listHead != nil { return toggleRequests() }
+        guard let entry = entry(atRow: row) else { return [] }
         return open(entry.conversation.id)
     }
 
@@ -125,6 +142,7 @@ extension ChatScreen {
 
     private mutating func pressInComposer(_ key: Key) -> [ChatEffect] {
         guard var talk else { return [] }
+        if isRequest, let effects = decide(key) { return effects }
         switch key {
         case .enter: return finish()
         case .escape: return cancel()
@@ -148,6 +166,38 @@ extension ChatScreen {
             guard self.talk?.editor.edit(key) ?? false else { break }
             return noteTyping()
         }
+        return []
+    }
+
+    /// What stands in the place of the composer. Nil for a key that does the same as ever: to scroll, to choose, to go back.
+    private mutating func decide(_ key: Key) -> [ChatEffect]? {
+        let isDeclining = talk?.isDeclining ?? false
+        talk?.isDeclining = false
+        switch key {
+        case .text("y") where isDeclining: return [.decline] + closeRequest("Declined. Nobody is told.")
+        case .escape where isDeclining: break
+        case .text("a"):
+            // Where it stands from now on.
+            return [.accept] + (folder == .requests ? show(.inbox) : [])
+        case .text("d"): talk?.isDeclining = true
+        case .text("b"):
+            guard let other = talk.flatMap({ entry(of: $0.id) }).flatMap({ requester(of: $0) }) else {
+                notice = "Who this is, is not known yet."
+                break
+            }
+            return toggleBlock(of: other)
+        case .escape, .tab, .backTab, .pageUp, .pageDown, .up, .down, .end: return nil
+        default: break
+        }
+        return []
+    }
+
+    /// It was declined, here or elsewhere, or taken back.
+    mutating func closeRequest(_ notice: String = "The request is not there any more.") -> [ChatEffect] {
+        if [.composer, .messages].contains(focus) { focus = .list }
+        talk = nil
+        marked = list.first?.conversation.id
+        self.notice = notice
         return []
     }
 
@@ -228,7 +278,7 @@ extension ChatScreen {
         let isFailed = if case .failed = row.state { true } else { false }
         if action == .reply, isFailed { action = .retry }  // One key for what it most likely is.
         if let refusal = refusal(of: action, row) {
-            notice = refusal.text
+            notice = isRequest && refusal == .formerMember ? GroupRefusal.request.text : refusal.text
             return []
         }
         switch action {

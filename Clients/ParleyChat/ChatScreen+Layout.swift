@@ -33,7 +33,15 @@ extension ChatScreen {
     var bodyHeight: Int { size.rows - 2 }
 
     /// Each conversation takes two lines.
-    var listHeight: Int { max(1, bodyHeight / 2) }
+    var listHeight: Int { max(1, (bodyHeight - (listHead == nil ? 0 : 1)) / 2) }
+
+    /// What stands above the list: that there are requests, or that these are they.
+    var listHead: Line? {
+        let text = folder == .requests ? " Requests" : " Requests (\(requestCount))"
+        guard folder == .requests || folder == .inbox && requestCount > 0 else { return nil }
+        let key = folder == .requests ? "R back " : "R shows "
+        return Line.between(Line(text, .bold), Line(key, .dim), width: listWidth)
+    }
 
     /// The first conversation that is shown.
     var listStart: Int {
@@ -42,6 +50,7 @@ extension ChatScreen {
     }
 
     func entry(atRow row: Int) -> ListEntry? {
+        let row = row - (listHead == nil ? 0 : 1)
         let index = listStart + (row - 1) / 2
         return row >= 1 && row <= bodyHeight && list.indices.contains(index) ? list[index] : nil
     }
@@ -54,7 +63,28 @@ extension ChatScreen {
 
     var composer: TextEditor.Layout { memory.composer(talk?.editor ?? TextEditor(), width: composerWidth) }
 
-    var composerHeight: Int { min(composer.lines.count, Self.mostComposerLines, max(1, bodyHeight / 3)) }
+    /// Whether the conversation that is open is a request.
+    var isRequest: Bool { talk.flatMap { entry(of: $0.id) }?.conversation.request == true }
+
+    /// In the place of the composer: who asks, and what to do.
+    var requestLines: [Line] {
+        guard let entry = talk.flatMap({ entry(of: $0.id) }) else { return [] }
+        let who = requester(of: entry).map(called) ?? "Somebody"
+        let deed = entry.conversation.kind == .direct ? "wants to write with you" : "has added you to this group"
+        let sentence = "\(who) \(deed), and does not see what you have read."
+        let lines = wrapped(sentence, width: max(1, talkWidth - 2)).prefix(2).map { Line(" " + $0, .dim) }
+        let choice =
+            talk?.isDeclining == true
+            ? Line(" Decline? y yes  Esc no", .bold) : Line(" a accept  d decline  b block", .bold)
+        return lines + [choice]
+    }
+
+    func requester(of entry: ListEntry) -> UserID? { entry.requester ?? entry.other }
+
+    var composerHeight: Int {
+        if isRequest { return requestLines.count }
+        return min(composer.lines.count, Self.mostComposerLines, max(1, bodyHeight / 3))
+    }
 
     /// Without the head, the line below the messages, and what is being written.
     var timelineHeight: Int { max(1, bodyHeight - 2 - (modeLine == nil ? 0 : 1) - composerHeight) }

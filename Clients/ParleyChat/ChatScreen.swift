@@ -36,7 +36,9 @@ struct ChatScreen {
     var list: [ListEntry] = []
     var hasMoreInList = false
     /// Which part of the list is shown.
-    var folder = ConversationFolder.inbox
+    var folder = ListFolder.inbox
+    /// How many requests wait.
+    var requestCount = 0
     /// In all conversations.
     var unread = 0
     var marked: ConversationID?
@@ -81,9 +83,12 @@ struct ChatScreen {
         case .list(let list, let hasMore): take(list, hasMore)
         case .unread(let count): unread = count
         case .info(let entry) where entry.conversation.id == talk?.id:
-            talk?.entry = entry
-            talk?.takeOver(entry.draft)
+            take(entry)
             resumeReply()
+        case .gone(let id) where id == talk?.id && isRequest: return closeRequest()
+        case .requests(let count):
+            requestCount = count
+            if count == 0, folder == .requests { return show(.inbox) }
         case .timeline(let id, let timeline) where id == talk?.id: take(timeline)
         case .receipts(let id, let receipts) where id == talk?.id: take(receipts)
         case .members(let id, let members) where id == talk?.id: talk?.members = members
@@ -117,9 +122,17 @@ struct ChatScreen {
         case .notice(let text): notice = HarmlessText.line(text)
         case .time: return endTyping(after: 5)
         // Of one that was left.
-        case .info, .timeline, .receipts, .members, .typing, .draft, .uploads, .settingsHere: break
+        case .info, .gone, .timeline, .receipts, .members, .typing, .draft, .uploads, .settingsHere: break
         }
         return []
+    }
+
+    private mutating func take(_ entry: ListEntry) {
+        // What is known of one conversation alone does not say who asks.
+        let requester = entry.requester ?? self.entry(of: entry.conversation.id)?.requester
+        talk?.entry = entry
+        talk?.entry?.requester = requester
+        talk?.takeOver(entry.draft)
     }
 
     private mutating func take(_ names: UserNames) {
@@ -143,7 +156,9 @@ struct ChatScreen {
         hasMoreInList = hasMore
         // Until the user has chosen, the latest one is marked.
         if !hasChosen || !list.contains(where: { $0.conversation.id == marked }) {
-            marked = talk?.id ?? list.first?.conversation.id
+            // What is open need not be in what the archive or the requests show.
+            let isHere = folder == .inbox || list.contains { $0.conversation.id == talk?.id }
+            marked = (isHere ? talk?.id : nil) ?? list.first?.conversation.id
         }
     }
 

@@ -7,7 +7,8 @@ package enum HelpText {
         List         ↑ ↓ choose, Enter opens, n new, / search, s settings, Tab back to writing,
                      p pin (▴), m mute (∅), a archive, u mark as unread (●),
                      b block the other of a direct conversation (⊘), each again: not any more,
-                     A shows the archive and the list again
+                     A shows the archive, R what people ask you whom you do not know, each again: the list
+        A request    a accept, d decline, b block, ↑ selects a message, Esc back to the list
         Writing      Enter sends, Ctrl-J or Alt-Enter begins a line, Esc cancels a reply or an edit,
                      ↑ selects a message, PgUp PgDn scroll, End goes to the newest, Tab goes to the list
         A message    r reply, e edit, t tapback, d delete, s save a file of it, p go to what it answers,

@@ -26,6 +26,8 @@ struct OpenConversation {
 
     var editor = TextEditor()
     var mode = Mode.message
+    /// Whether to decline a request is asked.
+    var isDeclining = false
     /// What the copy has, or is to have, as a draft. While the user writes, `draft` differs from it.
     private var kept: Draft?
     /// As the copy showed it last.

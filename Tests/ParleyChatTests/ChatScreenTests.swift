@@ -86,6 +86,77 @@ import Testing
         #expect(device.deeds() == [.block(ben, false)] && device.shows("Ctrl-G names the members"))
     }
 
+    /// A request of ben's, as the list of requests has it.
+    private func request() -> ListEntry {
+        var request = entry(2, title: nil, lastSeq: 1, unread: 1, kind: .direct)
+        request.conversation.request = true
+        request.requester = ben
+        return request
+    }
+
+    @Test("requests are apart: a line above the list says how many, R or a click shows them and the list again")
+    func requests() {
+        var device = Device()
+        device.apply(.list([entry()], hasMore: false))
+        device.press(.text("R"))
+        #expect(device.deeds().isEmpty && device.shows("Nobody whom you do not know"))
+        device.apply(.requests(2))
+        #expect(device.text[1].contains("Requests (2)") && device.text[2].contains("Sunday"))
+        device.press(.click(column: 3, row: 2), .tab, .click(column: 3, row: 1))
+        #expect(device.deeds() == [.open(talkId(1)), .showFolder(.requests)])
+        device.apply(.list([request()], hasMore: false))
+        #expect(device.text[1].contains("Requests") && !device.shows("Sunday │"))
+        device.press(.enter, .tab)
+        #expect(device.deeds() == [.open(talkId(2))], "not what is open already")
+        device.press(.text("p"), .text("a"), .text("u"), .text("m"))
+        #expect(device.deeds().isEmpty, "what one keeps to oneself is for conversations")
+        device.press(.text("R"), .text("R"))
+        #expect(device.deeds() == [.showFolder(.inbox), .showFolder(.requests)])
+        device.apply(.requests(0))
+        #expect(device.deeds() == [.showFolder(.inbox)])
+    }
+
+    @Test("in a request there is no composer: a accepts, d declines when y says so, and nothing counts as read")
+    func deciding() {
+        var device = Device()
+        device.apply(.requests(1))
+        device.press(.text("R"))
+        device.apply(.list([request()], hasMore: false))
+        device.press(.enter)
+        device.apply(.info(request()))
+        device.apply(.timeline(talkId(2), TimelineState(rows: [row(1, by: ben, "Hello")])))
+        #expect(
+            device.shows("Hello") && device.shows("ben wants to write with you") && device.shows("a accept  d decline"))
+        _ = device.deeds()
+        device.type("xyz")
+        device.press(.enter, .text("d"), .escape, .text("d"), .text("n"))
+        #expect(device.done().isEmpty && device.shows("a accept"))
+        device.press(.up, .text("r"))
+        #expect(device.shows("Accept the request first."))
+        device.press(.escape, .text("b"), .text("a"))
+        #expect(device.deeds() == [.block(ben, true), .accept, .showFolder(.inbox)])
+        var accepted = request()
+        accepted.conversation.request = nil
+        device.apply(.info(accepted))
+        #expect(!device.shows("a accept") && device.done().contains(.markRead(1)))
+
+        device.apply(.info(request()))
+        device.press(.text("d"))
+        #expect(device.shows("Decline?"))
+        device.press(.text("y"))
+        #expect(device.deeds() == [.decline] && device.shows("Nobody is told") && !device.shows("Hello"))
+    }
+
+    @Test("a request that is taken back while it is open is left")
+    func takenBack() {
+        var device = Device()
+        device.apply(.list([request()], hasMore: false))
+        device.press(.enter)
+        device.apply(.info(request()))
+        device.apply(.gone(talkId(2)))
+        #expect(device.shows("not there any more") && device.screen.talk == nil)
+    }
+
     @Test("a narrow terminal shows the list or the conversation")
     func narrow() {
         var device = Device(columns: 40, [row(1)])

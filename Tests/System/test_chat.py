@@ -227,6 +227,46 @@ def test_a_new_name_shows_at_once_where_somebody_is_shown(single, terminals, nam
     assert is_whole(bob)
 
 
+def test_whom_a_stranger_writes_to_is_asked_reads_it_and_accepts_or_declines(asking, terminals, names):
+    alice_name, bob_name, carol_name = names
+    alice, bob, carol = (terminals(asking, name) for name in names)
+    alice.wait("online", absent=("Requests",))
+    begin(bob, alice_name)
+    bob.say("we met on Sunday")
+    begin(carol, alice_name, title="Buy now")
+    carol.say("cheap")
+    alice.wait("Requests (2)", "No conversations yet")
+    alice.press("R")
+    alice.wait("Buy now", bob_name, "cheap", "we met on Sunday")
+
+    # Read without being seen to; nothing comes live, so it is read again.
+    alice.press("end", "enter")
+    alice.wait("│ we met on Sunday", f"{bob_name} wants to write with you", "a accept  d decline")
+    bob.say("remember?")
+    alice.wait("remember?")
+    bob.wait("remember?", absent=("Delivered", "Read"))
+    assert is_whole(alice)
+    alice.press("a")
+    alice.wait("Enter send", "Requests (1)", bob_name, absent=("a accept",))
+    bob.wait("Read")
+    alice.say("I do")
+    bob.wait("I do")
+
+    alice.press("tab", "R")
+    alice.wait("Buy now", absent=("Requests (",))
+    alice.press("enter")
+    alice.wait("has added you to this group", "cheap")
+    alice.press("d")
+    alice.wait("Decline?")
+    alice.press("y")
+    alice.wait("Declined. Nobody is told.", bob_name, absent=("Buy now", "Requests"))
+    carol.say("anybody?")
+    carol.wait("anybody?")
+    again = terminals(asking, alice_name, device="-again")
+    again.wait("online", bob_name, absent=("Requests", "Buy now"))
+    assert is_whole(alice)
+
+
 async def test_what_the_server_refuses_is_told_in_plain_words(single, terminals, people):
     [alice, bob, gone] = people(single, 3)
     await bob.create_group(alice, gone, title="Refused")

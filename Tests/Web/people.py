@@ -6,6 +6,7 @@ import secrets
 import time
 import urllib.request
 import uuid
+from collections.abc import Callable
 from contextlib import suppress
 
 from client import token
@@ -55,10 +56,12 @@ class Person:
         assert self._context, "open() comes first"
         return self._context
 
-    def open(self, **options) -> "Tab":
+    def open(self, prepare: Callable[[BrowserContext], object] | None = None, **options) -> "Tab":
         """A new browser, signed in by a link."""
         self._context = self.browser.new_context(**options)
         self._context.set_default_timeout(PATIENCE_MS)
+        if prepare:
+            prepare(self._context)
         return self.tab(f"#token={self.token}")
 
     def tab(self, fragment: str = "") -> "Tab":

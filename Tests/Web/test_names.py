@@ -67,7 +67,7 @@ def test_who_is_renamed_is_called_so_everywhere_without_a_reload(people, tmp_pat
     # A reload has it at once, and without a connection.
     tab.page.reload()
     expect(tab.option("Sunday?").locator(".title")).to_have_text("Alice Liddell")
-    tab.choose("Alice Liddell")
+    tab.option("Sunday?").click()
     expect(tab.page.get_by_role("heading", name="Alice Liddell", level=2)).to_have_attribute("title", alice.name)
     tab.page.screenshot(path=tmp_path / "renamed.png")
 
@@ -94,6 +94,22 @@ def test_a_name_leaves_the_rest_of_the_profile_and_a_refusal_is_told(people):
     expect(dialog.get_by_role("alert")).to_have_text("displayName: at most 80 characters")
     expect(dialog.get_by_role("heading", name="Alice Liddell")).to_be_visible()
     assert not [url for url in asked if "pictures.example" in url], "a picture's host learns who looks"
+
+
+def test_settings_that_are_open_before_the_user_is_known_show_them_then(people):
+    [alice] = people("alice")
+    called(alice, "Alice Liddell")
+    held = []
+    # Limits are asked for before the session begins.
+    tab = alice.open(lambda context: context.route("**/v1/limits", lambda route: held.append(route)))
+    tab.button("Settings").click()
+    dialog = tab.page.get_by_role("dialog", name="Settings")
+    expect(dialog.get_by_role("button", name="Sign out")).to_be_visible()
+    expect(dialog.get_by_role("heading", level=3)).to_have_text(["Blocked"])
+    for route in held:
+        route.continue_()
+    expect(dialog.get_by_role("heading", name="Alice Liddell")).to_be_visible()
+    expect(dialog.get_by_role("textbox", name="Your name")).to_have_value("Alice Liddell")
 
 
 HOSTILE = {

@@ -112,6 +112,16 @@ public final class Parley: Sendable {
         conversation(try await engine.direct(with: user))
     }
 
+    // MARK: Requests
+
+    /// The conversations that people whom the user does not know brought them into, and that the user has not decided about, the
+    /// latest first. Whoever shows them asks the server, as it does not tell of each one. `Talk` reads one, and accepts or
+    /// declines it.
+    public var requests: Updates<[RequestRow]> { RequestRow.updates(observation) }
+
+    /// How many there are, as far as the server has told.
+    public var requestCount: Updates<Int> { RequestRow.count(observation) }
+
     // MARK: The user
 
     /// Whose copy this is; nil before the first connection.
@@ -282,6 +292,8 @@ extension RefusedWrite.Action {
         case .settings, .settingsInConversation: self = .settings
         case .mark: self = .mark
         case .block(let user, let isBlocked, _): self = isBlocked ? .block(user) : .unblock(user)
+        case .accept: self = .accept
+        case .decline: self = .decline
         case .send, .read, .draft: return nil
         }
     }

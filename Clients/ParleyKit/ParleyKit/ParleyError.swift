@@ -37,6 +37,8 @@ public struct RefusedWrite: Sendable {
         /// To mute, pin, archive, or mark as unread.
         case mark
         case block(UserID), unblock(UserID)
+        /// A request.
+        case accept, decline
     }
 
     public var action: Action

@@ -13,7 +13,8 @@ public struct Talk: Sendable, Identifiable {
 
     // MARK: Reading
 
-    /// The messages, from the newest on, around one of them, or around the first unread one.
+    /// The messages, from the newest on, around one of them, or around the first unread one. Those of a request are read again
+    /// every 10 seconds while they are watched.
     public func timeline(_ start: TimelineStart = .newest()) -> Timeline { Timeline(start, of: id, observation) }
 
     /// The conversation's row in the list: title, role, unread messages and so on. Nil if the user is in no such
@@ -188,6 +189,14 @@ public struct Talk: Sendable, Identifiable {
             return content
         }
     }
+
+    // MARK: A request. `info` says whether it is one.
+
+    /// Becomes a member, since the request was made, with all of it unread. So does who sends a message or reacts.
+    public func accept() async throws(ParleyError) { try await engine.write(.accept, in: id) }
+
+    /// Sees nothing more of it. Nobody is told, and no stranger asks again by adding the user again.
+    public func decline() async throws(ParleyError) { try await engine.write(.decline, in: id) }
 
     // MARK: The draft
 

@@ -24,6 +24,11 @@ package enum Flaw: CaseIterable, Sendable {
     case forgetsBlocks
     case ignoresRenames
     case forgetsDrafts
+    case forgetsRequests
+    /// What the user is asked about is read once, and then for ever as it was.
+    case readsRequestsOnce
+    /// Requests stand in the list of conversations.
+    case takesRequestsForConversations
     /// What another device has written takes the place of what is being written here.
     case takesOverWhatIsWritten
 }
@@ -45,6 +50,15 @@ extension Flaw {
                 .privateStream(change.useq)
             case (.forgetsDrafts, .privateChange(let change)) where change.kind == .draft:
                 .privateStream(change.useq)
+            case (.forgetsRequests, .privateChange(let change)) where change.kind == .request:
+                .privateStream(change.useq)
+            case (.readsRequestsOnce, .conversation(let head, _)) where head.request == true: nil
+            case (.takesRequestsForConversations, .requests(let requests)) where !requests.isEmpty:
+                { () -> SyncWrite in
+                    var head = requests[0].conversation
+                    head.request = nil
+                    return .conversation(head, follows: true)
+                }()
             case (.keepsWhatAResetTakes, .discardAll): nil
             case (.keepsOutdatedRanges, .outdated): nil
             case (.believesPagesAreWhole, .history(let id, var page, let place)):

@@ -70,7 +70,7 @@ package final class ScriptedNetwork: Sendable {
         }
     }
 
-    /// What clients have asked for since the last time, such as "ask history" or "send".
+    /// What clients have asked for since the last time, such as "ask /v1/blocks" or "send".
     package func takeCalls() -> [String] {
         state.withLock { state in
             defer { state.calls = [] }
@@ -141,7 +141,7 @@ private struct ScriptedConnection: Server {
     let network: ScriptedNetwork
 
     func ask(_ call: SyncCall, token: String) async -> SyncResponse {
-        let response = network.response("ask", token) { server -> Result<SyncResponse, CallFailure> in
+        let response = network.response("ask \(call.form.path)", token) { server -> Result<SyncResponse, CallFailure> in
             switch server.response(to: call, for: user) {
             case .failure(let failure): .failure(failure)
             case let response: .success(response)

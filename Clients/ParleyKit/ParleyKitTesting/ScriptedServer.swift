@@ -21,6 +21,8 @@ package struct ScriptedServer: Sendable {
         var readSeq: [UserID: Int64] = [:]
         var statusVersion: Int64 = 0
         var statusVersionOf: [UserID: Int64] = [:]
+        /// Who is asked, or was, and did not accept. To the others they are members.
+        var asked: [UserID: Asked] = [:]
 
         var lastSeq: Int64 { Int64(log.count) }
         /// In a direct conversation also who has blocked the other, as that one sees it.
@@ -35,6 +37,20 @@ package struct ScriptedServer: Sendable {
         var user: UserID?
         var role: MemberRole?
         var title: String?
+    }
+
+    struct Asked: Sendable {
+        enum State: Sendable, Equatable {
+            case waiting
+            /// With the last position that they saw.
+            case declined(Int64)
+            /// By whoever took them out, or by a block of theirs: they see nothing.
+            case takenBack
+        }
+
+        var by: UserID
+        var at: Timestamp
+        var state = State.waiting
     }
 
     /// What a user keeps to themselves about a conversation.
@@ -78,6 +94,8 @@ package struct ScriptedServer: Sendable {
     /// Taken by the network.
     package var announcements: [Announcement] = []
     private var clock: Int64 = 1_750_000_000_000
+    /// Whether a user is asked about what those bring them into with whom they have no direct conversation.
+    package var asksAboutStrangers = false
 
     static let conversationsInWelcome = 2
     static let conversationsPerPage = 2
@@ -95,15 +113,26 @@ package struct ScriptedServer: Sendable {
 
     // MARK: What a user sees
 
-    func windows(_ user: UserID, _ id: ConversationID) -> [Window]? { rooms[id]?.stays[user] }
+    func windows(_ user: UserID, _ id: ConversationID) -> [Window]? {
+        guard let room = rooms[id], var windows = room.stays[user] else { return nil }
+        switch room.asked[user]?.state {
+        case .takenBack: return nil
+        case .declined(let last): windows[windows.count - 1].to = last
+        case .waiting, nil: break
+        }
+        return windows
+    }
 
     package func isMember(_ user: UserID, _ id: ConversationID) -> Bool {
-        windows(user, id)?.last.map { $0.to == nil } ?? false
+        !isAsked(user, id) && windows(user, id)?.last.map { $0.to == nil } ?? false
     }
+
+    /// Whether a request waits.
+    func isAsked(_ user: UserID, _ id: ConversationID) -> Bool { rooms[id]?.asked[user]?.state == .waiting }
 
     /// The last position that the user may see.
     package func lastSeq(_ user: UserID, _ id: ConversationID) -> Int64 {
-        guard let room = rooms[id], let last = room.stays[user]?.last else { return 0 }
+        guard let room = rooms[id], let last = windows(user, id)?.last else { return 0 }
         return last.to ?? room.lastSeq
     }
 
@@ -113,11 +142,14 @@ package struct ScriptedServer: Sendable {
 
     /// The conversations of a user's list, latest activity first.
     package func list(of user: UserID) -> [ConversationID] {
-        rooms.keys.filter { windows(user, $0) != nil && !(accounts[user]?.removed.contains($0) ?? false) }
-            .sorted { left, right in
-                let (one, other) = (activity(user, left), activity(user, right))
-                return one == other ? left.uuid > right.uuid : one > other
-            }
+        rooms.keys.filter {
+            windows(user, $0) != nil && rooms[$0]!.asked[user] == nil
+                && !(accounts[user]?.removed.contains($0) ?? false)
+        }
+        .sorted { left, right in
+            let (one, other) = (activity(user, left), activity(user, right))
+            return one == other ? left.uuid > right.uuid : one > other
+        }
     }
 
     private func activity(_ user: UserID, _ id: ConversationID) -> Timestamp {
@@ -125,7 +157,7 @@ package struct ScriptedServer: Sendable {
     }
 
     package func conversation(_ id: ConversationID, for user: UserID) -> Conversation? {
-        guard let room = rooms[id], let windows = room.stays[user] else { return nil }
+        guard let room = rooms[id], let windows = windows(user, id) else { return nil }
         let last = lastSeq(user, id)
         let visible = messages(of: id, for: user)
         let cleared = accounts[user]?.clearedSeq[id] ?? 0
@@ -144,7 +176,7 @@ package struct ScriptedServer: Sendable {
             clearedSeq: cleared, unreadCount: min(100, unread.count), readSeq: read,
             deliveredSeq: room.deliveredSeq[user] ?? 0, mutedUntil: marks.mutedUntil, pinOrder: marks.pinOrder,
             archivedSeq: marks.archivedSeq, markedUnread: marks.unreadSeq.map { $0 >= read } == true ? true : nil,
-            draft: accounts[user]?.drafts[id])
+            draft: accounts[user]?.drafts[id], request: isAsked(user, id) ? true : nil)
     }
 
     private func memberCount(_ room: Room, at seq: Int64) -> Int {
@@ -243,7 +275,9 @@ extension ScriptedServer {
             room.roles[member] = member == user ? .owner : .member
         }
         rooms[id] = room
-        for member in room.members { tell(member, .conversationJoined, id) { $0.lastSeq = 0 } }
+        for member in room.members where !ask(member, about: id, by: user) {
+            tell(member, .conversationJoined, id) { $0.lastSeq = 0 }
+        }
         announce(1, of: id)
     }
 
@@ -254,7 +288,7 @@ extension ScriptedServer {
     }
 
     private mutating func announce(_ seq: Int64, of id: ConversationID) {
-        for user in rooms[id]!.stays.keys.sorted() where sees(user, seq, in: id) {
+        for user in rooms[id]!.stays.keys.sorted() where !isAsked(user, id) && sees(user, seq, in: id) {
             announcements.append(
                 Announcement(user: user, frame: .change(change(seq, of: id, for: user, isLive: true))))
         }
@@ -360,11 +394,14 @@ extension ScriptedServer {
             accounts[user]!.marks[id] = Marks(mutedUntil: accounts[user]?.marks[id]?.mutedUntil)
             tell(user, .conversationRemoved, id)
             return .success(.done)
+        case .mark where rooms[id]!.asked[user] != nil: return .failure(Problem(.conflict, "a request"))
         case .mark(let mark, _):
             let isUnlisted = !isMember(user, id) && accounts[user]?.removed.contains(id) ?? false
             return isUnlisted ? .failure(Problem(.conflict, "unlisted")) : self.mark(mark, in: id, by: user)
         default: break
         }
+        if row.write == .accept || row.write == .decline { return decide(row.write == .accept, id, by: user) }
+        if case .setTapback = row.write { accept(id, by: user) }
         guard isMember(user, id) else { return .failure(Problem(.forbidden, "not a member")) }
         if rooms[id]!.kind == .direct, ["rename", "member"].contains(row.write.kind) {
             return .failure(Problem(.conflict, "direct"))
@@ -395,6 +432,7 @@ extension ScriptedServer {
             }
             return .success(.message(known.last!))
         }
+        accept(id, by: user)
         guard isMember(user, id) else { return .failure(Problem(.forbidden, "not a member")) }
         var attachments: [Attachment]?
         if row.fileCount > 0 {
@@ -566,7 +604,7 @@ extension ScriptedServer {
     private mutating func moveStatus(of user: UserID, in id: ConversationID) {
         rooms[id]!.statusVersion += 1
         rooms[id]!.statusVersionOf[user] = rooms[id]!.statusVersion
-        for member in rooms[id]!.members {
+        for member in rooms[id]!.members where rooms[id]!.asked[member] == nil {
             announcements.append(Announcement(user: member, frame: .status(status(of: id, after: nil, only: user))))
         }
     }
@@ -589,28 +627,81 @@ extension ScriptedServer {
         announce(seq, of: id)
     }
 
+    /// Of those who were asked nobody asks again here.
     private mutating func add(_ other: UserID, to id: ConversationID, by user: UserID) {
-        guard !isMember(other, id) else { return }
+        guard !isMember(other, id), rooms[id]!.asked[other] == nil else { return }
         clock += 1
+        let isNew = rooms[id]!.stays[other] == nil
         let seq = append(Entry(kind: .memberAdded, at: now, actor: user, user: other, role: .member), to: id)
         rooms[id]!.stays[other, default: []].append(Window(from: seq))
         rooms[id]!.roles[other] = .member
         show(seq, .memberAdded, in: id, by: user)
-        tell(other, .conversationJoined, id) { $0.lastSeq = seq - 1 }
+        if !isNew || !ask(other, about: id, by: user) {
+            tell(other, .conversationJoined, id) { $0.lastSeq = seq - 1 }
+        }
         announce(seq, of: id)
     }
 
     private mutating func remove(_ other: UserID, from id: ConversationID, by user: UserID) {
-        guard isMember(other, id), rooms[id]!.members.count > 1 else { return }
+        guard rooms[id]!.stays[other]?.last.map({ $0.to == nil }) ?? false, rooms[id]!.members.count > 1 else { return }
         clock += 1
         let role = rooms[id]!.roles[other]
         let seq = append(Entry(kind: .memberRemoved, at: now, actor: user, user: other, role: role), to: id)
         let last = rooms[id]!.stays[other]!.count - 1
         rooms[id]!.stays[other]![last].to = seq
         accounts[other]?.drafts[id] = nil
+        let isWaiting = isAsked(other, id)
+        if rooms[id]!.asked[other] != nil { rooms[id]!.asked[other]!.state = .takenBack }
         show(seq, .memberRemoved, in: id, by: user)
         announce(seq, of: id)
-        tell(other, .conversationLeft, id)
+        if isWaiting || rooms[id]!.asked[other] == nil { tell(other, .conversationLeft, id) }
+    }
+
+    // MARK: Requests
+
+    /// Those that wait, the latest first.
+    package func requests(of user: UserID) -> [MessageRequest] {
+        rooms.keys.filter { isAsked(user, $0) }.map { id in
+            let asked = rooms[id]!.asked[user]!
+            return MessageRequest(at: asked.at, userId: asked.by, conversation: conversation(id, for: user)!)
+        }.sorted { ($0.at, $0.conversation.id.uuid) > ($1.at, $1.conversation.id.uuid) }
+    }
+
+    /// Returns false for whom the user knows.
+    private mutating func ask(_ user: UserID, about id: ConversationID, by other: UserID) -> Bool {
+        let pair = directId(user, other)
+        let isKnown = id != pair && rooms[pair] != nil && rooms[pair]!.asked[user] == nil
+        guard asksAboutStrangers, user != other, !isKnown else { return false }
+        rooms[id]!.asked[user] = Asked(by: other, at: now)
+        tell(user, .request, id) { $0.waiting = true }
+        return true
+    }
+
+    private mutating func decide(
+        _ accepts: Bool, _ id: ConversationID, by user: UserID
+    ) -> Result<WriteResponse, Problem> {
+        if accepts, isMember(user, id) { return .success(.done) }
+        switch rooms[id]!.asked[user]?.state {
+        case .waiting where !accepts:
+            rooms[id]!.asked[user]!.state = .declined(lastSeq(user, id))
+            tell(user, .request, id) { $0.waiting = false }
+        case .waiting: accept(id, by: user)
+        case .declined:
+            if accepts {
+                rooms[id]!.asked[user]!.state = .waiting
+                accept(id, by: user)
+            }
+        case .takenBack, nil: return .failure(Problem(isMember(user, id) ? .conflict : .forbidden, "no request"))
+        }
+        return .success(.done)
+    }
+
+    /// Whoever answers accepts.
+    private mutating func accept(_ id: ConversationID, by user: UserID) {
+        guard isAsked(user, id) else { return }
+        rooms[id]!.asked[user] = nil
+        let last = lastSeq(user, id)
+        tell(user, .conversationJoined, id) { $0.lastSeq = last }
     }
 
     // MARK: Blocks
@@ -634,7 +725,11 @@ extension ScriptedServer {
         let id = directId(user, other)
         if !isBlocked, windows(user, id) != nil { account.removed.remove(id) }
         accounts[user] = account
-        if windows(user, id) != nil { setStay(in: id, of: user, isOpen: !isBlocked) }
+        if rooms[id]?.asked[user] != nil {
+            rooms[id]!.asked[user]!.state = .takenBack
+        } else if windows(user, id) != nil {
+            setStay(in: id, of: user, isOpen: !isBlocked)
+        }
         if isBlocked { accounts[user]!.drafts[id] = nil }
         tell(user, .blocked, id) {
             $0.userId = other
@@ -764,6 +859,7 @@ extension ScriptedServer {
         case .blocks:
             let users = blocked(by: user).map { BlockedUser(userId: $0, at: now) }
             return .blocks(BlockList(users: users))
+        case .requests: return .requests(MessageRequestList(requests: requests(of: user)))
         case .profiles(let users, let versions):
             let all = zip(users, versions).filter { profile(of: $0, for: user).version != $1 }
             return .profiles(ProfileList(profiles: all.map { profile(of: $0.0, for: user) }))
@@ -950,6 +1046,7 @@ extension ScriptedServer {
             createGroup(id, by: user, with: [other], title: nil)
             rooms[id]!.kind = .direct
         }
+        accept(id, by: user)
         return conversation(id, for: user)!
     }
 }

@@ -142,6 +142,13 @@ package final class SimulatedDevice {
 
     package func look(_ id: ConversationID, _ place: HistoryPlace) throws { try handle(.look(id, place)) }
 
+    /// The user looks at what they are asked about: if it is not known, and at a request itself as it is now.
+    package func lookAtRequests() throws {
+        if try !store.hasRequests() { try handle(.lookAtRequests) }
+    }
+
+    package func lookAgain(_ id: ConversationID) throws { try handle(.lookAgain(id)) }
+
     package func show(_ users: [UserID]) throws { try handle(.show(users)) }
 
     package func compare(_ id: ConversationID) throws { try handle(.compare(id)) }
@@ -398,8 +405,11 @@ package final class SimulatedDevice {
             "\(world.now) \(name): completed \(step.completed.map(\.row.write)), refused \(step.refused.map(\.row.write))"
         )
         if world.happens(2) { return try kill() }
+        var begun: [ConversationID] = []
         try store.write { () throws(StorageError) in
-            for (row, response) in step.completed { try store.complete(row, with: response) }
+            for (row, response) in step.completed where try store.complete(row, with: response) {
+                begun.append(row.conversation!)
+            }
             for (row, problem) in step.refused {
                 if world.flaw == .takesRefusalsForSuccess {
                     try store.complete(row, with: .done)
@@ -411,9 +421,7 @@ package final class SimulatedDevice {
         if world.happens(2) { return try kill() }
         if step.needsFreshToken { fetchToken(isFresh: true) }
         let current = process
-        for (row, _) in step.completed where row.write.kind == "create" && process == current {
-            try handle(.created(row.conversation!))
-        }
+        for id in begun where process == current { try handle(.created(id)) }
         guard process == current else { return }
         try pump()
         scheduleWake()

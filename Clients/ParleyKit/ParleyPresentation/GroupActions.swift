@@ -12,6 +12,8 @@ public enum GroupAction: CaseIterable, Hashable, Sendable {
 public enum GroupRefusal: Hashable, Sendable {
     /// A direct conversation has its two members, and no title.
     case direct
+    /// The user is asked, and has not decided.
+    case request
     case formerMember
     case notOwner
     case stillMember
@@ -19,6 +21,7 @@ public enum GroupRefusal: Hashable, Sendable {
     public var text: String {
         switch self {
         case .direct: "That is not possible in a direct conversation."
+        case .request: "Accept the request first."
         case .formerMember: ActionRefusal.formerMember.text
         case .notOwner: "Only an owner of the group can do that."
         case .stillMember: "Leave the group first."
@@ -30,11 +33,13 @@ public enum GroupRefusal: Hashable, Sendable {
 public struct GroupActions: Sendable {
     private let isGroup: Bool
     private let isMember: Bool
+    private let isRequest: Bool
     private let isOwner: Bool
 
     public init(_ conversation: Conversation) {
         isGroup = conversation.kind == .group
         isMember = conversation.isMember
+        isRequest = conversation.request == true
         isOwner = conversation.role == .owner
     }
 
@@ -42,6 +47,7 @@ public struct GroupActions: Sendable {
 
     /// Nil if the action is possible.
     public func refusal(of action: GroupAction) -> GroupRefusal? {
+        if isRequest { return .request }
         if action == .removeFromList, !isMember { return nil }
         if !isGroup { return .direct }
         if action == .removeFromList { return .stillMember }

@@ -69,6 +69,7 @@ extension SyncCall {
         case .revisions(let id, let message): HTTPForm(.get, messagePath(id, message) + "/revisions")
         case .settings: HTTPForm(.get, "/v1/settings")
         case .blocks: HTTPForm(.get, "/v1/blocks")
+        case .requests: HTTPForm(.get, "/v1/requests")
         case .profiles(let users, let versions): HTTPForm(.get, profilesPath(users, versions))
         case .sync(let since): HTTPForm(.get, "/v1/sync" + (since.map { "?since=\(encoded($0))" } ?? ""))
         case .digest(let id, let after): HTTPForm(.get, conversationPath(id) + "/digest?after=\(after)")
@@ -87,6 +88,7 @@ extension SyncCall {
         case .revisions: .revisions(try decoder.decode(Revisions.self, from: body))
         case .settings: .settings(try decoder.decode(Settings.self, from: body))
         case .blocks: .blocks(try decoder.decode(BlockList.self, from: body))
+        case .requests: .requests(try decoder.decode(MessageRequestList.self, from: body))
         case .profiles: .profiles(try decoder.decode(ProfileList.self, from: body))
         case .sync: .sync(try decoder.decode(SyncPage.self, from: body))
         case .digest: .digest(try decoder.decode(HistoryDigest.self, from: body))
@@ -154,7 +156,7 @@ extension OutboxCall {
         case .settingsInConversation:
             .done(.settingsInConversation(try decoder.decode(SettingsInConversation.self, from: body)))
         case .deleteForMe, .deleteForEveryone, .removeTapback, .read, .clearHistory, .removeMember, .removeFromList,
-            .mark, .block, .draft:
+            .mark, .block, .accept, .decline, .draft:
             .done(.done)
         }
     }
@@ -194,6 +196,8 @@ extension OutboxRow {
         case .settingsInConversation(let new):
             return HTTPForm(.put, path + "/settings", new, idempotencyKey: idempotencyKey)
         case .mark(let mark, _): return form(mark, path)
+        case .accept: return HTTPForm(.put, path + "/acceptance", idempotencyKey: idempotencyKey)
+        case .decline: return HTTPForm(.delete, path + "/acceptance", idempotencyKey: idempotencyKey)
         // Repeatable without a key.
         case .draft(let draft, _):
             return Draft.kept(draft).map {

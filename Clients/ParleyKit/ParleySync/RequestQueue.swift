@@ -110,6 +110,9 @@ struct RequestQueue: Sendable {
         }
     }
 
+    /// The same for the list of requests.
+    mutating func askAgainForRequests() { askAgain { $0 == .requests } }
+
     private mutating func askAgain(_ isOutdated: (SyncCall) -> Bool) {
         for (id, call) in inFlight.sorted(by: { $0.key < $1.key }) where isOutdated(call) {
             inFlight[id] = nil

@@ -14,7 +14,7 @@ package enum SyncEvent: Sendable {
     /// The WebSocket has ended, or could not be opened.
     case closed
     case response(Int, SyncResponse)
-    /// The outbox has created a conversation.
+    /// The outbox has created a conversation, or accepted a request.
     case created(ConversationID)
     /// `wakeAt` has come.
     case time
@@ -22,6 +22,10 @@ package enum SyncEvent: Sendable {
     case look(ConversationID, HistoryPlace)
     case lookAtMembers(ConversationID)
     case lookAtRevisions(ConversationID, MessageID)
+    /// Somebody looks at the requests, and the copy does not know whether these are all.
+    case lookAtRequests
+    /// Somebody looks at a request. No change tells what happens in it, so it is read again.
+    case lookAgain(ConversationID)
     /// People are shown.
     case show([UserID])
     /// Bring the copy up to date once, without a WebSocket, such as when the application was woken in the background.
@@ -42,6 +46,7 @@ package enum SyncCall: Hashable, Sendable {
     case revisions(ConversationID, MessageID)
     case settings
     case blocks
+    case requests
     /// `versions`: those that the copy has. Whoever makes the call knows them.
     case profiles([UserID], versions: [Int64] = [])
     case sync(since: String?)
@@ -53,7 +58,7 @@ package enum SyncCall: Hashable, Sendable {
         case .conversation(let id), .changes(let id, _), .history(let id, _), .members(let id, _),
             .revisions(let id, _), .digest(let id, _):
             id
-        case .conversations, .settings, .blocks, .profiles, .sync: nil
+        case .conversations, .settings, .blocks, .requests, .profiles, .sync: nil
         }
     }
 }
@@ -75,6 +80,7 @@ package enum SyncResponse: Sendable {
     case revisions(Revisions)
     case settings(Settings)
     case blocks(BlockList)
+    case requests(MessageRequestList)
     case profiles(ProfileList)
     case sync(SyncPage)
     case digest(HistoryDigest)

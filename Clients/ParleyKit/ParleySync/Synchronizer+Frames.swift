@@ -95,7 +95,11 @@ extension Synchronizer {
         case .known(.conversationRemoved):
             forget(id)
             removed.insert(id)
+        case .known(.request), .known(.conversationLeft):
+            // Of one that the user leaves a change tells, too; of a request that was taken back nothing else does.
+            requests.askAgainForRequests()
         case .known(.blocked):
+            requests.askAgainForRequests()
             // A window of the direct conversation ended or began, which no change tells.
             requests.askAgainForConversations(of: id)
             if change.blocked == false {
@@ -114,6 +118,9 @@ extension Synchronizer {
         listed?.insert(id)
         if streams[id] == nil { add(id, Stream(cursor: lastSeq), isLatest: true) }
         requests.askAgainForHistory(of: id)
+        // A request that is shown may have been read again just before it was accepted.
+        requests.askAgainForConversations(of: id)
+        requests.askAgainForRequests()
         askAbout(id)
     }
 
@@ -140,6 +147,7 @@ extension Synchronizer {
         step.writes += [.listComplete(false), .outdated(nil, 1...Int64.max)]
         requests.askAgainForHistory()
         requests.askAgainForConversations()
+        requests.askAgainForRequests()
         requests.ask(.settings)
         requests.ask(.blocks)
     }

@@ -10,7 +10,7 @@ extension Synchronizer {
         requests.succeeded()
         switch (call, response) {
         case (.conversations(let before), .conversations(let page)): take(page, isFirst: before == nil, now, &step)
-        case (.conversation, .conversation(let conversation)): takeFollowed(conversation, now, &step)
+        case (.conversation, .conversation(let conversation)): takeAsked(conversation, now, &step)
         case (.changes(let id, let after), .changes(let page)): take(page, of: id, after: after, now, &step)
         case (.history(let id, let place), .history(let page)):
             step.writes.append(.history(id, page, place: place))
@@ -19,6 +19,7 @@ extension Synchronizer {
             step.writes.append(.revisions(id, message, list.revisions))
         case (.settings, .settings(let settings)): step.writes.append(.settings(settings))
         case (.blocks, .blocks(let list)): step.writes.append(.blocks(list.users.map(\.userId), useq: nil))
+        case (.requests, .requests(let list)): take(list, now, &step)
         case (.profiles, .profiles(let list)):
             if !list.profiles.isEmpty { step.writes.append(.profiles(list.profiles)) }
         case (.sync, .sync(let page)): take(page, now, &step)
@@ -51,11 +52,39 @@ extension Synchronizer {
         case .sync:
             isCatchingUp = false
             listed = nil
+        // A server without requests.
+        case .requests: step.writes.append(.requests([]))
         case .history, .members, .revisions, .settings, .blocks, .profiles, .digest: break
         }
     }
 
     // MARK: Conversations
+
+    private mutating func takeAsked(_ conversation: Conversation, _ now: Duration, _ step: inout SyncStep) {
+        let id = conversation.id
+        if conversation.request == true {
+            // Of a request there is no stream.
+            if streams[id] != nil {
+                forget(id)
+                step.writes.append(.discard(id))
+            }
+            unknown.remove(id)
+            sinceAsked[id] = nil
+            step.writes.append(.conversation(conversation, follows: false))
+        } else if !conversation.isMember, streams[id] == nil, !unknown.contains(id) {
+            // A request that was read again, and was declined meanwhile.
+            step.writes.append(.discard(id))
+        } else {
+            takeFollowed(conversation, now, &step)
+        }
+    }
+
+    /// What the user is in is no request any more.
+    private mutating func take(_ list: MessageRequestList, _ now: Duration, _ step: inout SyncStep) {
+        step.writes.append(.requests(list.requests.filter { streams[$0.conversation.id] == nil }))
+        // Who was nobody's business before can be read now.
+        profiles.allChanged(at: now)
+    }
 
     mutating func takeFollowed(_ conversation: Conversation, _ now: Duration, _ step: inout SyncStep) {
         let id = conversation.id

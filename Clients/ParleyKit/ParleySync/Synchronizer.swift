@@ -132,6 +132,8 @@ package struct Synchronizer: Sendable {
         case .look(let id, let place): requests.ask(.history(id, place), first: true)
         case .lookAtMembers(let id): requests.ask(.members(id, after: nil), first: true)
         case .lookAtRevisions(let id, let message): requests.ask(.revisions(id, message), first: true)
+        case .lookAtRequests: requests.ask(.requests)
+        case .lookAgain(let id): requests.ask(.conversation(id))
         case .show(let users): show(users, at: now)
         case .catchUp: catchUp(&step)
         case .compare(let id): requests.ask(.digest(id, after: 0))
@@ -167,12 +169,15 @@ package struct Synchronizer: Sendable {
         if requests.takeTokenDue(at: now) { step.token = .fresh }
     }
 
-    /// The stream tells of it, too, unless the server was restored in between. Without a session the next one asks.
+    /// The outbox has created a conversation, or accepted a request. The stream tells of it, too, unless the server was restored
+    /// in between. Without a session the next one asks.
     private mutating func created(_ id: ConversationID, _ now: Duration) {
         // Who was nobody's business before can be read now.
         profiles.allChanged(at: now)
         guard streams[id] == nil else { return }
         unknown.insert(id)
+        // A request may have been read again just before it was accepted.
+        requests.askAgainForConversations(of: id)
         if phase == .live { requests.ask(.conversation(id)) }
     }
 

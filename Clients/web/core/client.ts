@@ -68,6 +68,9 @@ export interface ConversationRow {
   previewState?: RowState;
   /** What is being written, on whichever device. */
   draft?: Draft;
+  /** The user is asked about it, and has not decided; who asks, if it is known. */
+  request?: "waiting" | "declined";
+  requester?: UserId;
   isMember: boolean;
   /** The other user of a direct conversation is blocked. */
   isBlocked: boolean;
@@ -224,6 +227,8 @@ export interface ParleyClient {
   readonly names: UserNames;
   /** By name. In groups nothing is shown of what they write and do. */
   readonly blockedUsers: Watched<UserId[]>;
+  /** What people ask whom the user does not know, the latest first. In no list of conversations, count or search. */
+  readonly requests: Watched<ConversationRow[]>;
   readonly limits: Watched<Limits | null>;
   /** Null where files cannot be sent. As the server said last, so that it is known without a connection. */
   readonly fileLimits: Watched<FileLimits | null>;
@@ -244,6 +249,8 @@ export interface ParleyClient {
   /** Null until the copy knows it. */
   conversation(id: ConversationId): Watched<ConversationRow | null>;
   timeline(id: ConversationId, anchor?: TimelineAnchor): TimelineWindow;
+  /** They are shown: the server does not tell of each one. */
+  lookAtRequests(): void;
   receipts(id: ConversationId): Watched<ReceiptsView | null>;
   members(id: ConversationId): Watched<MembersView>;
   conversationSettings(id: ConversationId): Watched<ConversationSettings | null>;
@@ -281,6 +288,10 @@ export interface ParleyClient {
   unmarkUnread(id: ConversationId): Promise<void>;
   /** Blocks a user, who does not learn of it, or ends that. */
   block(user: UserId, isBlocked: boolean): Promise<void>;
+  /** Becomes a member, since the request was made. So does who sends a message or reacts. */
+  accept(id: ConversationId): Promise<void>;
+  /** Sees nothing more of it. Nobody is told. */
+  decline(id: ConversationId): Promise<void>;
   setSettings(settings: NewSettings): Promise<void>;
   /** Null inherits the user's own setting. */
   setReadReceipts(id: ConversationId, on: boolean | null): Promise<void>;

@@ -27,6 +27,7 @@ export class FakeClient implements ParleyClient {
   readonly unreadTotal = new Emitter(3);
   readonly settings = new Emitter<Settings | null>({ readReceipts: true, presence: true });
   readonly blockedUsers = new Emitter<UserId[]>([]);
+  readonly requests = new Emitter<ConversationRow[]>([]);
   readonly names = new Names(() => {});
   readonly limits = new Emitter<Limits | null>({
     textBytes: 16_384,
@@ -228,6 +229,16 @@ export class FakeClient implements ParleyClient {
   block(user: UserId, isBlocked: boolean) {
     const others = this.blockedUsers.value.filter((other) => other !== user);
     this.blockedUsers.set(isBlocked ? [...others, user].sort() : others);
+    return this.done();
+  }
+
+  lookAtRequests() {}
+
+  accept() {
+    return this.done();
+  }
+
+  decline() {
     return this.done();
   }
 

@@ -37,8 +37,7 @@ export function messagePath(id: string, message: string): string {
 /** `versions`: those of the profiles that the copy has. */
 export function syncRequest(call: SyncCall, versions?: number[]): HTTPRequest {
   if (call.call === "conversations") return get("/v1/conversations", { limit: 200, before: call.before });
-  if (call.call === "settings") return get("/v1/settings");
-  if (call.call === "blocks") return get("/v1/blocks");
+  if (call.call === "settings" || call.call === "blocks" || call.call === "requests") return get(`/v1/${call.call}`);
   if (call.call === "profiles") {
     return get("/v1/profiles", { ids: `${call.users}`, versions: versions && `${versions}` });
   }
@@ -68,7 +67,7 @@ export function outboxRequest(rows: OutboxCall): HTTPRequest {
   const [row] = rows as [OutboxRow];
   if (rows.length === 1) return rowRequest(row);
   const messages = rows.map((row) => ({ conversationId: row.conversationId, ...newMessage(row) }));
-  return { method: "POST", path: "/v1/messages:batch", body: { messages } };
+  return call("POST", "/v1/messages:batch", { messages });
 }
 
 function newMessage({ messageId: id, write }: NewWrite) {
@@ -86,11 +85,13 @@ function newMessage({ messageId: id, write }: NewWrite) {
   };
 }
 
+function call(method: HTTPRequest["method"], path: string, body?: unknown): HTTPRequest {
+  return { method, path, body };
+}
+
 function markRequest(mark: Mark, path: string): HTTPRequest {
-  const put = (name: string, value: unknown, body?: unknown): HTTPRequest =>
-    value === null || value === false
-      ? { method: "DELETE", path: `${path}/${name}` }
-      : { method: "PUT", path: `${path}/${name}`, body };
+  const put = (name: string, value: unknown, body?: unknown) =>
+    value === null || value === false ? call("DELETE", `${path}/${name}`) : call("PUT", `${path}/${name}`, body);
   switch (mark.of) {
     case "muted":
       return put("mute", mark.until, { until: mark.until });
@@ -103,52 +104,59 @@ function markRequest(mark: Mark, path: string): HTTPRequest {
   }
 }
 
+/** What is repeatable by itself: by an id of its own, or as it is written again with what is new. */
+const withoutKey = ["send", "read", "create", "draft"];
+
 function rowRequest(row: OutboxRow): HTTPRequest {
-  const { write, conversationId, idempotencyKey } = row;
+  const request = plainRequest(row);
+  return withoutKey.includes(row.write.kind) ? request : { ...request, idempotencyKey: row.idempotencyKey };
+}
+
+function plainRequest(row: OutboxRow): HTTPRequest {
+  const { write, conversationId } = row;
   const path = conversationPath(conversationId);
   const message = messagePath(conversationId, row.messageId ?? "");
   switch (write.kind) {
     case "send":
-      return { method: "POST", path: `${path}/messages`, body: newMessage(row) };
+      return call("POST", `${path}/messages`, newMessage(row));
     case "read":
-      return { method: "POST", path: `${path}/receipts`, body: { readSeq: write.seq } };
+      return call("POST", `${path}/receipts`, { readSeq: write.seq });
     case "create": {
       const { members, title } = write;
-      return { method: "POST", path: "/v1/conversations", body: { id: conversationId, kind: "group", members, title } };
+      return call("POST", "/v1/conversations", { id: conversationId, kind: "group", members, title });
     }
     case "edit":
-      return { method: "PATCH", path: message, body: { text: write.text }, idempotencyKey };
+      return call("PATCH", message, { text: write.text });
     case "delete":
-      return { method: "DELETE", path: `${message}?scope=${write.scope}`, idempotencyKey };
-    case "tapback": {
-      if (write.tapback === null) return { method: "DELETE", path: `${message}/tapback`, idempotencyKey };
-      return { method: "PUT", path: `${message}/tapback`, body: { kind: write.tapback }, idempotencyKey };
-    }
+      return call("DELETE", `${message}?scope=${write.scope}`);
+    case "tapback":
+      if (write.tapback === null) return call("DELETE", `${message}/tapback`);
+      return call("PUT", `${message}/tapback`, { kind: write.tapback });
     case "clear":
-      return { method: "DELETE", path: `${path}/history?through=${write.through}`, idempotencyKey };
+      return call("DELETE", `${path}/history?through=${write.through}`);
     case "rename":
-      return { method: "PATCH", path, body: { title: write.title }, idempotencyKey };
+      return call("PATCH", path, { title: write.title });
     case "member": {
       const member = `${path}/members/${encodeURIComponent(write.user)}`;
-      if (write.isRemoved) return { method: "DELETE", path: member, idempotencyKey };
-      return { method: "PUT", path: member, body: { role: write.role }, idempotencyKey };
+      return write.isRemoved ? call("DELETE", member) : call("PUT", member, { role: write.role });
     }
     case "unlist":
-      return { method: "DELETE", path, idempotencyKey };
+      return call("DELETE", path);
     case "settings":
-      return { method: "PUT", path: "/v1/settings", body: write.settings, idempotencyKey };
-    case "conversationSettings": {
-      return { method: "PUT", path: `${path}/settings`, body: write.settings, idempotencyKey };
-    }
-    case "block": {
-      const method = write.isBlocked ? "PUT" : "DELETE";
-      return { method, path: `/v1/blocks/${encodeURIComponent(write.user)}`, idempotencyKey };
-    }
+      return call("PUT", "/v1/settings", write.settings);
+    case "conversationSettings":
+      return call("PUT", `${path}/settings`, write.settings);
+    case "block":
+      return call(write.isBlocked ? "PUT" : "DELETE", `/v1/blocks/${encodeURIComponent(write.user)}`);
+    case "accept":
+      return call("PUT", `${path}/acceptance`);
+    case "decline":
+      return call("DELETE", `${path}/acceptance`);
     case "draft": {
       const body = kept(write.draft);
-      return { method: body ? "PUT" : "DELETE", path: `${path}/draft`, body };
+      return call(body ? "PUT" : "DELETE", `${path}/draft`, body);
     }
     case "mark":
-      return { ...markRequest(write.mark, path), idempotencyKey };
+      return markRequest(write.mark, path);
   }
 }

@@ -7,6 +7,7 @@ import { shownDraft } from "./copy/drafts.ts";
 import { isArchived, isMuted, shownMarks } from "./copy/marks.ts";
 import { messagesBefore } from "./copy/messages.ts";
 import { outboxOf } from "./copy/outbox-rows.ts";
+import { answerIn, isRequest } from "./copy/requests.ts";
 import { unsentMessage } from "./copy/timeline.ts";
 import { LiveQueries, LiveQuery } from "./live.ts";
 import type { SyncEvent } from "./sync/events.ts";
@@ -31,6 +32,11 @@ export async function conversationRow(rows: Reading, head: ConversationRecord): 
   const title = renamed?.kind === "rename" ? renamed.title : head.title;
   const marks = shownMarks(head, pending);
   const others = members.map((member) => member.userId).filter((user) => user !== userId).slice(0, namesShown);
+  const answer = isRequest(account, head.id) ? answerIn(pending) ?? "waiting" : undefined;
+  const request = answer === "accepted" ? undefined : answer;
+  const requester = answer && account.requests!.asked[head.id];
+  // Before the members are loaded.
+  if (!others.length && head.kind === "direct" && requester) others.push(requester);
   return {
     id: head.id,
     conversation: { ...conversationOf({ ...head, title }), ...marks },
@@ -38,7 +44,9 @@ export async function conversationRow(rows: Reading, head: ConversationRecord): 
     preview: isPending ? unsentMessage(unsent, head.id, userId) : lastMessage,
     previewState: isPending ? unsent.state === "failed" ? "failed" : "sending" : lastMessage && "stored",
     draft: shownDraft(head, pending),
-    isMember: head.windows.at(-1)?.to === undefined,
+    request,
+    requester,
+    isMember: !request && head.windows.at(-1)?.to === undefined,
     isBlocked: head.kind === "direct" && !!blocked?.includes(others[0] ?? ""),
     isMuted: isMuted(marks),
     isArchived: isArchived(marks, lastMessage?.seq ?? 0),
@@ -83,7 +91,16 @@ async function createdRow(rows: Reading, id: ConversationId): Promise<Conversati
 
 export async function oneRow(rows: Reading, id: ConversationId): Promise<ConversationRow | null> {
   const head = await rows.get("conversations", id);
-  return head?.headSeq ? await conversationRow(rows, head) : await createdRow(rows, id);
+  if (!head?.headSeq) return await createdRow(rows, id);
+  const row = await conversationRow(rows, head);
+  return row.request === "declined" ? null : row;
+}
+
+/** What the user is asked about, without conversations with those whom they have blocked. */
+export async function requestRows(rows: Reading): Promise<ConversationRow[]> {
+  const ids = Object.keys((await accountOf(rows)).requests?.asked ?? {});
+  const all = await Promise.all(ids.map((id) => oneRow(rows, id)));
+  return all.filter((row) => row?.request && !row.isBlocked) as ConversationRow[];
 }
 
 /** Which conversations are pinned, and where, with what waits in the outbox. */
@@ -158,7 +175,8 @@ export function conversationList(
           known.set(head.id, row);
           queries.refreshAtEndOfMute(head.id, row.conversation.mutedUntil);
         }
-        if (known.get(head.id)!.isArchived === (folder === "archive")) heads.push(head);
+        const { isArchived, request } = known.get(head.id)!;
+        if (!request && isArchived === (folder === "archive")) heads.push(head);
       }
       if (heads.length > count || all.length < limit) {
         return { heads: heads.slice(0, count), hasMore: heads.length > count };

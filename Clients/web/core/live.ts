@@ -12,6 +12,8 @@ interface Live {
   isTouched(touched: Touched): boolean;
   refresh(): void;
   close(): void;
+  /** While it is read. */
+  readonly reading?: Promise<void>;
 }
 
 /** Those of one tab. */
@@ -25,6 +27,12 @@ export class LiveQueries {
 
   touched(touched: Touched): void {
     for (const query of [...this.all]) if (query.isTouched(touched)) query.refresh();
+  }
+
+  /** Ends when what is shown is not older than what has been written so far. */
+  async settled(): Promise<void> {
+    // What had begun before is followed by another one.
+    for (let i = 0; i < 2; i++) await Promise.all([...this.all].map((query) => query.reading));
   }
 
   /** Has what shows the conversation read again when its mute ends. */
@@ -67,7 +75,7 @@ export interface LiveOptions {
  * same object.
  */
 export class LiveQuery<Value> extends Emitter<Value> {
-  private isReading = false;
+  reading?: Promise<void>;
   private isStale = false;
   /** Takes it out of the queries; undefined while it is not among them. */
   private remove?: () => void;
@@ -101,12 +109,11 @@ export class LiveQuery<Value> extends Emitter<Value> {
   }
 
   refresh(): void {
-    if (this.isReading) this.isStale = true;
-    else this.read();
+    if (this.reading) this.isStale = true;
+    else if (this.remove) this.reading = this.read();
   }
 
   private async read(): Promise<void> {
-    this.isReading = true;
     const wait = this.readAt + (this.options.pause ?? 30) - performance.now();
     if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
     this.isStale = false;
@@ -118,8 +125,7 @@ export class LiveQuery<Value> extends Emitter<Value> {
       if (this.remove) console.warn("parley: the copy cannot be read", error);
     }
     this.readAt = performance.now();
-    this.isReading = false;
-    if (this.isStale && this.remove) this.read();
+    this.reading = this.isStale && this.remove ? this.read() : undefined;
   }
 }
 

@@ -115,6 +115,16 @@ export interface Conversation {
   archived?: boolean;
   markedUnread?: boolean;
   draft?: KeptDraft;
+  /** The user is asked about it, reads it, and is no member. */
+  request?: true;
+}
+
+/** A conversation that somebody whom the user does not know brought them into. */
+export interface MessageRequest {
+  at: Time;
+  /** Absent where a block that ended left it to the user. */
+  userId?: UserId;
+  conversation: Conversation;
 }
 
 /** What the user has written and not sent, and when the server got it. */
@@ -174,6 +184,7 @@ export interface PrivateChange {
   blocked?: boolean;
   profileVersion?: number;
   draft?: KeptDraft;
+  waiting?: boolean;
 }
 
 /** What a user is called, as far as the caller may read it. Its picture is not shown: whose host it is learns who looks. */

@@ -6,13 +6,15 @@ import type { ProfileRecord, Reading } from "./copy/database.ts";
 import { eraseIndexedDB } from "./copy/indexeddb.ts";
 import { messagesBefore } from "./copy/messages.ts";
 import { membersOf, receiptsOf } from "./copy/receipts.ts";
+import { isRequest } from "./copy/requests.ts";
 import { conversationPath, get, messagePath } from "./http.ts";
 import { Hub } from "./hub.ts";
-import { conversationList, oneRow, unreadTotal } from "./lists.ts";
+import { conversationList, oneRow, requestRows, unreadTotal } from "./lists.ts";
 import { type LiveOptions, LiveQuery } from "./live.ts";
 import type * as model from "./model.ts";
 import { openCopy } from "./opening.ts";
 import { resultsOf, searchCopy, shownResults } from "./search.ts";
+import type { SyncEvent } from "./sync/events.ts";
 import { LiveTimeline } from "./timeline-window.ts";
 import { Emitter } from "./watched.ts";
 import { Writing } from "./writing.ts";
@@ -57,6 +59,14 @@ class Parley extends Writing implements kit.ParleyClient {
     isAccount,
     async (rows) => (await accountOf(rows)).blocked ?? [],
   );
+  readonly requests = this.watch<kit.ConversationRow[]>(
+    [],
+    (to) => to.account || to.outbox || this.areShown([...to.conversations, ...to.members]),
+    async (rows) => {
+      if (!(await accountOf(rows)).requests?.isWhole) this.lookAtRequests();
+      return await requestRows(rows);
+    },
+  );
   readonly names = this.hub.names;
   readonly settings = this.watch<model.Settings | null>(null, (to) => to.account || to.outbox, settingsOf);
   readonly unreadTotal = this.watch(
@@ -96,11 +106,29 @@ class Parley extends Writing implements kit.ParleyClient {
   }
 
   conversations(limit = 50, folder: kit.Folder = "inbox"): kit.ConversationList {
-    return conversationList(this.hub.queries, limit, (event) => this.hub.tell({ tell: "event", event }), folder);
+    return conversationList(this.hub.queries, limit, (event) => this.post(event), folder);
+  }
+
+  private post(event: SyncEvent): void {
+    this.hub.tell({ tell: "event", event });
   }
 
   private lookAtMembers(conversation: Id): void {
-    this.hub.tell({ tell: "event", event: { type: "lookAtMembers", conversation } });
+    this.post({ type: "lookAtMembers", conversation });
+  }
+
+  lookAtRequests(): void {
+    this.post({ type: "lookAtRequests" });
+  }
+
+  private areShown(ids: Id[]): boolean {
+    return this.requests.value.some(({ id }) => ids.includes(id));
+  }
+
+  private async readAgain(conversation: Id): Promise<void> {
+    if (document.hidden) return;
+    const account = await this.hub.database.read(accountOf);
+    if (isRequest(account, conversation)) this.post({ type: "lookAgain", conversation });
   }
 
   conversation(id: Id): kit.Watched<kit.ConversationRow | null> {
@@ -112,7 +140,8 @@ class Parley extends Writing implements kit.ParleyClient {
     const { hub } = this;
     const timeline = new LiveTimeline(id, {
       queries: hub.queries,
-      look: (place) => hub.tell({ tell: "event", event: { type: "look", conversation: id, place } }),
+      look: (place) => this.post({ type: "look", conversation: id, place }),
+      readAgain: () => void this.readAgain(id),
       find: (message) => this.find(id, message),
       whenConnected: hub.whenConnected,
     }, anchor);
@@ -129,7 +158,7 @@ class Parley extends Writing implements kit.ParleyClient {
     const wasAway = head && (head.windows.length > 1 || head.windows.at(-1)?.to !== undefined);
     if (!wasAway || this.compared.has(id)) return;
     this.compared.add(id);
-    this.hub.tell({ tell: "event", event: { type: "compare", conversation: id } });
+    this.post({ type: "compare", conversation: id });
   }
 
   private async find(id: Id, message: model.MessageId): Promise<number | undefined> {

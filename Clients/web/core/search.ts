@@ -3,6 +3,7 @@ import { hiddenIn, isShown } from "./copy/blocks.ts";
 import { accountOf } from "./copy/copy.ts";
 import type { Reading } from "./copy/database.ts";
 import { rangeAt } from "./copy/ranges.ts";
+import { isRequest } from "./copy/requests.ts";
 import type { ConversationId, SearchPage } from "./model.ts";
 
 const mostResults = 50;
@@ -42,6 +43,7 @@ export async function searchCopy(rows: Reading, words: string, id?: Conversation
   const account = await accountOf(rows);
   const found: SearchResult[] = [];
   for (const conversation of id === undefined ? await latest(rows) : [id]) {
+    if (isRequest(account, conversation)) continue;
     const { unsureThrough = 0, ranges = [], kind = "" } = await rows.get("conversations", conversation) ?? {};
     const isHidden = hiddenIn(account, { kind });
     const query = { from: [conversation, 1], to: [conversation, []], isDescending: true, limit: messagesRead };

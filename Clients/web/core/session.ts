@@ -176,7 +176,8 @@ export class Session {
 
   private async store(body: (copy: CopyWriter) => Promise<void>): Promise<void> {
     const touched = await CopyWriter.run(this.database, body);
-    this.copyBackoff.succeeded();
+    // Where there is no room, a transaction that writes nothing succeeds all the same.
+    if (touched.account || touched.conversations.length) this.copyBackoff.succeeded();
     if (!this.isClosed) this.listener.touched(touched);
   }
 
@@ -248,11 +249,12 @@ export class Session {
 
   private async sendRows(): Promise<void> {
     this.hasNewRows = false;
-    const rows = await this.database.read(sendable);
-    const calls = this.sender.plan(rows, this.outside.now());
-    if (!calls.length) return;
-    const keys = calls.flatMap(({ call }) => call).filter(({ wasTried }) => !wasTried).map(({ key }) => key);
-    if (keys.length) await this.store((copy) => markTried(copy, keys));
+    let calls: ReturnType<OutboxSender["plan"]> = [];
+    // In one transaction: what the user changes or takes back is either not in a request, or known to be in one.
+    await CopyWriter.run(this.database, async (copy) => {
+      calls = this.sender.plan(await sendable(copy.rows), this.outside.now());
+      for (const { call } of calls) await markTried(copy, call);
+    });
     for (const { id, call } of calls) {
       this.request(outboxRequest(call), (response) => {
         this.responses.push({ id, response });
@@ -264,14 +266,15 @@ export class Session {
   private async handleResponses(): Promise<void> {
     const { id, response } = this.responses.shift()!;
     const step = this.sender.handle(response, id, this.outside.now());
+    const begun: ConversationId[] = [];
     await this.store(async (copy) => {
-      for (const { row, body } of step.completed) await complete(copy, row, body);
+      for (const { row, body } of step.completed) {
+        if (await complete(copy, row, body)) begun.push(row.conversationId);
+      }
       for (const { row, problem } of step.refused) await refuse(copy, row, problem);
     });
     if (step.needsFreshToken) this.needToken(true);
-    for (const { row } of step.completed) {
-      if (row.write.kind === "create") this.post({ type: "created", conversation: row.conversationId });
-    }
+    for (const conversation of begun) this.post({ type: "created", conversation });
     this.hasNewRows = true;
   }
 

@@ -13,6 +13,7 @@ import { Emitter } from "./watched.ts";
 const step = 50;
 /** More rows than this a window does not hold: those on the other side are let go. */
 const most = 400;
+const betweenReadings = 10_000;
 /** A page that did not close its gap is asked for again after this time. */
 const betweenLooks = 5_000;
 
@@ -22,6 +23,8 @@ export interface TimelineSource {
   look(place: Place): void;
   /** Has a message loaded that somebody wants to see, and tells where it is. */
   find(message: MessageId): Promise<number | undefined>;
+  /** Has a request read again, as nothing tells what happens in it. */
+  readAgain(): void;
   /** Those who want to know when there is a session to ask. */
   whenConnected: Set<() => void>;
 }
@@ -45,6 +48,7 @@ export class LiveTimeline extends Emitter<TimelineView> implements TimelineWindo
   /** An extension is being read: another one waits for it. */
   private isMoving = false;
   private isClosed = false;
+  private timer = setInterval(() => this.source.readAgain(), betweenReadings);
 
   constructor(private id: ConversationId, private source: TimelineSource, anchor: TimelineAnchor) {
     super({ rows: [], isLoaded: false, hasMoreBefore: false, hasMoreAfter: false, isLoading: false }, false);
@@ -57,6 +61,7 @@ export class LiveTimeline extends Emitter<TimelineView> implements TimelineWindo
     );
     this.query.subscribe((page) => page && this.show(page));
     source.whenConnected.add(this.lookAgain);
+    source.readAgain();
     if (typeof anchor === "object") this.jump(anchor);
   }
 
@@ -185,6 +190,7 @@ export class LiveTimeline extends Emitter<TimelineView> implements TimelineWindo
 
   close(): void {
     this.isClosed = true;
+    clearInterval(this.timer);
     this.source.whenConnected.delete(this.lookAgain);
     this.query.close();
   }

@@ -159,6 +159,14 @@ export class Writing {
     return this.enqueue({ kind: "block", user, isBlocked, after: 0 });
   }
 
+  accept(id: Id): Promise<void> {
+    return this.enqueue({ kind: "accept" }, id);
+  }
+
+  decline(id: Id): Promise<void> {
+    return this.enqueue({ kind: "decline" }, id);
+  }
+
   setSettings(settings: NewSettings): Promise<void> {
     return this.enqueue({ kind: "settings", settings });
   }
@@ -201,9 +209,12 @@ export class Writing {
     if (frame) this.hub.tell({ tell: "say", frame });
   }
 
-  setDraft(id: Id, draft?: Draft): Promise<void> {
-    this.hub.tell({ tell: "writing", id, isWriting: !!draft });
-    return this.enqueue({ kind: "draft", draft }, id);
+  async setDraft(id: Id, draft?: Draft): Promise<void> {
+    if (draft) this.hub.tell({ tell: "writing", id, isWriting: true });
+    await this.enqueue({ kind: "draft", draft }, id);
+    // Not before: the draft that ends would be put.
+    if (!draft) this.putDraft(id);
+    await this.hub.queries.settled();
   }
 
   putDraft(id: Id): void {

@@ -60,8 +60,8 @@ export class Composer extends HTMLElement {
   #kept?: Draft;
   /** As the copy showed it last. */
   #shown?: Draft;
-  /** The copy does not show it yet: what it shows is older. */
-  #isKeeping = false;
+  /** How many drafts the copy does not show yet: what it shows is older. */
+  #keeping = 0;
 
   open(client: ParleyClient, id: ConversationId, host: ComposerHost): void {
     [this.#client, this.#id, this.#host] = [client, id, host];
@@ -263,12 +263,13 @@ export class Composer extends HTMLElement {
   async #saveDraft(): Promise<void> {
     if (isSame(this.#draft, this.#kept)) return;
     this.#kept = this.#draft;
-    this.#isKeeping = !isSame(this.#kept, this.#shown);
+    this.#keeping++;
     await this.#client.setDraft(this.#id, this.#kept).catch((error) => {
       console.warn("parley: the draft is not kept", error);
-      // It stays in its field.
-      [this.#kept, this.#isKeeping] = [this.#shown, false];
+      this.#kept = this.#shown; // It stays in its field.
     });
+    this.#keeping--;
+    this.takeDraft(this.#shown);
   }
 
   #turnAway(): void {
@@ -279,8 +280,7 @@ export class Composer extends HTMLElement {
   /** Takes over what was written elsewhere, or that it was sent, unless the user is writing here. */
   takeDraft(draft?: Draft): void {
     this.#shown = draft;
-    if (isSame(draft, this.#kept)) return void (this.#isKeeping = false);
-    if (this.#isKeeping || !isSame(this.#draft, this.#kept)) return;
+    if (this.#keeping || isSame(draft, this.#kept) || !isSame(this.#draft, this.#kept)) return;
     this.#kept = draft;
     this.#replyTo = draft?.replyTo ?? null;
     const text = draft?.text ?? "";

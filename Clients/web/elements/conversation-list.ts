@@ -1,4 +1,4 @@
-import type { ConversationList, ConversationRow, Folder, ListView, ParleyClient } from "../core/client.ts";
+import type { ConversationRow, Folder, ListView, ParleyClient } from "../core/client.ts";
 import { type ConversationId, forEver, type Time } from "../core/model.ts";
 import { avatar } from "./avatar.ts";
 import { setBlocked } from "./blocking.ts";
@@ -26,29 +26,36 @@ interface Shown {
 
 /**
  * The conversations, the pinned and then the latest first, as a listbox: arrows move, what is chosen is opened, and a menu by
- * right click, long press or the menu key has what the user keeps to themselves about one. A button shows the archive.
+ * right click, long press or the menu key has what the user keeps to themselves about one. A button shows the archive, and
+ * above the list another one what people ask whom the user does not know.
  */
 export class Conversations extends HTMLElement {
   onopen: (id: ConversationId) => void = () => {};
   #client!: ParleyClient;
   #endings = new Endings();
-  #source!: ConversationList;
+  #view: ListView<ConversationRow> = { rows: [], isLoaded: false, hasMore: false };
+  #extend = () => {};
   #shown = new Map<ConversationId, Shown>();
   #selected: ConversationId | null = null;
   #list = make("div.conversations", { role: "listbox", "aria-label": "Conversations" });
   #empty = make("p.empty", { hidden: true });
   #menu = new ActionMenu();
-  #folder: Folder = "inbox";
-  #folderButton = make("button.folder", { onclick: () => this.#showFolder() });
+  #folder: Folder | "requests" = "inbox";
+  #folderButton = make("button.folder", { onclick: () => this.#show(this.#folder === "inbox" ? "archive" : "inbox") });
+  #requests = make("button.folder", { onclick: () => this.#show("requests") });
   #ending = () => {};
 
   open(client: ParleyClient): void {
     this.#client = client;
-    this.append(this.#list, this.#empty, this.#folderButton, this.#menu);
+    this.append(this.#requests, this.#list, this.#empty, this.#folderButton, this.#menu);
     this.#watch();
     this.#endings.add(() => this.#ending());
-    const update = () => this.#update(this.#source.value);
-    this.#endings.add(onNewDay(update), client.names.subscribe(update));
+    const update = () => this.#update();
+    this.#endings.add(
+      onNewDay(update),
+      client.names.subscribe(update),
+      client.requests.subscribe((rows) => this.#showCount(rows.length)),
+    );
     on(this.#list, "keydown", (event) => this.#pressed(event));
     on(this.#list, "click", (event) => {
       const option = (event.target as Element).closest<HTMLElement>("[role=option]");
@@ -67,24 +74,42 @@ export class Conversations extends HTMLElement {
 
   #watch(): void {
     this.#ending();
-    this.#list.setAttribute("aria-label", this.#folder === "inbox" ? "Conversations" : "Archived conversations");
-    this.#folderButton.textContent = this.#folder === "inbox" ? "Archived" : "Back to conversations";
-    this.#empty.textContent = this.#folder === "inbox"
+    const [folder, client] = [this.#folder, this.#client];
+    this.#list.setAttribute(
+      "aria-label",
+      { inbox: "Conversations", archive: "Archived conversations", requests: "Requests" }[folder],
+    );
+    this.#folderButton.textContent = folder === "inbox" ? "Archived" : "Back to conversations";
+    this.#empty.textContent = folder === "inbox"
       ? "No conversations yet. Start one with the pencil above."
       : "Nothing is archived.";
-    const source = this.#source = this.#client.conversations(50, this.#folder);
+    this.#showCount(client.requests.value.length);
+    if (folder === "requests") {
+      client.lookAtRequests();
+      this.#extend = () => {};
+      this.#ending = client.requests.subscribe((rows) => this.#update({ rows, isLoaded: true, hasMore: false }));
+      return;
+    }
+    const source = client.conversations(50, folder);
+    this.#extend = () => source.extend();
     const end = source.subscribe((view) => this.#update(view));
     this.#ending = () => (end(), source.close());
   }
 
-  #showFolder(): void {
-    this.#folder = this.#folder === "inbox" ? "archive" : "inbox";
+  #show(folder: Folder | "requests"): void {
+    this.#folder = folder;
     this.#watch();
+  }
+
+  #showCount(count: number): void {
+    this.#requests.textContent = `Requests (${count})`;
+    this.#requests.hidden = !count || this.#folder !== "inbox";
+    if (!count && this.#folder === "requests") this.#show("inbox");
   }
 
   #openMenu(option: HTMLElement, at: { x: number; y: number } | null): void {
     const row = this.#shown.get(option.dataset.id!)?.row;
-    if (!row) return;
+    if (!row || row.request) return;
     const { id, isMuted, isArchived, isBlocked, conversation } = row;
     const other = conversation.kind === "direct" ? row.others[0] : undefined;
     const client = this.#client;
@@ -121,7 +146,7 @@ export class Conversations extends HTMLElement {
 
   select(id: ConversationId | null): void {
     this.#selected = id;
-    this.#update(this.#source.value);
+    this.#update();
     this.#shown.get(id ?? "")?.node.scrollIntoView({ block: "nearest" });
   }
 
@@ -129,7 +154,8 @@ export class Conversations extends HTMLElement {
     this.#options().find((option) => option.tabIndex === 0)?.focus();
   }
 
-  #update(view: ListView<ConversationRow>): void {
+  #update(view = this.#view): void {
+    this.#view = view;
     const ids = new Set(view.rows.map((row) => row.id));
     for (const id of this.#shown.keys()) if (!ids.has(id)) this.#shown.delete(id);
     arrange(this.#list, view.rows.map((row) => this.#node(row)));
@@ -145,12 +171,12 @@ export class Conversations extends HTMLElement {
     const before = this.#shown.get(row.id);
     if (before && before.row === row && before.key === key) return before.node;
     const node = before?.node ?? make("div", { role: "option", tabindex: "-1", "data-id": row.id });
-    this.#show(node, row);
+    this.#fill(node, row);
     this.#shown.set(row.id, { row, key, node });
     return node;
   }
 
-  #show(node: HTMLElement, row: ConversationRow): void {
+  #fill(node: HTMLElement, row: ConversationRow): void {
     const { names } = this.#client;
     const title = titleOf(row, names);
     const unread = row.conversation.unreadCount;
@@ -220,9 +246,7 @@ export class Conversations extends HTMLElement {
   }
 
   #extendNearEnd(): void {
-    if (this.#source.value.hasMore && this.scrollHeight - this.clientHeight - this.scrollTop < 600) {
-      this.#source.extend();
-    }
+    if (this.#view.hasMore && this.scrollHeight - this.clientHeight - this.scrollTop < 600) this.#extend();
   }
 
   // The keyboard.

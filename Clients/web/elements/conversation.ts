@@ -13,6 +13,7 @@ import { blockButton } from "./blocking.ts";
 import type { BubbleActions } from "./bubble.ts";
 import { Composer } from "./composer.ts";
 import { openDetails } from "./details.ts";
+import { confirm } from "./dialog.ts";
 import { Endings, iconButton, make, nodesOf, on, set } from "./dom.ts";
 import { ActionMenu, type MenuItem } from "./menu.ts";
 import { showReceipts, showRevisions, showTapbacks } from "./message-dialogs.ts";
@@ -60,6 +61,8 @@ export class ConversationView extends HTMLElement {
     });
     this.#endings.add(
       client.conversation(id).subscribe((row) => {
+        // A request that was declined, here or elsewhere, or taken back.
+        if (!row && this.#row?.request) this.onleft();
         this.#row = row;
         if (!row) return;
         this.#showHeading(row);
@@ -132,7 +135,8 @@ export class ConversationView extends HTMLElement {
     const { names } = this.#client;
     const title = titleOf(row, names);
     const isDirect = row.conversation.kind === "direct";
-    const key = `${title} ${row.others} ${row.conversation.memberCount} ${row.isMember} ${row.isBlocked}`;
+    const key =
+      `${title} ${row.others} ${row.conversation.memberCount} ${row.isMember} ${row.isBlocked} ${row.request}`;
     if (key === this.#shownWith) return;
     this.#shownWith = key;
     this.#heading.replaceChildren(...nodesOf(title));
@@ -152,17 +156,38 @@ export class ConversationView extends HTMLElement {
   }
 
   /** Whether one can write, and why not. */
-  #showWhetherOver({ isMember, isBlocked, others: [other] }: ConversationRow): void {
+  #showWhetherOver(row: ConversationRow): void {
+    const { isMember, isBlocked, request, others: [other] } = row;
     this.#composer.hidden = isBlocked || !isMember;
     this.#former.hidden = !isBlocked && isMember;
     this.#former.replaceChildren(
-      ...isBlocked
+      ...request ? this.#choices(row) : isBlocked
         ? [
           ...nodesOf(`You have blocked ${isolated(this.#client.names, other!)}. `),
           blockButton(this, this.#client, other!),
         ]
         : ["You are no longer in this conversation."],
     );
+  }
+
+  /** In the place of the composer: who asks, and what to do. */
+  #choices({ requester, conversation }: ConversationRow): (string | Node)[] {
+    const client = this.#client;
+    const who = requester ? isolated(client.names, requester) : "Somebody";
+    const deed = conversation.kind === "direct" ? "wants to write with you" : "has added you to this group";
+    const decline = async () => {
+      const text = "They are not told, and cannot ask you again about this.";
+      if (await confirm(this, "Decline the request?", text, "Decline")) await client.decline(this.#id);
+    };
+    return [
+      ...nodesOf(`${who} ${deed}, and does not see what you have read.`),
+      make(
+        "div.buttons",
+        requester && blockButton(this, client, requester),
+        make("button", { onclick: () => void decline() }, "Decline"),
+        make("button.filled", { onclick: () => void client.accept(this.#id) }, "Accept"),
+      ),
+    ];
   }
 
   #showPresence({ online, lastSeen }: Presence): void {
@@ -253,7 +278,7 @@ export class ConversationView extends HTMLElement {
     if (message.editedAt && isAlive) item("Show edits", () => this.#actions.showRevisions(row));
     if (row.isOwn && isAlive && row.state === "stored") item("Read by…", () => this.#actions.showReceipts(row));
     if (this.#hasTapbacks(row)) item("Show tapbacks", () => this.#actions.showTapbacks(row));
-    item("Delete for me", () => void this.#client.deleteForMe(this.#id, row.id), true);
+    if (!this.#row?.request) item("Delete for me", () => void this.#client.deleteForMe(this.#id, row.id), true);
     if (row.isOwn && isAlive && this.#isMember) {
       item("Delete for everyone", () => void this.#client.deleteForEveryone(this.#id, row.id), true);
     }

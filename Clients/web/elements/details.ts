@@ -29,7 +29,8 @@ export function openDetails(owner: Element, client: ParleyClient, id: Conversati
       name.replaceChildren(isGroup && row.isMember ? nameForm(row) : heading(row));
     }
     showPeople();
-    actions.replaceChildren(...actionsOf(row));
+    actions.replaceChildren(...row.request ? [] : actionsOf(row));
+    settings.hidden = !!row.request;
   };
   endings.add(
     conversation.subscribe(show),

@@ -10,8 +10,7 @@ export function openSettings(owner: Element, client: ParleyClient): void {
   const endings = new Endings();
   const switches = make("div");
   const blocked = make("div");
-  const self = client.userId.value ?? "";
-  const { names } = client;
+  const { names, userId } = client;
   const heading = make("div.heading");
   const profile = make("div");
   const dialog = openDialog(
@@ -26,10 +25,12 @@ export function openSettings(owner: Element, client: ParleyClient): void {
     make("div.actions", make("button.danger", { onclick: () => void signOut() }, "Sign out")),
   );
   on(dialog, "close", () => endings.end());
-  const { form, showName } = nameForm(client, self);
+  const { form, showName } = nameForm(client);
   const showPeople = () => {
+    const self = userId.value; // Null until the copy has been read.
+    if (!self) return;
     heading.replaceChildren(avatar([self], 64, names), make("h3", { dir: "auto", title: self }, names.of(self)));
-    showName();
+    showName(self);
     blocked.replaceChildren(blockedPeople(owner, client));
   };
   const showForm = () => {
@@ -38,6 +39,7 @@ export function openSettings(owner: Element, client: ParleyClient): void {
   };
   endings.add(
     client.limits.subscribe(showForm),
+    userId.subscribe(showPeople),
     names.subscribe(showPeople),
     client.blockedUsers.subscribe(showPeople),
   );
@@ -58,7 +60,7 @@ export function openSettings(owner: Element, client: ParleyClient): void {
 }
 
 /** What the user is called by others. The server has the last word on what may be a name. */
-function nameForm(client: ParleyClient, self: UserId) {
+function nameForm(client: ParleyClient) {
   const input = make("input", { type: "text", "aria-label": "Your name", placeholder: "Your name", dir: "auto" });
   const button = make("button", { type: "submit" }, "Save name");
   const problem = make("p.problem", { role: "alert", hidden: true });
@@ -75,7 +77,7 @@ function nameForm(client: ParleyClient, self: UserId) {
   });
   /** The present one, unless another one is being written. */
   let shown = "";
-  const showName = () => {
+  const showName = (self: UserId) => {
     const name = client.names.known(self) ?? "";
     if (input.value === shown) input.value = name;
     shown = name;

@@ -516,6 +516,131 @@ import Testing
         await parley.close()
     }
 
+    @Test("what a stranger asks is read while it is shown, and accepted in a tunnel; the other device has it, too")
+    func acceptsRequests() async throws {
+        let (world, pair) = try asking()
+        let phone = try await world.connected(file: "phone.db")
+        let tablet = try await world.connected(file: "tablet.db")
+        let talk = phone.conversation(pair)
+        for parley in [phone, tablet] {
+            let requests = await first(parley.requests) { $0.count == 1 }
+            #expect(requests?.first?.userId == carla && requests?.first?.row.preview?.message.text == "Hello")
+            #expect(await first(parley.requestCount) { _ in true } == 1)
+            #expect(await first(parley.conversations()) { !$0.rows.isEmpty }?.rows.map(\.id) == [world.group])
+        }
+        // No session tells of what comes: it is read again.
+        let timeline = talk.timeline()
+        let grows = Task { await first(timeline) { $0.texts == ["Hello", "Are you there?"] } }
+        #expect(await first(timeline) { $0.texts == ["Hello"] && !$0.isLoading } != nil)
+        ask("Are you there?", pair, world, 2)
+        #expect(await grows.value != nil)
+        try await talk.markRead(upTo: 3)
+        #expect(await first(phone.pendingWrites) { _ in true } == 0)
+        #expect(world.network.takeCalls().allSatisfy { $0 != "read" })
+
+        world.network.isReachable = false
+        try await talk.accept()
+        #expect(await first(phone.conversations()) { $0.rows.contains { $0.id == pair } } != nil)
+        #expect(await first(phone.requestCount) { $0 == 0 } != nil)
+        world.network.isReachable = true
+        await phone.connect()
+        await tablet.connect()
+        #expect(
+            await first(tablet.conversations()) { $0.rows.contains { $0.id == pair && $0.conversation.isMember } }
+                != nil)
+        #expect(await first(tablet.requestCount) { $0 == 0 } != nil)
+        ask("At last", pair, world, 3)
+        for parley in [phone, tablet] {
+            let all = await first(parley.conversation(pair).timeline()) {
+                $0.texts == ["Hello", "Are you there?", "At last"] && !$0.isLoading
+            }
+            #expect(all != nil)
+            await parley.close()
+        }
+    }
+
+    @Test("who answers accepts, and opening the conversation oneself does", arguments: [true, false])
+    func answersRequests(sends: Bool) async throws {
+        let (world, pair) = try asking()
+        let parley = try await world.connected()
+        #expect(await first(parley.requests) { $0.count == 1 } != nil)
+        if sends {
+            try await parley.conversation(pair).send("Hi")
+        } else {
+            #expect(try await parley.direct(with: carla).id == pair)
+        }
+        #expect(
+            await first(parley.conversations()) { $0.rows.contains { $0.id == pair && $0.conversation.isMember } }
+                != nil)
+        #expect(await first(parley.requestCount) { $0 == 0 } != nil)
+        #expect(await soon { world.network.withServer { $0.isMember(anna, pair) } })
+        await parley.close()
+    }
+
+    @Test("what is declined is gone on both devices, and the one who asks learns nothing")
+    func declinesRequests() async throws {
+        let (world, pair) = try asking()
+        let phone = try await world.connected(file: "phone.db")
+        let tablet = try await world.connected(file: "tablet.db")
+        for parley in [phone, tablet] { #expect(await first(parley.requestCount) { $0 == 1 } != nil) }
+        let before = world.network.withServer { $0.conversation(pair, for: carla) }
+        try await phone.conversation(pair).decline()
+        #expect(await first(phone.conversation(pair).info) { $0 == nil } != nil)
+        for parley in [phone, tablet] { #expect(await first(parley.requestCount) { $0 == 0 } != nil) }
+        #expect(await soon { world.network.withServer { $0.requests(of: anna).isEmpty } })
+        #expect(world.network.withServer { $0.conversation(pair, for: carla) } == before)
+        #expect(await first(tablet.conversations()) { !$0.rows.isEmpty }?.rows.map(\.id) == [world.group])
+        for parley in [phone, tablet] { await parley.close() }
+    }
+
+    @Test("the list is asked for once, not at each start, and again after days in which it was not told of each")
+    func asksForRequestsOnce() async throws {
+        let world = try FaceWorld()
+        let parley = try await world.connected()
+        #expect(await first(parley.requestCount) { $0 == 0 } != nil)
+        #expect(await soon { world.network.takeCalls().contains("ask /v1/requests") })
+        for _ in 0..<3 {
+            await parley.disconnect()
+            await parley.connect()
+            await world.online(parley)
+            #expect(await first(parley.requestCount) { $0 == 0 } != nil)
+        }
+        #expect(!world.network.takeCalls().contains("ask /v1/requests"))
+        await parley.disconnect()
+        world.network.withServer { $0.asksAboutStrangers = true }
+        // More private changes than the server keeps.
+        for number in UInt64(1)...20 {
+            world.network.withServer { server in
+                server.createGroup(ConversationID(UUIDBytes(high: 8, low: number)), by: carla, with: [anna], title: nil)
+            }
+        }
+        await parley.connect()
+        #expect(await first(parley.requestCount) { $0 == 20 } != nil)
+        await parley.close()
+    }
+
+    private var carla: UserID { UserID("carla")! }
+
+    /// A world in which carla, whom anna does not know, has written to her.
+    private func asking() throws -> (FaceWorld, ConversationID) {
+        let world = try FaceWorld()
+        let pair = world.network.withServer { [carla] server in
+            server.asksAboutStrangers = true
+            return server.direct(carla, anna).id
+        }
+        ask("Hello", pair, world, 1)
+        return (world, pair)
+    }
+
+    private func ask(_ text: String, _ pair: ConversationID, _ world: FaceWorld, _ number: UInt64) {
+        world.network.withServer { [carla] server in
+            let row = OutboxRow(
+                key: 1, conversation: pair, message: messageId(500 + number), write: send(text),
+                idempotencyKey: key(500 + number), at: time(1))
+            _ = server.carryOut(.single(row), by: carla)
+        }
+    }
+
     @Test("the conversation of two ends with a block, and goes on without what was sent meanwhile")
     func blocksInDirect() async throws {
         let world = try FaceWorld()

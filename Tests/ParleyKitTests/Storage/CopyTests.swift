@@ -298,6 +298,18 @@ import Testing
         #expect(try store.search("sunday").isEmpty)
     }
 
+    @Test("a change of a message that the user has deleted for themselves, before the copy was, does not bring it back")
+    func hiddenBefore() throws {
+        let store = try copy(lastSeq: 5)
+        let page = History(
+            messages: [1, 2, 4, 5].map { message($0) }, hasMoreBefore: false, hasMoreAfter: false, lastSeq: 5)
+        try store.apply([.history(talk, page, place: .newest)])
+        var edit = created(message(3, text: "edited", changeSeq: 6))
+        (edit.seq, edit.kind) = (6, .known(.messageEdited))
+        try store.apply([.change(edit, movesCursor: true)])
+        #expect(try store.texts() == ["text 1", "text 2", "text 4", "text 5"])
+    }
+
     @Test("receipts are what the server counted, or what the horizons say if that is more")
     func receipts() throws {
         let store = try copy()

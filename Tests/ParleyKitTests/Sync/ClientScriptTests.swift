@@ -96,6 +96,8 @@ private struct ScriptPlayer {
         case "lookAtMembers": .lookAtMembers(json["conversation"].conversation)
         case "lookAtRevisions":
             .lookAtRevisions(json["conversation"].conversation, try json["message"].decoded(MessageID.self))
+        case "lookAtRequests": .lookAtRequests
+        case "lookAgain": .lookAgain(json["conversation"].conversation)
         case "show": .show(json["users"].list.map { UserID($0.string!)! })
         case "compare": .compare(json["conversation"].conversation)
         case "differs":
@@ -152,6 +154,7 @@ private struct ScriptPlayer {
         case .discardAll: ["discardAll"]
         case .settings(let settings): ["settings", settings.readReceipts, settings.presence]
         case .blocks(let users, let useq): ["blocks", users.map(\.name), useq ?? NSNull()]
+        case .requests(let requests): ["requests", requests.map(\.conversation.id.description)]
         case .profiles(let profiles): ["profiles", profiles.map { [$0.userId.name, $0.version] as [Any] }]
         case .listComplete(let isComplete): ["listComplete", isComplete]
         case .syncCursor(let cursor): ["syncCursor", cursor]

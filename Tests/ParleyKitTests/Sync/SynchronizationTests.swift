@@ -69,6 +69,8 @@ private final class Run {
     /// What was written last on each device, by the device and the conversation; nil: sent or given up.
     var written: [String: String?] = [:]
     var lastDraft = 0
+    /// What users declined, whose drafts go with it.
+    var declined: Set<String> = []
 
     init(seed: UInt64, stores: StorePool, flaw: Flaw? = nil) {
         world = SimulatedWorld(seed: seed, stores: stores)
@@ -102,6 +104,7 @@ private final class Run {
         }
         conversations.append(world.server.direct(anna, ben).id)
         world.server.announcements = []
+        world.server.asksAboutStrangers = true
         for user in [anna, anna, ben, carla] {
             let device = try world.addDevice(of: user)
             if world.happens(80) { try device.start() }
@@ -117,6 +120,8 @@ private final class Run {
         let message = world.server.messages(of: id, for: device.user).randomElement(using: &world.random)
         if world.happens(10) { try device.show([anna, ben, carla]) }
         if world.happens(40) { try draft(by: index, in: id, parent: message?.id) }
+        if world.happens(20) { try device.lookAtRequests() }
+        if world.happens(15) { try decide(by: device.user) }
         switch Int.random(in: 0..<100, using: &world.random) {
         case 0..<35:
             for _ in 0..<Int.random(in: 1...4, using: &world.random) {
@@ -201,6 +206,23 @@ private final class Run {
         }
     }
 
+    /// Reads a request, and accepts or declines it, on one device or on all of the user's; or takes back what they decided.
+    private func decide(by user: UserID) throws {
+        let requests = world.server.requests(of: user).map(\.conversation.id)
+        let isLate = world.happens(20)
+        guard let id = (isLate ? conversations : requests).randomElement(using: &world.random) else { return }
+        let devices = world.devices.filter { $0.user == user }
+        for device in world.happens(50) ? devices[...] : devices.suffix(1) {
+            try device.lookAgain(id)
+            try device.look(id, .newest)
+            try world.run(for: .milliseconds(Int.random(in: 0...2_000, using: &world.random)))
+            guard world.happens(60) else { continue }
+            let accepts = world.happens(50)
+            if !accepts { declined.insert("\(user) \(id)") }
+            try device.write(accepts ? .accept : .decline, in: id)
+        }
+    }
+
     private let kinds: [TapbackKind] = [.love, .like, .laugh, TapbackKind("🧗")!]
 
     private func send(by index: Int, in id: ConversationID, parent: MessageID?) throws {
@@ -256,6 +278,7 @@ private final class Run {
                 try device.start()
                 try device.pump()
                 try device.show([anna, ben, carla])
+                try device.lookAtRequests()
             }
             try world.run(for: .seconds(200))
             guard round > 2 else { continue }
@@ -295,7 +318,10 @@ private final class Run {
 
     /// Looks at everything that the copy lacks.
     private func fill(_ device: SimulatedDevice) throws {
-        for id in world.server.list(of: device.user) {
+        let requests = world.server.requests(of: device.user).map(\.conversation.id)
+        for id in requests { try device.lookAgain(id) }
+        if !requests.isEmpty { try world.run(for: .seconds(3)) }
+        for id in world.server.list(of: device.user) + requests {
             for _ in 0..<40 {
                 let last = world.server.lastSeq(device.user, id)
                 let ranges = try device.store.storedRanges(of: id)
@@ -325,6 +351,7 @@ private final class Run {
                 try check(conversation, device, who)
                 try checkDraft(in: conversation.id, index, who)
             }
+            try checkRequests(device, who)
             let blocked = world.server.blocked(by: device.user)
             guard try device.store.blockedUsers() == blocked else {
                 throw Mismatch("\(who) blocks \(try device.store.blockedUsers()), on the server \(blocked)")
@@ -332,6 +359,20 @@ private final class Run {
             try checkOutbox(device, who)
         }
         try checkOrder()
+    }
+
+    private func checkRequests(_ device: SimulatedDevice, _ who: String) throws {
+        let truth = world.server.requests(of: device.user)
+        let copied = try device.store.requests()
+        guard copied.map(\.id) == truth.map(\.conversation.id), copied.map(\.userId) == truth.map(\.userId),
+            copied.map(\.at) == truth.map(\.at)
+        else { throw Mismatch("\(who) is asked about \(copied.map(\.id)), by the server \(truth)") }
+        for request in copied {
+            try check(request.row.conversation, device, who)
+            guard try device.store.unreadCount(of: request.id, at: Timestamp(milliseconds: 0)) == nil else {
+                throw Mismatch("\(who) counts the request \(request.id)")
+            }
+        }
     }
 
     private func check(_ copy: Conversation, _ device: SimulatedDevice, _ who: String) throws {
@@ -407,8 +448,11 @@ private final class Run {
 
     private func checkOutbox(_ device: SimulatedDevice, _ who: String) throws {
         let rows = try device.store.outbox()
+        let requests = world.server.requests(of: device.user).map(\.conversation.id)
         let waiting = rows.filter { row in
             guard row.state == .waiting else { return false }
+            // What is written in a request stays on the device.
+            if case .draft = row.write, let id = row.conversation, requests.contains(id) { return false }
             // Behind a message that failed.
             return !rows.contains {
                 $0.state == .failed && $0.conversation == row.conversation && $0.key < row.key
@@ -432,7 +476,9 @@ private final class Run {
         }
         // Whoever has left, or blocked the other, has no drafts.
         let windows = world.server.conversation(id, for: device.user)!.windows
-        guard let own, !wasRestored, windows == [Window(from: windows[0].from)] else { return }
+        guard let own, !wasRestored, !declined.contains("\(device.user) \(id)"),
+            windows == [Window(from: windows[0].from)]
+        else { return }
         let wasPut = world.server.accounts[device.user]?.everDrafted.contains(own) ?? false
         guard wasPut || shown?.text == own else { throw Mismatch("\(own) of \(who) in \(id) was lost") }
     }

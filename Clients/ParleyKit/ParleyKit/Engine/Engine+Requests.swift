@@ -115,9 +115,12 @@ extension Engine {
     private func take(_ response: OutboxResponse, for id: Int) {
         guard let store else { return }
         let step = sender.handle(response, for: id, at: clock.now)
+        var begun: [ConversationID] = []
         do throws(StorageError) {
             try store.write { () throws(StorageError) in
-                for (row, response) in step.completed { try store.complete(row, with: response) }
+                for (row, response) in step.completed where try store.complete(row, with: response) {
+                    if let id = row.conversation { begun.append(id) }
+                }
                 for (row, problem) in step.refused { try store.refuse(row, problem) }
             }
         } catch {
@@ -126,8 +129,7 @@ extension Engine {
         if !step.completed.isEmpty { proveToken() }
         hub.raise(step.topics)
         if step.needsFreshToken { needToken(isFresh: true) }
-        let created = step.completed.filter { $0.row.write.kind == "create" }.compactMap(\.row.conversation)
-        if !created.isEmpty { handle(created.map(SyncEvent.created)) }
+        if !begun.isEmpty { handle(begun.map(SyncEvent.created)) }
         pump()
         scheduleWake()
     }

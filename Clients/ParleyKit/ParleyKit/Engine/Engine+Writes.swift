@@ -48,6 +48,8 @@ extension Engine {
 
     func markRead(upTo seq: Int64, in id: ConversationID) throws(ParleyError) {
         guard let store else { throw .closed }
+        // Nothing is read in a request.
+        if (try? store.isRequest(id)) == true { return }
         let seq = (try? store.readSeq(through: seq, in: id)) ?? seq
         // Said for every row that is shown: most say nothing new.
         if let known = try? store.readSeq(in: id), seq <= known { return }

@@ -72,6 +72,10 @@ package actor Engine {
     private var restartAt: Duration?
     /// The next end of a mute. What lists and badges show is different from then on, although nothing is stored.
     private var endOfMute: (time: Timestamp, at: Duration)?
+    /// The requests that are shown, and when they are read again.
+    private var shownRequests: Set<ConversationID> = []
+    private var readRequestsAt: Duration?
+    private static let requestPause = Duration.seconds(10)
 
     init(
         path: String, server: any Server, clock: any EngineClock, hub: Hub, seed: UInt64,
@@ -159,6 +163,21 @@ package actor Engine {
     /// Somebody looks at something that is not in the copy.
     func look(_ look: Look) {
         if isActive { handle([look.event]) } else { lookedAt.insert(look) }
+    }
+
+    /// A request is on the screen. No session tells what happens in it, so it is read again a little later; whoever still shows it
+    /// then says so again.
+    func shows(request id: ConversationID) {
+        guard store != nil else { return }
+        shownRequests.insert(id)
+        if readRequestsAt == nil { readRequestsAt = clock.now + Self.requestPause }
+        scheduleWake()
+    }
+
+    private func readRequestsAgain() {
+        let shown = shownRequests.sorted { $0.uuid < $1.uuid }
+        (shownRequests, readRequestsAt) = ([], nil)
+        for id in shown { look(.again(id)) }
     }
 
     /// People are on the screen: their profiles are asked for when that is due, as long as there is a session.
@@ -346,6 +365,7 @@ package actor Engine {
             restartAt, askForTokenAt, session?.openBy, typing.nextEnd, isActive ? sync.wakeAt : nil,
             isActive && token != nil ? sender.wakeAt : nil,
             isActive && token != nil ? uploader.wakeAt : nil, nextEndOfMute(),
+            readRequestsAt,
         ]
         let next = times.compactMap(\.self).min()
         guard next != wakeAt else { return }
@@ -373,6 +393,7 @@ package actor Engine {
         wakeAt = nil
         let now = clock.now
         endTyping(at: now)
+        if let readRequestsAt, readRequestsAt <= now { readRequestsAgain() }
         if let endOfMute, endOfMute.at <= now { hub.raise([.everything]) }
         if let restartAt { return restartAt <= now ? restart() : scheduleWake() }
         if let askForTokenAt, askForTokenAt <= now { askForToken(later: false) }
@@ -388,12 +409,16 @@ enum Look: Hashable, Sendable {
     case history(ConversationID, HistoryPlace)
     case members(ConversationID)
     case revisions(ConversationID, MessageID)
+    case requests
+    case again(ConversationID)
 
     var event: SyncEvent {
         switch self {
         case .history(let id, let place): .look(id, place)
         case .members(let id): .lookAtMembers(id)
         case .revisions(let id, let message): .lookAtRevisions(id, message)
+        case .requests: .lookAtRequests
+        case .again(let id): .lookAgain(id)
         }
     }
 }

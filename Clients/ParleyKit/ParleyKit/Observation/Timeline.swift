@@ -99,23 +99,35 @@ public final class Timeline: AsyncSequence, Sendable {
 
     private func update(_ last: Element?) async throws -> Element? {
         try await findBeginning()
-        let (page, isUnknown, user) = try await page()
+        let (page, isUnknown, user, isRequest) = try await page()
+        if isRequest { await show(isNew: last == nil) }
         if let gap = page.gap, state.withLock({ $0.gaps.isWorthAsking(gap) }) {
             await observation.engine.look(.history(conversation, gap))
         }
         await observation.show(page.rows.flatMap(\.people))
+        // A request has one at the same place each time that something was written.
+        if page.gap == nil { state.withLock { $0.gaps = RepeatedGap() } }
         let firstUnread = page.first(in: state.withLock { $0.unread }, notBy: user)
         let update = Element(
             page, after: last, firstUnread: firstUnread, isLoading: page.gap != nil || isUnknown)
         return update.isNews(after: last) ? update : nil
     }
 
-    private func page() async throws -> (TimelinePage, isUnknown: Bool, user: UserID?) {
+    /// A request is read again while it is shown.
+    private func show(isNew: Bool) async {
+        if isNew { await observation.engine.look(.again(conversation)) }
+        await observation.engine.shows(request: conversation)
+    }
+
+    private func page() async throws -> (TimelinePage, isUnknown: Bool, user: UserID?, isRequest: Bool) {
         let id = conversation
         while true {
             let window = state.withLock { $0.window }
             let result = try await observation.reader.read { store throws(StorageError) in
-                (try store.timeline(of: id, window), isUnknown: try store.isUnknown(id), user: try store.userId())
+                (
+                    try store.timeline(of: id, window), isUnknown: try store.isUnknown(id), user: try store.userId(),
+                    isRequest: try store.isRequest(id)
+                )
             }
             let isDone = state.withLock { state in
                 // It may have been moved meanwhile; then it is read again anyway.

@@ -45,7 +45,7 @@ extension [SyncWrite] {
 extension SyncWrite {
     fileprivate func insertTopics(into topics: inout Set<Topic>) {
         switch self {
-        case .session, .discardAll, .blocks: topics.insert(.everything)
+        case .session, .discardAll, .blocks, .requests: topics.insert(.everything)
         case .settings: topics.insert(.settings(nil))
         case .profiles: topics.insert(.profiles)
         case .listComplete, .syncCursor, .delivered, .privateStream: break

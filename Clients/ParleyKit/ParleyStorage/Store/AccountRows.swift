@@ -89,7 +89,7 @@ extension LocalStore {
         try putDraftsAgain()
         try connection.run(
             """
-            UPDATE account SET log_id = NULL, useq = NULL, sync_cursor = NULL, is_list_complete = 0
+            UPDATE account SET log_id = NULL, useq = NULL, sync_cursor = NULL, is_list_complete = 0, has_requests = 0
             """)
     }
 

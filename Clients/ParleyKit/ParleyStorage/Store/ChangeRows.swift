@@ -4,7 +4,9 @@ extension LocalStore {
     /// Applies a change of a conversation. Applying it again changes nothing.
     func apply(_ change: Change, movesCursor: Bool) throws(StorageError) {
         let state = try stateOrNew(change.conversationId)
-        if let message = change.message { try store(message, in: state.key) }
+        if let message = change.message, try !isAway(message, after: change, state) {
+            try store(message, in: state.key)
+        }
         try applyToHead(change, state)
         if movesCursor { try move(state, to: change.seq) }
         // Members and titles are shown by messages of the system, which the change does not carry: these positions stay
@@ -13,6 +15,16 @@ extension LocalStore {
         if change.kind == .messageCreated, let message = change.message {
             try forgetSent(message.id, in: change.conversationId, by: message.senderId)
         }
+    }
+
+    /// Whether the user has deleted a message for themselves that is changed: where every message is stored, it is missing.
+    private func isAway(_ message: Message, after change: Change, _ state: ConversationState) throws(StorageError)
+        -> Bool
+    {
+        guard message.seq < change.seq, try range(at: message.seq, in: state.key) != nil else { return false }
+        return try connection.first(
+            "SELECT 1 FROM messages WHERE conversation = ?1 AND seq = ?2", state.key, message.seq, read: { _ in true })
+            == nil
     }
 
     private func move(_ state: ConversationState, to seq: Int64) throws(StorageError) {
@@ -124,9 +136,13 @@ extension LocalStore {
         case .known(.muted), .known(.pinned), .known(.archived), .known(.markedUnread):
             try applyMark(change, to: stateOrNew(id).key)
         case .known(.draft): try applyDraft(change, in: id)
-        case .known(.conversationLeft): try dropDrafts(in: id)
+        case .known(.request): try applyRequest(change, in: id)
+        case .known(.conversationLeft):
+            try dropDrafts(in: id)
+            try applyRequest(change, in: id)
         case .known(.blocked):
             try applyBlock(change)
+            try outdateRequests()
             if change.blocked == true { try dropDrafts(in: id) }
             try moveWindow(of: id, isOpen: change.blocked == false)
         default: if let state = try state(of: id) { try apply(change, state) }
@@ -150,6 +166,8 @@ extension LocalStore {
     /// The user is in the conversation, perhaps again: then the messages of earlier stays may have changed unseen.
     private func join(_ id: ConversationID, lastSeq: Int64) throws(StorageError) {
         let state = try stateOrNew(id)
+        try connection.run(
+            "UPDATE conversations SET requested_at = NULL, requested_by = NULL WHERE key = ?1", state.key)
         if state.cursor == nil {
             try follow(state.key, from: lastSeq)
         } else if lastSeq > 0 {

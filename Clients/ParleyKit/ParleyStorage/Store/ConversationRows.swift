@@ -51,7 +51,8 @@ extension LocalStore {
         try takeMarks(head, of: state.key, readBefore: state.readSeq)
         if head.lastSeq >= state.headSeq, head.windows.last?.to != nil { try dropDrafts(in: head.id) }
         try clear(state.key, through: head.clearedSeq)
-        if follows, state.cursor == nil { try follow(state.key, from: head.lastSeq) }
+        try takeRequest(head, state)
+        if follows, head.request != true, state.cursor == nil { try follow(state.key, from: head.lastSeq) }
         if let message = head.lastMessage { try store(message, in: state.key) }
     }
 
@@ -134,6 +135,7 @@ extension LocalStore {
                     FROM conversations l JOIN conversations c
                         ON (c.last_activity_at, c.key) < (l.last_activity_at, l.key)
                     WHERE l.id = ?1 AND c.head_seq > 0
+                        AND c.key NOT IN (SELECT u.key FROM unlisted_conversations u)
                     ORDER BY c.last_activity_at DESC, c.key DESC LIMIT ?2
                     """, last, limit, read: Self.conversation)
             } else {
@@ -141,7 +143,8 @@ extension LocalStore {
                     """
                     SELECT id, kind, title, created_at, last_seq, last_activity_at, member_count, role, windows,
                         cleared_seq, read_seq, delivered_seq, muted_until, pin_order, archived_seq, is_marked_unread, key
-                    FROM conversations WHERE head_seq > 0
+                    FROM conversations
+                    WHERE head_seq > 0 AND key NOT IN (SELECT u.key FROM unlisted_conversations u)
                     ORDER BY last_activity_at DESC, key DESC LIMIT ?1
                     """, limit, read: Self.conversation)
             }
@@ -180,7 +183,10 @@ extension LocalStore {
             WHERE c.id = ?1 AND c.head_seq > 0
             """, id
         ) { SettledRow($0) }
-        return try row.map(settled)
+        guard let row else { return nil }
+        var conversation = try settled(row)
+        conversation.request = try isRequest(id) ? true : nil
+        return conversation
     }
 
     /// The first conversations of a folder's list, each as if nothing waited in the outbox.
@@ -194,7 +200,7 @@ extension LocalStore {
                 c.is_marked_unread, c.key, c.unread_count, c.unread_seq, c.unread_after
             FROM (
                 SELECT * FROM conversations
-                WHERE head_seq > 0 AND
+                WHERE head_seq > 0 AND key NOT IN (SELECT u.key FROM unlisted_conversations u) AND
                     (key IN (SELECT a.key FROM archived_conversations a WHERE a.is_quiet OR a.muted_until > ?1)) = ?2
                 ORDER BY coalesce(pin_order, 9007199254740992), last_activity_at DESC, key DESC LIMIT ?3
             ) c LEFT JOIN messages m
@@ -236,6 +242,7 @@ extension LocalStore {
         var conversation = conversation
         conversation.lastMessage = try lastMessage(in: key)
         conversation.unreadCount = try unreadCount(in: key)
+        conversation.request = try isRequest(conversation.id) ? true : nil
         for row in try outbox(of: conversation.id) where row.state == .waiting {
             if case .rename(let title) = row.write { conversation.title = title }
         }

@@ -79,7 +79,7 @@ extension LocalStore {
         let known = try connection.all(
             """
             SELECT id FROM conversations
-            WHERE head_seq > 0 AND
+            WHERE head_seq > 0 AND key NOT IN (SELECT u.key FROM unlisted_conversations u) AND
                 (key IN (SELECT a.key FROM archived_conversations a WHERE a.is_quiet OR a.muted_until > ?1)) = ?2
             ORDER BY coalesce(pin_order, 9007199254740992), last_activity_at DESC, key DESC LIMIT ?3
             """, now, folder == .archive, limit - created.count
@@ -128,6 +128,8 @@ extension LocalStore {
             } else {
                 try settledConversation(id)
             }
+        // What is declined is nowhere.
+        if try isDeclined(id) { return nil }
         guard let conversation = known ?? pending.created(id) else { return nil }
         let counterpart = try counterpart(in: conversation)
         return ConversationRow(
@@ -143,7 +145,8 @@ extension LocalStore {
         guard conversation.kind == .direct else { return nil }
         let own = try userId()
         if let sender = conversation.lastMessage?.senderId, sender != own { return sender }
-        return try members(of: conversation.id).first { $0.userId != own }?.userId
+        if let member = try members(of: conversation.id).first(where: { $0.userId != own }) { return member.userId }
+        return try requester(in: conversation.id)
     }
 
     /// The direct conversation with a user, if the copy knows whose it is.
@@ -151,7 +154,8 @@ extension LocalStore {
         try connection.first(
             """
             SELECT c.id FROM conversations c
-            WHERE c.kind = 'direct' AND c.head_seq > 0 AND (
+            WHERE c.kind = 'direct' AND c.head_seq > 0
+                AND c.key NOT IN (SELECT u.key FROM unlisted_conversations u) AND (
                 EXISTS (SELECT 1 FROM members m WHERE m.conversation = c.key AND m.user_id = ?1)
                 OR EXISTS (SELECT 1 FROM horizons h WHERE h.conversation = c.key AND h.user_id = ?1))
                 AND ?1 <> (SELECT coalesce(user_id, '') FROM account)

@@ -85,9 +85,13 @@ extension LocalStore {
     }
 
     /// Stores a page of history. A page of before the copy followed the conversation is ignored: changes may be missing
-    /// from it that never come.
+    /// from it that never come. So is one of a request from before it was read again.
     func store(_ page: History, of id: ConversationID, place: HistoryPlace) throws(StorageError) {
-        guard let state = try state(of: id), state.cursor != nil, page.lastSeq >= state.firstCursor else { return }
+        guard let state = try state(of: id) else { return }
+        if state.cursor == nil {
+            guard try isRequest(id), page.lastSeq >= state.headSeq else { return }
+        }
+        guard page.lastSeq >= state.firstCursor else { return }
         for message in page.messages { try store(message, in: state.key) }
         guard let covered = page.covered(from: place) else { return }
         try hideAbsent(Set(page.messages.map(\.seq)), from: covered, in: state.key)

@@ -14,7 +14,12 @@ extension LocalStore {
         at: Timestamp, key: UUIDBytes
     ) throws(StorageError) {
         try write { () throws(StorageError) in
+            // Who asks must not learn that they are read.
+            if case .read = new, let conversation, try isRequest(conversation) { return }
             if case .block(let user, let isBlocked, _) = new { return try enqueue(user, isBlocked, at: at, key: key) }
+            if let conversation, ["accept", "decline"].contains(new.kind) {
+                try dropUntriedDecisions(in: conversation)
+            }
             if let conversation, let state = try state(of: conversation) {
                 if case .read(let seq) = new { try read(to: seq, in: conversation, state) }
                 if case .mark(let mark, _) = new {
@@ -159,12 +164,18 @@ extension LocalStore {
     // MARK: By the server
 
     /// The server has carried a write out: it leaves the outbox in the transaction that stores what it did.
-    package func complete(_ row: OutboxRow, with response: WriteResponse) throws(StorageError) {
-        try write { () throws(StorageError) in
+    ///
+    /// - Returns: whether the user is in the conversation by that, so that the server has to be asked about it.
+    @discardableResult
+    package func complete(_ row: OutboxRow, with response: WriteResponse) throws(StorageError) -> Bool {
+        try write { () throws(StorageError) -> Bool in
             try store(response, row)
             try storeUntold(row)
             if row.fileCount > 0 { try keepFiles(ofRow: row.key, at: row.at) }
-            if case .draft = row.write, let id = row.conversation { return try completeDraft(row.key, in: id) }
+            if case .draft = row.write, let id = row.conversation {
+                try completeDraft(row.key, in: id)
+                return false
+            }
             try connection.run("DELETE FROM outbox WHERE key = ?1", row.key)
             if case .mark(_, let version) = row.write, let id = row.conversation {
                 try completeMark(after: version, in: id)
@@ -172,6 +183,9 @@ extension LocalStore {
             if case .block(let user, let isBlocked, let version) = row.write {
                 try completeBlock(user, isBlocked, after: version)
             }
+            guard let id = row.conversation else { return false }
+            let isAccepted = try completeRequest(row.write, in: id)
+            return isAccepted || row.write.kind == "create"
         }
     }
 
@@ -307,7 +321,7 @@ extension LocalStore {
     }
 
     /// The first rows that may be sent: not the messages behind one that failed, or whose files are on their way, and no draft
-    /// in a conversation that is being created.
+    /// in a conversation that is being created, or not accepted. Where an answer waits that accepts, all else waits for it.
     package func sendable(limit: Int) throws(StorageError) -> [OutboxRow] {
         let rows = try connection.all(
             """
@@ -319,6 +333,9 @@ extension LocalStore {
                         SELECT count(*) FROM uploads u WHERE u.outbox_key = f.key AND u.is_ready = 1))))
                 AND NOT (o.kind = 'draft' AND EXISTS (
                     SELECT 1 FROM outbox c WHERE c.conversation_id = o.conversation_id AND c.kind = 'create'))
+                AND NOT (o.kind NOT IN ('accept', 'decline', 'send', 'tapback') AND EXISTS (
+                    SELECT 1 FROM answered_requests r
+                    WHERE r.id = o.conversation_id AND (o.kind = 'draft' OR coalesce(r.answer, 'decline') <> 'decline')))
             ORDER BY o.key LIMIT ?1
             """, limit, read: Self.outboxRow)
         return try withFiles(rows.compactMap(\.self))

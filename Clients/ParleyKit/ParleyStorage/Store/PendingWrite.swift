@@ -24,6 +24,9 @@ package enum PendingWrite: Hashable, Sendable, Codable {
     ///
     /// - Parameter after: the version of the block, as the server had told it, when the user did it.
     case block(UserID, Bool, after: Int64)
+    /// Decides about a request: becomes a member, or sees nothing more of it.
+    case accept
+    case decline
     /// What is being written; nil: nothing any more.
     ///
     /// - Parameter isTold: the server has told of it since it was sent.
@@ -48,6 +51,8 @@ package enum PendingWrite: Hashable, Sendable, Codable {
         case .mark(.archived, _): "archive"
         case .mark(.unread, _): "unread"
         case .block: "block"
+        case .accept: "accept"
+        case .decline: "decline"
         case .draft: "draft"
         }
     }

@@ -13,6 +13,7 @@ extension LocalStore {
             SELECT m.*, c.id FROM message_words w JOIN shown_messages m ON m.key = w.rowid
                 JOIN conversations c ON c.key = m.conversation
             WHERE message_words MATCH ?1 AND (?2 IS NULL OR c.id = ?2) AND m.deleted_at IS NULL
+                AND c.key NOT IN (SELECT u.key FROM unlisted_conversations u)
                 AND (m.seq > c.unsure_through OR EXISTS (
                     SELECT 1 FROM ranges r
                     WHERE r.conversation = c.key AND m.seq BETWEEN r.first_seq AND r.last_seq))

@@ -14,6 +14,8 @@ package enum SyncWrite: Hashable, Sendable {
     /// Whom the user has blocked: all of them, as of a position of the private stream; nil for a response, of which that is
     /// not known.
     case blocks([UserID], useq: Int64?)
+    /// The requests that wait: all that the server shows.
+    case requests([MessageRequest])
     /// What people are called and look like; version 0: nothing that the user may read.
     case profiles([Profile])
     /// Whether the copy has every conversation of the user's list.

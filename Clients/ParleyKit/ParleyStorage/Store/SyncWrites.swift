@@ -26,6 +26,7 @@ extension LocalStore {
             try connection.run(
                 "UPDATE account SET read_receipts = ?1, presence = ?2", settings.readReceipts, settings.presence)
         case .blocks(let users, let useq): try storeBlocks(users, at: useq)
+        case .requests(let requests): try store(requests)
         case .profiles(let profiles): try storeProfiles(profiles)
         case .listComplete(let isComplete): try connection.run("UPDATE account SET is_list_complete = ?1", isComplete)
         case .syncCursor(let cursor): try connection.run("UPDATE account SET sync_cursor = ?1", cursor)
@@ -76,6 +77,7 @@ extension LocalStore {
                     unsure_through = ?1, read_receipts = NULL, inherits_read_receipts = NULL, told_marks = 0
                 """, Int64.max)
             try outdateBlocks()
+            try outdateRequests()
         }
     }
 }

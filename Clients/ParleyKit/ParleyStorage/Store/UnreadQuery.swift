@@ -83,6 +83,7 @@ extension LocalStore {
             SELECT key, id, is_marked_unread FROM conversations
             WHERE head_seq > 0 AND (is_marked_unread = 1 OR last_seq > max(read_seq, cleared_seq))
                 AND coalesce(muted_until <= ?1, 1)
+                AND key NOT IN (SELECT u.key FROM unlisted_conversations u)
                 AND key NOT IN (SELECT a.key FROM archived_conversations a WHERE a.is_quiet OR a.muted_until > ?1)
             """, now
         ) { (key: $0.integer(0), id: ConversationID($0.uuid(1)), isMarked: $0.flag(2)) }
@@ -101,6 +102,7 @@ extension LocalStore {
             SELECT key, is_marked_unread FROM conversations
             WHERE id = ?2 AND head_seq > 0 AND (is_marked_unread = 1 OR last_seq > max(read_seq, cleared_seq))
                 AND coalesce(muted_until <= ?1, 1)
+                AND key NOT IN (SELECT u.key FROM unlisted_conversations u)
                 AND key NOT IN (SELECT a.key FROM archived_conversations a WHERE a.is_quiet OR a.muted_until > ?1)
             """, now, id
         ) { (key: $0.integer(0), isMarked: $0.flag(1)) }

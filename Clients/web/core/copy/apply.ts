@@ -11,6 +11,7 @@ import { messagesAfter, storeMessage } from "./messages.ts";
 import { boundProfiles, storeProfiles } from "./profiles.ts";
 import { rangeAt, uncover } from "./ranges.ts";
 import { applyStatus, storeMembers } from "./receipts.ts";
+import { outdateRequests, storeRequests, takeRequest } from "./requests.ts";
 
 // What synchronisation found out, in the copy.
 
@@ -31,6 +32,8 @@ async function apply(copy: CopyWriter, write: SyncWrite): Promise<void> {
       return copy.setAccount({ settings: write.settings });
     case "blocks":
       return await storeBlocks(copy, write.users, write.useq);
+    case "requests":
+      return await storeRequests(copy, write.requests);
     case "profiles":
       return await storeProfiles(copy, write.profiles);
     case "listComplete":
@@ -42,8 +45,7 @@ async function apply(copy: CopyWriter, write: SyncWrite): Promise<void> {
     case "privateChange":
       return await applyPrivateChange(copy, write.change);
     case "conversation":
-      await storeConversation(copy, write.conversation, write.follows);
-      return await takeHidden(copy, write.conversation);
+      return await storeTold(copy, write.conversation, write.follows);
     case "discard":
       return await copy.discard(write.conversation);
     case "change":
@@ -87,6 +89,11 @@ async function applyToKnown(copy: CopyWriter, head: ConversationRecord, write: O
 
 // What the server says of a conversation.
 
+export async function storeTold(copy: CopyWriter, told: Conversation, follows: boolean): Promise<void> {
+  await storeConversation(copy, told, follows);
+  await takeHidden(copy, told);
+}
+
 export async function storeConversation(copy: CopyWriter, told: Conversation, follows: boolean): Promise<void> {
   const { id } = told;
   const head = await copy.headOrNew(id);
@@ -108,7 +115,8 @@ export async function storeConversation(copy: CopyWriter, told: Conversation, fo
   if (!(toldMarks & drafted)) await tellDraft(copy, id, told.draft, true);
   if (told.lastSeq >= head.headSeq && told.windows.at(-1)?.to !== undefined) await dropDrafts(copy, id);
   await clearHistory(copy, id, told.clearedSeq);
-  if (follows && head.cursor === undefined) followFrom(copy, (await copy.head(id))!, told.lastSeq);
+  await takeRequest(copy, told, head);
+  if (follows && !told.request && head.cursor === undefined) followFrom(copy, (await copy.head(id))!, told.lastSeq);
   if (told.lastMessage) await storeMessage(copy, id, told.lastMessage);
 }
 
@@ -168,6 +176,7 @@ async function outdateSome(copy: CopyWriter, id?: ConversationId, range?: Range)
   }
   for (const head of await copy.allHeads()) outdate(copy, head, range);
   outdateBlocks(copy);
+  outdateRequests(copy);
   copy.showEverything();
 }
 

@@ -7,8 +7,9 @@ import type { ConversationRecord } from "./database.ts";
 import { dropDrafts, tellDraft } from "./drafts.ts";
 import { applyMark, drafted, markKinds, moveRead } from "./marks.ts";
 import { storeMessage } from "./messages.ts";
-import { cover, coveredBy } from "./ranges.ts";
+import { cover, coveredBy, rangeAt } from "./ranges.ts";
 import { forgetSent } from "./outbox-rows.ts";
+import { applyRequest, forgetRequest, isRequest, outdateRequests } from "./requests.ts";
 import { isUnread } from "./unread.ts";
 
 // Changes of a conversation, of the private stream, and pages of history, in the copy.
@@ -16,8 +17,11 @@ import { isUnread } from "./unread.ts";
 /** Applying a change again changes nothing. */
 export async function applyChange(copy: CopyWriter, change: Change, movesCursor: boolean): Promise<void> {
   const { conversationId: id, seq, message } = change;
-  await copy.headOrNew(id);
-  if (message) await storeMessage(copy, id, message);
+  const known = await copy.headOrNew(id);
+  // Where every message is stored, one that is missing was deleted by the user for themselves.
+  const isAway = message && message.seq < seq && rangeAt(known.ranges, message.seq) &&
+    !await copy.rows.get("messages", [id, message.seq]);
+  if (message && !isAway) await storeMessage(copy, id, message);
   await applyToHead(copy, (await copy.head(id))!, change);
   if (movesCursor) moveCursor(copy, (await copy.head(id))!, seq);
   // Members and titles are shown by messages of the system, which the change does not carry: these positions stay
@@ -102,8 +106,10 @@ async function applyNew(copy: CopyWriter, change: PrivateChange): Promise<void> 
     return copy.setHead(id, { toldMarks: ((await copy.head(id))!.toldMarks ?? 0) | drafted });
   }
   if (kind === "conversation.left" || change.blocked) await dropDrafts(copy, id);
+  if (kind === "request" || kind === "conversation.left") return await applyRequest(copy, id, change);
   if (kind === "blocked") {
     await applyBlock(copy, change);
+    outdateRequests(copy);
     return await moveWindow(copy, id, !change.blocked);
   }
   const head = await copy.head(id);
@@ -140,6 +146,7 @@ function applyOwnSettings(copy: CopyWriter, { readReceipts, presence }: PrivateC
 /** The user is in the conversation, perhaps again: then the messages of earlier stays may have changed unseen. */
 async function join(copy: CopyWriter, id: ConversationId, lastSeq: number): Promise<void> {
   const head = await copy.headOrNew(id);
+  forgetRequest(copy, id);
   if (head.cursor === undefined) {
     followFrom(copy, head, lastSeq);
   } else if (lastSeq > 0) {
@@ -155,11 +162,12 @@ async function join(copy: CopyWriter, id: ConversationId, lastSeq: number): Prom
 
 /**
  * Stores a page. One of before the copy followed the conversation is ignored: changes may be missing from it that never
- * come.
+ * come. So is one of a request from before it was read again.
  */
 export async function storePage(copy: CopyWriter, id: ConversationId, page: History, place: Place): Promise<void> {
   const head = await copy.head(id);
-  if (!head || head.cursor === undefined || page.lastSeq < head.firstCursor) return;
+  if (!head || head.cursor === undefined && !isRequest(copy.account, id)) return;
+  if (page.lastSeq < (head.cursor === undefined ? head.headSeq : head.firstCursor)) return;
   for (const message of page.messages) await storeMessage(copy, id, message);
   copy.show(id);
   const covered = coveredBy(page, place);

@@ -11,6 +11,7 @@ import {
 } from "./database.ts";
 import { hiddenIn } from "./blocks.ts";
 import { putDraftsAgain } from "./drafts.ts";
+import { forgetRequest, isRequest } from "./requests.ts";
 import { countUnread } from "./unread.ts";
 
 /** What a transaction changed, for those who show it, in this tab and in others. */
@@ -106,6 +107,7 @@ export class CopyWriter {
   async discard(id: ConversationId): Promise<void> {
     this.heads.set(id, undefined);
     this.changed.delete(id);
+    forgetRequest(this, id);
     this.show(id);
     await this.releaseConversation(id);
     await this.rows.remove("conversations", id);
@@ -124,7 +126,13 @@ export class CopyWriter {
     for (const { id } of await this.allHeads()) await this.releaseConversation(id);
     this.heads.clear();
     this.changed.clear();
-    this.setAccount({ logId: undefined, useq: undefined, syncCursor: undefined, isListComplete: false });
+    this.setAccount({
+      logId: undefined,
+      useq: undefined,
+      syncCursor: undefined,
+      isListComplete: false,
+      requests: undefined,
+    });
     this.touched.everything = true;
     await this.rows.removeAll("conversations");
     for (const table of conversationTables) await this.rows.removeAll(table);
@@ -184,6 +192,7 @@ export class CopyWriter {
   }
 
   private async unread(head: ConversationRecord): Promise<number | undefined> {
+    if (isRequest(this.account, head.id)) return undefined;
     return await countUnread(this.rows, head, hiddenIn(this.account, head), this.account.userId) || undefined;
   }
 

@@ -16,6 +16,7 @@ import type { Range } from "../sync/events.ts";
 import type { PendingWrite } from "../outbox/writes.ts";
 import type { Blobs } from "./blobs.ts";
 import type { Blocks } from "./blocks.ts";
+import type { Requests } from "./requests.ts";
 
 // The tables of a copy, and the little of a database that the core needs: IndexedDB in browsers, an ordered map in tests.
 
@@ -34,6 +35,8 @@ export interface Account {
   blocks?: Blocks;
   /** Whom the user has blocked, with what waits in the outbox, by name. */
   blocked?: UserId[];
+  /** Absent until they are known. */
+  requests?: Requests;
   /** The last one, so that a page that is opened again need not ask for it. */
   token?: string;
   /** What files the server takes, as it said last; absent where it takes none. */

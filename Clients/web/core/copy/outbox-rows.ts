@@ -10,11 +10,12 @@ import type {
 import { joined, type PendingFile, type PendingWrite } from "../outbox/writes.ts";
 import { clearHistory, hideMessage, storeAlone, storeConversation } from "./apply.ts";
 import { completeBlock, enqueueBlock, showBlocks } from "./blocks.ts";
-import type { CopyWriter } from "./copy.ts";
+import { accountOf, type CopyWriter } from "./copy.ts";
 import type { ConversationRecord, OutboxRow, Reading } from "./database.ts";
 import { enqueueDraft, finishDraft } from "./drafts.ts";
 import { completeMark, moveRead } from "./marks.ts";
 import { messageById } from "./messages.ts";
+import { answerIn, answers, completeRequest, dropUntriedDecisions, isRequest } from "./requests.ts";
 
 // Writing: what the user does is a row before it is anything else.
 
@@ -41,9 +42,13 @@ export async function enqueue(copy: CopyWriter, { write, ...about }: NewWrite): 
     return await enqueueDraft(copy, { ...about, write, state: "waiting", wasTried: false }, write.draft);
   }
   const head = await copy.head(conversationId);
+  const rows = await outboxOf(copy.rows, conversationId);
+  // Who asks must not learn that they are read.
+  const isUnseen = isRequest(copy.account, conversationId) && answerIn(rows) !== "accepted";
+  if (write.kind === "read" && isUnseen) return;
   if (write.kind === "read" && head) await readTo(copy, head, write.seq);
   if (write.kind === "mark") write = { ...write, after: head?.marksVersion ?? 0 };
-  const rows = await outboxOf(copy.rows, conversationId);
+  if (write.kind === "accept" || write.kind === "decline") await dropUntriedDecisions(copy, rows);
   const unsent = rows.find((row) => row.write.kind === "send" && row.messageId === messageId && isUnknown(row));
   if (messageId !== undefined && unsent && await joinUnsent(copy, unsent, write)) return;
   const untried = rows.filter((row) => row.messageId === messageId && row.state === "waiting" && !row.wasTried);
@@ -87,11 +92,8 @@ function waiting(row: OutboxRow, write = row.write): OutboxRow {
 }
 
 /** Notes that requests with these rows are about to be made. */
-export async function markTried(copy: CopyWriter, keys: number[]): Promise<void> {
-  for (const key of keys) {
-    const row = await copy.rows.get("outbox", key);
-    if (row) await copy.rows.put("outbox", { ...row, wasTried: true });
-  }
+export async function markTried(copy: CopyWriter, rows: OutboxRow[]): Promise<void> {
+  for (const row of rows) if (!row.wasTried) await copy.rows.put("outbox", { ...row, wasTried: true });
 }
 
 // By the user.
@@ -152,9 +154,12 @@ export async function dismiss(copy: CopyWriter, key: number): Promise<void> {
 
 // By the server.
 
-/** The server has carried a write out: it leaves the outbox in the transaction that stores what it did. */
-export async function complete(copy: CopyWriter, row: OutboxRow, body: unknown): Promise<void> {
-  if (row.write.kind === "draft") return await finishDraft(copy, row);
+/**
+ * The server has carried a write out: it leaves the outbox in the transaction that stores what it did. Returns whether the
+ * user is in the conversation by that, so that the server has to be asked about it.
+ */
+export async function complete(copy: CopyWriter, row: OutboxRow, body: unknown): Promise<boolean> {
+  if (row.write.kind === "draft") return await finishDraft(copy, row), false;
   await storeResponse(copy, row, body);
   await storeUntold(copy, row);
   await copy.rows.remove("outbox", row.key);
@@ -163,6 +168,7 @@ export async function complete(copy: CopyWriter, row: OutboxRow, body: unknown):
   await releaseFiles(copy, row);
   copy.showOutbox();
   if (row.conversationId) copy.show(row.conversationId);
+  return await completeRequest(copy, write, row.conversationId) || write.kind === "create";
 }
 
 async function storeResponse(copy: CopyWriter, { write, conversationId }: OutboxRow, body: unknown): Promise<void> {
@@ -261,13 +267,20 @@ export function outboxOf(rows: Reading, conversationId: ConversationId): Promise
   return rows.all("outbox", { index: "conversation", from: conversationId, to: conversationId });
 }
 
-/** The rows that may be sent: not the messages behind one that failed, and no draft in a conversation that is being created. */
+/**
+ * The rows that may be sent: not the messages behind one that failed, and no draft in a conversation that is being created, or
+ * not accepted. Where an answer waits that accepts, all else waits for it.
+ */
 export async function sendable(rows: Reading): Promise<OutboxRow[]> {
-  const [blocked, created] = [new Set<ConversationId>(), new Set<ConversationId>()];
-  return (await rows.all("outbox")).filter(({ state, write: { kind }, conversationId }) => {
-    if (state === "failed") blocked.add(conversationId);
-    if (kind === "create") created.add(conversationId);
-    const waits = kind === "send" && blocked.has(conversationId) || kind === "draft" && created.has(conversationId);
+  const all = await rows.all("outbox");
+  const asked = Object.keys((await accountOf(rows)).requests?.asked ?? {});
+  const accepted = asked.filter((id) => answerIn(all.filter((row) => row.conversationId === id)) === "accepted");
+  const [failed, undrafted] = [new Set<ConversationId>(), new Set(asked)];
+  return all.filter(({ state, write: { kind }, conversationId: id }) => {
+    if (state === "failed") failed.add(id);
+    if (kind === "create") undrafted.add(id);
+    const waits = kind === "send" && failed.has(id) || kind === "draft" && undrafted.has(id) ||
+      !answers.includes(kind) && accepted.includes(id);
     return state === "waiting" && !waits;
   });
 }

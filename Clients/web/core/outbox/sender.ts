@@ -198,6 +198,8 @@ function lanesOf({ conversationId, messageId, write }: OutboxRow): string[] {
     case "rename":
     case "member":
     case "unlist":
+    case "accept":
+    case "decline":
       return [orderOf(conversationId)];
     case "edit":
     case "delete":

@@ -20,6 +20,9 @@ export type PendingWrite =
   | { kind: "mark"; mark: Mark; after: number }
   /** `after`: the version of the block, as the server had told it. */
   | { kind: "block"; user: UserId; isBlocked: boolean; after: number }
+  /** About a request. */
+  | { kind: "accept" }
+  | { kind: "decline" }
   /** Without one: nothing is written any more. `isTold`: the server has told of it since it was sent. */
   | { kind: "draft"; draft?: Draft; isTold?: true };
 

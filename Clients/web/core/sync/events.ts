@@ -11,6 +11,7 @@ import type {
   MemberPage,
   Message,
   MessageId,
+  MessageRequest,
   PrivateChange,
   Problem,
   Profile,
@@ -42,13 +43,17 @@ export type SyncEvent =
   /** The WebSocket has ended, or could not be opened. */
   | { type: "closed" }
   | { type: "response"; id: number; response: SyncResponse }
-  /** The outbox has created a conversation. */
+  /** The outbox has created a conversation, or accepted a request. */
   | { type: "created"; conversation: ConversationId }
   /** `wakeAt` has come. */
   | { type: "time" }
   /** Somebody looks at a part of a conversation that is not in the copy. */
   | { type: "look"; conversation: ConversationId; place: Place }
   | { type: "lookAtMembers"; conversation: ConversationId }
+  /** Somebody looks at the requests, and the copy does not know whether these are all. */
+  | { type: "lookAtRequests" }
+  /** Somebody looks at a request. No change tells what happens in it, so it is read again. */
+  | { type: "lookAgain"; conversation: ConversationId }
   /** People are shown. */
   | { type: "show"; users: UserId[] }
   | { type: "lookAtRevisions"; conversation: ConversationId; message: MessageId }
@@ -69,6 +74,7 @@ export type SyncCall =
   | { call: "revisions"; conversation: ConversationId; message: MessageId }
   | { call: "settings" }
   | { call: "blocks" }
+  | { call: "requests" }
   /** With the versions that the copy has when it is made. */
   | { call: "profiles"; users: UserId[] }
   | { call: "sync"; since?: string }
@@ -99,6 +105,7 @@ export interface Bodies {
   revisions: { revisions: Revision[] };
   settings: Settings;
   blocks: { users: { userId: UserId }[] };
+  requests: { requests: MessageRequest[] };
   profiles: { profiles: Profile[] };
   sync: SyncPage;
   digest: DigestPage;
@@ -113,6 +120,8 @@ export type SyncWrite =
   | { write: "settings"; settings: Settings }
   /** All whom the user has blocked, as of a position of the private stream; of a response that is not known. */
   | { write: "blocks"; users: UserId[]; useq?: number }
+  /** Those that wait: all that the server shows. */
+  | { write: "requests"; requests: MessageRequest[] }
   | { write: "profiles"; profiles: Profile[] }
   /** Whether the copy has every conversation of the user's list. */
   | { write: "listComplete"; isComplete: boolean }

@@ -94,12 +94,16 @@ export function takePrivate(sync: Synchronizer, change: PrivateChange, now: numb
   } else if (change.kind === "conversation.removed") {
     sync.forget(id);
     sync.removed.add(id);
+  } else if (change.kind === "request" || change.kind === "conversation.left") {
+    // Of one that the user leaves a change tells, too; of a request that was taken back nothing else does.
+    sync.requests.askAgain("requests");
   } else if (change.kind === "blocked") {
+    sync.requests.askAgain("requests");
     // A window of the direct conversation ended or began, which no change tells.
-    sync.requests.askAgainForConversations(id);
+    sync.requests.askAgain("conversation", id);
     if (change.blocked === false) {
       sync.removed.delete(id);
-      sync.requests.askAgainForHistory(id);
+      sync.requests.askAgain("history", id);
     }
     if (!sync.removed.has(id)) sync.askAbout(id);
   } else if (sync.listed && !sync.streams.has(id) && !sync.removed.has(id)) {
@@ -112,7 +116,8 @@ function joined(sync: Synchronizer, id: ConversationId, lastSeq: number): void {
   sync.removed.delete(id);
   sync.listed?.add(id);
   if (!sync.streams.has(id)) sync.add(id, newStream({ cursor: lastSeq }), true);
-  sync.requests.askAgainForHistory(id);
+  // A request that is shown may have been read just before it was accepted.
+  sync.requests.askAllAgain(id);
   sync.askAbout(id);
 }
 
@@ -120,8 +125,7 @@ function joined(sync: Synchronizer, id: ConversationId, lastSeq: number): void {
 export function loadPrivateState(sync: Synchronizer, step: SyncStep): void {
   sync.isListComplete = false;
   step.writes.push({ write: "listComplete", isComplete: false }, { write: "outdated" });
-  sync.requests.askAgainForHistory();
-  sync.requests.askAgainForConversations();
+  sync.requests.askAllAgain();
   sync.requests.ask({ call: "settings" });
   sync.requests.ask({ call: "blocks" });
 }

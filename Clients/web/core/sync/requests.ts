@@ -102,33 +102,26 @@ export class RequestQueue {
   }
 
   /**
-   * What somebody looks at is asked for again, in one or in all conversations: pages on their way were read before
-   * something that they do not show, such as a message being hidden.
+   * What is on its way is asked for again, of one or of all conversations: it was read before something that it does not
+   * show, such as a message being hidden.
    */
-  askAgainForHistory(conversation?: ConversationId): void {
-    this.askAgain((call) =>
-      call.call === "history" && (conversation === undefined || call.conversation === conversation)
-    );
-  }
-
-  /** The same for what tells up to where the user may have hidden messages without the copy knowing. */
-  askAgainForConversations(conversation?: ConversationId): void {
-    this.askAgain((call) =>
-      call.call === "conversation" && (conversation === undefined || call.conversation === conversation)
-    );
-  }
-
-  private askAgain(isOutdated: (call: SyncCall) => boolean): void {
+  askAgain(name: SyncCall["call"], conversation?: ConversationId): void {
     for (const [id, call] of this.inFlight) {
-      if (!isOutdated(call)) continue;
+      const isOfAnother = conversation !== undefined && "conversation" in call && call.conversation !== conversation;
+      if (call.call !== name || isOfAnother) continue;
       this.inFlight.delete(id);
       this.ask(call);
     }
   }
 
+  /** All that a change of the private stream may have made old. */
+  askAllAgain(conversation?: ConversationId): void {
+    for (const name of ["history", "conversation", "requests"] as const) this.askAgain(name, conversation);
+  }
+
   /** The copy is discarded. */
   restart(): void {
-    this.askAgainForHistory();
+    this.askAgain("history");
     this.cancel(({ call }) => call !== "history");
   }
 }

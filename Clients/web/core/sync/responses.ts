@@ -30,7 +30,7 @@ export function takeResponse(
     case "conversations":
       return takeList(sync, response.body as ConversationPage, call.before === undefined, now, step);
     case "conversation":
-      return takeFollowed(sync, response.body as Conversation, now, step);
+      return takeAsked(sync, response.body as Conversation, now, step);
     case "changes":
       return takeChanges(sync, response.body as ChangePage, call.conversation, call.after, now, step);
     case "history": {
@@ -47,6 +47,16 @@ export function takeResponse(
     case "blocks": {
       const { users } = response.body as Bodies["blocks"];
       return void step.writes.push({ write: "blocks", users: users.map(({ userId }) => userId) });
+    }
+    case "requests": {
+      // What the user is in is no request any more.
+      const { requests } = response.body as Bodies["requests"];
+      step.writes.push({
+        write: "requests",
+        requests: requests.filter(({ conversation }) => !sync.streams.has(conversation.id)),
+      });
+      // Who was nobody's business before can be read now.
+      return sync.profiles.allChanged(now);
     }
     case "settings":
       return void step.writes.push({ write: "settings", settings: response.body as Bodies["settings"] });
@@ -78,6 +88,9 @@ function takeRefusal(sync: Synchronizer, call: SyncCall, step: SyncStep): void {
   if (call.call === "conversation" || call.call === "changes") {
     sync.forget(call.conversation);
     step.writes.push({ write: "discard", conversation: call.conversation });
+  } else if (call.call === "requests") {
+    // A server without requests.
+    step.writes.push({ write: "requests", requests: [] });
   } else if (call.call === "conversations") {
     sync.listed = undefined;
   } else if (call.call === "sync") {
@@ -87,6 +100,24 @@ function takeRefusal(sync: Synchronizer, call: SyncCall, step: SyncStep): void {
 }
 
 // Conversations.
+
+function takeAsked(sync: Synchronizer, conversation: Conversation, now: number, step: SyncStep): void {
+  const { id, request, windows } = conversation;
+  const isFollowed = sync.streams.has(id);
+  if (request) {
+    // Of a request there is no stream.
+    if (isFollowed) {
+      sync.forget(id);
+      step.writes.push({ write: "discard", conversation: id });
+    }
+    sync.unknown.delete(id);
+    sync.sinceAsked.delete(id);
+    step.writes.push({ write: "conversation", conversation, follows: false });
+  } else if (windows.at(-1)?.to !== undefined && !isFollowed && !sync.unknown.has(id)) {
+    // A request that was read again, and was declined meanwhile.
+    step.writes.push({ write: "discard", conversation: id });
+  } else takeFollowed(sync, conversation, now, step);
+}
 
 function takeFollowed(sync: Synchronizer, conversation: Conversation, now: number, step: SyncStep): void {
   const { id, lastSeq, deliveredSeq } = conversation;

@@ -120,6 +120,10 @@ export class Synchronizer {
         return session.passTime(this, now, step);
       case "look":
         return this.requests.ask({ call: "history", conversation: event.conversation, place: event.place }, true);
+      case "lookAtRequests":
+        return this.requests.ask({ call: "requests" });
+      case "lookAgain":
+        return this.requests.ask({ call: "conversation", conversation: event.conversation });
       case "show":
         return this.profiles.show(event.users, now);
       case "lookAtMembers":
@@ -135,7 +139,7 @@ export class Synchronizer {
       case "differs": {
         const { conversation, range } = event;
         step.writes.push({ write: "outdated", conversation, range });
-        this.requests.askAgainForHistory(conversation);
+        this.requests.askAgain("history", conversation);
         return this.requests.ask({ call: "history", conversation, place: { after: range[0] - 1 } });
       }
     }
@@ -160,6 +164,8 @@ export class Synchronizer {
     this.profiles.allChanged(now);
     if (this.streams.has(id)) return;
     this.unknown.add(id);
+    // A request may have been read again just before it was accepted.
+    this.requests.askAgain("conversation", id);
     if (this.phase.is === "live") this.requests.ask({ call: "conversation", conversation: id });
   }
 

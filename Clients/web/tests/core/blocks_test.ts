@@ -83,7 +83,7 @@ Deno.test("of one user the last word that no request was made with is sent, of s
     "carla true",
     "ben false",
   ]);
-  await copy.change((writer) => markTried(writer, waiting.map(({ key }) => key)));
+  await copy.change((writer) => markTried(writer, waiting));
   await block(copy, "ben", true);
   expectEqual((await copy.rows()).length, 3);
   expectEqual(await blocked(copy), "ben,carla");
@@ -93,7 +93,7 @@ Deno.test("what another device did later stands, also if the response to an earl
   const copy = await Copy.begin(5);
   await block(copy, "ben", true);
   const [first] = await copy.rows();
-  await copy.change((writer) => markTried(writer, [first!.key]));
+  await copy.change((writer) => markTried(writer, [first!]));
   await copy.apply(told(1, "ben", true), told(2, "ben", false));
   expectEqual(await blocked(copy), "ben");
   await copy.change((writer) => complete(writer, first!, null));

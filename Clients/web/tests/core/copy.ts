@@ -23,8 +23,8 @@ export class Copy {
     return copy;
   }
 
-  change(body: (copy: CopyWriter) => Promise<void>): Promise<Touched> {
-    return CopyWriter.run(this.database, body);
+  change(body: (copy: CopyWriter) => Promise<unknown>): Promise<Touched> {
+    return CopyWriter.run(this.database, async (copy) => void await body(copy));
   }
 
   apply(...writes: SyncWrite[]): Promise<Touched> {

@@ -43,7 +43,7 @@ class Desk {
   /** A request is made with what waits first. */
   async put(): Promise<OutboxRow> {
     const [row] = await this.waiting();
-    await this.copy.change((copy) => markTried(copy, [row!.key]));
+    await this.copy.change((copy) => markTried(copy, [row!]));
     return row!;
   }
 

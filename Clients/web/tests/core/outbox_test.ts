@@ -134,7 +134,8 @@ Deno.test("a message that was not sent takes its edits, and is gone when it is d
 Deno.test("a message that the server may know keeps its text, and the edit follows it", async () => {
   const copy = await Copy.begin();
   await copy.write(send("one"), "m");
-  await copy.change((copy) => markTried(copy, [1]));
+  const rows = await copy.rows();
+  await copy.change((writer) => markTried(writer, rows));
   await copy.write({ kind: "edit", text: "two" }, "m");
   expectEqual((await copy.rows()).map(({ write }) => write.kind), ["send", "edit"]);
   expectEqual(await copy.texts(), ["two"]);

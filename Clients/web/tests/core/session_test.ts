@@ -99,6 +99,27 @@ Deno.test("several frames that come together are stored in one transaction, befo
   expectEqual((await copy.head()).cursor, 25);
 });
 
+Deno.test("what is taken back while it is chosen is not sent, or its deletion follows it", async () => {
+  const copy = await Copy.begin(5);
+  await copy.write(send("one"), "m");
+  const world = new World("anna");
+  const session = await Session.begin(copy.database, world, world);
+  // The user is faster than whatever comes after the first transaction.
+  const { read, write } = copy.database;
+  const isFirst = async <Result>(result: Promise<Result>) => {
+    await result;
+    [copy.database.read, copy.database.write] = [read, write];
+    await copy.write({ kind: "delete", scope: "everyone" }, "m");
+    return result;
+  };
+  copy.database.read = (body) => isFirst(read.call(copy.database, body)) as never;
+  copy.database.write = (body) => isFirst(write.call(copy.database, body)) as never;
+  session.pump();
+  await session.settled();
+  const kinds = (await copy.rows()).map(({ write }) => write.kind);
+  expectEqual([world.requests.map(({ method }) => method), kinds], [["POST"], ["send", "delete"]]);
+});
+
 Deno.test("a token that is asked for by several is fetched once", async () => {
   const copy = await Copy.begin(5);
   await copy.write(send("one"), "m");

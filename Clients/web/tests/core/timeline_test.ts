@@ -83,7 +83,13 @@ class Opened {
     this.queries = new LiveQueries(copy.database);
     const find = (id: string) => Promise.resolve(Number(id.slice(-12)));
     const look = (place: Place) => void this.looks.push(place);
-    this.window = new LiveTimeline(talk, { queries: this.queries, look, find, whenConnected: new Set() }, anchor);
+    this.window = new LiveTimeline(talk, {
+      queries: this.queries,
+      look,
+      find,
+      readAgain() {},
+      whenConnected: new Set(),
+    }, anchor);
     this.window.subscribe((view) => this.views.push(view));
   }
 

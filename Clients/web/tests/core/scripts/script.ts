@@ -80,6 +80,8 @@ function describeWrite(write: SyncWrite): unknown[] {
       return ["settings", write.settings.readReceipts, write.settings.presence];
     case "blocks":
       return ["blocks", write.users, write.useq ?? null];
+    case "requests":
+      return ["requests", write.requests.map(({ conversation }) => conversation.id)];
     case "profiles":
       return ["profiles", write.profiles.map(({ userId, version }) => [userId, version])];
     case "listComplete":

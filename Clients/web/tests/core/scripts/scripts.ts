@@ -39,6 +39,8 @@ function conversation(id: string, lastSeq: number, fields: Partial<Conversation>
   };
 }
 
+const asked = (id: string, lastSeq: number) => conversation(id, lastSeq, { request: true });
+
 function created(conversationId: string, seq: number): Change {
   const message = messageOf(conversationId, seq);
   return { conversationId, seq, kind: "message.created", at, actorId: "ben", message };
@@ -254,6 +256,45 @@ export const scripts: Record<string, Sketch> = {
       // Read before the block ended.
       body(4, conversation(A, 5, { windows: [{ from: 1, to: 5 }] })),
       body(5, conversation(A, 5, { windows: [{ from: 1, to: 5 }, { from: 6 }] })),
+    ),
+  },
+  "requests": {
+    about:
+      "What the user is asked about is loaded when somebody looks, and again when it may be older than what was told; a request is not followed until it is accepted, here or elsewhere",
+    position: known,
+    events: timed(
+      ...opening,
+      welcome(),
+      { type: "lookAtRequests" },
+      secret(4, "request", { conversationId: C, waiting: true }),
+      // Read before.
+      body(1, { requests: [] }),
+      body(2, { requests: [{ at, userId: "eve", conversation: asked(C, 2) }] }),
+      { type: "look", conversation: C, place: "newest" },
+      body(3, { messages: [messageOf(C, 2)], hasMoreBefore: false, hasMoreAfter: false, lastSeq: 2 }),
+      { type: "lookAgain", conversation: C },
+      body(4, asked(C, 3)),
+      // Accepted, while it is read again.
+      { type: "lookAgain", conversation: C },
+      { type: "created", conversation: C },
+      body(5, asked(C, 3)),
+      body(6, conversation(C, 4)),
+      secret(5, "conversation.joined", { conversationId: C, lastSeq: 4 }),
+      body(7, conversation(C, 4)),
+      change(C, 5),
+      // A list of before, and one that was declined on another device, which tells so, or is read again.
+      { type: "lookAtRequests" },
+      body(8, { requests: [{ at, userId: "eve", conversation: asked(C, 3) }, { at, conversation: asked(D, 1) }] }),
+      secret(6, "request", { conversationId: D, waiting: false }),
+      { type: "lookAgain", conversation: D },
+      body(9, conversation(D, 1, { windows: [{ from: 1, to: 1 }] })),
+      // Taken back.
+      secret(7, "conversation.left", { conversationId: D }),
+      { type: "lookAgain", conversation: D },
+      refused(10, 404, "notFound"),
+      // A server without requests.
+      { type: "lookAtRequests" },
+      refused(11, 404, "notFound"),
     ),
   },
   "list": {

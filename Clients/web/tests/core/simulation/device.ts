@@ -1,5 +1,5 @@
 import type { Draft } from "../../../core/client.ts";
-import { CopyWriter } from "../../../core/copy/copy.ts";
+import { accountOf, CopyWriter } from "../../../core/copy/copy.ts";
 import type { Database, Reading, Writing } from "../../../core/copy/database.ts";
 import { MemoryDatabase } from "../../../core/copy/memory.ts";
 import { enqueue } from "../../../core/copy/outbox-rows.ts";
@@ -68,6 +68,12 @@ export class SimulatedDevice implements Outside {
 
   start(): void {
     this.session?.resume();
+  }
+
+  /** The user looks at what they are asked about: if it is not known. */
+  async lookAtRequests(): Promise<void> {
+    const { requests } = await this.memory.read(accountOf);
+    if (!requests?.isWhole) this.post({ type: "lookAtRequests" });
   }
 
   private async compare(id: string, digest: DigestPage): Promise<void> {

@@ -28,6 +28,11 @@ export const flaws = [
   "ignoresReloads",
   "forgetsWhatWaitsAtItsEnd",
   "forgetsDrafts",
+  "forgetsRequests",
+  /** What the user is asked about is read once, and then for ever as it was. */
+  "readsRequestsOnce",
+  /** Requests stand in the list of conversations. */
+  "takesRequestsForConversations",
   /** What another device has written takes the place of what is being written here. */
   "takesOverWhatIsWritten",
 ] as const;
@@ -44,11 +49,18 @@ export function alterStep(flaw: Flaw, step: SyncStep, random: Random): SyncStep 
       forgetsPins: "pinned",
       forgetsBlocks: "blocked",
       forgetsDrafts: "draft",
+      forgetsRequests: "request",
     };
     const isForgotten = kind === { ...forgotten, ...others }[flaw as never];
     if (isForgotten && write.write === "privateChange") return [{ write: "privateStream", useq: write.change.useq }];
     if (flaw === "losesChanges" && write.write === "change" && write.movesCursor && random() < 0.05) {
       return [{ write: "passed", conversation: write.change.conversationId, through: write.change.seq }];
+    }
+    if (flaw === "readsRequestsOnce" && write.write === "conversation" && write.conversation.request) return [];
+    if (flaw === "takesRequestsForConversations" && write.write === "requests") {
+      return write.requests.map(({ conversation }) => {
+        return { write: "conversation", conversation: { ...conversation, request: undefined }, follows: true };
+      });
     }
     if (flaw === "keepsWhatAResetTakes" && write.write === "discardAll") return [];
     if (flaw === "keepsOutdatedRanges" && write.write === "outdated") return [];

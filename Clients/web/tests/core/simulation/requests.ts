@@ -29,6 +29,7 @@ export class ScriptedServer extends WritableServer {
       return { users: this.user(user).blocked.map((userId) => ({ userId, at: this.now })) };
     }
     if (parts[0] === "blocks") return this.blockOnce(user, idempotencyKey!, parts[1]!, method === "PUT");
+    if (parts[0] === "requests") return { requests: this.requests(user) };
     if (parts[0] === "profiles") {
       const versions = query.versions!.split(",").map(Number);
       const all = query.ids!.split(",").map((of) => this.profile(of, user));
@@ -79,10 +80,13 @@ export class ScriptedServer extends WritableServer {
     fields: Fields,
   ): unknown {
     if (part === undefined && method === "DELETE") return this.removeFromList(user, id);
+    if (part === "acceptance") return this.decide(id, user, method === "PUT");
     if (["mute", "pin", "archive", "unread"].includes(part!)) {
-      if (!this.isMember(user, id) && this.user(user).removed.includes(id)) throw new Refusal(409, "conflict");
+      const isUnlisted = !this.isMember(user, id) && this.user(user).removed.includes(id);
+      if (isUnlisted || this.room(id).asked[user]) throw new Refusal(409, "conflict");
       return this.mark(id, part!, user, method === "PUT" ? fields : null);
     }
+    if (what === "tapback" && method === "PUT") this.accept(id, user);
     this.mayWrite(user, id);
     if (part === "history") return this.clear(id, Number(query.through), user);
     if (this.room(id).kind === "direct" && (part === undefined || part === "members")) {

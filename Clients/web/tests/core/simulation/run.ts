@@ -3,6 +3,9 @@ import { timeline } from "../../../core/copy/timeline.ts";
 import { outboxOf } from "../../../core/copy/outbox-rows.ts";
 import { digestOf } from "../../../core/copy/digest.ts";
 import { isSame, shownDraft } from "../../../core/copy/drafts.ts";
+import type { Account } from "../../../core/copy/database.ts";
+import { isRequest } from "../../../core/copy/requests.ts";
+import { requestRows } from "../../../core/lists.ts";
 import { type Conversation, forEver, type Message, type Window } from "../../../core/model.ts";
 import type { Mark } from "../../../core/outbox/writes.ts";
 import type { Place } from "../../../core/sync/events.ts";
@@ -25,6 +28,8 @@ export class Run {
   /** What was written last on each device; undefined: it was sent or given up. */
   private written = new Map<string, string | undefined>();
   private lastDraft = 0;
+  /** What users declined, whose drafts go with it. */
+  private declined = new Set<string>();
 
   constructor(seed: number, flaw?: Flaw) {
     this.world = new World(seed);
@@ -58,6 +63,7 @@ export class Run {
     }
     this.conversations.push(world.server.createDirect("anna", "ben"));
     world.server.announcements = [];
+    world.server.asksAboutStrangers = true;
     for (const [index, user] of ["anna", "anna", "ben", "carla"].entries()) {
       const device = new SimulatedDevice(user, `${user} ${index}`, world);
       world.devices.push(device);
@@ -77,6 +83,8 @@ export class Run {
     const dice = world.between(0, 99);
     if (world.happens(10)) device.post({ type: "show", users });
     if (world.happens(40)) await this.draft(device, id, message?.id);
+    if (world.happens(20)) await device.lookAtRequests();
+    if (world.happens(15)) await this.decide(device.user);
     if (dice < 35) {
       for (let count = world.between(1, 4); count > 0; count--) await this.send(device, id, message?.id);
       if (world.happens(25)) await this.edit(device, id);
@@ -146,6 +154,24 @@ export class Run {
     }
   }
 
+  /** Reads a request, and accepts or declines it, on one device or on all; or takes back what they decided. */
+  private async decide(user: string): Promise<void> {
+    const { world } = this;
+    const requests = world.server.requests(user).map(({ conversation }) => conversation.id);
+    const conversation = world.pick(world.happens(20) ? this.conversations : requests);
+    if (conversation === undefined) return;
+    const devices = world.devices.filter((device) => device.user === user);
+    for (const device of world.happens(50) ? devices : devices.slice(-1)) {
+      device.post({ type: "lookAgain", conversation });
+      device.post({ type: "look", conversation, place: "newest" });
+      await world.run(world.between(0, 2_000));
+      if (!world.happens(60)) continue;
+      const kind = world.happens(50) ? "accept" : "decline";
+      if (kind === "decline") this.declined.add(`${user} ${conversation}`);
+      await device.write({ kind }, conversation);
+    }
+  }
+
   private someMark(of: number, user: string, id: string): Mark {
     const { world } = this;
     const isSet = world.happens(70);
@@ -209,7 +235,11 @@ export class Run {
   private async settle(): Promise<void> {
     const { devices } = this.world;
     for (let round = 0; round < 6; round++) {
-      for (const device of devices) device.start(), device.post({ type: "show", users });
+      for (const device of devices) {
+        device.start();
+        device.post({ type: "show", users });
+        await device.lookAtRequests();
+      }
       await this.world.run(200_000);
       if (round < 2) continue;
       for (const device of devices) await this.fill(device);
@@ -242,13 +272,20 @@ export class Run {
     }
   }
 
+  private asked(device: SimulatedDevice): string[] {
+    return this.world.server.requests(device.user).map(({ conversation }) => conversation.id);
+  }
+
   private list(device: SimulatedDevice): string[] {
     return this.world.server.list(device.user);
   }
 
   /** Looks at everything that the copy lacks. */
   private async fill(device: SimulatedDevice): Promise<void> {
-    for (const conversation of this.list(device)) {
+    const requests = this.asked(device);
+    for (const conversation of requests) device.post({ type: "lookAgain", conversation });
+    if (requests.length) await this.world.run(3_000);
+    for (const conversation of [...this.list(device), ...requests]) {
       for (let count = 0; count < 40; count++) {
         const head = await device.memory.read((rows) => rows.get("conversations", conversation));
         const last = head?.ranges.at(-1);
@@ -269,9 +306,11 @@ export class Run {
       expect(device.isOnline, `${name} is not online`);
       expect(!device.differences, `${name} was repaired ${device.differences} times`);
       const heads = await device.memory.read((rows) => rows.all("conversations", { index: "activity" }));
-      const [copied, told] = [heads.map(({ id }) => id).sort(), this.list(device).sort()];
-      expect(`${copied}` === `${told}`, `${name} lists ${copied}, the server ${told}`);
       const account = await device.memory.read(accountOf);
+      const listed = heads.filter(({ id }) => !isRequest(account, id));
+      const [copied, told] = [listed.map(({ id }) => id).sort(), this.list(device).sort()];
+      expect(`${copied}` === `${told}`, `${name} lists ${copied}, the server ${told}`);
+      await this.checkRequests(device, account);
       const blocked = this.world.server.user(user).blocked;
       expect(`${account.blocked ?? []}` === `${blocked}`, `${name} blocks ${account.blocked}, the server ${blocked}`);
       for (const id of told) {
@@ -284,11 +323,22 @@ export class Run {
     await this.checkNames();
   }
 
+  private async checkRequests(device: SimulatedDevice, account: Account): Promise<void> {
+    const rows = await device.memory.read(requestRows);
+    const copied = rows.map(({ id, requester }) => `${id} by ${requester}`);
+    const requests = this.world.server.requests(device.user);
+    const told = requests.map(({ conversation, userId }) => `${conversation.id} by ${userId}`);
+    expect(`${copied}` === `${told}`, `${device.name} is asked about ${copied}, by the server about ${told}`);
+    expect(account.requests?.isWhole, `${device.name} does not know its requests`);
+    for (const { id } of rows) await this.checkConversation(device, id, device.user);
+  }
+
   private async checkConversation(device: SimulatedDevice, id: string, user: string): Promise<void> {
     const { server } = this.world;
     const who = `${device.name}, in ${id},`;
     const { lastMessage: _, deliveredSeq: __, draft: ___, ...truth } = server.conversation(id, user);
-    truth.unreadCount = await this.checkShown(device, truth);
+    const unreadCount = await this.checkShown(device, truth);
+    truth.unreadCount = truth.request ? 0 : unreadCount;
     const copy = await device.memory.read((rows) => rows.get("conversations", id));
     expect(copy, `${who} knows nothing`);
     const ranges = JSON.stringify(copy!.ranges);
@@ -299,7 +349,8 @@ export class Run {
       isEqual,
       `${who} has other messages: ${JSON.stringify(messages)} not ${JSON.stringify(server.messages(id, user))}`,
     );
-    const shown: Record<string, unknown> = { ...copy, ...copy!.marks, unreadCount: copy!.unread ?? 0 };
+    const request = isRequest(await device.memory.read(accountOf), id) || undefined;
+    const shown: Record<string, unknown> = { ...copy, ...copy!.marks, unreadCount: copy!.unread ?? 0, request };
     for (const [name, value] of Object.entries(truth)) {
       // A read that the server refused, because the user had left, stays on the device.
       const stays = ["readSeq", "unreadCount", "markedUnread"].includes(name) &&
@@ -328,7 +379,8 @@ export class Run {
     );
     // Whoever has left, or blocked the other, has no drafts.
     const [{ to }, ...others] = server.conversation(id, user).windows as [Window, ...Window[]];
-    if (written === undefined || this.wasRestored || to !== undefined || others.length) return;
+    const wasDeclined = this.declined.has(`${user} ${id}`);
+    if (written === undefined || this.wasRestored || wasDeclined || to !== undefined || others.length) return;
     const wasPut = server.everDrafted.has(`${user} ${written}`);
     expect(wasPut || shown?.text === written, `${written} of ${name} in ${id} was lost`);
   }
@@ -367,7 +419,10 @@ export class Run {
       rows.some(({ state, conversationId, key }) =>
         state === "failed" && conversationId === row.conversationId && key < row.key
       );
-    const waiting = rows.filter((row) => row.state === "waiting" && !isBehind(row));
+    // What is written in a request stays on the device.
+    const asked = this.asked(device);
+    const stays = (row: typeof rows[number]) => row.write.kind === "draft" && asked.includes(row.conversationId);
+    const waiting = rows.filter((row) => row.state === "waiting" && !isBehind(row) && !stays(row));
     expect(!waiting.length, `${device.name} did not send ${JSON.stringify(waiting)}`);
   }
 

@@ -5,6 +5,7 @@ import type {
   KeptDraft,
   Member,
   Message,
+  MessageRequest,
   PrivateChange,
   Profile,
   Settings,
@@ -45,6 +46,17 @@ export interface Room {
   deliveredSeq: Record<string, number>;
   readSeq: Record<string, number>;
   statusVersion: number;
+  /** Who is asked, or was, and did not accept. To the others they are members. */
+  asked: Record<string, Asked>;
+}
+
+export interface Asked {
+  by: string;
+  at: string;
+  /** `takenBack`: by whoever took them out, or by a block of theirs: they see nothing. */
+  state: "waiting" | "declined" | "takenBack";
+  /** The last position that who declined has seen. */
+  last?: number;
 }
 
 /** What a user keeps to themselves about a conversation. */
@@ -80,6 +92,8 @@ export interface State {
 
 export class ServerState {
   announcements: { user: string; frame: FrameFromServer }[] = [];
+  /** Whether a user is asked about what those bring them into with whom they have no direct conversation. */
+  asksAboutStrangers = false;
 
   constructor(public state: State) {}
 
@@ -102,18 +116,41 @@ export class ServerState {
   // What a user sees.
 
   windows(user: string, id: string): Window[] | undefined {
-    return this.state.rooms[id]?.stays[user];
+    const windows = this.state.rooms[id]?.stays[user];
+    const { state, last } = this.state.rooms[id]?.asked[user] ?? {};
+    if (state === "takenBack") return undefined;
+    return state === "declined" ? [...windows!.slice(0, -1), { ...windows!.at(-1)!, to: last }] : windows;
   }
 
   isMember(user: string, id: string): boolean {
-    const last = this.windows(user, id)?.at(-1);
+    return !this.isAsked(user, id) && this.isPresent(this.windows(user, id));
+  }
+
+  isPresent(windows?: Window[]): boolean {
+    const last = windows?.at(-1);
     return last !== undefined && last.to === undefined;
+  }
+
+  /** Whether a request waits. */
+  isAsked(user: string, id: string): boolean {
+    return this.state.rooms[id]?.asked[user]?.state === "waiting";
+  }
+
+  /** The requests that wait, the latest first. */
+  requests(user: string): MessageRequest[] {
+    const ids = Object.keys(this.state.rooms).filter((id) => this.isAsked(user, id));
+    const requests = ids.map((id) => {
+      const { at, by: userId } = this.room(id).asked[user]!;
+      return { at, userId, conversation: this.conversation(id, user) };
+    });
+    return requests.sort((one, other) => one.at > other.at ? -1 : 1);
   }
 
   /** In a direct conversation also who has blocked the other, as that one sees it. */
   members(id: string): string[] {
     if (this.room(id).kind === "direct") return Object.keys(this.room(id).stays).sort();
-    return Object.keys(this.room(id).stays).filter((user) => this.isMember(user, id)).sort();
+    const { stays } = this.room(id);
+    return Object.keys(stays).filter((user) => this.isPresent(stays[user])).sort();
   }
 
   /** The last position that the user may see. */
@@ -132,7 +169,7 @@ export class ServerState {
 
   /** The conversations of a user's list, latest activity first. */
   list(user: string): string[] {
-    const seen = Object.keys(this.state.rooms).filter((id) => this.windows(user, id));
+    const seen = Object.keys(this.state.rooms).filter((id) => this.windows(user, id) && !this.room(id).asked[user]);
     const listed = seen.filter((id) => !this.user(user).removed.includes(id));
     const place = (id: string) => `${this.activity(user, id)}/${id}`;
     return listed.sort((one, other) => place(one) > place(other) ? -1 : 1);
@@ -161,7 +198,8 @@ export class ServerState {
       lastMessage: messages.at(-1),
       memberCount: room.kind === "direct" ? 2 : Object.values(room.stays).filter(isPresent).length,
       role: room.roles[user] ?? "member",
-      windows: room.stays[user]!,
+      windows: this.windows(user, id)!,
+      request: this.isAsked(user, id) || undefined,
       ...{ clearedSeq, readSeq, unreadCount: Math.min(100, unread.length), deliveredSeq: room.deliveredSeq[user] ?? 0 },
     };
   }

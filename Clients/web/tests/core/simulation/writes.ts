@@ -34,9 +34,11 @@ export class WritableServer extends ServerState {
       messages: {},
       stays: Object.fromEntries(users.map((user) => [user, [{ from: 1 }]])),
       roles: Object.fromEntries(users.map((user) => [user, user === by ? "owner" : "member"])),
-      ...{ deliveredSeq: {}, readSeq: {}, statusVersion: 0 },
+      ...{ deliveredSeq: {}, readSeq: {}, statusVersion: 0, asked: {} },
     };
-    for (const user of this.members(id)) this.tell(user, "conversation.joined", id, { lastSeq: 0 });
+    for (const user of this.members(id)) {
+      if (!this.ask(user, id, by)) this.tell(user, "conversation.joined", id, { lastSeq: 0 });
+    }
     this.announce(1, id);
   }
 
@@ -49,6 +51,37 @@ export class WritableServer extends ServerState {
   private directId(one: string, other: string): string {
     const pair = [...[one, other].sort().join("/")].map((letter) => letter.charCodeAt(0).toString(16)).join("");
     return `00000000-0000-8000-8000-${pair.slice(0, 12)}`;
+  }
+
+  // Requests.
+
+  /** Returns false for whom the user knows. */
+  private ask(user: string, id: string, by: string): boolean {
+    const isKnown = this.state.rooms[this.directId(user, by)] !== undefined;
+    if (!this.asksAboutStrangers || user === by || isKnown) return false;
+    this.room(id).asked[user] = { by, at: this.now, state: "waiting" };
+    this.tell(user, "request", id, { waiting: true });
+    return true;
+  }
+
+  decide(id: string, user: string, accepts: boolean): void {
+    if (accepts && this.isMember(user, id)) return;
+    const asked = this.room(id).asked[user];
+    if (!asked) throw new Refusal(this.isMember(user, id) ? 409 : 403, "conflict");
+    if (accepts) {
+      asked.state = "waiting";
+      this.accept(id, user);
+    } else if (asked.state === "waiting") {
+      Object.assign(asked, { state: "declined", last: this.lastSeq(user, id) });
+      this.tell(user, "request", id, { waiting: false });
+    }
+  }
+
+  /** Whoever answers accepts. */
+  accept(id: string, user: string): void {
+    if (!this.isAsked(user, id)) return;
+    delete this.room(id).asked[user];
+    this.tell(user, "conversation.joined", id, { lastSeq: this.lastSeq(user, id) });
   }
 
   // Blocks.
@@ -83,6 +116,7 @@ export class WritableServer extends ServerState {
       if (!isSame) throw new Refusal(409, "conflict");
       return known.at(-1)!;
     }
+    this.accept(id, by);
     if (!this.isMember(by, id)) throw new Refusal(403, "forbidden");
     const parent = replyTo === undefined ? undefined : this.room(id).messages[replyTo]?.at(-1);
     const canReply = parent && !parent.deletedForEveryone && parent.kind !== "system" && this.sees(by, parent.seq, id);
@@ -218,7 +252,9 @@ export class WritableServer extends ServerState {
 
   private moveStatus(id: string, by: string): void {
     this.room(id).statusVersion += 1;
-    for (const user of this.members(id)) this.announcements.push({ user, frame: this.status(id, [by]) });
+    for (const user of this.members(id)) {
+      if (!this.room(id).asked[user]) this.announcements.push({ user, frame: this.status(id, [by]) });
+    }
   }
 
   status(id: string, users: string[]) {
@@ -255,28 +291,33 @@ export class WritableServer extends ServerState {
   }
 
   addMember(id: string, user: string, by: string): void {
-    if (this.isMember(user, id)) return;
+    // Of those who were asked nobody asks again here.
+    if (this.isMember(user, id) || this.room(id).asked[user]) return;
     this.state.clock += 1;
+    const isNew = !this.room(id).stays[user];
     const entry = { kind: "member.added", at: this.now, actorId: by, userId: user, role: "member" };
     const seq = this.append(id, entry);
     this.room(id).stays[user] = [...this.room(id).stays[user] ?? [], { from: seq }];
     this.room(id).roles[user] = "member";
     this.show(seq, id);
-    this.tell(user, "conversation.joined", id, { lastSeq: seq - 1 });
+    if (!isNew || !this.ask(user, id, by)) this.tell(user, "conversation.joined", id, { lastSeq: seq - 1 });
     this.announce(seq, id);
   }
 
   removeMember(id: string, user: string, by: string): void {
-    if (!this.isMember(user, id) || this.members(id).length < 2) return;
+    if (!this.members(id).includes(user) || this.members(id).length < 2) return;
     this.state.clock += 1;
     const role = this.room(id).roles[user];
     const seq = this.append(id, { kind: "member.removed", at: this.now, actorId: by, userId: user, role });
     const stays = this.room(id).stays[user]!;
     this.room(id).stays[user] = [...stays.slice(0, -1), { ...stays.at(-1)!, to: seq }];
+    const asked = this.room(id).asked[user];
+    const isTold = asked?.state !== "declined" && asked?.state !== "takenBack";
+    if (asked) asked.state = "takenBack";
     this.show(seq, id);
     this.announce(seq, id);
     delete this.user(user).drafts[id];
-    this.tell(user, "conversation.left", id);
+    if (isTold) this.tell(user, "conversation.left", id);
   }
 
   // Telling.
@@ -287,7 +328,7 @@ export class WritableServer extends ServerState {
 
   private announce(seq: number, id: string): void {
     for (const user of Object.keys(this.room(id).stays).sort()) {
-      if (!this.sees(user, seq, id)) continue;
+      if (this.isAsked(user, id) || !this.sees(user, seq, id)) continue;
       this.announcements.push({ user, frame: { type: "change", change: this.change(seq, id, user, true) } });
     }
   }
