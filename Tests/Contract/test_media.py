@@ -104,18 +104,19 @@ def test_two_processes_do_not_write_one_upload(system, anna, uploader):
         "Tus-Resumable: 1.0.0\r\nContent-Type: application/offset+octet-stream\r\n"
         "Upload-Offset: 0\r\nContent-Length: 6\r\nExpect: 100-continue\r\n\r\n"
     )
-    with system.sibling("media", "/healthz") as port_of_other, socket.create_connection((host, int(port))) as first:
-        first.sendall(head.encode())
-        assert first.recv(1000).startswith(b"HTTP/1.1 100 ")
-        with Uploader(anna, port_of_other) as other:
-            # The other process may not have connected to the database yet, and the first one has the file only from a
-            # moment after it has taken the request.
-            deadline = time.monotonic() + PATIENCE
-            while (answer := other.patch(file, 0, b"")).status_code in (204, 503):
-                assert time.monotonic() < deadline, answer.text
-            assert problem(answer) == (423, "conflict") and answer.headers["Retry-After"]
-        first.sendall(b"abcdef")
-        first.recv(1000)
+    with system.sibling("media", "/healthz") as port_of_other, Uploader(anna, port_of_other) as other:
+        # The other process may not have connected to the database yet. And it may have the file first, for a moment:
+        # then the first one is refused.
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            with socket.create_connection((host, int(port))) as first:
+                first.sendall(head.encode())
+                assert first.recv(1000).startswith(b"HTTP/1.1 100 ")
+                answer = other.patch(file, 0, b"")
+            if answer.status_code not in (204, 503):
+                break
+            assert time.monotonic() < deadline, answer.text
+        assert problem(answer) == (423, "conflict") and answer.headers["Retry-After"]
 
 
 def test_the_content_of_a_file_is_read_in_parts_or_not_at_all(uploader):

@@ -58,8 +58,7 @@ async def test_a_write_sent_once_happens_once_though_its_request_comes_again_beh
 
 async def answered_late(system: System, server: Server, request):
     """Has ingest stand still from when it has published the request until the store has answered it."""
-    lock = asyncio.create_task(asyncio.to_thread(server.sql, LOCKED))
-    await locked(server)
+    lock = await locked(server)
     asked = asyncio.create_task(request)
     await asyncio.sleep(0.05)
     system.signal("ingest", 0, signal.SIGSTOP)
@@ -71,12 +70,17 @@ async def answered_late(system: System, server: Server, request):
     return await asked
 
 
-async def locked(server):
-    """Waits until somebody else has the locks."""
-    while "1" not in await asyncio.to_thread(
-        server.sql, "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_sleep%' AND wait_event = 'PgSleep'"
-    ):
-        await asyncio.sleep(0.005)
+async def locked(server) -> asyncio.Task:
+    """Has somebody else take the locks for a while. Begins again if the while was over before that was seen."""
+    while True:
+        lock = asyncio.create_task(asyncio.to_thread(server.sql, LOCKED))
+        while not lock.done():
+            if "1" in await asyncio.to_thread(
+                server.sql,
+                "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_sleep%' AND wait_event = 'PgSleep'",
+            ):
+                return lock
+            await asyncio.sleep(0.005)
 
 
 def pairs(alice, bob, carol, base: str, message: str, number: int):
