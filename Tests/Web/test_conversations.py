@@ -250,6 +250,9 @@ def test_a_group_is_begun_named_joined_and_left(people):
     details.get_by_role("button", name="Close").click()
     for text in ("named the conversation “Peak”", "added dora", f"removed {carol.name}"):
         expect(other.log.get_by_role("article").filter(has_text=text)).to_be_visible()
+    [group] = alice.call("GET", "/v1/conversations")["conversations"]
+    alice.call("PUT", f"/v1/conversations/{group['id']}/members/{bob.name}", {"role": "admin"})
+    expect(other.log.get_by_role("article").filter(has_text="changed the role of you")).to_be_visible()
 
     other.button("Details of this conversation").click()
     other.button("Leave conversation").click()

@@ -55,6 +55,8 @@ export function eventText(message: Message, me: UserId | null, names: UserNames)
       return event.userId === message.senderId ? `${actor} joined` : `${actor} added ${lower(name(event.userId))}`;
     case "member.removed":
       return event.userId === message.senderId ? `${actor} left` : `${actor} removed ${lower(name(event.userId))}`;
+    case "member.changed":
+      return `${actor} changed the role of ${lower(name(event.userId))}`;
     default:
       return "The conversation changed";
   }
