@@ -3,7 +3,7 @@ import Postgres
 import Slots
 import Wire
 
-/// Whoever may add members may bring a user back who was removed.
+/// A removal is no ban any more: whoever may add members may bring the user back.
 struct LiftBan: WriteKind {
     struct Input: NamedFields {
         let user: Parameter<UserID>
