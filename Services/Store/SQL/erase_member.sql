@@ -1,5 +1,5 @@
--- An erased user leaves a conversation, a direct one too, and one that they have closed or of which they know nothing. Where the last owner goes, another becomes one ({heir}),
--- at a position of its own behind the removal.
+-- An erased user leaves a conversation, a direct one too, and one that they have closed or of which they know nothing. Where
+-- the last owner goes, another one follows as in remove_member.sql, at a position of its own behind the removal.
 --
 -- :slot         smallint
 -- :conversation uuid
