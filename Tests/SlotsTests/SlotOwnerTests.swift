@@ -109,6 +109,43 @@ import Testing
         #expect(Set(stuck.held.keys).isDisjoint(with: other.held.keys))
     }
 
+    /// A former owner may still be writing that all is noted while the next one takes the slots over.
+    @Test("slots are taken over and noted in order, so the two never wait for each other in a circle")
+    @Reactor func order() async throws {
+        try database.execute("UPDATE shop.slots SET epoch = 0 WHERE slot < 128")  // Puts them behind the others.
+        let statements = NoteStatements("shop", "notes", existence: ("shop.conversations", "id"))
+        let slots = Slot.all.reversed()
+        let former = database.open(name: "former")
+        await waitUntil { former.isUp }
+        let member = try await locksBefore(Slot(200)) { Member("a", database) }
+        await waitUntil { member.held.count == 256 }
+        try await locksBefore(Slot(200)) {
+            former.submit {
+                $0.execute(unprepared: statements.completed) { parameters, input in
+                    parameters.set(input.slots, to: Array(slots))
+                    parameters.set(input.epochs, to: slots.map { _ in 1 })
+                }
+            } completion: { _ in
+            }
+        }
+        await waitUntil { (try? database.query("SELECT FROM shop.slots WHERE noted_epoch = 1").count) == 256 }
+    }
+
+    /// Holds the row of a slot until what `begin` starts waits for it, and expects that it holds the rows before it alone.
+    @Reactor private func locksBefore<Waiting>(_ slot: Slot, _ begin: () -> Waiting) async throws -> Waiting {
+        let blocker = try database.connect()
+        try blocker.execute("BEGIN; SELECT FROM shop.slots WHERE slot = \(slot.number) FOR UPDATE")
+        let waiting = begin()
+        await waitUntil {
+            let waiting = try? database.query("SELECT FROM pg_locks WHERE NOT granted AND locktype = 'transactionid'")
+            return waiting?.isEmpty == false
+        }
+        let free = try database.query("SELECT slot FROM shop.slots FOR UPDATE SKIP LOCKED").map { $0[0] as Int16 }
+        #expect(free.sorted() == Array(Int16(slot.number) + 1...255))
+        try blocker.execute("COMMIT")
+        return waiting
+    }
+
     @Test("a drained member releases its slots and acquires none again")
     @Reactor func draining() async throws {
         let leaving = Member("a", database), staying = Member("b", database)
