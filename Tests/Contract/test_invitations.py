@@ -211,7 +211,7 @@ def test_who_was_removed_or_is_blocked_by_the_maker_learns_nothing(anna, ben, ca
     # Who left by themselves comes back, and sees both stays.
     remove_member(dora, group, dora)
     rejoined = join(dora, code).json()
-    assert [set(window) for window in rejoined["windows"]] == [{"from", "through"}] * 2 + [{"from"}]
+    assert [set(window) for window in rejoined["windows"]] == [{"from", "to"}] * 2 + [{"from"}]
 
 
 def test_a_code_is_as_good_as_its_makers_right_to_add(anna, ben, carla, dora, group):
